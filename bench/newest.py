@@ -124,7 +124,7 @@ def _entries(user: Any, team_id: Any) -> Callable[[], object]:
         with tenant(principal.team_ids):
             found = selectors.newest_for(principal, team_id, LIMIT)
             places = list({one.namespace_id: one.namespace for one in found}.values())
-            return naming.named(places, reader_id=user.pk)
+            return naming.name_namespaces(places, reader_id=user.pk)
 
     return ask
 

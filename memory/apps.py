@@ -25,8 +25,8 @@ class MemoryConfig(AppConfig):
         embedders.check()
         notify.tells(wake_embedding)
         post_migrate.connect(column.add_after_migrating, sender=self)
-        register_namer("memory", naming.for_the_trail)
-        register_person_prefixes(naming.prefixes_of_persons)
+        register_namer("memory", naming.name_for_audit_log)
+        register_person_prefixes(naming.list_person_prefixes)
 
         register_actions(
             {

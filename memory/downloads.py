@@ -1,4 +1,4 @@
-"""Answers that are files: sent piece by piece, whichever way the server takes them."""
+"""Downloads: files that are sent chunk by chunk by synchronous and asynchronous servers alike."""
 
 import re
 from collections.abc import AsyncIterator
@@ -12,28 +12,30 @@ from memory.services.transfer.exporting import CHUNK, Exported
 JSON_LINES = "application/jsonl; charset=utf-8"
 
 
-class FileAnswer(StreamingHttpResponse):
-    """Django would read a synchronous file into memory before it sent it to an asynchronous server."""
+class FileDownload(StreamingHttpResponse):
+    """A streamed response. Django itself would read a synchronous file into memory before sending it
+    to an asynchronous server.
+    """
 
-    def __init__(self, made: Exported, name: str) -> None:
+    def __init__(self, export: Exported, name: str) -> None:
         safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:80] or "memory"
         super().__init__(
-            made.chunks(),
+            export.chunks(),
             content_type=JSON_LINES,
             headers={
                 "Content-Disposition": f'attachment; filename="{safe}.jsonl"',
-                "Content-Length": str(made.size),
+                "Content-Length": str(export.size),
                 "X-Content-Type-Options": "nosniff",
                 "Cache-Control": "no-store",
             },
         )
-        self._made = made
+        self._export = export
 
     def close(self) -> None:
         super().close()
-        self._made.file.close()
+        self._export.file.close()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        read = sync_to_async(self._made.file.read, thread_sensitive=False)
+        read = sync_to_async(self._export.file.read, thread_sensitive=False)
         while chunk := await read(CHUNK):
             yield chunk

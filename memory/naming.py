@@ -1,7 +1,7 @@
-"""Namespaces in people's words: "You", a test person's name, what a conversation began with.
+"""Titles of namespaces for people: "You", a test person's name, the first words of a conversation.
 
-Whose conversations and workflows those are is another app's to know; it registers a namer here,
-which answers for all ids of a page at once.
+Another app knows the owners of conversations and workflows; it registers a namer here, which
+answers for all ids of a page by one query.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,30 +25,36 @@ Namer = Callable[[UUID, Sequence[str]], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A namespace's row and what a person calls it; ``is_own`` where it is the reader's."""
+class NamedNamespace:
+    """A namespace's row and its title; ``is_own`` is true where it belongs to the reader."""
 
     row: Namespace
     title: str
     is_own: bool = False
 
 
-def name_with(scope: str, namer: Namer) -> None:
-    """``namer`` gives words for the first ids of a scope's namespaces, for those it knows."""
+def register_namer(scope: str, namer: Namer) -> None:
+    """Register the function that returns the titles for the first ids of a scope's namespaces, for
+    those it knows.
+    """
     _NAMERS[scope] = namer
 
 
-def named(rows: Sequence[Namespace], *, reader_id: UUID | None) -> list[Named]:
-    """In the order given; as many queries as there are kinds of names, whatever the number of rows."""
-    first = {row.pk: parse_namespace(row.text).ids[0] for row in rows}
-    words: dict[tuple[str, str], str] = {}
+def name_namespaces(rows: Sequence[Namespace], *, reader_id: UUID | None) -> list[NamedNamespace]:
+    """Return the rows with their titles, in the same order. There are as many queries as kinds of
+    names, whatever the number of rows.
+    """
+    first_ids = {row.pk: parse_namespace(row.text).ids[0] for row in rows}
+    titles: dict[tuple[str, str], str] = {}
     for scope in dict.fromkeys(row.scope for row in rows):
-        of_scope = [row for row in rows if row.scope == scope]
-        words |= _words(scope, of_scope, [first[row.pk] for row in of_scope], reader_id)
+        scope_rows = [row for row in rows if row.scope == scope]
+        titles |= _find_titles(
+            scope, scope_rows, [first_ids[row.pk] for row in scope_rows], reader_id
+        )
     return [
-        Named(
+        NamedNamespace(
             row,
-            words.get((row.scope, first[row.pk]), first[row.pk]),
+            titles.get((row.scope, first_ids[row.pk]), first_ids[row.pk]),
             is_own=reader_id is not None and row.owner_user_id == reader_id,
         )
         for row in rows
@@ -57,38 +63,45 @@ def named(rows: Sequence[Namespace], *, reader_id: UUID | None) -> list[Named]:
 
 _NAMERS: dict[str, Namer] = {}
 
-Words = dict[tuple[str, str], str]  # scope and first id → what people say
+Titles = dict[tuple[str, str], str]  # scope and first id → what people say
 
 
-def _words(
+def _find_titles(
     scope: str, rows: Sequence[Namespace], ids: Sequence[str], reader_id: UUID | None
-) -> Words:
-    found: Mapping[str, str] = {}
+) -> Titles:
+    names: Mapping[str, str] = {}
     if scope in _NAMERS:
-        found = _NAMERS[scope](rows[0].team_id, ids)
+        names = _NAMERS[scope](rows[0].team_id, ids)
     elif parse_namespace(rows[0].text).seen_by is SeenBy.PERSON:
-        found = _people(rows, ids, reader_id)
-    words: Words = {(scope, one): word for one, word in found.items() if word}
+        names = _name_people(rows, ids, reader_id)
+    titles: Titles = {(scope, subject): name for subject, name in names.items() if name}
     if scope == Scope.GLOBAL:
-        words.setdefault((scope, "default"), _("Everyone in the team"))
-    return words
+        titles.setdefault((scope, "default"), _("Everyone in the team"))
+    return titles
 
 
-def _people(
+def _name_people(
     rows: Sequence[Namespace], ids: Sequence[str], reader_id: UUID | None
 ) -> Mapping[str, str]:
-    whose = {row.owner_user_id for row in rows} | {find_player(one) for one in ids}
-    accounts = {one for one in whose if one is not None and one != reader_id}
+    owners = {row.owner_user_id for row in rows} | {find_player(subject) for subject in ids}
+    accounts = {owner for owner in owners if owner is not None and owner != reader_id}
     names = {}
     if accounts:
         people = User.objects.filter(pk__in=accounts).values_list("pk", "name", "email")
         names = {str(pk): name or email for pk, name, email in people}
     if reader_id is not None:
         names[str(reader_id)] = _("You")
-    return {**names, **{one: _no_member(one, names, reader_id) for one in ids if one not in names}}
+    return {
+        **names,
+        **{
+            subject: _name_non_member(subject, names, reader_id)
+            for subject in ids
+            if subject not in names
+        },
+    }
 
 
-def _no_member(subject: str, names: Mapping[str, str], reader_id: UUID | None) -> str:
+def _name_non_member(subject: str, names: Mapping[str, str], reader_id: UUID | None) -> str:
     player = find_player(subject)
     if player is None:
         words = _("%(name)s (API key)") if find_key_id(subject) else _("%(name)s (external user)")
@@ -101,30 +114,33 @@ def _no_member(subject: str, names: Mapping[str, str], reader_id: UUID | None) -
     }
 
 
-def prefixes_of_persons() -> tuple[str, ...]:
-    """What a namespace begins with whose id says who somebody is."""
-    return tuple(one.prefix for one in scope_kinds() if one.seen_by is SeenBy.PERSON)
+def list_person_prefixes() -> tuple[str, ...]:
+    """Return the prefixes of the namespaces whose id identifies a person."""
+    return tuple(kind.prefix for kind in scope_kinds() if kind.seen_by is SeenBy.PERSON)
 
 
-def for_the_trail(
+def name_for_audit_log(
     principal: HasTeams, team_id: UUID, texts: Sequence[str]
 ) -> Mapping[str, audit.DisplayName]:
-    """Of namespaces as the audit trail names them. Who may not look into one learns whose it is, never
-    what a conversation began with."""
+    """Return the display names of the namespaces that the audit log mentions.
+
+    A principal who can't view a namespace sees whose it is, never the first words of a
+    conversation.
+    """
     reader: Any = principal  # Any: tenancy knows only the half of a principal that it needs
-    known = [kind.word for kind in scope_kinds()]  # a plug-in that is gone left names nobody reads
-    found_rows = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
-    rows = list(found_rows.filter(scope__in=known))
-    seen = set(
+    scopes = [kind.word for kind in scope_kinds()]  # a plug-in that is gone left names nobody reads
+    matches = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
+    rows = list(matches.filter(scope__in=scopes))
+    visible_ids = set(
         Namespace.objects.visible_to(principal)
         .filter(pk__in=[row.pk for row in rows])
         .values_list("pk", flat=True)
     )
-    found = {}
-    for one in named(rows, reader_id=reader.user_id):
-        row = one.row
-        address = reverse("memory:namespace", args=[row.pk]) if row.pk in seen else ""
-        is_told = row.pk in seen or parse_namespace(row.text).seen_by is SeenBy.PERSON
-        title = one.title if is_told else row.text.rpartition(":")[2]
-        found[row.text] = audit.DisplayName(f"{row.get_scope_display()}: {title}", address)
-    return found
+    names = {}
+    for namespace in name_namespaces(rows, reader_id=reader.user_id):
+        row = namespace.row
+        address = reverse("memory:namespace", args=[row.pk]) if row.pk in visible_ids else ""
+        can_show_title = row.pk in visible_ids or parse_namespace(row.text).seen_by is SeenBy.PERSON
+        title = namespace.title if can_show_title else row.text.rpartition(":")[2]
+        names[row.text] = audit.DisplayName(f"{row.get_scope_display()}: {title}", address)
+    return names

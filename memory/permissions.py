@@ -1,25 +1,28 @@
-"""Who may do what with a namespace. Entries inherit; there is never a grant per entry.
+"""The rules for who may do what with a namespace. Entries inherit them; there is never a grant for a
+single entry.
 
 | scope | who |
 |---|---|
 | person | that person's account; a test person's the member who plays them; an outside person's a key that names them |
 | conversation | who takes part in it: accounts, and the key that leads it |
-| run | the run itself, nobody at a door |
-| application, workflow | as with workflows: viewers look, editors write and forget |
+| run | the run itself, no person and no key |
+| application, workflow | as with workflows: viewers view, editors write and forget |
 
-A key with ``memory:serve`` is another installation whose memory this team is: conversations and runs
-nobody here takes part in are its own, because it made them or is about to.
+A key with ``memory:serve`` belongs to another installation that keeps its memory in this team. It
+owns the conversations and runs in which nobody of this team takes part, because it created them
+or is about to.
 
-Whatever was shared explicitly (``accounts.access.grant``) comes on top. No role opens what is
-private to a person: an admin finds nothing there either, unless by emergency access (``EmergencyAccess``):
-looking, for a while, and its person is told. A plug-in's scope says which of these rows is its own
-(``SeenBy``); one that says nothing is open to runs alone.
+Explicit grants (``accounts.access.grant``) come on top. No role opens what is private to a
+person: an admin sees nothing of it either, except by emergency access (``EmergencyAccess``),
+which allows viewing for a while and notifies the person. A plug-in's scope says which of these
+rows applies to it (``SeenBy``); one that says nothing is open to runs only.
 
-``reasons`` is the one rule: ``may`` asks whether there is one, "who can see this, and why" says them.
+``find_reasons`` is the only rule: ``is_allowed`` asks whether there is a reason, and the page
+that explains access lists them.
 
-A namespace not made yet is nobody's to fill but of those whose conversation it is: what somebody
-else put there would be read in their next prompt. Whose a conversation is, another app knows and
-says here (``asks_who_takes_part``).
+A namespace that doesn't exist yet may be filled only by the participants of its conversation:
+what somebody else wrote there would be read in their next prompt. Another app knows the
+participants of a conversation and registers a resolver here (``register_participants``).
 """
 
 from collections.abc import Callable, Iterator
@@ -53,8 +56,8 @@ SCOPE_OF_VERB: dict[Verb, str] = {
 }
 
 
-class Why(StrEnum):
-    """What lets somebody in; the first that holds comes first."""
+class AccessReason(StrEnum):
+    """The reasons that let a principal in, in the order in which they are checked."""
 
     ROLE = "role"  # their role in the team, or the key's scope
     OWN = "own"  # it is about themselves
@@ -67,244 +70,286 @@ class Why(StrEnum):
 
 
 # A team and the first id of a namespace → the accounts and keys whose it is.
-WhoTakesPart = Callable[[UUID, str], frozenset[UUID]]
+ParticipantResolver = Callable[[UUID, str], frozenset[UUID]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A namespace as somebody named it, and its row if there is one."""
+class NamespaceTarget:
+    """The namespace of a request, parsed, with its row if there is one."""
 
     team_id: UUID
-    named: ParsedNamespace
+    parsed: ParsedNamespace
     row: Namespace | None
 
 
-def place_of(row: Namespace) -> Place:
-    return Place(row.team_id, parse_namespace(row.text), row)
+def build_target(row: Namespace) -> NamespaceTarget:
+    return NamespaceTarget(row.team_id, parse_namespace(row.text), row)
 
 
-class Facts:
-    """What the rules ask the tables about one place: each once, and only when it comes to it."""
+class AccessFacts:
+    """The facts about one namespace that the rules read from the database, each at most once and
+    only when it is needed.
+    """
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
-
-    @cached_property
-    def account(self) -> UUID | None:
-        return account_named(self.place.named)
+    def __init__(self, target: NamespaceTarget) -> None:
+        self.target = target
 
     @cached_property
-    def takers(self) -> frozenset[UUID]:
-        return taking_part(self.place)
+    def account_id(self) -> UUID | None:
+        return find_account_id(self.target.parsed)
+
+    @cached_property
+    def participants(self) -> frozenset[UUID]:
+        return find_participants(self.target)
 
     def is_granted(self, principal: Principal, verb: Verb) -> bool:
-        return is_shared_with(principal, verb, self.place)
+        return is_shared_with(principal, verb, self.target)
 
     def find_emergency_access(self, principal: Principal) -> EmergencyAccess | None:
-        row = self.place.row
+        row = self.target.row
         return find_open_emergency_access(principal, row.pk, row.team_id) if row else None
 
 
-def asks_who_takes_part(scope: str, resolver: WhoTakesPart) -> None:
-    """``resolver`` knows the conversations a scope's namespaces are of; none: an empty set."""
+def register_participants(scope: str, resolver: ParticipantResolver) -> None:
+    """Register the resolver that returns the participants of a scope's conversations, or an empty
+    set if it doesn't know one.
+    """
     _RESOLVERS[scope] = resolver
 
 
-def taking_part(place: Place) -> frozenset[UUID]:
-    """Those whose runs reached it, and those whose conversation it is before any did."""
-    known = frozenset(place.row.participants if place.row else ())
-    resolver = _RESOLVERS.get(place.named.scope)
-    return known | resolver(place.team_id, place.named.ids[0]) if resolver else known
+def find_participants(target: NamespaceTarget) -> frozenset[UUID]:
+    """Return those whose runs reached the namespace and those whose conversation it is, even before
+    its first run.
+    """
+    participants = frozenset(target.row.participants if target.row else ())
+    resolver = _RESOLVERS.get(target.parsed.scope)
+    if resolver is None:
+        return participants
+    return participants | resolver(target.team_id, target.parsed.ids[0])
 
 
-def taker_of(principal: Principal) -> UUID | None:
-    """Who acts, as ``participants`` says it: an account, or a key."""
+def get_participant_id(principal: Principal) -> UUID | None:
+    """Return the id under which ``participants`` lists the principal: an account's or a key's."""
     return principal.user_id or get_key_id(principal)
 
 
-def may(principal: Principal, verb: Verb, place: Place) -> bool:
-    return next(reasons(principal, verb, place), None) is not None
+def is_allowed(principal: Principal, verb: Verb, target: NamespaceTarget) -> bool:
+    return next(find_reasons(principal, verb, target), None) is not None
 
 
-def may_take_out(principal: Principal, place: Place) -> bool:
-    """Whether they may have it as a file: emergency access lets them look at the page, with who looked in the trail,
-    and ends; a file of it would not."""
-    first = next(reasons(principal, "view", place), None)
-    return first is not None and first is not Why.EMERGENCY_ACCESS
+def can_export(principal: Principal, target: NamespaceTarget) -> bool:
+    """Return whether the principal may download the namespace as a file.
 
-
-def names_it(principal: Principal, verb: Verb, row: Namespace) -> bool:
-    """Whether a programme may by naming it, which no list over many does for it: an outside person's memory."""
-    return Why.NAMES in reasons(principal, verb, place_of(row))
-
-
-def reasons(
-    principal: Principal, verb: Verb, place: Place, facts: Facts | None = None
-) -> Iterator[Why]:
-    """Why the principal may; none: they may not. Each is looked for when it is asked for."""
-    known = facts or Facts(place)
-    if principal.get_role(place.team_id) is None or not principal.allows(SCOPE_OF_VERB[verb]):
-        return
-    if place.named.seen_by is SeenBy.TEAM:
-        yield from _reasons_of_the_team(principal, verb, known)
-        return
-    if private := _is_private_to(principal, place, known):
-        yield private
-    if known.is_granted(principal, verb):
-        yield Why.GRANT
-    if _is_guests_own(principal, place, known):
-        yield Why.GUEST
-    if verb == "view" and may_be_looked_into(place) and known.find_emergency_access(principal):
-        yield Why.EMERGENCY_ACCESS
-
-
-def _reasons_of_the_team(principal: Principal, verb: Verb, known: Facts) -> Iterator[Why]:
-    if access.can(principal, f"memory.{verb}", known.place.team_id):
-        yield Why.ROLE
-    for_people_alone = VERBS[f"memory.{verb}"].scope is None
-    if (principal.kind == "user" or not for_people_alone) and known.is_granted(principal, verb):
-        yield Why.GRANT
-
-
-def note_look(principal: Principal, place: Place, **detail: str) -> bool:
-    """Write down that something was shown which only emergency access opens; whether it was.
-
-    It may have ended since the thing was found: then it isn't shown.
+    Emergency access isn't enough: it ends and every read under it is in the audit log, while a
+    file would stay.
     """
-    row, known = place.row, Facts(place)
-    if row is None or _is_plainly_theirs(principal, place):
+    first = next(find_reasons(principal, "view", target), None)
+    return first is not None and first is not AccessReason.EMERGENCY_ACCESS
+
+
+def is_allowed_by_name(principal: Principal, verb: Verb, row: Namespace) -> bool:
+    """Return whether a key is let in because it names the outside person. Lists over many namespaces
+    don't include these.
+    """
+    return AccessReason.NAMES in find_reasons(principal, verb, build_target(row))
+
+
+def find_reasons(
+    principal: Principal, verb: Verb, target: NamespaceTarget, facts: AccessFacts | None = None
+) -> Iterator[AccessReason]:
+    """Yield the reasons for which the principal is allowed to do this; without any they aren't. Each
+    is looked up only when it is asked for.
+    """
+    facts = facts or AccessFacts(target)
+    if principal.get_role(target.team_id) is None or not principal.allows(SCOPE_OF_VERB[verb]):
+        return
+    if target.parsed.seen_by is SeenBy.TEAM:
+        yield from _find_team_reasons(principal, verb, facts)
+        return
+    if private := _find_private_reason(principal, target, facts):
+        yield private
+    if facts.is_granted(principal, verb):
+        yield AccessReason.GRANT
+    if _is_guest_memory(principal, target, facts):
+        yield AccessReason.GUEST
+    if (
+        verb == "view"
+        and allows_emergency_access(target)
+        and facts.find_emergency_access(principal)
+    ):
+        yield AccessReason.EMERGENCY_ACCESS
+
+
+def _find_team_reasons(
+    principal: Principal, verb: Verb, facts: AccessFacts
+) -> Iterator[AccessReason]:
+    if access.can(principal, f"memory.{verb}", facts.target.team_id):
+        yield AccessReason.ROLE
+    for_people_alone = VERBS[f"memory.{verb}"].scope is None
+    if (principal.kind == "user" or not for_people_alone) and facts.is_granted(principal, verb):
+        yield AccessReason.GRANT
+
+
+def record_emergency_read(principal: Principal, target: NamespaceTarget, **detail: str) -> bool:
+    """Record in the audit log that something was shown which only emergency access opens, and return
+    whether that was so.
+
+    Raise ``NotFound`` if the access ended since the row was found.
+    """
+    row, facts = target.row, AccessFacts(target)
+    if row is None or _is_owner_by_row(principal, target):
         return False
-    reason = next(reasons(principal, "view", place, known), None)
+    reason = next(find_reasons(principal, "view", target, facts), None)
     emergency_access = (
-        known.find_emergency_access(principal) if reason is Why.EMERGENCY_ACCESS else None
+        facts.find_emergency_access(principal) if reason is AccessReason.EMERGENCY_ACCESS else None
     )
-    if reason is None or (reason is Why.EMERGENCY_ACCESS and emergency_access is None):
+    if reason is None or (reason is AccessReason.EMERGENCY_ACCESS and emergency_access is None):
         raise NotFound(_("Memory not found."))
     if emergency_access is None:
         return False
     audit.record(
-        team_id=place.team_id,
+        team_id=target.team_id,
         actor=principal.actor,
         actor_kind=principal.kind,
         action="memory.looked_into",
-        subject=place.named.text,
+        subject=target.parsed.text,
         detail={"emergency_access": str(emergency_access.pk), **detail},
     )
     return True
 
 
-def looks_in_by(principal: Principal, row: Namespace) -> EmergencyAccess | None:
-    """The emergency access through which alone they see it at this moment."""
-    place = place_of(row)
-    if not may_be_looked_into(place) or _is_plainly_theirs(principal, place):
+def find_sole_emergency_access(principal: Principal, row: Namespace) -> EmergencyAccess | None:
+    """Return the emergency access that is the principal's only way to see the namespace at this
+    moment.
+    """
+    target = build_target(row)
+    if not allows_emergency_access(target) or _is_owner_by_row(principal, target):
         return None
-    known = Facts(place)
-    reason = next(reasons(principal, "view", place, known), None)
-    return known.find_emergency_access(principal) if reason is Why.EMERGENCY_ACCESS else None
+    facts = AccessFacts(target)
+    reason = next(find_reasons(principal, "view", target, facts), None)
+    return (
+        facts.find_emergency_access(principal) if reason is AccessReason.EMERGENCY_ACCESS else None
+    )
 
 
-def may_be_looked_into(place: Place) -> bool:
-    """What is private to people, who can be told. A run's notes are nobody's."""
-    return place.named.seen_by in (SeenBy.PERSON, SeenBy.PARTICIPANTS)
+def allows_emergency_access(target: NamespaceTarget) -> bool:
+    """Return whether the namespace is private to people who can be notified. A run's notes belong to
+    no person.
+    """
+    return target.parsed.seen_by in (SeenBy.PERSON, SeenBy.PARTICIPANTS)
 
 
-def is_their_own(principal: Principal, place: Place) -> bool:
-    """Whether this is the very one whose it is; what was shared with them is not theirs."""
-    if principal.get_role(place.team_id) is None or not principal.allows("memory:write"):
+def is_owner(principal: Principal, target: NamespaceTarget) -> bool:
+    """Return whether the namespace is the principal's own. What was only shared with them is not."""
+    if principal.get_role(target.team_id) is None or not principal.allows("memory:write"):
         return False
-    if place.named.seen_by is SeenBy.TEAM:
+    if target.parsed.seen_by is SeenBy.TEAM:
         return False
-    return _is_private_to(principal, place, Facts(place)) is not None
+    return _find_private_reason(principal, target, AccessFacts(target)) is not None
 
 
-def guest_of(principal: Principal) -> UUID | None:
-    """The key of another installation whose memory is kept here; never a run it started."""
+def get_guest_key_id(principal: Principal) -> UUID | None:
+    """Return the id of the key if it belongs to another installation that keeps its memory here. Its
+    runs don't count.
+    """
     if principal.kind != "key" or not principal.allows("memory:serve"):
         return None
     return get_key_id(principal)
 
 
-def is_shared_with(principal: Principal, verb: Verb, place: Place) -> bool:
-    """An explicit grant on this very namespace."""
-    if place.row is None:
+def is_shared_with(principal: Principal, verb: Verb, target: NamespaceTarget) -> bool:
+    """Return whether the principal has an explicit grant on this very namespace."""
+    if target.row is None:
         return False
-    in_person = not is_for_groups(place.named)
-    return access.is_granted(principal, f"memory.{verb}", place.row, in_person=in_person)
+    in_person = not can_share_with_groups(target.parsed)
+    return access.is_granted(principal, f"memory.{verb}", target.row, in_person=in_person)
 
 
-def is_for_groups(named: ParsedNamespace) -> bool:
-    """Whether what was shared with a group holds there.
+def can_share_with_groups(parsed: ParsedNamespace) -> bool:
+    """Return whether a grant to a group has an effect on the namespace.
 
-    Whoever manages members could put themselves into a group, and so look into what is private without emergency
-    access: nobody shares that with one any more, and what was shared so before lets nobody in.
+    A member who manages groups could add themselves to one and so read private memory without
+    emergency access. Private memory can therefore not be shared with groups any more, and older
+    grants to groups have no effect.
     """
-    return named.seen_by is SeenBy.TEAM
+    return parsed.seen_by is SeenBy.TEAM
 
 
-def is_somebody_elses(principal: Principal, place: Place, facts: Facts | None = None) -> bool:
-    """A person's namespace that belongs to an account or a member other than the one who acts.
+def is_owned_by_another(
+    principal: Principal, target: NamespaceTarget, facts: AccessFacts | None = None
+) -> bool:
+    """Return whether a person's namespace belongs to an account or a member other than the
+    principal.
 
-    Asked even of runs, which say themselves whom they are for: an outside id that happens to be a
-    member's account must not open that member's memory.
+    This is checked even for runs, which state themselves whom they are for: an outside id that
+    happens to be a member's account must not open that member's memory.
     """
-    if place.named.seen_by is not SeenBy.PERSON:
+    if target.parsed.seen_by is not SeenBy.PERSON:
         return False
-    if principal.user_id is not None and place.named.ids[0] == str(principal.user_id):
+    if principal.user_id is not None and target.parsed.ids[0] == str(principal.user_id):
         return False  # their own, which needs no look at the accounts
-    key = find_key_id(place.named.ids[0])
+    key = find_key_id(target.parsed.ids[0])
     if key is not None:
         return key != get_key_id(principal)
-    owner = find_player(place.named.ids[0]) or (facts or Facts(place)).account
+    owner = find_player(target.parsed.ids[0]) or (facts or AccessFacts(target)).account_id
     if owner is not None:
         return principal.user_id != owner
-    persona_of = place.row.persona_of_id if place.row else None
+    persona_of = target.row.persona_of_id if target.row else None
     return persona_of is not None and principal.user_id != persona_of
 
 
-def account_named(named: ParsedNamespace) -> UUID | None:
-    """The account a person's namespace means, if it is one's id rather than an outside id."""
-    if named.seen_by is not SeenBy.PERSON:
+def find_account_id(parsed: ParsedNamespace) -> UUID | None:
+    """Return the account that a person's namespace means, if its id is an account's rather than an
+    outside id.
+    """
+    if parsed.seen_by is not SeenBy.PERSON:
         return None
     try:
-        account = UUID(named.ids[0])
+        account = UUID(parsed.ids[0])
     except ValueError:
         return None
     return account if User.objects.filter(pk=account).exists() else None
 
 
-_RESOLVERS: dict[str, WhoTakesPart] = {}
+_RESOLVERS: dict[str, ParticipantResolver] = {}
 
 
-def _is_private_to(principal: Principal, place: Place, known: Facts) -> Why | None:
-    if place.named.seen_by is SeenBy.RUN:
+def _find_private_reason(
+    principal: Principal, target: NamespaceTarget, facts: AccessFacts
+) -> AccessReason | None:
+    if target.parsed.seen_by is SeenBy.RUN:
         return None
-    if place.named.seen_by is SeenBy.PERSON:
-        return _is_person_of(principal, place, known)
-    return Why.TAKES_PART if taker_of(principal) in known.takers else None
+    if target.parsed.seen_by is SeenBy.PERSON:
+        return _find_person_reason(principal, target, facts)
+    return AccessReason.TAKES_PART if get_participant_id(principal) in facts.participants else None
 
 
-def _is_guests_own(principal: Principal, place: Place, known: Facts) -> bool:
-    guest = guest_of(principal)
-    if guest is None or place.named.seen_by not in (SeenBy.PARTICIPANTS, SeenBy.RUN):
+def _is_guest_memory(principal: Principal, target: NamespaceTarget, facts: AccessFacts) -> bool:
+    guest_key = get_guest_key_id(principal)
+    if guest_key is None or target.parsed.seen_by not in (SeenBy.PARTICIPANTS, SeenBy.RUN):
         return False
-    if place.row is not None:
-        return guest in place.row.participants
-    return not known.takers
+    if target.row is not None:
+        return guest_key in target.row.participants
+    return not facts.participants
 
 
-def _is_person_of(principal: Principal, place: Place, known: Facts) -> Why | None:
-    if is_somebody_elses(principal, place, known):
+def _find_person_reason(
+    principal: Principal, target: NamespaceTarget, facts: AccessFacts
+) -> AccessReason | None:
+    if is_owned_by_another(principal, target, facts):
         return None
     if principal.user_id is None:
-        return Why.OWN if find_key_id(place.named.ids[0]) else Why.NAMES
-    if find_player(place.named.ids[0]) == principal.user_id:
-        return Why.PLAYS
-    return Why.OWN if known.account == principal.user_id else None
+        return AccessReason.OWN if find_key_id(target.parsed.ids[0]) else AccessReason.NAMES
+    if find_player(target.parsed.ids[0]) == principal.user_id:
+        return AccessReason.PLAYS
+    return AccessReason.OWN if facts.account_id == principal.user_id else None
 
 
-def _is_plainly_theirs(principal: Principal, place: Place) -> bool:
-    """Told by the row alone: most pages are opened by whose they are, and pay nothing for this."""
-    row, who = place.row, principal.user_id
-    if row is None or who is None or not may_be_looked_into(place):
+def _is_owner_by_row(principal: Principal, target: NamespaceTarget) -> bool:
+    """Return whether the row alone shows that the principal needs no emergency access. Most pages
+    are opened by their owners, and cost no further query.
+    """
+    row, who = target.row, principal.user_id
+    if row is None or who is None or not allows_emergency_access(target):
         return True
     return who in (row.owner_user_id, row.persona_of_id, *row.participants)

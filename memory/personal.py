@@ -18,7 +18,7 @@ from memory.core.errors import AccessDenied, NotFound
 from memory.models import Entry, Namespace, Read, Revision
 from memory.models.entries import Operation, TierChoice
 from memory.models.namespaces import ScopeChoice
-from memory.provenance import RunTold
+from memory.provenance import RunDescription
 from memory.providers.postgres.newest import newest
 from memory.services.access.pause_state import Pause, pause_of
 from memory.services.gateway.caller import MemoryCaller
@@ -37,11 +37,11 @@ class Remembered:
 
     row: Entry
     text: str
-    told: RunTold | None = None
+    told: RunDescription | None = None
     uses: int = 0
     corrected_at: datetime | None = None  # when its person last said it otherwise
     used_at: datetime | None = None
-    used_in: RunTold | None = None  # the newest of them
+    used_in: RunDescription | None = None  # the newest of them
 
     @property
     def by_hand(self) -> bool:
@@ -103,7 +103,7 @@ def about(caller: MemoryCaller, *, text: str = "") -> About:
         by_space.setdefault(row.namespace_id, []).append(remembered[row.pk])
     people = tuple(
         Person(one.row, one.title, one.is_own, tuple(by_space.get(one.row.pk, ())))
-        for one in naming.named(spaces, reader_id=caller.principal.user_id)
+        for one in naming.name_namespaces(spaces, reader_id=caller.principal.user_id)
     )
     pause = pause_of(own, timezone.now())
     return About(people, total, len(rows), pause, is_shared, gone)
@@ -205,7 +205,7 @@ def _with_sources(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, Rem
     reads = _reads(rows)
     newest = _newest_readers(rows) if reads else {}
     runs = {row.source_run for row in rows} | set(newest.values())
-    told = provenance.backers(caller.principal, (), runs).runs
+    told = provenance.load_provenance(caller.principal, (), runs).runs
     corrected = _corrected(caller, rows)
     return {
         row.pk: Remembered(

@@ -28,24 +28,30 @@ class Rules:
     subjects_write_global: bool
 
 
-def at_door(team_id: UUID, text: str, app_id: str) -> tuple[Namespace | None, Rules]:
-    """A namespace, if there is one of this name, and what holds there: asked at once, for all who come to a door."""
+def find_namespace_and_rules(
+    team_id: UUID, text: str, app_id: str
+) -> tuple[Namespace | None, Rules]:
+    """Return the namespace of this name, if there is one, and the rules that hold for it, by one
+    query.
+    """
     namespace, (rows,) = _FIND_NAMESPACE.one(team_id, text, app_id)
     policies = [Policy(**row) for row in json.loads(rows or "[]")]
-    return namespace, _rules(policies, app_id, namespace)
+    return namespace, _combine_rules(policies, app_id, namespace)
 
 
-def rules_for(team_id: UUID, app_id: str, namespace: Namespace | None) -> Rules:
-    return _rules(_POLICIES.all(team_id, app_id), app_id, namespace)
+def load_rules(team_id: UUID, app_id: str, namespace: Namespace | None) -> Rules:
+    return _combine_rules(_POLICIES.all(team_id, app_id), app_id, namespace)
 
 
-def _rules(policies: Sequence[Policy], app_id: str, namespace: Namespace | None) -> Rules:
-    """A team without a policy of its own gets the defaults; what it sets replaces them one by one."""
+def _combine_rules(policies: Sequence[Policy], app_id: str, namespace: Namespace | None) -> Rules:
+    """Combine the team's policy, the application's and the namespace's limits. A team without a
+    policy of its own gets the defaults; each limit it sets replaces the default.
+    """
     rows = {row.app_id: row for row in policies}
-    own, app = rows.get(""), rows.get(app_id) if app_id else None
-    policy = _of(own, DEFAULT) if own else DEFAULT
+    team, app = rows.get(""), rows.get(app_id) if app_id else None
+    policy = _build_policy(team, DEFAULT) if team else DEFAULT
     if app:
-        policy = policy.narrowed_by(_of(app, MemorySecurityPolicy()))
+        policy = policy.narrowed_by(_build_policy(app, MemorySecurityPolicy()))
     if namespace:
         limits = MemorySecurityPolicy(
             max_entries_per_namespace=namespace.max_entries, max_namespace_bytes=namespace.max_bytes
@@ -53,26 +59,34 @@ def _rules(policies: Sequence[Policy], app_id: str, namespace: Namespace | None)
         policy = policy.narrowed_by(limits)
     return Rules(
         policy,
-        own.max_namespaces if own and own.max_namespaces is not None else DEFAULT_MAX_NAMESPACES,
-        bool(own and own.subjects_write_global)
+        team.max_namespaces if team and team.max_namespaces is not None else DEFAULT_MAX_NAMESPACES,
+        bool(team and team.subjects_write_global)
         and (app is None or app.subjects_write_global is not False),
     )
 
 
-def policies_of(team_id: UUID, namespaces: Sequence[Namespace]) -> dict[UUID, MemorySecurityPolicy]:
-    """What holds for each of many, by one question: as ``rules_for`` has it for somebody at a door."""
+def load_policies(
+    team_id: UUID, namespaces: Sequence[Namespace]
+) -> dict[UUID, MemorySecurityPolicy]:
+    """Return the policy that holds for each namespace, by one query; the same as ``load_rules``
+    returns for a single one.
+    """
     rows = {row.app_id: row for row in Policy.objects.unscoped().filter(team_id=team_id)}
-    own = rows.get("")
-    team = _of(own, DEFAULT) if own else DEFAULT
-    found = {}
+    team_row = rows.get("")
+    team_policy = _build_policy(team_row, DEFAULT) if team_row else DEFAULT
+    policies = {}
     for namespace in namespaces:
         app = rows.get(namespace.app_id) if namespace.scope == Scope.GLOBAL else None
-        policy = team.narrowed_by(_of(app, MemorySecurityPolicy())) if app else team
+        policy = (
+            team_policy.narrowed_by(_build_policy(app, MemorySecurityPolicy()))
+            if app
+            else team_policy
+        )
         limits = MemorySecurityPolicy(
             max_entries_per_namespace=namespace.max_entries, max_namespace_bytes=namespace.max_bytes
         )
-        found[namespace.pk] = policy.narrowed_by(limits)
-    return found
+        policies[namespace.pk] = policy.narrowed_by(limits)
+    return policies
 
 
 _FIND_NAMESPACE = Call(
@@ -84,15 +98,15 @@ _FIND_NAMESPACE = Call(
 _POLICIES = Select(Policy, "WHERE team_id = %s AND app_id IN ('', %s)")
 
 
-def _of(row: Policy, otherwise: MemorySecurityPolicy) -> MemorySecurityPolicy:
+def _build_policy(row: Policy, default: MemorySecurityPolicy) -> MemorySecurityPolicy:
     prefixes = row.allowed_prefixes
     return MemorySecurityPolicy(
-        otherwise.allowed_namespace_prefixes if prefixes is None else tuple(prefixes),
-        _or(row.max_entries, otherwise.max_entries_per_namespace),
-        _or(row.max_value_bytes, otherwise.max_value_bytes),
-        _or(row.max_namespace_bytes, otherwise.max_namespace_bytes),
+        default.allowed_namespace_prefixes if prefixes is None else tuple(prefixes),
+        _resolve_limit(row.max_entries, default.max_entries_per_namespace),
+        _resolve_limit(row.max_value_bytes, default.max_value_bytes),
+        _resolve_limit(row.max_namespace_bytes, default.max_namespace_bytes),
     )
 
 
-def _or(limit: int | None, otherwise: int | None) -> int | None:
-    return otherwise if limit is None else limit
+def _resolve_limit(limit: int | None, default: int | None) -> int | None:
+    return default if limit is None else limit

@@ -1,7 +1,8 @@
-"""Who and what stands behind a memory, in people's words: accounts, keys, upkeep, runs and their nodes.
+"""Names of the actors and runs that wrote or read a memory: accounts, keys, upkeep, runs and their
+nodes.
 
-Runs are another app's to know; it registers a teller here, which answers for all runs of a page at once
-and says nothing of those the reader may not see.
+Another app knows the runs; it registers a describer here, which answers for all runs of a page by
+one query and leaves out those that the reader may not see.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,47 +19,54 @@ from accounts.principals import Principal
 
 
 @dataclass(frozen=True, slots=True)
-class RunTold:
-    """A run as its people know it: the workflow, what was said, and its nodes' titles by their ids."""
+class RunDescription:
+    """A run in the words of its users: the workflow, a summary of the input, and its nodes' titles
+    by their ids.
+    """
 
     workflow: str
-    gist: str
+    summary: str
     at: datetime
     url: str
     nodes: Mapping[str, str] = field(default_factory=dict)
 
 
-RunTeller = Callable[[Principal, Iterable[str]], Mapping[str, RunTold]]
+RunDescriber = Callable[[Principal, Iterable[str]], Mapping[str, RunDescription]]
 
 
 @dataclass(frozen=True, slots=True)
-class Backers:
-    """``actors`` by what the trail calls them; ``runs`` by id, without those the reader may not see."""
+class Provenance:
+    """``actors`` are names by their ids in the audit log, ``runs`` descriptions by id, without the
+    runs that the reader may not see.
+    """
 
     actors: Mapping[str, str]
-    runs: Mapping[str, RunTold]
+    runs: Mapping[str, RunDescription]
 
     def node(self, run_id: str, node_id: str) -> str:
-        told = self.runs.get(run_id)
-        return (told.nodes.get(node_id) if told else None) or node_id
+        run = self.runs.get(run_id)
+        return (run.nodes.get(node_id) if run else None) or node_id
 
 
-def tell_runs_with(teller: RunTeller) -> None:
-    """``teller`` gives the words for those of the runs that a principal may see."""
-    _TELLERS[:] = [teller]
+def register_run_describer(describer: RunDescriber) -> None:
+    """Register the function that describes those of the runs that a principal may see."""
+    _DESCRIBERS[:] = [describer]
 
 
-def backers(principal: Principal, actors: Iterable[str], runs: Iterable[str]) -> Backers:
-    """As many queries as there are kinds of them, whatever their number."""
-    named = {one for one in actors if one}
-    of_runs = {one.removeprefix("run:") for one in named if one.startswith("run:")}
-    asked = {one for one in (*runs, *of_runs) if one}
-    told = _TELLERS[0](principal, asked) if _TELLERS and asked else {}
-    words = _people(principal, named) | _keys(principal, named)
-    return Backers({one: words.get(one) or _other(one, told) for one in named}, told)
+def load_provenance(principal: Principal, actors: Iterable[str], runs: Iterable[str]) -> Provenance:
+    """Return the names of actors and runs, by one query for each kind of actor."""
+    actor_names = {name for name in actors if name}
+    actor_runs = {name.removeprefix("run:") for name in actor_names if name.startswith("run:")}
+    run_ids = {name for name in (*runs, *actor_runs) if name}
+    descriptions = _DESCRIBERS[0](principal, run_ids) if _DESCRIBERS and run_ids else {}
+    names = _name_people(principal, actor_names) | _name_keys(principal, actor_names)
+    return Provenance(
+        {name: names.get(name) or _name_other_actor(name, descriptions) for name in actor_names},
+        descriptions,
+    )
 
 
-_TELLERS: list[RunTeller] = []
+_DESCRIBERS: list[RunDescriber] = []
 
 # Who acts without anybody having asked.
 _UPKEEP: Mapping[str, str | Promise] = {
@@ -68,27 +76,27 @@ _UPKEEP: Mapping[str, str | Promise] = {
 }
 
 
-def _people(principal: Principal, actors: Iterable[str]) -> dict[str, str]:
-    wanted = _ids(actors, "user:")
-    words = {f"user:{principal.user_id}": _("You")} if principal.user_id in wanted else {}
-    others = wanted - {principal.user_id}
-    if others:
-        found = User.objects.filter(pk__in=others)
-        words |= {f"user:{user.pk}": user.name or user.email for user in found}
-    return words
+def _name_people(principal: Principal, actors: Iterable[str]) -> dict[str, str]:
+    user_ids = _parse_ids(actors, "user:")
+    names = {f"user:{principal.user_id}": _("You")} if principal.user_id in user_ids else {}
+    other_ids = user_ids - {principal.user_id}
+    if other_ids:
+        users = User.objects.filter(pk__in=other_ids)
+        names |= {f"user:{user.pk}": user.name or user.email for user in users}
+    return names
 
 
-def _keys(principal: Principal, actors: Iterable[str]) -> dict[str, str]:
-    wanted = _ids(actors, "key:")
-    if not wanted:
+def _name_keys(principal: Principal, actors: Iterable[str]) -> dict[str, str]:
+    key_ids = _parse_ids(actors, "key:")
+    if not key_ids:
         return {}
-    found = ApiKey.objects.visible_to(principal).filter(pk__in=wanted)
-    return {f"key:{key.pk}": _("API key “%(name)s”") % {"name": key.name} for key in found}
+    keys = ApiKey.objects.visible_to(principal).filter(pk__in=key_ids)
+    return {f"key:{key.pk}": _("API key “%(name)s”") % {"name": key.name} for key in keys}
 
 
-def _other(actor: str, told: Mapping[str, RunTold]) -> str:
+def _name_other_actor(actor: str, runs: Mapping[str, RunDescription]) -> str:
     if actor.startswith("run:"):
-        run = told.get(actor.removeprefix("run:"))
+        run = runs.get(actor.removeprefix("run:"))
         return _("A run of %(workflow)s") % {"workflow": run.workflow} if run else _("A run")
     if actor.startswith("key:"):
         return _("Deleted API key")
@@ -97,12 +105,12 @@ def _other(actor: str, told: Mapping[str, RunTold]) -> str:
     return str(_UPKEEP.get(actor, actor))
 
 
-def _ids(actors: Iterable[str], beginning: str) -> set[UUID]:
-    found = set()
+def _parse_ids(actors: Iterable[str], prefix: str) -> set[UUID]:
+    ids = set()
     for actor in actors:
         try:
-            if actor.startswith(beginning):
-                found.add(UUID(actor.removeprefix(beginning)))
+            if actor.startswith(prefix):
+                ids.add(UUID(actor.removeprefix(prefix)))
         except ValueError:
             continue
-    return found
+    return ids

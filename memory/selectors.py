@@ -45,7 +45,7 @@ def namespace_for(principal: Principal, team_id: UUID, namespace_id: UUID) -> Na
     row = found.open_to(principal).filter(team_id=team_id, pk=namespace_id).first()
     if row is None:
         raise NotFound(_("Namespace not found."))
-    permissions.note_look(principal, permissions.place_of(row))
+    permissions.record_emergency_read(principal, permissions.build_target(row))
     return row
 
 
@@ -65,7 +65,9 @@ def entry_for(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
     row: Entry | None = rows.select_related("namespace").first()
     if row is None:
         raise NotFound(_("Memory not found."))
-    permissions.note_look(principal, permissions.place_of(row.namespace), entry=str(row.pk))
+    permissions.record_emergency_read(
+        principal, permissions.build_target(row.namespace), entry=str(row.pk)
+    )
     return row
 
 

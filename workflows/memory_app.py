@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from memory.logic.curation.work import Status as Status
     from memory.logic.ports import AskModel as AskModel
     from memory.models import Change as Change
-    from memory.naming import name_with as name_with
-    from memory.permissions import asks_who_takes_part as asks_who_takes_part
+    from memory.naming import register_namer as register_namer
+    from memory.permissions import register_participants as register_participants
     from memory.personal import Remembered as Remembered
     from memory.personal import remembered_now as remembered_now
     from memory.personal import words_of as words_of
     from memory.plugins import make_provider as make_provider
-    from memory.provenance import RunTold as RunTold
-    from memory.provenance import tell_runs_with as tell_runs_with
+    from memory.provenance import RunDescription as RunDescription
+    from memory.provenance import register_run_describer as register_run_describer
     from memory.providers.base import MemoryProvider as MemoryProvider
     from memory.providers.in_memory import InMemoryProvider as InMemoryProvider
     from memory.services.access.leak_checks import asks_to_try_nodes as asks_to_try_nodes
@@ -85,7 +85,7 @@ _WHERE = {
     "MemoryProvider": "memory.providers.base",
     "Remembered": "memory.personal",
     "RunMemory": "memory.services.gateway.engine_port",
-    "RunTold": "memory.provenance",
+    "RunDescription": "memory.provenance",
     "SandboxMemory": "memory.services.sandbox.sandbox",
     "Source": "memory.core.records",
     "Status": "memory.logic.curation.work",
@@ -96,7 +96,7 @@ _WHERE = {
     "asks_to_try_nodes": "memory.services.access.leak_checks",
     "asks_what_is_of": "memory.services.erasure.erase",
     "asks_which_ended": "memory.upkeep.notes",
-    "asks_who_takes_part": "memory.permissions",
+    "register_participants": "memory.permissions",
     "clear_run_notes": "memory.services.entries.run_notes",
     "curate": "memory.services.curation.curate",
     "curation_of": "memory.services.curation.curate",
@@ -107,7 +107,7 @@ _WHERE = {
     "learning_of": "memory.services.curation.learning_rules",
     "learnt_from": "memory.services.curation.run_lessons",
     "make_provider": "memory.plugins",
-    "name_with": "memory.naming",
+    "register_namer": "memory.naming",
     "own_pause": "memory.services.access.pause",
     "plan_curation": "memory.services.curation.curate",
     "list_plugged_scopes": "memory.core.scopes",
@@ -120,7 +120,7 @@ _WHERE = {
     "retry_curation": "memory.services.curation.curate",
     "set_rule": "memory.services.curation.learning_rules",
     "stream_of": "memory.core.scopes",
-    "tell_runs_with": "memory.provenance",
+    "register_run_describer": "memory.provenance",
     "undo": "memory.services.history.undo",
     "undo_run": "memory.services.history.undo_run",
     "words_of": "memory.personal",

@@ -20,17 +20,17 @@ LONGEST = 60
 
 def register() -> None:
     for scope, namer in NAMERS.items():
-        memory_app.name_with(scope, namer)
-    memory_app.asks_who_takes_part("conversation", takes_part)
+        memory_app.register_namer(scope, namer)
+    memory_app.register_participants("conversation", takes_part)
     for scope in ("run", "run_metadata"):
-        memory_app.asks_who_takes_part(scope, runs_for)
+        memory_app.register_participants(scope, runs_for)
     memory_app.asks_which_ended(ended_runs)
     memory_app.asks_what_is_of(namespaces_of)
     memory_app.asks_what_is_known_of(erasure.export_person)
     memory_app.asks_to_erase_too(erasure.erase_person)
     memory_app.asks_to_try_nodes(NodeTrials())
     memory_app.asks_to_curate(curate_run)
-    memory_app.tell_runs_with(runs_told)
+    memory_app.register_run_describer(runs_told)
 
 
 def takes_part(team_id: UUID, key: str) -> frozenset[UUID]:
@@ -97,7 +97,9 @@ def runs(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
     return {str(pk): name for pk, name in rows.values_list("pk", "workflow__name")}
 
 
-def runs_told(principal: Principal, ids: Iterable[str]) -> Mapping[str, "memory_app.RunTold"]:
+def runs_told(
+    principal: Principal, ids: Iterable[str]
+) -> Mapping[str, "memory_app.RunDescription"]:
     """Those of them the reader may see, with the titles of their nodes."""
     found = {run.pk: run for run in selectors.runs_for(principal).filter(pk__in=_uuids(ids))}
     titles: dict[UUID, dict[str, str]] = {}
@@ -105,7 +107,7 @@ def runs_told(principal: Principal, ids: Iterable[str]) -> Mapping[str, "memory_
     for run_id, key, title in steps.values_list("run_id", "node_key", "title"):
         titles.setdefault(run_id, {})[key] = title
     return {
-        str(pk): memory_app.RunTold(
+        str(pk): memory_app.RunDescription(
             run.workflow.name,
             _short(run.gist),
             run.created_at,

@@ -75,7 +75,7 @@ def search_everywhere(
 def store_entry(request: HttpRequest, body: entries.StoreIn) -> Status[entries.EntryOut]:
     """``source`` is another installation's word for what wrote it: its key needs ``memory:serve``."""
     caller = caller_of(request)
-    if body.source is not None and permissions.guest_of(caller.principal) is None:
+    if body.source is not None and permissions.get_guest_key_id(caller.principal) is None:
         raise AccessDenied(_("source: requires an API key with the permission memory:serve."))
     source = Source(**body.source.dict()) if body.source else None
     stored = services.remember(caller, **{**body.dict(), "source": source})
@@ -88,7 +88,7 @@ def recall_entries(request: HttpRequest, body: entries.RecallIn) -> entries.Reca
     caller = caller_of(request)
     top_k = body.top_k
     # Another installation whose memory this is keeps to the provider's contract: no number, no end.
-    if top_k is None and permissions.guest_of(caller.principal) is None:
+    if top_k is None and permissions.get_guest_key_id(caller.principal) is None:
         top_k = MAX_TOP_K if body.query_text is None else entries.RECALLED_BY_TEXT
     found = services.recall(caller, **{**body.dict(), "top_k": top_k})
     return entries.RecalledOut(results=[entries.entry_out(one) for one in found], count=len(found))

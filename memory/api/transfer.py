@@ -8,7 +8,7 @@ from ninja import Query, Router, Status
 from accounts.http.auth import api_auth
 from memory import services
 from memory.api.entries import caller_of
-from memory.downloads import FileAnswer
+from memory.downloads import FileDownload
 from memory.schemas import transfer as shapes
 
 
@@ -16,7 +16,7 @@ router = Router(auth=api_auth(), tags=["memory"])
 
 
 @router.get("/memory/export")
-def export_memory(request: HttpRequest, asked: Query[shapes.ExportQuery]) -> FileAnswer:
+def export_memory(request: HttpRequest, asked: Query[shapes.ExportQuery]) -> FileDownload:
     """One namespace, or (for admins) all of the team's that they may see; the first line says how many
     were left out. Entries with their revisions, metadata, tiers, groups and ends, one thing a line."""
     caller = caller_of(request)
@@ -24,14 +24,14 @@ def export_memory(request: HttpRequest, asked: Query[shapes.ExportQuery]) -> Fil
         made = services.export_namespace(caller, namespace=asked.namespace)
     else:
         made = services.export_team(caller)
-    return FileAnswer(made, asked.namespace or "team-memory")
+    return FileDownload(made, asked.namespace or "team-memory")
 
 
 @router.get("/memory/subjects/{subject}/export")
-def export_person(request: HttpRequest, subject: str) -> FileAnswer:
+def export_person(request: HttpRequest, subject: str) -> FileDownload:
     """All that is remembered about a person, with their conversations and the runs it reached. Their own to
     take; the key that names somebody takes it for them; anybody else gets what they may see."""
-    return FileAnswer(services.export_person(caller_of(request), subject=subject), subject)
+    return FileDownload(services.export_person(caller_of(request), subject=subject), subject)
 
 
 @router.post("/memory/import", response={200: shapes.ImportOut, 422: shapes.ImportOut})

@@ -94,7 +94,7 @@ def me_out(found: About) -> AboutMeOut:
 def _remembered(one: Remembered, namespace: str) -> RememberedOut:
     told, learnt = one.told, None
     if told is not None:
-        learnt = LearntInOut(workflow=told.workflow, said=told.gist, at=told.at, url=told.url)
+        learnt = LearntInOut(workflow=told.workflow, said=told.summary, at=told.at, url=told.url)
     return RememberedOut(
         memory=entries.entry_out(rows.entry_of(one.row, namespace)),
         text=one.text,

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from accounts.principals import get_current_team_id, get_principal
 from memory import naming
 from memory.models import EmergencyAccess, Namespace
-from memory.permissions import looks_in_by
+from memory.permissions import find_sole_emergency_access
 from memory.services.access.emergency_access import current
 
 
@@ -77,7 +77,7 @@ def _alone(request: HttpRequest, row: Namespace) -> EmergencyAccess | None:
     """Asked once a request and place, however many parts of its page want to know."""
     known: dict[UUID, EmergencyAccess | None] = request.__dict__.setdefault(ALONE, {})
     if row.pk not in known:
-        known[row.pk] = looks_in_by(get_principal(request), row)
+        known[row.pk] = find_sole_emergency_access(get_principal(request), row)
         if (emergency_access := known[row.pk]) is not None:
             emergency_access.namespace = row
     return known[row.pk]
@@ -87,7 +87,7 @@ def _told(
     request: HttpRequest, found: list[EmergencyAccess]
 ) -> list[dict[str, Any]]:  # Any: a template's
     principal = get_principal(request)
-    titles = naming.named([one.namespace for one in found], reader_id=principal.user_id)
+    titles = naming.name_namespaces([one.namespace for one in found], reader_id=principal.user_id)
     return [
         {
             "emergency_access": one,

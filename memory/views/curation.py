@@ -23,7 +23,7 @@ from memory.forms.review import KINDS, LearningForm
 from memory.logic.text_diff import as_lines
 from memory.models import Curation, Namespace
 from memory.models.jobs import JobStatus
-from memory.provenance import RunTold
+from memory.provenance import RunDescription
 from memory.services.curation import curate, learning_rules
 from memory.services.curation.learning_applications import Learner, learners, may_change_rules
 from memory.services.review.agreement import kept_out
@@ -61,7 +61,7 @@ class CurationTold:
     """What became of one run's curation."""
 
     row: Curation
-    run: RunTold | None
+    run: RunDescription | None
     counts: str
 
     @property
@@ -74,9 +74,9 @@ class CurationTold:
 def review_rules(request: HttpRequest) -> HttpResponse:
     principal, found = get_principal(request), kept_out(caller_of(request))
     places = {one.namespace.pk: one.namespace for one in found}
-    named = naming.named(list(places.values()), reader_id=principal.user_id)
+    named = naming.name_namespaces(list(places.values()), reader_id=principal.user_id)
     titles = {one.row.pk: one.title for one in named}
-    behind = provenance.backers(principal, [one.by for one in found], [])
+    behind = provenance.load_provenance(principal, [one.by for one in found], [])
     shown = [
         Rule(
             one.id,
@@ -144,7 +144,7 @@ def _told(request: HttpRequest, found: Sequence[Learner], app_id: str) -> list[L
     team_id = get_current_team_id(request)
     apps = [one for one in found if one.app_id]
     rows = [Namespace(team_id=team_id, scope="global", text=f"global:{o.app_id}") for o in apps]
-    named = naming.named(rows, reader_id=None) if rows else []
+    named = naming.name_namespaces(rows, reader_id=None) if rows else []
     told = [LearnerTold(one, _("Whole team"), not app_id) for one in found if not one.app_id]
     return told + [
         LearnerTold(one, name.title, one.app_id == app_id)
@@ -158,7 +158,7 @@ def _title(told: Sequence[LearnerTold], app_id: str) -> str:
 
 def _curations(request: HttpRequest) -> list[CurationTold]:
     rows = curate.curations(caller_of(request), limit=LAST_CURATIONS)
-    behind = provenance.backers(get_principal(request), [], [row.run_id for row in rows])
+    behind = provenance.load_provenance(get_principal(request), [], [row.run_id for row in rows])
     return [CurationTold(row, behind.runs.get(row.run_id), _counted(row)) for row in rows]
 
 

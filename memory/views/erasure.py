@@ -134,7 +134,7 @@ def page(request: HttpRequest) -> HttpResponse:
 def people(request: HttpRequest) -> HttpResponse:
     """Whom one could mean, while a name is typed."""
     found = erasable(caller_of(request), typed=request.GET.get("person", "")[:80])
-    others = naming.named(found.others, reader_id=get_principal(request).user_id)
+    others = naming.name_namespaces(found.others, reader_id=get_principal(request).user_id)
     context = {
         "members": found.members,
         "others": [(parse_namespace(one.row.text).ids[0], one.title) for one in others],

@@ -9,7 +9,7 @@ from memory import naming, permissions, selectors
 from memory.core.errors import MemoryFault
 from memory.core.scopes import parse_namespace
 from memory.models import Change, Entry, Namespace
-from memory.permissions import Place, Verb
+from memory.permissions import NamespaceTarget, Verb
 from memory.services import MemoryCaller
 
 
@@ -22,12 +22,12 @@ def entry_or_404(request: HttpRequest, entry_id: UUID) -> Entry:
 
 
 def title_of(request: HttpRequest, row: Namespace) -> str:
-    return naming.named([row], reader_id=get_principal(request).user_id)[0].title
+    return naming.name_namespaces([row], reader_id=get_principal(request).user_id)[0].title
 
 
 def may(request: HttpRequest, verb: Verb, row: Namespace) -> bool:
-    place = Place(row.team_id, parse_namespace(row.text), row)
-    return permissions.may(get_principal(request), verb, place)
+    place = NamespaceTarget(row.team_id, parse_namespace(row.text), row)
+    return permissions.is_allowed(get_principal(request), verb, place)
 
 
 def reason_of(request: HttpRequest) -> str:

@@ -18,7 +18,7 @@ from accounts import access
 from accounts.principals import get_current_team_id, get_principal
 from memory import naming, selectors, services
 from memory.core.errors import InvalidInput
-from memory.downloads import FileAnswer
+from memory.downloads import FileDownload
 from memory.logic.entries.ingress import Reason
 from memory.services.transfer.import_check import MOST_BYTES
 from memory.services.transfer.import_report import Caught, Clash, Imported, Target
@@ -106,11 +106,11 @@ def undo(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_safe
-def export(request: HttpRequest) -> FileAnswer:
+def export(request: HttpRequest) -> FileDownload:
     """The namespace the address names; without one, the team's."""
     caller, wanted = caller_of(request), request.GET.get("namespace", "")
     if not wanted:
-        return FileAnswer(services.export_team(caller), "team-memory")
+        return FileDownload(services.export_team(caller), "team-memory")
     try:
         namespace_id = UUID(wanted)
     except ValueError:
@@ -118,15 +118,15 @@ def export(request: HttpRequest) -> FileAnswer:
     row = selectors.namespace_for(
         get_principal(request), get_current_team_id(request), namespace_id
     )
-    return FileAnswer(services.export_namespace(caller, namespace=row.text), row.text)
+    return FileDownload(services.export_namespace(caller, namespace=row.text), row.text)
 
 
 @login_required
 @require_safe
-def export_me(request: HttpRequest) -> FileAnswer:
+def export_me(request: HttpRequest) -> FileDownload:
     """All about who asks."""
     subject = str(get_principal(request).user_id)
-    return FileAnswer(services.export_person(caller_of(request), subject=subject), "my-memory")
+    return FileDownload(services.export_person(caller_of(request), subject=subject), "my-memory")
 
 
 def _show(
@@ -150,7 +150,7 @@ def _show(
         return render(request, "memory/transfer/_report.html", context)
     principal, team_id = get_principal(request), get_current_team_id(request)
     found = selectors.filled_namespaces_for(principal, team_id, limit=MOST_TO_CHOOSE + 1)
-    context["spaces"] = naming.named(found[:MOST_TO_CHOOSE], reader_id=principal.user_id)
+    context["spaces"] = naming.name_namespaces(found[:MOST_TO_CHOOSE], reader_id=principal.user_id)
     context["are_more"] = len(found) > MOST_TO_CHOOSE
     context["may_team"] = access.can(principal, "memory.share", team_id)
     return render(request, "memory/transfer/transfer.html", context, status=status)
@@ -163,7 +163,7 @@ def _targets(request: HttpRequest, report: Imported | None) -> list[tuple[Target
     principal = get_principal(request)
     wanted = {one.to for one in report.targets}
     found = selectors.namespaces_called(principal, get_current_team_id(request), wanted)
-    named = naming.named(found, reader_id=principal.user_id)
+    named = naming.name_namespaces(found, reader_id=principal.user_id)
     titles = {one.row.text: one.title for one in named}
     return [(one, titles.get(one.to, one.to)) for one in report.targets]
 

@@ -29,7 +29,7 @@ PLANTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "namespace": (NamespaceQuerySet, "visible_to", _whole_team),
     "entry": (EntryQuerySet, "visible_to", _whole_team),
     "proposal": (ProposalQuerySet, "visible_to", _whole_team),
-    "permission": (permissions, "reasons", lambda *_asked: iter([permissions.Why.ROLE])),
+    "permission": (permissions, "reasons", lambda *_asked: iter([permissions.AccessReason.ROLE])),
 }
 SHOWN = 40
 

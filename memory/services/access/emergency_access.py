@@ -31,7 +31,7 @@ from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.scopes import parse_namespace, resolve_namespace
 from memory.models import EmergencyAccess, Entry, Namespace
 from memory.models.emergency_access import VERB, is_into_what_is, is_of
-from memory.permissions import Place
+from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
@@ -278,12 +278,12 @@ def _check_asked(reason: str, minutes: int) -> None:
 
 def _private_row(caller: MemoryCaller, namespace: str) -> Namespace:
     named = parse_namespace(namespace)
-    place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
+    place = NamespaceTarget(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
     if place.row is None:
         raise NotFound(_("No memory found under this name."))
-    if not permissions.may_be_looked_into(place):
+    if not permissions.allows_emergency_access(place):
         raise InvalidInput(_("namespace: this is not private memory."))
-    if permissions.may(caller.principal, "view", place):
+    if permissions.is_allowed(caller.principal, "view", place):
         raise InvalidInput(_("namespace: you already have access to it."))
     return place.row
 
@@ -304,8 +304,8 @@ def _of_what_a_key_names(
 ) -> list[EmergencyAccess]:
     """An outside person has no account to be told by; the programme that speaks for them is."""
     named = parse_namespace(namespace)
-    place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
-    if place.row is None or not permissions.may(caller.principal, "view", place):
+    place = NamespaceTarget(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
+    if place.row is None or not permissions.is_allowed(caller.principal, "view", place):
         raise NotFound(_("Namespace not found."))
     found = EmergencyAccess.objects.unscoped().filter(team_id=caller.team_id, namespace=place.row)
     ordered = found.select_related("namespace", "by").order_by("-created_at", "-id")

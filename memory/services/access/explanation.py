@@ -24,7 +24,14 @@ from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import Scope, parse_namespace
 from memory.models import EmergencyAccess, Namespace
-from memory.permissions import Facts, Place, Verb, Why, is_for_groups, reasons
+from memory.permissions import (
+    AccessFacts,
+    AccessReason,
+    NamespaceTarget,
+    Verb,
+    can_share_with_groups,
+    find_reasons,
+)
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -53,7 +60,7 @@ class Given:
 class Reason:
     """``given`` tells a grant further, ``emergency_access`` an emergency access."""
 
-    why: Why
+    why: AccessReason
     given: Given | None = None
     emergency_access: EmergencyAccess | None = None
 
@@ -107,10 +114,10 @@ def explain(caller: MemoryCaller, *, namespace: str) -> Explained:
     with MemoryGateway(caller).open_namespace(
         "view", "memory.access_explained", namespace=namespace
     ) as access:
-        row = access.place.row
+        row = access.target.row
         if row is None:
             raise NotFound(_("Namespace not found."))
-        place = access.place
+        place = access.target
         grants = given_on(row)
         facts = _Known(place, grants, _members_of(grants), _list_open_accesses(row))
         seers = tuple(_seen_by(place, facts, one) for one in _everybody(caller.team_id))
@@ -123,7 +130,7 @@ def given_on(row: Namespace) -> list[Given]:
     """The trail is asked for all of them at once; what an old trail doesn't know stays unsaid."""
     shared = account_access.list_grants(row)
     told = _told(row) if shared else {}
-    for_groups = is_for_groups(parse_namespace(row.text))
+    for_groups = can_share_with_groups(parse_namespace(row.text))
     found = []
     for one in shared:
         verb: Verb = one.verb.removeprefix("memory.")  # type: ignore[assignment]  # only these are granted
@@ -138,12 +145,12 @@ def recipient(user: User | None, group: TeamGroup | None) -> str:
     return f"group:{group.pk}" if group else str(user.pk if user else "")
 
 
-class _Known(Facts):
+class _Known(AccessFacts):
     """What would be asked for each person, known for all."""
 
     def __init__(
         self,
-        place: Place,
+        place: NamespaceTarget,
         grants: Iterable[Given],
         members: Mapping[UUID, frozenset[UUID]],
         emergency_accesses: Mapping[UUID, EmergencyAccess],
@@ -159,7 +166,7 @@ class _Known(Facts):
         return self.grant_of(principal.user_id, verb) is not None
 
     def find_emergency_access(self, principal: Principal) -> EmergencyAccess | None:
-        may = account_access.can(principal, "memory.use_emergency_access", self.place.team_id)
+        may = account_access.can(principal, "memory.use_emergency_access", self.target.team_id)
         return (
             self._emergency_accesses.get(principal.user_id) if may and principal.user_id else None
         )
@@ -176,13 +183,13 @@ def _whom(one: Given, members: Mapping[UUID, frozenset[UUID]]) -> Iterable[UUID]
     return members.get(one.group.pk, ()) if one.group else ()
 
 
-def _seen_by(place: Place, facts: _Known, who: tuple[Principal, str, str]) -> Seer:
+def _seen_by(place: NamespaceTarget, facts: _Known, who: tuple[Principal, str, str]) -> Seer:
     principal, name, role = who
     may: dict[Verb, tuple[Reason, ...]] = {}
     for verb in VERBS:
         if found := tuple(
             _told_further(why, facts, principal, verb)
-            for why in reasons(principal, verb, place, facts)
+            for why in find_reasons(principal, verb, place, facts)
         ):
             may[verb] = found
     if isinstance(principal, KeyPrincipal):
@@ -191,13 +198,13 @@ def _seen_by(place: Place, facts: _Known, who: tuple[Principal, str, str]) -> Se
     return Seer("user", principal.user_id, name, role, may)
 
 
-def _told_further(why: Why, facts: _Known, principal: Principal, verb: Verb) -> Reason:
-    if why is Why.GRANT:
+def _told_further(why: AccessReason, facts: _Known, principal: Principal, verb: Verb) -> Reason:
+    if why is AccessReason.GRANT:
         return Reason(why, given=facts.grant_of(principal.user_id, verb))
     return Reason(
         why,
         emergency_access=facts.find_emergency_access(principal)
-        if why is Why.EMERGENCY_ACCESS
+        if why is AccessReason.EMERGENCY_ACCESS
         else None,
     )
 
@@ -255,5 +262,5 @@ _RUNS: Final[Mapping[SeenBy, Runs]] = {
 
 def _runs(access: NamespaceAccess) -> Runs:
     """Which runs reach it; a plug-in's scope as one of the built-in ones of its kind."""
-    named = access.place.named
+    named = access.target.parsed
     return "workflow" if named.scope == Scope.WORKFLOW else _RUNS[named.seen_by]

@@ -16,7 +16,7 @@ from accounts.tenancy import tenant
 from memory.core.errors import InvalidInput
 from memory.core.scopes import Scope, parse_namespace, scope_kinds
 from memory.models import Namespace, Policy
-from memory.policies import DEFAULT, DEFAULT_MAX_NAMESPACES, rules_for
+from memory.policies import DEFAULT, DEFAULT_MAX_NAMESPACES, load_rules
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
 
@@ -95,7 +95,7 @@ def in_force_for(caller: MemoryCaller, *, app_id: str) -> Limits:
     """What holds for an application's memory: as a write asks it."""
     access.check(caller.principal, "memory.view", caller.team_id)
     with tenant([caller.team_id]):
-        found = rules_for(caller.team_id, app_id, None)
+        found = load_rules(caller.team_id, app_id, None)
     return Limits(
         found.policy.allowed_namespace_prefixes,
         found.policy.max_entries_per_namespace,

@@ -8,7 +8,7 @@ from accounts.models import TeamGroup, User
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
 from memory.models import Namespace
-from memory.permissions import Verb, is_for_groups
+from memory.permissions import Verb, can_share_with_groups
 from memory.services.access.explanation import recipient
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
@@ -35,7 +35,7 @@ def unshare(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | 
 
 
 def _check_recipient(access: NamespaceAccess, member: User | TeamGroup) -> None:
-    if isinstance(member, TeamGroup) and not is_for_groups(access.place.named):
+    if isinstance(member, TeamGroup) and not can_share_with_groups(access.target.parsed):
         raise InvalidInput(
             _("Private memory can be shared only with single members, not with groups.")
         )
@@ -51,6 +51,6 @@ def _holder(member: User | TeamGroup) -> User | Group:
 
 
 def _row(access: NamespaceAccess) -> Namespace:
-    if access.place.row is None:
+    if access.target.row is None:
         raise NotFound(_("Memory not found."))
-    return access.place.row
+    return access.target.row

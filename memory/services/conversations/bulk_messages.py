@@ -10,8 +10,8 @@ def read_category(access: NamespaceAccess, category: str) -> list[MemoryEntry]:
 
     A chat may have ten thousand messages; making whole entries of them takes longer than all the rest of a look.
     """
-    if access.place.row is None:
+    if access.target.row is None:
         return []
-    visible = rows.visible(access.place.row, access.now).filter(category=category).order_by("key")
+    visible = rows.visible(access.target.row, access.now).filter(category=category).order_by("key")
     columns = visible.values_list("key", "value", "metadata")
     return [MemoryEntry("", access.text, *values, category=category) for values in columns]

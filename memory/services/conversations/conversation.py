@@ -155,18 +155,18 @@ def _memory(access: NamespaceAccess, folding: Folding) -> ConversationMemory:
 
 
 def _session(access: NamespaceAccess) -> str:
-    if access.place.named.scope != Scope.CONVERSATION:
+    if access.target.parsed.scope != Scope.CONVERSATION:
         raise InvalidInput(f"{access.text}: only a conversation has a history.")
-    return access.place.named.ids[0]
+    return access.target.parsed.ids[0]
 
 
 def _texts(access: NamespaceAccess, lines: Iterable[FoldedMessage]) -> dict[str, str]:
     """By key the first value each had, before anything was cut."""
     keys = {key_of(line) for line in lines}
-    if not keys or access.place.row is None:
+    if not keys or access.target.row is None:
         return {}
     first = Revision.objects.unscoped().filter(
-        entry__namespace=access.place.row, entry__key__in=keys, number=1
+        entry__namespace=access.target.row, entry__key__in=keys, number=1
     )
     return {key: str(value) for key, value in first.values_list("entry__key", "value")}
 

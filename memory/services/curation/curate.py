@@ -33,7 +33,7 @@ from memory.logic.entries.secrets import redact
 from memory.logic.ports import AskModel
 from memory.models import Curation
 from memory.models.jobs import JobStatus
-from memory.permissions import taker_of
+from memory.permissions import get_participant_id
 from memory.services.access.pause import is_run_paused
 from memory.services.curation.admission import admit
 from memory.services.curation.learning_rules import Learning, learning_of
@@ -76,7 +76,7 @@ def plan_curation(caller: MemoryCaller, *, run_id: str, app_id: str) -> UUID | N
     learning = learning_of(caller.team_id, app_id)
     if not learning.auto_memory or is_run_paused(caller):
         return None
-    known = {*caller.participants, taker_of(caller.principal)} - {None}
+    known = {*caller.participants, get_participant_id(caller.principal)} - {None}
     with tenant([caller.team_id]):
         row, made = Curation.objects.unscoped().get_or_create(
             team_id=caller.team_id,

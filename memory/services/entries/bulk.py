@@ -148,7 +148,7 @@ def _select(caller: MemoryCaller, act: Act, chosen: Chosen) -> tuple[list[Entry]
 
 
 def _list_chosen(access: NamespaceAccess, chosen: Chosen) -> list[Entry]:
-    row = access.place.row
+    row = access.target.row
     if row is None:
         return []
     if chosen.sought is not None:

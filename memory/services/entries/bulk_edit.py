@@ -87,5 +87,5 @@ def _amend(entry: Entry, amendment: Amendment, access: NamespaceAccess) -> None:
         entry.importance = amendment.importance
     if amendment.ends:
         # No longer than where it is lets it: what is working memory is a day's.
-        life = life_in(access.place.named.scope, amendment.lives_seconds, entry.tier)
+        life = life_in(access.target.parsed.scope, amendment.lives_seconds, entry.tier)
         entry.expires_at = None if life is None else access.now + timedelta(seconds=life)

@@ -17,7 +17,7 @@ def look(caller: MemoryCaller, *, entry_id: UUID | str) -> MemoryEntry:
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=get_entry_namespace(caller, entry_id)
     ) as access:
-        row = access.place.row
+        row = access.target.row
         entry = row and (
             rows.living(row)
             .exclude(expires_at__lte=access.now)

@@ -34,7 +34,7 @@ def links_in(caller: MemoryCaller, *, namespace: str, search: EntrySearch) -> Li
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
-        row = access.place.row
+        row = access.target.row
         if row is None or access.external is not None:
             return Links(drawn([], []), {}, frozenset(), is_all=True)
         query = narrowed_to(row, replace(search, text=""), access.now)

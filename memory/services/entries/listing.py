@@ -78,7 +78,7 @@ def entries(
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", scope=scope, namespace=namespace
     ) as access:
-        row = access.place.row
+        row = access.target.row
         condition = parse_filter(filter)
         if row is None:
             return EntryPage([], 0, offset)

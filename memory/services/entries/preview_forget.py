@@ -108,9 +108,9 @@ def _plan(
 def _plan_rows(
     access: NamespaceAccess, choose: Callable[[QuerySet[Entry]], QuerySet[Entry]]
 ) -> WouldGo:
-    if access.place.row is None:
+    if access.target.row is None:
         return would_go([])
-    query = rows.living(access.place.row).exclude(expires_at__lte=access.now)
+    query = rows.living(access.target.row).exclude(expires_at__lte=access.now)
     return would_go(list(choose(query).only("id", "size")))
 
 

@@ -10,7 +10,7 @@ from memory.core.records import Json, MemoryEntry, Source, StoreParams
 from memory.core.scopes import life_in, tier_named
 from memory.core.values import check_params
 from memory.models.entries import Operation
-from memory.permissions import guest_of
+from memory.permissions import get_guest_key_id
 from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
@@ -39,7 +39,7 @@ def remember(
 
     All of it passes the gate. ``raw``: as a provider keeps it; whoever writes has a gate of their own.
     """
-    raw = raw or guest_of(caller.principal) is not None
+    raw = raw or get_guest_key_id(caller.principal) is not None
     with MemoryGateway(caller).open_namespace(
         "write", "memory.stored", scope=scope, namespace=namespace
     ) as access:
@@ -80,7 +80,7 @@ def remember(
 def _life(access: NamespaceAccess, tier: str, seconds: float | None, *, raw: bool) -> float | None:
     if seconds is not None:
         return seconds
-    return life_in(access.place.named.scope, None, "" if raw else tier)
+    return life_in(access.target.parsed.scope, None, "" if raw else tier)
 
 
 def _sign(source: Source, caller: MemoryCaller) -> Source:

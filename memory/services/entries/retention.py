@@ -13,7 +13,7 @@ from memory.core.policy import MemorySecurityPolicy
 from memory.core.scopes import WORKING_LIVES, scope_named
 from memory.models import Namespace
 from memory.models.entries import TierChoice
-from memory.policies import policies_of
+from memory.policies import load_policies
 from memory.providers.postgres import rows
 
 
@@ -99,7 +99,7 @@ def keeping(row: Namespace) -> Keeping:
 
 def rooms(team_id: UUID, namespaces: Sequence[Namespace]) -> dict[UUID, Room]:
     """Of many by one question."""
-    policies = policies_of(team_id, namespaces)
+    policies = load_policies(team_id, namespaces)
     return {row.pk: _room(row, policies[row.pk]) for row in namespaces}
 
 

@@ -95,7 +95,7 @@ def plan_moves(
     _check_count(entry_ids)
     place = get_shared_namespace(caller, entry_ids)
     with MemoryGateway(caller).open_namespace("write", "memory.listed", namespace=place) as access:
-        chosen = _list_chosen(access.place.row, entry_ids, access.now)
+        chosen = _list_chosen(access.target.row, entry_ids, access.now)
         access.detail.update(keys=len(chosen), planned=str(named))
         return tuple(_plan(entry, named, leads, access.now) for entry in chosen)
 

@@ -29,7 +29,7 @@ from memory.core.errors import AccessDenied, MemoryFault, NotFound
 from memory.core.policy import NO_LIMITS
 from memory.core.scopes import ParsedNamespace, parse_namespace, resolve_namespace
 from memory.models import Namespace
-from memory.permissions import Place
+from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.routing import external_provider
 from memory.services.gateway.audit_lines import record, record_refusal
@@ -144,8 +144,8 @@ def _all_counted(team_id: UUID, found: list[Namespace], persons: Sequence[str]) 
 def _check(caller: MemoryCaller, subject: str, known: bool) -> None:
     principal, team_id = caller.principal, caller.team_id
     named = parse_namespace(resolve_namespace("user", {"user_id": subject}))
-    place = Place(team_id, named, rows.find_namespace(team_id, named.text))
-    if permissions.is_their_own(principal, place):
+    place = NamespaceTarget(team_id, named, rows.find_namespace(team_id, named.text))
+    if permissions.is_owner(principal, place):
         return
     known = known or _is_member(team_id, named)
     if known and principal.kind == "user" and _leads(principal.get_role(team_id), place):
@@ -162,17 +162,17 @@ def _check(caller: MemoryCaller, subject: str, known: bool) -> None:
 
 def _is_member(team_id: UUID, named: ParsedNamespace) -> bool:
     """Of whom nothing may be remembered yet: that is what their receipt says, then."""
-    account = permissions.account_named(named)
+    account = permissions.find_account_id(named)
     members = Membership.objects.unscoped().filter(team_id=team_id, user=account)
     return account is not None and members.exists()
 
 
-def _leads(role: Role | None, place: Place) -> bool:
+def _leads(role: Role | None, place: NamespaceTarget) -> bool:
     """Whoever has an account here can ask for it themselves; the owner may for those who don't."""
     if role == Role.OWNER:
         return True
-    subject = place.named.ids[0]
-    own = find_player(subject) or find_key_id(subject) or permissions.account_named(place.named)
+    subject = place.parsed.ids[0]
+    own = find_player(subject) or find_key_id(subject) or permissions.find_account_id(place.parsed)
     return role == Role.ADMIN and own is None
 
 

@@ -25,8 +25,8 @@ from memory.core.policy import check_namespace
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, Scope, parse_namespace, resolve_namespace
 from memory.models import Entry
-from memory.permissions import Place, Verb, Why
-from memory.policies import Rules, at_door
+from memory.permissions import AccessReason, NamespaceTarget, Verb
+from memory.policies import Rules, find_namespace_and_rules
 from memory.routing import external_provider
 from memory.services.access.pause_state import Paused, is_left_off
 from memory.services.gateway.audit_lines import record, record_refusal
@@ -168,8 +168,8 @@ def _admit(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> Namespac
     app_id = (
         named.ids[0] if named.scope == Scope.GLOBAL else str(caller.identity.get("app_id") or "")
     )
-    row, rules = at_door(caller.team_id, named.text, app_id)
-    place = Place(caller.team_id, named, row)
+    row, rules = find_namespace_and_rules(caller.team_id, named.text, app_id)
+    place = NamespaceTarget(caller.team_id, named, row)
     check_namespace(rules.policy, named.text)
     emergency_access = ""
     if caller.reach is None:
@@ -188,14 +188,14 @@ def _admit(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> Namespac
     return NamespaceAccess(caller, verb, place, rules, now, external, emergency_access)
 
 
-def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> str:
+def _check_person(caller: MemoryCaller, verb: Verb, place: NamespaceTarget) -> str:
     """Check that a person or a key has the permission. Namespaces they can't view are reported as not found.
 
     Return the id of the emergency access that alone lets them in, if that is so, for the audit row.
     """
-    facts = permissions.Facts(place)
-    reason = next(permissions.reasons(caller.principal, verb, place, facts), None)
-    if reason is Why.EMERGENCY_ACCESS:
+    facts = permissions.AccessFacts(place)
+    reason = next(permissions.find_reasons(caller.principal, verb, place, facts), None)
+    if reason is AccessReason.EMERGENCY_ACCESS:
         access = facts.find_emergency_access(caller.principal)
         return str(access.pk) if access else ""
     if reason is not None:
@@ -205,28 +205,28 @@ def _check_person(caller: MemoryCaller, verb: Verb, place: Place) -> str:
         raise AccessDenied(
             _("This API key doesn't have the permission %(scope)s.") % {"scope": scope}
         )
-    if verb != "view" and permissions.may(caller.principal, "view", place):
+    if verb != "view" and permissions.is_allowed(caller.principal, "view", place):
         raise AccessDenied(
-            _("You can view %(namespace)s but not edit it.") % {"namespace": place.named.text}
+            _("You can view %(namespace)s but not edit it.") % {"namespace": place.parsed.text}
         )
     raise NotFound(_("Memory not found."))
 
 
-def _check_run(caller: MemoryCaller, verb: Verb, place: Place, rules: Rules) -> None:
-    text = place.named.text
+def _check_run(caller: MemoryCaller, verb: Verb, place: NamespaceTarget, rules: Rules) -> None:
+    text = place.parsed.text
     if caller.team_id not in caller.principal.team_ids:
         raise AccessDenied(f"{text} belongs to another team.")
     shared = partial(permissions.is_shared_with, caller.principal, verb, place)
     if text not in (caller.reach or ()) and not shared():
         raise AccessDenied(f"This run has no access to {text}.")
-    if permissions.is_somebody_elses(caller.principal, place) and not shared():
+    if permissions.is_owned_by_another(caller.principal, place) and not shared():
         raise AccessDenied(f"{text} belongs to another user.")
     changes = verb in ("write", "forget") and _is_everybodys(place)
     if changes and caller.outside_subject and not rules.subjects_write_global:
         raise AccessDenied(f"Runs for external users can only read {text}.")
 
 
-def _is_everybodys(place: Place) -> bool:
+def _is_everybodys(place: NamespaceTarget) -> bool:
     """A workflow's own is the team's to see, but each group's to fill."""
-    named = place.named
+    named = place.parsed
     return named.seen_by is SeenBy.TEAM and named.scope != Scope.WORKFLOW

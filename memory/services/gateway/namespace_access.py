@@ -17,7 +17,7 @@ from memory.core.records import MemoryQuery
 from memory.core.scope_kinds import SeenBy
 from memory.models import Change, Namespace
 from memory.models.entries import Operation
-from memory.permissions import Place, Verb
+from memory.permissions import NamespaceTarget, Verb
 from memory.policies import Rules
 from memory.providers.postgres import rows
 from memory.providers.postgres.provider import PostgresProvider
@@ -35,7 +35,7 @@ class NamespaceAccess:
 
     caller: MemoryCaller
     verb: Verb
-    place: Place
+    target: NamespaceTarget
     rules: Rules
     now: datetime
     external: ExternalProvider | None = None  # the provider that keeps it, if it isn't PostgreSQL
@@ -46,7 +46,7 @@ class NamespaceAccess:
 
     @property
     def text(self) -> str:
-        return self.place.named.text
+        return self.target.parsed.text
 
     @property
     def policy(self) -> MemorySecurityPolicy:
@@ -70,13 +70,13 @@ class NamespaceAccess:
         """Return the namespace's row, locked; make it if it is new."""
         most = self.rules.max_namespaces
         return rows.claim_namespace(
-            self.caller.team_id, self.text, _ownership_of(self.caller, self.place), most=most
+            self.caller.team_id, self.text, _ownership_of(self.caller, self.target), most=most
         )
 
     def claim_to_write(self, key: str, act: rows.Act) -> tuple[Namespace, rows.WriteState | None]:
         """Claim the namespace, and if it isn't new, read by the same query the state before the write."""
-        row = self.place.row
-        ownership = _ownership_of(self.caller, self.place)
+        row = self.target.row
+        ownership = _ownership_of(self.caller, self.target)
         state = rows.claim_to_write(row, key, act, ownership) if row else None
         return (row, state) if row and state else (self.claim(), None)
 
@@ -123,7 +123,7 @@ class NamespaceAccess:
         if self.verb == "write":
             self.claim()
             return True
-        return (self.lock() if self.verb == "forget" else self.place.row) is not None
+        return (self.lock() if self.verb == "forget" else self.target.row) is not None
 
 
 class GatewayStore(PostgresProvider):
@@ -137,7 +137,7 @@ class GatewayStore(PostgresProvider):
         self._access = access
         self._reason = reason
         self._change_id = change_id
-        self._row = access.place.row
+        self._row = access.target.row
         self._written: set[str] = set()  # keys
 
     def _check(self, namespace: str) -> None:
@@ -183,24 +183,24 @@ class Batch:
         self.change_id = uuid7()
         self.namespace = access.claim()
         rows.expire(self.namespace, access.now)
-        access.place = replace(access.place, row=self.namespace)
+        access.target = replace(access.target, row=self.namespace)
         self.store = access.store(reason, self.change_id)
 
 
-def _ownership_of(caller: MemoryCaller, place: Place) -> rows.Ownership:
+def _ownership_of(caller: MemoryCaller, place: NamespaceTarget) -> rows.Ownership:
     """Return who owns a new namespace, and who joins an old one: those of a run that is of it, never a guest."""
-    named = place.named
+    named = place.parsed
     if place.row is not None and named.text not in (caller.reach or ()):
         return rows.NOBODY
     if named.seen_by is SeenBy.PERSON:
         if place.row is not None:
             return rows.NOBODY  # whose it is was settled when it was made; nobody joins a person
-        owner = permissions.account_named(named)
+        owner = permissions.find_account_id(named)
         return rows.Ownership(owner_user_id=owner, persona_of_id=find_player(named.ids[0]))
     if named.seen_by is SeenBy.PARTICIPANTS:
-        own = {taker} if (taker := permissions.taker_of(caller.principal)) else set()
-        participants = permissions.taking_part(place)
+        own = {taker} if (taker := permissions.get_participant_id(caller.principal)) else set()
+        participants = permissions.find_participants(place)
         return rows.Ownership(participants=tuple(sorted(caller.participants | own | participants)))
-    if named.seen_by is SeenBy.RUN and (visitor := permissions.guest_of(caller.principal)):
+    if named.seen_by is SeenBy.RUN and (visitor := permissions.get_guest_key_id(caller.principal)):
         return rows.Ownership(participants=(visitor,))  # only runs of its own are let in here
     return rows.NOBODY

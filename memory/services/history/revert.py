@@ -72,7 +72,7 @@ def can_forget(access: NamespaceAccess) -> bool:
     """Return whether the caller may forget entries here: reverting is a write, but removes what was
     not there before.
     """
-    return permissions.may(access.caller.principal, "forget", access.place)
+    return permissions.is_allowed(access.caller.principal, "forget", access.target)
 
 
 def _list_ended_since(entries: Sequence[Entry], last_numbers: Mapping[UUID, int]) -> list[Entry]:

@@ -59,7 +59,7 @@ def search_snapshot(
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
-        row = access.place.row
+        row = access.target.row
         access.detail["as_of"] = at.isoformat()
         if row is None or access.external is not None:
             return SnapshotPage(EntryPage([], 0, offset), frozenset())

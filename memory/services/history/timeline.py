@@ -76,7 +76,7 @@ def read_timeline(
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
-        row = access.place.row
+        row = access.target.row
         if row is None or access.external is not None:
             return Timeline((), 0, offset)
         revisions = _filter_revisions(

@@ -19,7 +19,7 @@ from memory.core.policy import check_value
 from memory.core.scopes import parse_namespace
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
-from memory.permissions import Place
+from memory.permissions import NamespaceTarget
 from memory.providers.postgres import bulk, rows
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
@@ -94,8 +94,8 @@ def _list_writable_namespaces(caller: MemoryCaller, run_id: str) -> list[str]:
 
 
 def _can_write(caller: MemoryCaller, row: Namespace) -> bool:
-    place = Place(caller.team_id, parse_namespace(row.text), row)
-    return permissions.may(caller.principal, "write", place)
+    place = NamespaceTarget(caller.team_id, parse_namespace(row.text), row)
+    return permissions.is_allowed(caller.principal, "write", place)
 
 
 def _plan_namespace(access: NamespaceAccess, run_id: str) -> _NamespacePlan:

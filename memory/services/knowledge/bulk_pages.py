@@ -44,9 +44,9 @@ def shelf_behind(access: NamespaceAccess) -> Shelf:
 
 def _pages_here(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
     """A few columns of each: whole rows of thousands take longer than all that is done with them."""
-    if access.place.row is None:
+    if access.target.row is None:
         return
-    visible = rows.visible(access.place.row, access.now)
+    visible = rows.visible(access.target.row, access.now)
     pages = visible.filter(category=CATEGORY, key__startswith=key_of("")).order_by()
     columns = pages.values_list("id", "key", "value", *_OF_METADATA, "revision")
     for entry_id, key, value, origin, review, revision in columns:

@@ -14,7 +14,7 @@ from memory.core.scopes import Scope, parse_namespace
 from memory.logic.knowledge.pages import CATEGORY, key_of
 from memory.models import Entry, Namespace
 from memory.models.readable import any_of
-from memory.permissions import Place
+from memory.permissions import NamespaceTarget
 from memory.services.gateway.caller import MemoryCaller
 
 
@@ -60,9 +60,9 @@ def places_for_pages(caller: MemoryCaller) -> Sequence[tuple[str, Namespace | No
         }
         own = f"user:{caller.principal.user_id}"
         mine = namespaces.filter(text=own).first()
-    everybody = Place(caller.team_id, parse_namespace(EVERYBODY), None)
+    everybody = NamespaceTarget(caller.team_id, parse_namespace(EVERYBODY), None)
     shared: list[tuple[str, Namespace | None]] = []
-    if permissions.may(caller.principal, "write", everybody):
+    if permissions.is_allowed(caller.principal, "write", everybody):
         shared = [(EVERYBODY, global_namespaces.pop(EVERYBODY, None)), *global_namespaces.items()]
     return [*shared, (own, mine)]
 

@@ -197,7 +197,7 @@ _WRITABLE = {"title", "summary", "content", "tags", "references", "aliases"}
 
 
 def _near(access: NamespaceAccess, meaning: Meaning | None) -> Mapping[str, float]:
-    row = access.place.row
+    row = access.target.row
     return {} if row is None or access.external else near_keys(row, meaning, CATEGORY)
 
 
@@ -224,8 +224,8 @@ def _view_of(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
 
 def page_entry(access: NamespaceAccess, entry_id: UUID | str) -> MemoryEntry:
     row: Entry | None = None
-    if access.place.row is not None:
-        visible = rows.visible(access.place.row, access.now)
+    if access.target.row is not None:
+        visible = rows.visible(access.target.row, access.now)
         row = visible.filter(pk=UUID(str(entry_id))).first()
     entry = row and rows.entry_of(row, access.text)
     if not entry or not is_page(entry):

@@ -17,12 +17,12 @@ MOST_COMPARED: Final = 100  # pages: those that full text finds first
 
 def search_pages_by_text(access: NamespaceAccess, query: str) -> list[MemoryEntry]:
     """Best first; nothing of what another provider keeps."""
-    if access.place.row is None or access.external is not None:
+    if access.target.row is None or access.external is not None:
         return []
     text_query = MemoryQuery(
         access.text, query_text=query, filter={"category": CATEGORY}, top_k=MOST_COMPARED
     )
-    return [entry for entry in search(access.place.row, text_query, access.now) if is_page(entry)]
+    return [entry for entry in search(access.target.row, text_query, access.now) if is_page(entry)]
 
 
 def candidate_pages(
@@ -33,7 +33,7 @@ def candidate_pages(
 
     All pages of a small one; and of one ``narrowed`` by tags, which the index of words doesn't know.
     """
-    row = access.place.row
+    row = access.target.row
     if row is None or access.external or narrowed or row.entry_count <= LARGE:
         return page_entries(access.store(), access.text)
     entries = search_pages_by_text(access, query)

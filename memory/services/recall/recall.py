@@ -73,7 +73,7 @@ def open_for_query(
     def can_be_answered() -> bool:
         nonlocal authorized
         authorized = gateway.authorize("view", "memory.recalled", scope=scope, namespace=namespace)
-        has_entries = authorized.place.row is not None and authorized.external is None
+        has_entries = authorized.target.row is not None and authorized.external is None
         return has_entries and _is_valid(query)
 
     if settings.MEMORY_EMBEDDER:

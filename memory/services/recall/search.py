@@ -101,7 +101,7 @@ def by_tier(
 
 def search_page(access: NamespaceAccess, sought: EntrySearch, limit: int, offset: int) -> EntryPage:
     """A page of it, behind an open door."""
-    row = access.place.row
+    row = access.target.row
     if row is None:
         return EntryPage([], 0, offset)
     if access.external is not None:

@@ -21,7 +21,7 @@ from memory.core.records import MemoryEntry, Tier
 from memory.core.scopes import scope_named
 from memory.models import Entry, Namespace, Policy
 from memory.models.namespaces import PauseChoice
-from memory.policies import policies_of
+from memory.policies import load_policies
 from memory.providers.postgres import rows, search_all
 from memory.routing import external_scopes
 from memory.services.entries.listing import MOST_A_PAGE
@@ -144,7 +144,7 @@ def _paused_condition() -> Q:
 
 
 def _list_open(team_id: UUID, namespaces: list[Namespace]) -> list[UUID]:
-    policies = policies_of(team_id, namespaces)
+    policies = load_policies(team_id, namespaces)
     return [row.pk for row in namespaces if _is_open(policies[row.pk], row.text)]
 
 

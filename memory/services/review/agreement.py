@@ -18,7 +18,7 @@ from memory.logic.review import review_rules
 from memory.logic.review.proposals import State
 from memory.logic.review.review_rules import Precision
 from memory.models import Entry, Proposal
-from memory.permissions import Place
+from memory.permissions import NamespaceTarget
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.review.review_outcomes import judged
 from memory.services.review.review_queue import CONTRADICTION, HELD, InReview, value_of
@@ -65,8 +65,8 @@ def kept_out(caller: MemoryCaller) -> list[KeptOut]:
         for one in rows:
             if one.namespace.pk not in may:
                 named = parse_namespace(one.namespace.text)
-                place = Place(caller.team_id, named, one.namespace)
-                may[one.namespace.pk] = permissions.may(caller.principal, "write", place)
+                place = NamespaceTarget(caller.team_id, named, one.namespace)
+                may[one.namespace.pk] = permissions.is_allowed(caller.principal, "write", place)
     ordered = sorted(rows, key=lambda one: (one.at is not None, one.at, str(one.id)), reverse=True)
     return [
         KeptOut(one.row, one.at, one.by, one.reason, may[one.namespace.pk])

@@ -27,7 +27,7 @@ from memory.logic.review.proposals import NEXT, State, joined
 from memory.logic.review.proposals import Proposal as Proposed
 from memory.logic.review.review_rules import Precision
 from memory.models import Namespace, Proposal
-from memory.permissions import names_it
+from memory.permissions import is_allowed_by_name
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
@@ -229,7 +229,7 @@ def _among(caller: MemoryCaller, namespace: str | None) -> QuerySet[Proposal]:
         return _visible(caller)
     rows = Namespace.objects.unscoped().filter(team_id=caller.team_id, text=namespace)
     there = rows.first()
-    if there is not None and names_it(caller.principal, "view", there):
+    if there is not None and is_allowed_by_name(caller.principal, "view", there):
         return Proposal.objects.unscoped().select_related("namespace").filter(namespace=there)
     return _visible(caller).filter(namespace__text=namespace)
 
@@ -238,7 +238,7 @@ def _named(caller: MemoryCaller, proposal_id: UUID) -> Proposal | None:
     """By its id a programme names whose it is, as with a memory."""
     rows = Proposal.objects.unscoped().select_related("namespace")
     row = rows.filter(team_id=caller.team_id, pk=proposal_id).first()
-    return row if row and names_it(caller.principal, "view", row.namespace) else None
+    return row if row and is_allowed_by_name(caller.principal, "view", row.namespace) else None
 
 
 def _locked(access: NamespaceAccess, proposal_id: UUID) -> Proposal:

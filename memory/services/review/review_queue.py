@@ -23,7 +23,7 @@ from memory.logic.review.proposal_plans import Diff
 from memory.logic.review.proposals import State
 from memory.models import Entry, Namespace, Proposal
 from memory.models.readable import any_of
-from memory.permissions import Place
+from memory.permissions import NamespaceTarget
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.review.proposal_preview import would_change
 
@@ -253,8 +253,8 @@ def _with_diffs(
     diffs = would_change(rows, now)
     may = {row.namespace_id: False for row in rows}
     for row in {row.namespace_id: row for row in rows}.values():
-        place = Place(caller.team_id, parse_namespace(row.namespace.text), row.namespace)
-        may[row.namespace_id] = permissions.may(caller.principal, "write", place)
+        place = NamespaceTarget(caller.team_id, parse_namespace(row.namespace.text), row.namespace)
+        may[row.namespace_id] = permissions.is_allowed(caller.principal, "write", place)
     return [
         Waiting(row, diff, may[row.namespace_id]) for row, diff in zip(rows, diffs, strict=True)
     ]

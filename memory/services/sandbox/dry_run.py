@@ -125,7 +125,7 @@ class DryRunStore(InMemoryProvider):
         return [entry for entry in entries if (entry.id, entry.revision) in self._real]
 
     def _copy(self) -> None:
-        text, row = self._access.text, self._access.place.row
+        text, row = self._access.text, self._access.target.row
         if self._access.external is not None:
             # What is read there is no row here, so no read of it is noted either.
             self.adopt(self._access.external.provider.recall(MemoryQuery(text)) if row else [])

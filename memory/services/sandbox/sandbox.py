@@ -88,7 +88,7 @@ class SandboxMemory(RunMemory):
         with self._open(step, verb, audited) as (access, copy):
             talk = converse(
                 request,
-                access.place.named.ids[0],
+                access.target.parsed.ids[0],
                 copy,
                 new_id=lambda: str(uuid7()),
                 clock=lambda: access.now,

@@ -30,7 +30,7 @@ from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.scopes import parse_namespace, resolve_namespace
 from memory.models import Entry, Group, Namespace, Read, Revision
-from memory.permissions import Place
+from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.routing import external_provider
 from memory.services.erasure.erase import what_is_theirs
@@ -85,9 +85,9 @@ def export_namespace(caller: MemoryCaller, *, namespace: str) -> Exported:
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
-        if access.place.row is None:
+        if access.target.row is None:
             raise NotFound(_("Memory not found."))
-        found = [access.place.row]
+        found = [access.target.row]
     with tenant([caller.team_id]):
         return _written(caller, "namespace", namespace, found)
 
@@ -100,9 +100,11 @@ def export_person(caller: MemoryCaller, *, subject: str) -> Exported:
     with tenant([caller.team_id]):
         theirs = what_is_theirs(caller.team_id, subject)
         named = parse_namespace(resolve_namespace("user", {"user_id": subject}))
-        place = Place(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
+        place = NamespaceTarget(
+            caller.team_id, named, rows.find_namespace(caller.team_id, named.text)
+        )
         who = caller.principal
-        own = permissions.is_their_own(who, place) and who.allows("memory:read")
+        own = permissions.is_owner(who, place) and who.allows("memory:read")
         seen = theirs if own else [row for row in theirs if _may_take(caller, row)]
         if not own and not seen:
             fault = NotFound(_("User not found."))
@@ -304,8 +306,8 @@ def _let_in(
 
 
 def _may_take(caller: MemoryCaller, row: Namespace) -> bool:
-    place = Place(caller.team_id, parse_namespace(row.text), row)
-    return permissions.may_take_out(caller.principal, place)
+    place = NamespaceTarget(caller.team_id, parse_namespace(row.text), row)
+    return permissions.can_export(caller.principal, place)
 
 
 def _write_entries(body: _Body, row: Namespace, *, reads: bool) -> None:

@@ -103,7 +103,7 @@ def shown(request: HttpRequest, namespace: str | None = None) -> list[Shown]:
 def _shown(request: HttpRequest, found: list[EmergencyAccess]) -> list[Shown]:
     principal = get_principal(request)
     read = services.what_was_read(found)
-    titles = naming.named([one.namespace for one in found], reader_id=principal.user_id)
+    titles = naming.name_namespaces([one.namespace for one in found], reader_id=principal.user_id)
     theirs = {one.pk: services.is_told(principal, one) for one in found}
     ids = [entry for one in found if theirs[one.pk] for entry in read[one.pk].entries]
     keys = services.entries_named(principal, ids)
@@ -129,7 +129,7 @@ def _told_or_not(made: EmergencyAccess) -> str:
     )
 
 
-def _title(named: naming.Named, *, may_know: bool) -> str:
+def _title(named: naming.NamedNamespace, *, may_know: bool) -> str:
     """What a conversation began with is nobody's but theirs who may look into it."""
     row = named.row
     if may_know or parse_namespace(row.text).seen_by is SeenBy.PERSON:
@@ -180,10 +180,10 @@ def _others(request: HttpRequest, team_id: UUID) -> list[Any]:
     return [one.user for one in members if one.user_id != principal.user_id]
 
 
-def _offered(request: HttpRequest) -> list[naming.Named]:
+def _offered(request: HttpRequest) -> list[naming.NamedNamespace]:
     """Those who are no members; by a name that is typed, where a list of members would not show them."""
     found = [row for row in people_remembered(caller_of(request)) if row.owner_user_id is None]
-    return naming.named(found, reader_id=get_principal(request).user_id)
+    return naming.name_namespaces(found, reader_id=get_principal(request).user_id)
 
 
 def _asked(request: HttpRequest) -> dict[str, Any]:

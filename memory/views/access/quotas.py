@@ -102,7 +102,9 @@ def _page(request: HttpRequest, app_id: str, problem: str) -> HttpResponse:
         "prefixes": "\n".join(limits.allowed_prefixes or ()),
         "holding_prefixes": "\n".join(in_force.allowed_prefixes or ()),
         "full": full,
-        "fullest": naming.named(full.fullest, reader_id=principal.user_id) if full else (),
+        "fullest": naming.name_namespaces(full.fullest, reader_id=principal.user_id)
+        if full
+        else (),
         "applications": listed,
         "may_change": may_change,
         "outside_people_may": in_force.subjects_write_global,
@@ -120,7 +122,7 @@ def _listed(request: HttpRequest, found: Sequence[Application], app_id: str) -> 
         found = [*found, Application(app_id, None)]
     team_id = get_current_team_id(request)
     rows = [Namespace(team_id=team_id, scope="global", text=f"global:{o.app_id}") for o in found]
-    named = naming.named(rows, reader_id=None) if rows else []
+    named = naming.name_namespaces(rows, reader_id=None) if rows else []
     return [
         Listed(one.app_id, name.title, one.own, one.app_id == app_id)
         for one, name in zip(found, named, strict=True)

@@ -24,7 +24,7 @@ from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import parse_namespace
 from memory.models import Namespace
-from memory.permissions import Verb, Why
+from memory.permissions import AccessReason, Verb
 from memory.services.access.explanation import (
     VERBS,
     Explained,
@@ -58,12 +58,12 @@ RUNS: Mapping[str, Promise] = {
     "run": gettext_lazy("Only the run itself has access."),
 }
 
-_PLAIN: Mapping[Why, Promise] = {
-    Why.OWN: gettext_lazy("It's their memory"),
-    Why.PLAYS: gettext_lazy("Their test user"),
-    Why.TAKES_PART: gettext_lazy("Participant in the conversation"),
-    Why.NAMES: gettext_lazy("API client of this user"),
-    Why.GUEST: gettext_lazy("Another installation that stores its memory here"),
+_PLAIN: Mapping[AccessReason, Promise] = {
+    AccessReason.OWN: gettext_lazy("It's their memory"),
+    AccessReason.PLAYS: gettext_lazy("Their test user"),
+    AccessReason.TAKES_PART: gettext_lazy("Participant in the conversation"),
+    AccessReason.NAMES: gettext_lazy("API client of this user"),
+    AccessReason.GUEST: gettext_lazy("Another installation that stores its memory here"),
 }
 
 
@@ -194,7 +194,7 @@ def _groups(request: HttpRequest, row: Namespace) -> list[tuple[UUID, str]]:
 def _names(request: HttpRequest, found: Explained) -> Mapping[str, str]:
     """Of those who shared, as people call them in the middle of a sentence."""
     principal = get_principal(request)
-    known = provenance.backers(principal, [one.by for one in found.grants], ()).actors
+    known = provenance.load_provenance(principal, [one.by for one in found.grants], ()).actors
     return {**known, principal.actor: _("you")}
 
 
@@ -206,12 +206,12 @@ def _line(one: Seer, names: Mapping[str, str], reader_id: UUID | None) -> Line:
         str(Role(one.role).label) if one.role else "",
         tuple(str(VERB_WORDS[verb]) for verb in VERBS if verb in one.may),
         tuple(dict.fromkeys(_said(reason, one, names) for reason in one.why)),
-        any(reason.why is Why.EMERGENCY_ACCESS for reason in one.why),
+        any(reason.why is AccessReason.EMERGENCY_ACCESS for reason in one.why),
     )
 
 
 def _said(reason: Reason, one: Seer, names: Mapping[str, str]) -> str:
-    if reason.why is Why.ROLE:
+    if reason.why is AccessReason.ROLE:
         return _of_role(one)
     if reason.given is not None:
         return _of_grant(reason.given, names)

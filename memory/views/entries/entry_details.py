@@ -17,7 +17,7 @@ from memory.logic.entries.tiers import MOVES, Move
 from memory.logic.knowledge.pages import CATEGORY
 from memory.logic.knowledge.pages import key_of as page_key
 from memory.models import Entry, Read, Revision
-from memory.provenance import Backers, backers
+from memory.provenance import Provenance, load_provenance
 from memory.providers.postgres.rows import entry_of
 from memory.services.entries.linked_entries import list_linked, revisions_before, superseding
 from memory.views.entries.differences import pieces_between
@@ -80,7 +80,7 @@ def story(principal: Principal, entry: Entry, before: int | None = None) -> Stor
     """``before``: its past from that revision on, rather than from the newest."""
     revisions = revisions_before(entry, before, REVISIONS_A_PAGE)
     reads = selectors.reads_of(entry)
-    told = backers(
+    told = load_provenance(
         principal,
         [entry.source_actor, entry.source_rule, *(one.actor for one in revisions)],
         [entry.source_run, *(one.run_id for one in revisions), *(one.run_id for one in reads)],
@@ -165,7 +165,7 @@ _TIER_MOVES = (
 )
 
 
-def _read(told: Backers, row: Read) -> ReadTold:
+def _read(told: Provenance, row: Read) -> ReadTold:
     parts = ((PARTS.get(name, name), float(part)) for name, part in row.explain.items())
     return ReadTold(
         origin_of(told, "", row.run_id, row.node_id),

@@ -13,7 +13,7 @@ from memory import selectors
 from memory.forms.browsing import SearchForm, ViewChoice
 from memory.models import Namespace
 from memory.models.entries import TierChoice
-from memory.provenance import backers
+from memory.provenance import load_provenance
 from memory.views.pagination import with_query
 
 
@@ -36,7 +36,7 @@ class ViewTab:
 def actors_of(request: HttpRequest, row: Namespace) -> list[tuple[str, str]]:
     """Who wrote there, in people's words; one word may stand for many runs."""
     found = selectors.actors_in(row)
-    words = backers(get_principal(request), found, ()).actors
+    words = load_provenance(get_principal(request), found, ()).actors
     return sorted(((one, words[one]) for one in found), key=lambda pair: pair[1].casefold())
 
 

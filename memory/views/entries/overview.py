@@ -15,7 +15,7 @@ from memory.forms.browsing import PlacesForm
 from memory.models import Entry, Namespace
 from memory.models.entries import TierChoice
 from memory.models.namespaces import ScopeChoice
-from memory.naming import Named
+from memory.naming import NamedNamespace
 from memory.services.access.private_namespaces import hidden_from
 from memory.services.entries.retention import Room, rooms
 from memory.views.entries.search_results import found_of, waits
@@ -31,7 +31,7 @@ MOST_NAMED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class PlaceShown:
-    named: Named
+    named: NamedNamespace
     room: Room
 
 
@@ -109,15 +109,15 @@ def _scopes(known: Sequence[str], chosen: str) -> list[str]:
     return [word for word in ordered if chosen in ("", word)]
 
 
-def _page(request: HttpRequest, scopes: Sequence[str], start: int) -> list[Named]:
+def _page(request: HttpRequest, scopes: Sequence[str], start: int) -> list[NamedNamespace]:
     principal = get_principal(request)
     rows = selectors.namespace_page_for(
         principal, get_current_team_id(request), scopes=scopes, limit=PLACES, offset=start
     )
-    return naming.named(rows, reader_id=principal.user_id)
+    return naming.name_namespaces(rows, reader_id=principal.user_id)
 
 
-def _named_like(request: HttpRequest, words: str, scopes: Sequence[str]) -> list[Named]:
+def _named_like(request: HttpRequest, words: str, scopes: Sequence[str]) -> list[NamedNamespace]:
     principal = get_principal(request)
     rows = selectors.namespace_page_for(
         principal, get_current_team_id(request), scopes=scopes, limit=MOST_NAMED, offset=0
@@ -125,12 +125,12 @@ def _named_like(request: HttpRequest, words: str, scopes: Sequence[str]) -> list
     wanted = words.casefold()
     return [
         one
-        for one in naming.named(rows, reader_id=principal.user_id)
+        for one in naming.name_namespaces(rows, reader_id=principal.user_id)
         if wanted in one.title.casefold() or wanted in one.row.text.casefold()
     ]
 
 
-def _groups(request: HttpRequest, places: Sequence[Named]) -> list[Group]:
+def _groups(request: HttpRequest, places: Sequence[NamedNamespace]) -> list[Group]:
     room = rooms(get_current_team_id(request), [one.row for one in places])
     by_scope: dict[str, list[PlaceShown]] = {}
     for one in places:
@@ -175,5 +175,7 @@ def _newest(request: HttpRequest) -> list[NewestShown]:
     principal = get_principal(request)
     entries = selectors.newest_for(principal, get_current_team_id(request), NEWEST)
     rows = list({one.namespace_id: one.namespace for one in entries}.values())
-    titles = {one.row.pk: one.title for one in naming.named(rows, reader_id=principal.user_id)}
+    titles = {
+        one.row.pk: one.title for one in naming.name_namespaces(rows, reader_id=principal.user_id)
+    }
     return [NewestShown(one, titles[one.namespace_id], waits(one)) for one in entries]

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from memory.core.records import Json
 from memory.models import Revision
 from memory.models.entries import TierChoice
-from memory.provenance import Backers, RunTold
+from memory.provenance import Provenance, RunDescription
 from memory.views.entries.differences import Piece
 
 
@@ -21,7 +21,7 @@ class Origin:
     """Who or what; ``run`` is none where there was none, or where the reader may not see it."""
 
     actor: str
-    run: RunTold | None
+    run: RunDescription | None
     run_id: str
     node: str
 
@@ -45,7 +45,7 @@ REVISIONS_A_PAGE: Final = 25
 
 
 def revisions_told(
-    told: Backers,
+    told: Provenance,
     rows: Sequence[Revision],
     texts: Callable[[Revision, Revision], Iterable[Changed]],
 ) -> tuple[RevisionTold, ...]:
@@ -72,7 +72,7 @@ def number_asked(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
-def origin_of(told: Backers, actor: str, run_id: str, node_id: str) -> Origin:
+def origin_of(told: Provenance, actor: str, run_id: str, node_id: str) -> Origin:
     """A run that acts for itself is named once, as the run."""
     run = told.runs.get(run_id)
     itself = run is not None and actor == f"run:{run_id}"

@@ -46,7 +46,9 @@ def found_of(request: HttpRequest, form: PlacesForm) -> dict[str, Any]:
         limit=PAGE_SIZE,
         offset=min(offset_in(request.GET, BEGINS), 1_000_000),
     )
-    places = naming.named(list(found.places.values()), reader_id=get_principal(request).user_id)
+    places = naming.name_namespaces(
+        list(found.places.values()), reader_id=get_principal(request).user_id
+    )
     titles = {one.row.text: one.title for one in places}
     return {
         "found": [_shown(one, found.places, titles) for one in found.entries],

@@ -14,7 +14,7 @@ from accounts.principals import get_principal
 from memory.forms.browsing import SearchForm
 from memory.models import Namespace
 from memory.models.entries import Operation
-from memory.provenance import RunTold, backers
+from memory.provenance import RunDescription, load_provenance
 from memory.services.history.timeline import ChangeSummary, Day, read_timeline
 from memory.views.pagination import OffsetPage, with_query
 from memory.views.request_context import caller_of
@@ -28,7 +28,7 @@ class HappenedShown:
     row: ChangeSummary
     word: str
     actor: str
-    run: RunTold | None
+    run: RunDescription | None
     node: str
     at_url: str  # how everything was just after it
 
@@ -83,7 +83,7 @@ def timeline_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dic
 def _days(
     request: HttpRequest, happened: Sequence[ChangeSummary], days: dict[date, Day]
 ) -> list[DayShown]:
-    known = backers(
+    known = load_provenance(
         get_principal(request),
         [one.actor for one in happened],
         [one.run_id for one in happened],

@@ -20,7 +20,7 @@ def place_choices(request: HttpRequest) -> list[tuple[str, str]]:
         places = [(asked.text, asked), *places]
     rows = [row for _text, row in places if row is not None]
     reader = get_principal(request).user_id
-    titles = {one.row.text: one.title for one in naming.named(rows, reader_id=reader)}
+    titles = {one.row.text: one.title for one in naming.name_namespaces(rows, reader_id=reader)}
     return [(text, titles.get(text) or _title_of_new(text)) for text, _row in places]
 
 

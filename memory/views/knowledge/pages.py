@@ -45,7 +45,9 @@ def index(request: HttpRequest) -> HttpResponse:
 
 def _shelves(request: HttpRequest) -> dict[str, Any]:
     found = shelves(caller_of(request))
-    titles = naming.named([one.row for one in found], reader_id=get_principal(request).user_id)
+    titles = naming.name_namespaces(
+        [one.row for one in found], reader_id=get_principal(request).user_id
+    )
     return {
         "shelves": list(zip(found, titles, strict=True)),
         "place_choices": place_choices(request),
@@ -54,7 +56,9 @@ def _shelves(request: HttpRequest) -> dict[str, Any]:
 
 def _found_everywhere(request: HttpRequest, text: str) -> dict[str, Any]:
     found = services.find_everywhere(caller_of(request), query=text, top_k=MOST_FOUND)
-    places = naming.named(list(found.places.values()), reader_id=get_principal(request).user_id)
+    places = naming.name_namespaces(
+        list(found.places.values()), reader_id=get_principal(request).user_id
+    )
     rows = shown.rows_everywhere(found, {one.row.text: one.title for one in places})
     return {"rows": rows, "is_all": found.is_all}
 

@@ -17,7 +17,7 @@ from memory.logic.knowledge.page_index import StaleMark, Staleness
 from memory.logic.knowledge.page_requests import Hit
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.models import Namespace, Revision
-from memory.provenance import backers
+from memory.provenance import load_provenance
 from memory.services import FoundPages, PageView, Shelf
 from memory.views.entries.differences import pieces_between
 from memory.views.entries.entry_details import PARTS
@@ -142,7 +142,9 @@ def finder(shelf: Shelf) -> Callable[[str], str]:
 
 def past(principal: Principal, revisions: Sequence[Revision]) -> tuple[RevisionTold, ...]:
     """Newest first."""
-    told = backers(principal, [one.actor for one in revisions], [one.run_id for one in revisions])
+    told = load_provenance(
+        principal, [one.actor for one in revisions], [one.run_id for one in revisions]
+    )
     return revisions_told(told, revisions, _differences)
 
 

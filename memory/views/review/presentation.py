@@ -23,7 +23,7 @@ from memory.logic.review.proposal_plans import Change, Problem
 from memory.logic.text_diff import NOTHING, Beside, as_lines, beside, editable
 from memory.models import Entry, Proposal
 from memory.models.entries import TierChoice
-from memory.provenance import Backers, RunTold
+from memory.provenance import Provenance, RunDescription
 from memory.services.review.review_queue import CONTRADICTION, HELD, Waiting
 from memory.views.review.quarantine_reasons import reason_said
 
@@ -80,7 +80,7 @@ class Shown:
     sure: int | None
     place: str
     place_id: UUID
-    run: RunTold | None
+    run: RunDescription | None
     run_id: str
     node: str
     at: datetime
@@ -102,9 +102,9 @@ def shown(request: HttpRequest, found: Sequence[Waiting]) -> list[Shown]:
     """As many queries as there are kinds of names, whatever the number of rows."""
     principal = get_principal(request)
     places = {one.namespace.pk: one.namespace for one in found}
-    named = naming.named(list(places.values()), reader_id=principal.user_id)
+    named = naming.name_namespaces(list(places.values()), reader_id=principal.user_id)
     titles = {one.row.pk: one.title for one in named}
-    behind = provenance.backers(
+    behind = provenance.load_provenance(
         principal,
         [one.source.actor for one in found],
         [one.source.run_id for one in found],
@@ -112,7 +112,7 @@ def shown(request: HttpRequest, found: Sequence[Waiting]) -> list[Shown]:
     return [_shown(one, titles[one.namespace.pk], behind) for one in found]
 
 
-def _shown(one: Waiting, place: str, behind: Backers) -> Shown:
+def _shown(one: Waiting, place: str, behind: Provenance) -> Shown:
     source, text = one.source, editable(one.new) if one.has_new else ""
     return Shown(
         id=one.id,
@@ -150,7 +150,7 @@ def _gist(one: Waiting) -> str:
     return " · ".join(" ".join(as_lines(two["value"]).split())[:60] for two in _targets(one))
 
 
-def _by(one: Waiting, behind: Backers) -> str:
+def _by(one: Waiting, behind: Provenance) -> str:
     if isinstance(one.row, Entry):
         return behind.actors.get(one.row.source_actor, one.row.source_actor)
     return str(_PROPOSERS.get(one.row.by, one.row.by))

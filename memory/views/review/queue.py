@@ -251,7 +251,7 @@ def _places(
             f"{one.title} ({counts[one.row.pk]})",
             one.row.pk == filters.namespace_id,
         )
-        for one in naming.named([row for row, _count in places], reader_id=reader)
+        for one in naming.name_namespaces([row for row, _count in places], reader_id=reader)
     ]
 
 

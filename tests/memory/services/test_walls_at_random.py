@@ -432,7 +432,7 @@ def test_nothing_crosses_a_wall_over_http(
 
 @pytest.mark.django_db
 def test_wall_taken_away_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(permissions, "_is_person_of", lambda *_asked, **_more: True)
+    monkeypatch.setattr(permissions, "_find_person_reason", lambda *_asked, **_more: True)
 
     with pytest.raises(AssertionError) as found:
         play(InPostgres, LONG)

@@ -18,7 +18,7 @@ from memory import permissions, selectors, services
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
 from memory.core.scopes import parse_namespace
 from memory.models import EmergencyAccess, Entry, Namespace
-from memory.permissions import Place, Why
+from memory.permissions import AccessReason, NamespaceTarget
 from memory.services.access.emergency_access import (
     acknowledge,
     end_emergency_access,
@@ -323,12 +323,12 @@ def may_look(person: Person, text: str) -> bool:
     principal = person.principal
     with tenant([person.team.pk]):
         row = Namespace.objects.unscoped().get(text=text)
-        place = Place(row.team_id, parse_namespace(text), row)
-        found = list(permissions.reasons(principal, "view", place))
+        place = NamespaceTarget(row.team_id, parse_namespace(text), row)
+        found = list(permissions.find_reasons(principal, "view", place))
         rows: Any = Namespace.objects  # Any: the manager types its model, not its queryset
         listed = rows.open_to(principal).filter(pk=row.pk).exists()
     assert listed == bool(found)
-    return found == [Why.EMERGENCY_ACCESS]
+    return found == [AccessReason.EMERGENCY_ACCESS]
 
 
 def test_access_that_ends_while_a_value_is_looked_for_shows_nothing(
@@ -337,9 +337,9 @@ def test_access_that_ends_while_a_value_is_looked_for_shows_nothing(
     emergency_access = broken(cast.ada, secret)
     with tenant([cast.team_a.pk]):
         entry = Entry.objects.unscoped().get(namespace__text=secret)
-    of_row = permissions.place_of
+    of_row = permissions.build_target
 
-    def found_and_ended(row: Namespace) -> Place:
+    def found_and_ended(row: Namespace) -> NamespaceTarget:
         EmergencyAccess.objects.unscoped().filter(pk=emergency_access.pk).update(
             ended_at=timezone.now()
         )
@@ -347,7 +347,7 @@ def test_access_that_ends_while_a_value_is_looked_for_shows_nothing(
 
     with tenant([cast.team_a.pk]):
         assert selectors.entry_for(cast.ada.principal, cast.team_a.pk, entry.pk) == entry
-        monkeypatch.setattr(permissions, "place_of", found_and_ended)
+        monkeypatch.setattr(permissions, "build_target", found_and_ended)
         with pytest.raises(NotFound):
             selectors.entry_for(cast.ada.principal, cast.team_a.pk, entry.pk)
 

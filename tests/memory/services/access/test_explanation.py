@@ -19,7 +19,7 @@ from accounts.tenancy import tenant
 from memory import permissions, services
 from memory.core.errors import InvalidInput, MemoryFault
 from memory.models import Namespace
-from memory.permissions import Verb, Why, place_of
+from memory.permissions import AccessReason, Verb, build_target
 from memory.services import MemoryCaller
 from memory.services.access.emergency_access import start_emergency_access
 from memory.services.access.explanation import VERBS, Explained, explain
@@ -123,8 +123,8 @@ def arranged(
 
 def agrees(may: Any, caller: MemoryCaller, row: Namespace) -> None:
     with tenant([row.team_id]):
-        place = place_of(row)
-        by_rules = {verb for verb in VERBS if permissions.may(caller.principal, verb, place)}
+        place = build_target(row)
+        by_rules = {verb for verb in VERBS if permissions.is_allowed(caller.principal, verb, place)}
     assert set(may) == by_rules
     assert all(may.values())
     assert at_the_door(caller, row) == ("view" in may)
@@ -133,8 +133,8 @@ def agrees(may: Any, caller: MemoryCaller, row: Namespace) -> None:
         with tenant([row.team_id]):
             listed = rows.open_to(caller.principal).filter(pk=row.pk).exists()
         assert listed == ("view" in may)
-    if Why.EMERGENCY_ACCESS in {reason.why for reason in may.get("view", ())}:
-        assert Why.EMERGENCY_ACCESS not in {
+    if AccessReason.EMERGENCY_ACCESS in {reason.why for reason in may.get("view", ())}:
+        assert AccessReason.EMERGENCY_ACCESS not in {
             r.why for v, found in may.items() if v != "view" for r in found
         }
 
@@ -279,7 +279,9 @@ def test_groups_grant_on_what_is_private_lets_nobody_in_however_old_it_is(cast: 
         for verb in VERBS:
             access.grant(group.group, f"memory.{verb}", row)
 
-        assert not any(permissions.may(cast.ada.principal, verb, place_of(row)) for verb in VERBS)
+        assert not any(
+            permissions.is_allowed(cast.ada.principal, verb, build_target(row)) for verb in VERBS
+        )
         assert not Namespace.objects.visible_to(cast.ada.principal).filter(pk=row.pk).exists()
     for attempt in (
         lambda: services.recall(at_door(cast.ada), namespace=text),
