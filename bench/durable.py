@@ -63,9 +63,9 @@ async def _measure(rounds: int, small: int) -> None:
 
     from workflows.execution.db import build_conninfo
     from workflows.execution.worker import Worker
-    from workflows.services.runs.shell import operator
+    from workflows.services.runs.shell import get_operator
 
-    who = await asyncio.to_thread(operator)
+    who = await asyncio.to_thread(get_operator)
     db = await AsyncConnection.connect(build_conninfo("owner"), autocommit=True)
     await db.execute(FLOOR_TABLES)
     worker = Worker(capacity=8)

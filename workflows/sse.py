@@ -20,7 +20,7 @@ from workflows.execution.events.reader import StreamEvent, follow
 from workflows.execution.events.run_feed import get_run_feed
 from workflows.models import Run
 from workflows.selectors import run_for
-from workflows.services.runs.run_access import Watch, watch_over
+from workflows.services.runs.run_access import StreamAccess, watch_stream
 
 
 PING = 15.0  # seconds; proxies close what is silent for longer
@@ -45,14 +45,14 @@ def stream_of(request: HttpRequest, principal: Principal, run: Run) -> HttpRespo
     if run.has_ended and after >= run.last_seq > 0:
         return HttpResponse(status=204)  # tells a browser to stop asking
     return StreamingHttpResponse(
-        lines(run.team_id, run.pk, after, watch_over(principal, run)),
+        lines(run.team_id, run.pk, after, watch_stream(principal, run)),
         content_type="text/event-stream",
         headers=HEADERS,
     )
 
 
 async def lines(
-    team_id: UUID, run_id: UUID, after: int, watch: Watch | None = None
+    team_id: UUID, run_id: UUID, after: int, watch: StreamAccess | None = None
 ) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MS}\n\n".encode()
     async for said in follow(get_run_feed(), team_id, run_id, after, patience=PING):
@@ -98,6 +98,6 @@ def _admitted(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
     return principal, find_run(principal, run_id)
 
 
-def _noted(watch: Watch) -> None:
+def _noted(watch: StreamAccess) -> None:
     with connections_given_back():
         watch.note()

@@ -453,9 +453,9 @@ def test_would_be_memories_are_kept_through_the_real_door_or_dropped(
     dropped = debug(cast, workflow, inputs={"q": "dropped"}, memory="sandbox")
     cluster.until_ended(dropped)
 
-    assert keep_memories(cast.alice.principal, kept).done == 1
-    assert keep_memories(cast.alice.principal, kept).done == 0
-    assert drop_memories(cast.alice.principal, dropped).done == 1
+    assert keep_memories(cast.alice.principal, kept).count == 1
+    assert keep_memories(cast.alice.principal, kept).count == 0
+    assert drop_memories(cast.alice.principal, dropped).count == 1
 
     with tenant([workflow.team_id]):
         entry = Entry.objects.unscoped().get(key="a fact", deleted_at=None)

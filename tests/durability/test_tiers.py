@@ -10,11 +10,11 @@ from tests.durability.conftest import Cluster
 from tests.durability.test_debugging import debug, line, made
 from tests.support.cast import Cast
 from workflows.models import Workflow, WouldBe
-from workflows.services.runs.memory_streams import Stream
+from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import Run, start_run
 
 
-STREAM = Stream("project-1")
+STREAM = MemoryStream("project-1")
 
 
 def remembering(value: list[str]) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def forgetting(**data: Any) -> dict[str, Any]:
     return {"id": "forget", "data": {**given, **data}}
 
 
-def started(cast: Cast, workflow: Workflow, q: str, stream: Stream | None = STREAM) -> Run:
+def started(cast: Cast, workflow: Workflow, q: str, stream: MemoryStream | None = STREAM) -> Run:
     return start_run(cast.alice.principal, workflow=workflow, inputs={"q": q}, stream=stream)
 
 
@@ -65,7 +65,7 @@ def test_working_memory_of_one_run_is_history_for_the_next_of_its_group(
     first = cluster.until_ended(started(cast, workflow, "Alice likes green tea"))
     again = started(cast, workflow, "What does she like?")
     second = cluster.until_ended(again)
-    other = cluster.until_ended(started(cast, workflow, "What is it?", Stream("project-2")))
+    other = cluster.until_ended(started(cast, workflow, "What is it?", MemoryStream("project-2")))
 
     assert (first["outputs"]["o"], other["outputs"]["o"]) == ("", "")
     text = "## History\n\n### Record 1 (relevance: 1.00)\nAlice likes green tea"
@@ -109,7 +109,7 @@ def test_group_an_author_names_is_refused_unless_it_is_the_runs_own(
              out=["history", "history_context"]),
     )  # fmt: skip
     cluster.start("one")
-    cluster.until_ended(started(cast, workflow, "secret-of-two words", Stream("project-2")))
+    cluster.until_ended(started(cast, workflow, "secret-of-two words", MemoryStream("project-2")))
 
     run = started(cast, workflow, "project-2")
     row = cluster.until_ended(run)

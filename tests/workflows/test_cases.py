@@ -148,7 +148,7 @@ def test_run_becomes_a_case_that_asks_for_the_same(alice: Person, chat):
             data={"scope": "user", "namespace": "user:x", "entries": [entry, entry]},
         )
 
-    case = cases.as_json(cases.case_of_run(run))
+    case = cases.dump_case(cases.build_case_from_run(run))
 
     assert case["turns"][0]["say"] == "hello"
     assert [(each["key"], each["value"]) for each in case["memories"]] == [("diet", "no peanuts")]

@@ -38,12 +38,12 @@ def test_secret_is_readable_for_the_call_and_hinted_for_people(alice):
 
     with tenant([alice.team.pk]):
         row = stored(Credential, provider.credential_id)
-    assert credentials.secret_of(row) == CANARY
+    assert credentials.read_secret(row) == CANARY
     assert (provider.key_hint, row.hosts) == ("…4e60", "models.example.org")
 
 
 def test_short_secret_has_no_hint():
-    assert credentials.hint_of("0123456") == "…"
+    assert credentials.build_hint("0123456") == "…"
 
 
 def test_canaries_are_in_no_column_response_or_admin_page(owner_db, cast, capfd):
@@ -90,7 +90,7 @@ def test_secret_values_hold_every_live_secret_of_the_team_alone(alice, carol):
     make_workflow(alice, source=with_secret())
     make_provider(carol, secret="sk-carol-0123456789")
 
-    assert credentials.secret_values(alice.team.pk) == {CANARY, ENV_CANARY}
+    assert credentials.list_secret_values(alice.team.pk) == {CANARY, ENV_CANARY}
 
 
 def test_rotated_secrets_need_the_new_key_only(alice, settings):
@@ -103,11 +103,11 @@ def test_rotated_secrets_need_the_new_key_only(alice, settings):
 
     settings.SECRET_KEYS_AT_REST = [new]
     with tenant([alice.team.pk]):
-        assert credentials.secret_of(stored(Credential, provider.credential_id)) == CANARY
+        assert credentials.read_secret(stored(Credential, provider.credential_id)) == CANARY
         assert read_secrets(workflow) == {("environment", "KEY"): ENV_CANARY}
         settings.SECRET_KEYS_AT_REST = old
         with pytest.raises(SecretUnreadable):
-            credentials.secret_of(stored(Credential, provider.credential_id))
+            credentials.read_secret(stored(Credential, provider.credential_id))
 
 
 def test_replaced_secret_is_the_new_one_and_dated(alice):
@@ -118,7 +118,7 @@ def test_replaced_secret_is_the_new_one_and_dated(alice):
         credentials.replace_secret(alice.principal, credential=row, secret="sk-other-0123456789")
         again = stored(Credential, row.pk)
 
-    assert credentials.secret_of(again) == "sk-other-0123456789"
+    assert credentials.read_secret(again) == "sk-other-0123456789"
     assert again.rotated_at is not None
 
 

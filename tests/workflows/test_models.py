@@ -101,7 +101,7 @@ def test_turns_are_read_oldest_first_and_a_run_speaks_once(cast):
         for _attempt in range(2):
             conversations.add_message(talk, run=run, query=text, answer=text.upper())
 
-    assert conversations.turns(talk, limit=2) == [("two", "TWO"), ("three", "THREE")]
+    assert conversations.list_turns(talk, limit=2) == [("two", "TWO"), ("three", "THREE")]
     assert (talk.dialogue_count, talk.name) == (3, "one")
 
 

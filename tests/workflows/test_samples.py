@@ -418,18 +418,18 @@ def test_copy_writes_what_it_planted_into_the_trail(bob):
 def test_sample_that_needs_memory_is_not_offered_without_it(bob, settings):
     settings.MEMORY_ENABLED = False
 
-    assert samples.offered() == ()
+    assert samples.list_offered() == ()
     with pytest.raises(NotFound):
         samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="profile")
     assert "profile_language" not in entries_of(bob, scope="user")
 
 
 def test_sample_is_offered_where_all_its_kinds_are(monkeypatch):
-    assert samples.offered() == samples.SAMPLES
+    assert samples.list_offered() == samples.SAMPLES
     known = build_kinds(memory=False, remembers=True)
     monkeypatch.setattr(samples, "load_kinds", lambda: known)
 
-    left = {sample.slug for sample in samples.offered()}
+    left = {sample.slug for sample in samples.list_offered()}
 
     needing = {
         sample.slug

@@ -26,7 +26,7 @@ LOOK_EVERY = 0.2  # seconds, for who waits
 def list_cases(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
     """Every case with what came of it last, in the workflow's order."""
     found = list(selectors.cases_for(get_principal(request), workflow_id))
-    newest = cases.newest_results(found)
+    newest = cases.find_newest_results(found)
     return [_case(case, newest.get(case.pk)) for case in found]
 
 
@@ -55,7 +55,7 @@ def change_case(
     case = selectors.case_for(principal, workflow_id, case_id, "edit")
     return _case(
         cases.save_case(principal, workflow=case.workflow, spec=body.case, case=case),
-        cases.newest_results([case]).get(case.pk),
+        cases.find_newest_results([case]).get(case.pk),
     )
 
 
@@ -103,7 +103,7 @@ def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> dic
 def case_of_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """What went in, and that the same comes out; to be saved by a POST, changed or not."""
     run = selectors.run_for(get_principal(request), run_id)
-    return {"case": cases.as_json(cases.case_of_run(run))}
+    return {"case": cases.dump_case(cases.build_case_from_run(run))}
 
 
 def _queue(principal: Principal, workflow_id: UUID, body: schemas.RunCasesIn) -> list[TestResult]:

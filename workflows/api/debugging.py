@@ -67,7 +67,7 @@ def list_would_be(request: HttpRequest, run_id: UUID) -> list[dict[str, object]]
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
     rows = list(selectors.would_be_of(principal, run))
-    run_access.note_reading(principal, run, {row.namespace for row in rows})
+    run_access.record_api_access(principal, run, {row.namespace for row in rows})
     return [would_be_out(row) for row in rows]
 
 
@@ -81,7 +81,7 @@ def keep_memory(request: HttpRequest, run_id: UUID, body: ChosenIn) -> dict[str,
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
     decided = sandbox_memory.keep_memories(principal, run, numbers=body.numbers)
-    return {"done": decided.done, "refused": decided.refused}
+    return {"done": decided.count, "refused": decided.refused}
 
 
 @router.post(
@@ -93,7 +93,7 @@ def drop_memory(request: HttpRequest, run_id: UUID, body: ChosenIn) -> dict[str,
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
     decided = sandbox_memory.drop_memories(principal, run, numbers=body.numbers)
-    return {"done": decided.done, "refused": decided.refused}
+    return {"done": decided.count, "refused": decided.refused}
 
 
 @router.get(

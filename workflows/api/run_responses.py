@@ -94,7 +94,7 @@ def _memories(principal: Principal, run: Run) -> dict[str, list[Json]]:
     Of one step as well: what another recalled may stand in its prompt.
     """
     events = list(selectors.events_of(principal, run, *_SHOWN_AS).values_list("name", "data"))
-    run_access.note_reading(principal, run, run_access.shown_in(events))
+    run_access.record_api_access(principal, run, run_access.list_shown_namespaces(events))
     return {
         shown_as: [data for name, data in events if name == said]
         for said, shown_as in _SHOWN_AS.items()

@@ -27,10 +27,10 @@ from workflows.schemas.runs import (
     StartIn,
 )
 from workflows.services.debugging.compare import compare_steps, compare_values
-from workflows.services.debugging.options import RunOptions, part_asked
-from workflows.services.debugging.start import start_as_asked
+from workflows.services.debugging.options import RunOptions, select_part
+from workflows.services.debugging.start import start_run_with_options
 from workflows.services.runs import runs
-from workflows.services.runs.memory_streams import Stream
+from workflows.services.runs.memory_streams import MemoryStream
 
 
 router = Router(auth=api_auth(), tags=["runs"])
@@ -100,7 +100,7 @@ def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
     with sse.connections_given_back(), tenant(principal.team_ids):
         workflow = selectors.workflow_for(principal, workflow_id, "run")
         merged = [selectors.workflow_for(principal, one, "run") for one in body.merge]
-        return start_as_asked(
+        return start_run_with_options(
             principal,
             options_of(body.debug),
             workflow=workflow,
@@ -108,7 +108,7 @@ def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
             query=body.query,
             conversation=body.conversation_id,
             subject=body.user,
-            stream=Stream(body.group_id, tuple(merged)),
+            stream=MemoryStream(body.group_id, tuple(merged)),
             version=body.version,
             mocks=body.mocks,
             offline=body.offline,
@@ -119,7 +119,7 @@ def options_of(asked: DebugIn | None) -> RunOptions | None:
     if asked is None:
         return None
     return RunOptions(
-        part=part_asked(only=asked.only, until=asked.until, start_from=asked.start_from),
+        part=select_part(only=asked.only, until=asked.until, start_from=asked.start_from),
         reuse=asked.reuse,
         breakpoints=tuple(asked.breakpoints),
         step=asked.step,

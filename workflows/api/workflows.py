@@ -75,7 +75,7 @@ def validate_document(request: HttpRequest, body: workflows.ValidateIn) -> dict[
 @router.get("/workflows/samples", response=list[workflows.SampleOut], summary="List samples")
 def list_samples(request: HttpRequest) -> list[dict[str, object]]:
     get_principal(request)
-    return [sample_out(sample) for sample in samples.offered()]
+    return [sample_out(sample) for sample in samples.list_offered()]
 
 
 @router.post(

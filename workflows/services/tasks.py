@@ -26,7 +26,7 @@ from workflows.models.documents import from_json
 from workflows.models.run import ENDED
 from workflows.services import audit_lines, publishing
 from workflows.services.catalog import importing
-from workflows.services.runs.runs import pinned_snapshot, start_run, subject_of
+from workflows.services.runs.runs import resolve_subject, select_snapshot, start_run
 
 
 SAMPLE = "task"  # how the team's workflow for tasks is known again
@@ -54,7 +54,7 @@ def create_task(
     if not clean_title:
         raise InvalidValue(_("Enter a title."), field="title")
     with tenant([team_id]):
-        person = subject_of(principal, subject)
+        person = resolve_subject(principal, subject)
         task = Task.objects.create(
             team_id=team_id,
             title=clean_title,
@@ -90,7 +90,7 @@ def can_execute(principal: Principal, task: Task) -> bool:
     The person who created an API key sees its tasks but cannot act for the key's users.
     """
     try:
-        return subject_of(principal, task.subject).id == task.subject
+        return resolve_subject(principal, task.subject).id == task.subject
     except NotFound:
         return False
 
@@ -141,7 +141,7 @@ def _build_inputs(
     If the workflow asks for neither, its first text field gets both.
     """
     inputs: dict[str, Json] = {"title": task.title, "description": task.description}
-    snapshot, _version = pinned_snapshot(principal, workflow, None)
+    snapshot, _version = select_snapshot(principal, workflow, None)
     document = from_json(snapshot.document)
     start = next((node for node in document.nodes if node.kind == "start"), None)
     fields = fields_of(start) if start else ()

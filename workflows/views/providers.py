@@ -49,7 +49,7 @@ def test(request: HttpRequest, provider_id: UUID) -> HttpResponse:
     principal, provider = provider_for(request, provider_id)
     context: dict[str, object] = {}
     try:
-        context["models"] = connection.models_of(principal, provider=provider)
+        context["models"] = connection.list_models(principal, provider=provider)
     except WorkflowFault as fault:
         context["error"] = str(fault)
     return render(request, "providers/_test.html", context)

@@ -22,7 +22,7 @@ from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast
 from workflows.models import Conversation
 from workflows.services.chat.conversations import open_conversation
-from workflows.services.runs.runs import subject_of
+from workflows.services.runs.runs import resolve_subject
 
 
 pytestmark = pytest.mark.django_db
@@ -70,7 +70,7 @@ def talks(cast: Cast, actors: dict[str, Actor]) -> dict[str | None, str]:
     found: dict[str | None, str] = {None: "talk-nobody"}
     for number, leader in enumerate(LEADERS[:-1]):
         actor = actors[str(leader)]
-        person = subject_of(actor.principal, None)
+        person = resolve_subject(actor.principal, None)
         found[leader] = open_conversation(
             actor.principal,
             workflow=homes[actor.team],

@@ -22,7 +22,7 @@ from workflows.errors import InvalidValue
 from workflows.execution.worker import Worker
 from workflows.memory_names import streams
 from workflows.models import Run, Workflow
-from workflows.services.runs.memory_streams import Stream
+from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import start_run
 
 
@@ -97,7 +97,7 @@ def _spaces(team_id: Any) -> list[str]:
         return sorted(rows.values_list("text", flat=True))
 
 
-GROUP = Stream("group_123")
+GROUP = MemoryStream("group_123")
 
 
 def test_workflow_remembers_for_a_group_what_no_other_workflow_and_no_other_group_sees(
@@ -109,7 +109,7 @@ def test_workflow_remembers_for_a_group_what_no_other_workflow_and_no_other_grou
 
     assert _told(drive(desktop, stream=GROUP, **_say("again"))) == ["call me master"]
     assert _told(drive(chat, stream=GROUP, **_say("hello"))) == []
-    assert _told(drive(desktop, stream=Stream("group_456"), **_say("hi"))) == []
+    assert _told(drive(desktop, stream=MemoryStream("group_456"), **_say("hi"))) == []
     assert _spaces(cast.team_a.pk) == sorted(
         [
             f"ai:memory:{desktop.pk}:group_123",
@@ -121,7 +121,7 @@ def test_workflow_remembers_for_a_group_what_no_other_workflow_and_no_other_grou
 
 def test_merged_workflows_have_a_memory_that_neither_sees_alone(cast: Cast, drive: Drive) -> None:
     chat, desktop = _talking(cast.alice, "chat"), _talking(cast.alice, "desktop")
-    both = Stream("group_123", (desktop,))
+    both = MemoryStream("group_123", (desktop,))
 
     drive(chat, stream=both, **_say("I am your master"))
 
@@ -129,7 +129,7 @@ def test_merged_workflows_have_a_memory_that_neither_sees_alone(cast: Cast, driv
     assert _told(drive(chat, stream=GROUP, **_say("alone"))) == []
     assert _told(drive(desktop, stream=GROUP, **_say("alone"))) == []
     # Whoever leads gives the stream its name, as in the other order it is another workflow.
-    assert _told(drive(desktop, stream=Stream("group_123", (chat,)), **_say("turned"))) == []
+    assert _told(drive(desktop, stream=MemoryStream("group_123", (chat,)), **_say("turned"))) == []
     merged = f"{chat.pk}-{desktop.pk}"
     assert f"ai:memory:{merged}:group_123" in _spaces(cast.team_a.pk)
     with tenant([cast.team_a.pk]):
@@ -151,16 +151,20 @@ def test_group_that_can_name_none_is_refused(cast: Cast, group: str) -> None:
     chat = _talking(cast.alice, "chat")
 
     with pytest.raises(InvalidValue, match="group"):
-        start_run(cast.alice.principal, workflow=chat, stream=Stream(group), **_say("x"))
+        start_run(cast.alice.principal, workflow=chat, stream=MemoryStream(group), **_say("x"))
 
 
 def test_merging_needs_the_right_to_run_each(cast: Cast) -> None:
     chat, theirs = _talking(cast.alice, "chat"), _talking(cast.carol, "theirs")
 
     with pytest.raises(NotFound):
-        start_run(cast.alice.principal, workflow=chat, stream=Stream("g", (theirs,)), **_say("x"))
+        start_run(
+            cast.alice.principal, workflow=chat, stream=MemoryStream("g", (theirs,)), **_say("x")
+        )
     with pytest.raises(InvalidValue):
-        start_run(cast.alice.principal, workflow=chat, stream=Stream("g", (chat,)), **_say("x"))
+        start_run(
+            cast.alice.principal, workflow=chat, stream=MemoryStream("g", (chat,)), **_say("x")
+        )
 
 
 def test_group_and_merge_come_over_the_api(cast: Cast, api_key: Any) -> None:
@@ -243,7 +247,7 @@ def _about(run: Run) -> RunMetadata | None:
 def test_run_that_remembers_writes_down_what_it_is_about(cast: Cast, drive: Drive) -> None:
     desktop = _talking(cast.alice, "desktop")
 
-    run = drive(_talking(cast.alice, "chat"), stream=Stream("g", (desktop,)), **_say("x"))
+    run = drive(_talking(cast.alice, "chat"), stream=MemoryStream("g", (desktop,)), **_say("x"))
 
     about = _about(run)
     assert about is not None

@@ -25,13 +25,13 @@ from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
 from workflows.llm.offline import OfflineModels
 from workflows.llm.registry import TeamModels
-from workflows.services.runs.shell_cases import Kept, kept_cases
+from workflows.services.runs.shell_cases import StoredCases, load_stored_cases
 
 
 class Subject(NamedTuple):
     document: Document
     cases: list[Case]
-    kept: Kept | None = None
+    kept: StoredCases | None = None
 
 
 class Command(BaseCommand):
@@ -103,7 +103,7 @@ def _subject(which: str, cases: Path | None) -> Subject:
         workflow_id = UUID(which)
     except ValueError:
         raise CommandError(f"{which} is neither a file nor a workflow ID") from None
-    kept = kept_cases(workflow_id)
+    kept = load_stored_cases(workflow_id)
     if kept is None:
         raise CommandError("Workflow not found.")
     return Subject(kept.document, _cases(cases) if cases else kept.cases, kept)

@@ -1,4 +1,4 @@
-"""Conversations: opening one, its turns, its variables."""
+"""Open, continue, rename and archive conversations."""
 
 import re
 from collections.abc import Mapping
@@ -35,10 +35,11 @@ def open_conversation(
     key: str | None = None,
     variables: Mapping[str, Json] | None = None,
 ) -> Conversation:
-    """The conversation of this key, or a new one.
+    """Return the conversation with this key, or a new one.
 
-    A key that is somebody else's, another workflow's or another subject's is answered as if it
-    weren't there: it names a memory namespace, so that being given it would be being let in.
+    A key that belongs to someone else, to another workflow or to another subject raises NotFound
+    as if it didn't exist: it names a memory namespace, so access to the conversation would be
+    access to that memory.
     """
     permissions.check_run(principal, workflow)
     if key is not None and not _KEY.fullmatch(key):
@@ -47,7 +48,7 @@ def open_conversation(
             field="conversation_id",
         )
     with tenant([workflow.team_id]):
-        fresh = Conversation(
+        new = Conversation(
             team_id=workflow.team_id,
             workflow=workflow,
             key=key or new_key(),
@@ -57,22 +58,26 @@ def open_conversation(
             api_key_id=get_key_id(principal),
             variables=dict(variables or {}),
         )
-        Conversation.objects.bulk_create([fresh], ignore_conflicts=True)
+        Conversation.objects.bulk_create([new], ignore_conflicts=True)
         # Locked before anything refers to it: turns that begin at once queue up here, in one order,
         # instead of meeting crosswise at the rows they write later.
-        found = (
+        conversation = (
             Conversation.objects.visible_to(principal)
-            .filter(team_id=workflow.team_id, key=fresh.key)
+            .filter(team_id=workflow.team_id, key=new.key)
             .select_for_update(of=("self",), no_key=True)
             .first()
         )
-        if found is None or found.workflow_id != workflow.pk or found.subject != subject:
+        if (
+            conversation is None
+            or conversation.workflow_id != workflow.pk
+            or conversation.subject != subject
+        ):
             raise NotFound(_("Conversation not found."), field="conversation_id")
-        return found
+        return conversation
 
 
 def add_message(conversation: Conversation, *, run: Run, query: str, answer: str) -> None:
-    """One more turn, once a run: a run that ends again after a recovery adds nothing."""
+    """Add one turn for each run: a run that ends again after a recovery adds nothing."""
     with tenant([conversation.team_id]):
         if Message.objects.unscoped().filter(run=run).exists():
             return
@@ -95,8 +100,8 @@ def add_message(conversation: Conversation, *, run: Run, query: str, answer: str
             conversation.save(update_fields=["name"])
 
 
-def turns(conversation: Conversation, *, limit: int | None = None) -> list[tuple[str, str]]:
-    """Earlier questions and answers, oldest first; the newest ``limit`` of them."""
+def list_turns(conversation: Conversation, *, limit: int | None = None) -> list[tuple[str, str]]:
+    """Return earlier questions and answers, oldest first; at most the newest ``limit`` of them."""
     with tenant([conversation.team_id]):
         newest = (
             Message.objects.unscoped()
@@ -105,8 +110,8 @@ def turns(conversation: Conversation, *, limit: int | None = None) -> list[tuple
             .order_by("-number")
             .values_list("query", "answer")
         )
-        found = list(newest if limit is None else newest[:limit])
-    return found[::-1]
+        turns = list(newest if limit is None else newest[:limit])
+    return turns[::-1]
 
 
 def save_variables(conversation: Conversation, variables: Mapping[str, Json]) -> None:
@@ -114,13 +119,13 @@ def save_variables(conversation: Conversation, variables: Mapping[str, Json]) ->
         Conversation.objects.unscoped().filter(pk=conversation.pk).update(variables=dict(variables))
 
 
-def put_away(principal: Principal, *, conversation: Conversation) -> Conversation:
-    """Out of the lists; nothing of it is lost, and saying something in it brings it back."""
-    return _put(principal, conversation, timezone.now())
+def archive(principal: Principal, *, conversation: Conversation) -> Conversation:
+    """Take the conversation out of the lists. Nothing is deleted, and a new message restores it."""
+    return _set_archived(principal, conversation, timezone.now())
 
 
-def bring_back(principal: Principal, *, conversation: Conversation) -> Conversation:
-    return _put(principal, conversation, None)
+def unarchive(principal: Principal, *, conversation: Conversation) -> Conversation:
+    return _set_archived(principal, conversation, None)
 
 
 def rename(principal: Principal, *, conversation: Conversation, name: str) -> Conversation:
@@ -131,7 +136,9 @@ def rename(principal: Principal, *, conversation: Conversation, name: str) -> Co
     return conversation
 
 
-def _put(principal: Principal, conversation: Conversation, when: datetime | None) -> Conversation:
+def _set_archived(
+    principal: Principal, conversation: Conversation, when: datetime | None
+) -> Conversation:
     permissions.check_rename(principal, conversation)
     with tenant([conversation.team_id]):
         conversation.archived_at = when

@@ -1,4 +1,4 @@
-"""Forgetting, from the chat, what a workflow learnt last about somebody; and taking that back."""
+"""Forget, from the chat, what a workflow last learned about a person, and undo that."""
 
 import json
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from uuid import UUID
 from accounts.access import Principal
 from workflows import memory_app, permissions
 from workflows.models import Run, Workflow
-from workflows.services.runs.runs import subject_of
+from workflows.services.runs.runs import resolve_subject
 
 
-LOOKED_AT = 50  # newest memories of the person
+MAX_ENTRIES = 50  # newest memories of the person
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
-    """``change_id`` is what undo takes."""
+class ForgottenMemory:
+    """A forgotten memory; ``change_id`` identifies the change to undo."""
 
     change_id: UUID
     text: str
@@ -23,38 +23,42 @@ class Forgotten:
 
 def forget_last(
     principal: Principal, *, workflow: Workflow, person: str | None = None
-) -> Forgotten | None:
-    """The newest memory of this person that runs of this workflow wrote; None when there is none."""
+) -> ForgottenMemory | None:
+    """Forget the newest memory of this person that a run of this workflow wrote; return None if
+    there is none.
+    """
     permissions.check_run(principal, workflow)
-    subject = subject_of(principal, person or None)
+    subject = resolve_subject(principal, person or None)
     caller = memory_app.MemoryCaller(principal, workflow.team_id, identity={"user_id": subject.id})
-    for entry in memory_app.entries(caller, scope="user", limit=LOOKED_AT).entries:
-        if not _is_learnt_here(principal, workflow, entry.source.run_id):
+    for entry in memory_app.entries(caller, scope="user", limit=MAX_ENTRIES).entries:
+        if not _is_written_by(principal, workflow, entry.source.run_id):
             continue
-        done = memory_app.forget(
+        change = memory_app.forget(
             caller, entry_id=entry.id, reason=f"from the chat of {workflow.name}"[:200]
         )
-        if done.change_id is not None:
-            return Forgotten(done.change_id, _short(entry.value))
+        if change.change_id is not None:
+            return ForgottenMemory(change.change_id, _shorten(entry.value))
     return None
 
 
-def remember_again(principal: Principal, *, workflow: Workflow, change_id: str) -> int:
-    """How many came back. Memory's door decides whether one may; raises its errors."""
+def undo_forget(principal: Principal, *, workflow: Workflow, change_id: str) -> int:
+    """Restore the forgotten memories and return how many. Memory decides whether the principal may;
+    raises its errors.
+    """
     permissions.check_run(principal, workflow)
     caller = memory_app.MemoryCaller(principal, workflow.team_id)
     return memory_app.undo(caller, change_id=change_id).count
 
 
-def _is_learnt_here(principal: Principal, workflow: Workflow, run_id: str) -> bool:
+def _is_written_by(principal: Principal, workflow: Workflow, run_id: str) -> bool:
     try:
-        wanted = UUID(run_id)
+        run_pk = UUID(run_id)
     except ValueError:
         return False
     runs = Run.objects.visible_to(principal)
-    return runs.filter(pk=wanted, workflow=workflow).exists()
+    return runs.filter(pk=run_pk, workflow=workflow).exists()
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -1,1 +1,1 @@
-"""Looking for a mistake: parts of runs, pinned outputs, pauses, and memory that is only tried out."""
+"""Debugging: partial runs, pinned outputs, pauses, and memory changes that are only previewed."""

@@ -1,4 +1,4 @@
-"""Two runs side by side, node by node: what differed in what went in, what came out, and how long it took."""
+"""Compare two runs node by node: their inputs, their outputs and how long they took."""
 
 import difflib
 import json
@@ -10,8 +10,8 @@ from workflows.engine.language.document import Json
 from workflows.models import Step
 
 
-LONGEST = 20_000  # characters of one value that are compared line by line
-LEFT_OUT = frozenset({"usage"})  # differs in every call, and says nothing about why
+MAX_CHARACTERS = 20_000  # characters of one value that are compared line by line
+IGNORED = frozenset({"usage"})  # differs in every call, and says nothing about why
 
 
 class Verdict(StrEnum):
@@ -22,8 +22,10 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """``sign``: a space for both, - for the first alone, + for the second alone."""
+class DiffLine:
+    """A line of a text diff. ``sign``: a space for both, - for the first alone, + for the second
+    alone.
+    """
 
     sign: str
     text: str
@@ -31,15 +33,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One value that isn't the same; ``name`` is the output or input it is about."""
+    """A value that differs; ``name`` is its output or input."""
 
     side: str  # inputs | outputs | status | handle | error
     name: str
-    lines: tuple[Line, ...]
+    lines: tuple[DiffLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class StepPair:
     node: str
     title: str
     kind: str
@@ -58,20 +60,24 @@ class Pair:
 
     @property
     def slower_by(self) -> float | None:
-        """Seconds the second took longer."""
+        """Return how many seconds longer the second took."""
         if self.first is None or self.second is None:
             return None
         return self.second.elapsed - self.first.elapsed
 
 
-def compare_steps(first: Iterable[Step], second: Iterable[Step]) -> list[Pair]:
-    """In the order of the first run; what only the second did comes where the second did it."""
-    ours, theirs = _by_place(first), _by_place(second)
-    order = list(ours)
-    for before, place in zip([None, *theirs], theirs, strict=False):
-        if place not in ours:
-            order.insert(order.index(before) + 1 if before in order else len(order), place)
-    return [_pair(ours.get(place), theirs.get(place)) for place in order]
+def compare_steps(first: Iterable[Step], second: Iterable[Step]) -> list[StepPair]:
+    """Return the steps in the order of the first run; a step of the second alone keeps its position
+    there.
+    """
+    first_steps, second_steps = _group_by_key(first), _group_by_key(second)
+    order = list(first_steps)
+    for previous_key, key in zip([None, *second_steps], second_steps, strict=False):
+        if key not in first_steps:
+            order.insert(
+                order.index(previous_key) + 1 if previous_key in order else len(order), key
+            )
+    return [_build_pair(first_steps.get(key), second_steps.get(key)) for key in order]
 
 
 def compare_values(
@@ -79,52 +85,52 @@ def compare_values(
 ) -> list[Difference]:
     names = [*first, *(name for name in second if name not in first)]
     return [
-        Difference(side, name, _lines(first.get(name), second.get(name)))
+        Difference(side, name, _build_lines(first.get(name), second.get(name)))
         for name in names
-        if name not in LEFT_OUT and first.get(name) != second.get(name)
+        if name not in IGNORED and first.get(name) != second.get(name)
     ]
 
 
-Place = tuple[str, tuple[int, ...]]
+StepKey = tuple[str, tuple[int, ...]]
 
 
-def _by_place(steps: Iterable[Step]) -> dict[Place, Step]:
-    """The last execution of a node in a round is the one that counts."""
+def _group_by_key(steps: Iterable[Step]) -> dict[StepKey, Step]:
+    """Return the steps by node and round; the last execution of a node in a round counts."""
     return {(step.node_key, tuple(step.rounds)): step for step in steps}
 
 
-def _pair(first: Step | None, second: Step | None) -> Pair:
-    known = first or second
-    assert known is not None  # noqa: S101 - a place comes from one of the two
-    return Pair(
-        known.node_key,
-        known.title or known.node_key,
-        known.kind,
-        tuple(known.rounds),
+def _build_pair(first: Step | None, second: Step | None) -> StepPair:
+    step = first or second
+    assert step is not None  # noqa: S101 - a place comes from one of the two
+    return StepPair(
+        step.node_key,
+        step.title or step.node_key,
+        step.kind,
+        tuple(step.rounds),
         first,
         second,
-        tuple(_differences(first, second)) if first and second else (),
+        tuple(_list_differences(first, second)) if first and second else (),
     )
 
 
-def _differences(first: Step, second: Step) -> Iterable[Difference]:
+def _list_differences(first: Step, second: Step) -> Iterable[Difference]:
     for side in ("status", "handle", "error"):
         before, after = getattr(first, side), getattr(second, side)
         if before != after:
-            yield Difference(side, "", _lines(before, after))
+            yield Difference(side, "", _build_lines(before, after))
     yield from compare_values("inputs", first.inputs or {}, second.inputs or {})
     yield from compare_values("outputs", first.outputs or {}, second.outputs or {})
 
 
-def _lines(before: Json, after: Json) -> tuple[Line, ...]:
-    old, new = _text(before), _text(after)
+def _build_lines(before: Json, after: Json) -> tuple[DiffLine, ...]:
+    old, new = _split_lines(before), _split_lines(after)
     return tuple(
-        Line(line[0], line[2:]) for line in difflib.ndiff(old, new) if not line.startswith("?")
+        DiffLine(line[0], line[2:]) for line in difflib.ndiff(old, new) if not line.startswith("?")
     )
 
 
-def _text(value: Json) -> Sequence[str]:
+def _split_lines(value: Json) -> Sequence[str]:
     if value is None:
         return ()
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-    return text[:LONGEST].splitlines() or ("",)
+    return text[:MAX_CHARACTERS].splitlines() or ("",)

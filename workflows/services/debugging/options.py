@@ -1,4 +1,4 @@
-"""How a run is to be debugged, as it is asked for and as the run's row keeps it."""
+"""The options of a debug run, as requested and as stored in the run's row."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,12 +21,16 @@ Values = Mapping[str, Mapping[str, Json]]  # node → output → value
 
 
 class NodeNeedsValues(InputRejected):
-    """A node that runs alone reads values nothing has run for; say what they are."""
+    """A node that runs alone reads values that no run has produced; they must be given."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """``reuse``: the run whose results are kept. ``values``: typed in for what never ran. ``pins``: use them."""
+    """Options of a debug run.
+
+    ``reuse``: the run whose results are reused. ``values``: typed outputs of nodes that never
+    ran. ``pins``: whether pins apply.
+    """
 
     part: Part = WHOLE
     reuse: UUID | None = None
@@ -36,8 +40,8 @@ class RunOptions:
     pins: bool = False
     values: Values = field(default_factory=dict)
 
-    def stored(self, **more: Json) -> dict[str, Json]:
-        """For ``Run.debug``; ``execution.debugging.Debug`` reads it."""
+    def dump(self, **more: Json) -> dict[str, Json]:
+        """Return the value for ``Run.debug``, which ``execution.debugging.Debug`` reads."""
         part = (
             {}
             if self.part.extent is Extent.ALL
@@ -53,28 +57,28 @@ class RunOptions:
         }
 
 
-def part_asked(
+def select_part(
     *, only: Iterable[str] = (), until: Iterable[str] = (), start_from: Iterable[str] = ()
 ) -> Part:
-    """At most one of them may be asked for."""
-    asked = [
+    """Return the part of the workflow to run; raises InvalidValue if more than one is requested."""
+    parts = [
         Part(extent, nodes)
-        for extent, given in (
+        for extent, node_ids in (
             (Extent.ONLY, only),
             (Extent.UNTIL, until),
             (Extent.FROM, start_from),
         )
-        if (nodes := tuple(given))
+        if (nodes := tuple(node_ids))
     ]
-    if len(asked) > 1:
+    if len(parts) > 1:
         raise InvalidValue(_("Use only one of: only, until, from."), field="debug")
-    return asked[0] if asked else WHOLE
+    return parts[0] if parts else WHOLE
 
 
 def check_options(options: RunOptions, document: Document, kinds: Mapping[str, AnyKind]) -> None:
-    """Raises InvalidValue for nodes that aren't there, or that no run can reach."""
-    known = {node.id for node in document.nodes}
-    _check_known(options.part.nodes, known, "debug")
+    """Raise InvalidValue for nodes that don't exist or that no run can reach."""
+    node_ids = {node.id for node in document.nodes}
+    _check_nodes(options.part.nodes, node_ids, "debug")
     if len(options.breakpoints) > MOST_BREAKPOINTS:
         raise InvalidValue(_("Too many breakpoints."), field="breakpoints")
     if options.part.extent is Extent.FROM and options.reuse is None:
@@ -90,7 +94,7 @@ def check_options(options: RunOptions, document: Document, kinds: Mapping[str, A
                 )
 
 
-def _check_known(nodes: Collection[str], known: Collection[str], where: str) -> None:
+def _check_nodes(nodes: Collection[str], node_ids: Collection[str], field: str) -> None:
     for node in nodes:
-        if node not in known:
-            raise InvalidValue(_("Node %(node)s not found.") % {"node": node}, field=where)
+        if node not in node_ids:
+            raise InvalidValue(_("Node %(node)s not found.") % {"node": node}, field=field)

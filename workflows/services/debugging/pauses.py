@@ -1,4 +1,4 @@
-"""A run that stands still: let it go on, one node or all of them; change what a finished node gave."""
+"""Resume a paused run, and edit the outputs of a finished node."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -30,20 +30,24 @@ Mode = Literal["continue", "step", "stop"]
 def resume_run(
     principal: Principal, run: Run, *, mode: Mode, breakpoints: Iterable[str] | None = None
 ) -> Run:
-    """``breakpoints``, where given, are those of the rest of the run."""
+    """Resume the run, run one more node, or stop it. ``breakpoints`` replace those of the rest of
+    the run.
+
+    Raises RunNotPaused.
+    """
     if mode == "stop":
         return cancel_run(principal, run)
     permissions.check_cancel(principal, run)
     with tenant([run.team_id]):
-        locked = _paused(run)
+        locked = _lock_paused(run)
         now = timezone.now()
         state = dict(locked.pause or {})
-        stood = now.timestamp() - float(state.get("at") or now.timestamp())
-        locked.pause = {**state, "mode": mode, "slept": float(state.get("slept") or 0) + stood}
+        paused_for = now.timestamp() - float(state.get("at") or now.timestamp())
+        locked.pause = {**state, "mode": mode, "slept": float(state.get("slept") or 0) + paused_for}
         if breakpoints is not None:
             locked.debug = {**(locked.debug or {}), "breakpoints": list(breakpoints)}
         locked.status, locked.queued_at = RunStatus.QUEUED, now
-        _say(locked, RunResumed(mode, now.timestamp()))
+        _add_event(locked, RunResumed(mode, now.timestamp()))
         locked.save()
         audit_lines.note(principal, locked, "run.resumed", mode=mode)
         transaction.on_commit(lambda: wake_worker(locked.pk))
@@ -51,10 +55,13 @@ def resume_run(
 
 
 def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str, Json]) -> Step:
-    """Other outputs of a finished node, for the rest of this run; of the types it declares, as pins are."""
+    """Replace the outputs of a finished node for the rest of this run.
+
+    Their types must be the declared ones, as with pins. Raises RunNotPaused.
+    """
     permissions.check_cancel(principal, run)
     with tenant([run.team_id]):
-        locked = _paused(run)
+        locked = _lock_paused(run)
         step = (
             Step.objects.unscoped()
             .filter(run=locked, node_key=node, rounds=[], status__in=("succeeded", "exception"))
@@ -67,28 +74,28 @@ def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str
         step.edited_by, step.edited_at = principal.actor, timezone.now()
         step.save(update_fields=["outputs", "edited_by", "edited_at"])
         at = step.edited_at.timestamp()
-        _say(locked, StepEdited(node, principal.actor, size_of(step.outputs), at))
+        _add_event(locked, StepEdited(node, principal.actor, size_of(step.outputs), at))
         locked.save(update_fields=["last_seq"])
         audit_lines.note(principal, locked, "run.step_edited", node=node)
     return step
 
 
 def _check_types(run: Run, node: str, outputs: Mapping[str, Json]) -> None:
-    """By the document that runs; the draft may say other by now."""
+    """Check against the document of the run, since the draft may have changed."""
     for spec in from_json(run.snapshot.document).nodes:
         if spec.id == node:
             check_types(spec.id, spec.kind, spec.data, outputs)
 
 
-def _paused(run: Run) -> Run:
+def _lock_paused(run: Run) -> Run:
     locked = Run.objects.unscoped().select_for_update(of=("self",)).get(pk=run.pk)
     if locked.status != RunStatus.PAUSED or locked.debug is None:
         raise RunNotPaused
     return locked
 
 
-def _say(run: Run, event: Event) -> None:
-    """Nobody drives the run, so the next number is ours while we hold its row."""
+def _add_event(run: Run, event: Event) -> None:
+    """Add an event. No worker drives the run and its row is locked, so the next number is free."""
     run.last_seq += 1
     RunEvent.objects.create(
         team_id=run.team_id, run=run, seq=run.last_seq, name=event.name, data=to_event_data(event)

@@ -1,4 +1,6 @@
-"""Pinned outputs: what a node gives in runs from the editor, without running. The team's, like the draft."""
+"""Pinned outputs: outputs that a node returns in runs from the editor without running. They belong
+to the team.
+"""
 
 import json
 from collections.abc import Mapping
@@ -29,10 +31,10 @@ def pin_node(
     outputs: Mapping[str, Json],
     handle: str | None = None,
 ) -> Pin:
-    """Pin, or change what is pinned. ``handle``: the way a branch takes.
+    """Pin a node's outputs, or change them. ``handle``: the branch that the node takes.
 
-    Raises InvalidValue for an output that isn't of the type its node declares; null is always allowed,
-    and so are outputs nobody declared, which some nodes have.
+    Raises InvalidValue for an output that doesn't have the type which its node declares; null is
+    always allowed, and so are undeclared outputs, which some nodes have.
     """
     permissions.check_edit(principal, workflow)
     if len(json.dumps(outputs)) > LARGEST:
@@ -42,7 +44,7 @@ def pin_node(
         if row is None:
             raise NotFound
         check_types(row.key, row.kind, row.data, outputs)
-        pin, _made = Pin.objects.unscoped().update_or_create(
+        pin, _created = Pin.objects.unscoped().update_or_create(
             workflow=workflow,
             node_key=node,
             defaults={
@@ -57,7 +59,7 @@ def pin_node(
 
 
 def unpin_node(principal: Principal, *, workflow: Workflow, node: str) -> None:
-    """Twice is once."""
+    """Remove a node's pin, if it has one."""
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         pin = Pin.objects.unscoped().filter(workflow=workflow, node_key=node).first()
@@ -67,8 +69,10 @@ def unpin_node(principal: Principal, *, workflow: Workflow, node: str) -> None:
         audit_lines.note(principal, workflow, "workflow.unpinned", node=node)
 
 
-def pinned_outputs(workflow: Workflow) -> dict[str, Json]:
-    """By node, as the engine takes them. The caller found the workflow, so may see it."""
+def load_pins(workflow: Workflow) -> dict[str, Json]:
+    """Return the pins by node, as the engine takes them. The caller found the workflow, so may see
+    it.
+    """
     with tenant([workflow.team_id]):
         return {pin.node_key: pin.mock for pin in Pin.objects.unscoped().filter(workflow=workflow)}
 
@@ -76,26 +80,28 @@ def pinned_outputs(workflow: Workflow) -> dict[str, Json]:
 def check_types(
     node: str, kind_name: str, data: Mapping[str, Json], outputs: Mapping[str, Json]
 ) -> None:
-    """Raises InvalidValue for the first output that isn't of the type its node declares."""
+    """Raise InvalidValue for the first output that doesn't have the type which its node declares."""
     kind = load_kinds().get(kind_name)
     declared = list_outputs(kind, data) if kind is not None else ()
     types = {output.name: parse_type(output.type) for output in declared}
     for name, value in outputs.items():
-        wanted = types.get(name)
-        if wanted is not None and value is not None and not matches(value, wanted):
-            raise InvalidValue(_mismatch(name, value, wanted), field=f"outputs.{name}", node=node)
+        expected = types.get(name)
+        if expected is not None and value is not None and not matches(value, expected):
+            raise InvalidValue(
+                _describe_mismatch(name, value, expected), field=f"outputs.{name}", node=node
+            )
 
 
-def _mismatch(name: str, value: Json, wanted: ValueType) -> str:
-    """Which output, and of a list which item, is of what type instead of what."""
-    said = {"output": name, "wanted": str(wanted), "given": describe(value)}
-    if wanted in ELEMENTS and isinstance(value, list | tuple):
-        element = ELEMENTS[wanted]
+def _describe_mismatch(name: str, value: Json, expected: ValueType) -> str:
+    """Return a sentence that names the output, its list item if any, its type and the expected type."""
+    values = {"output": name, "wanted": str(expected), "given": describe(value)}
+    if expected in ELEMENTS and isinstance(value, list | tuple):
+        element = ELEMENTS[expected]
         for position, item in enumerate(value, start=1):
             if not matches(item, element):
-                said |= {"wanted": str(element), "given": describe(item), "item": str(position)}
+                values |= {"wanted": str(element), "given": describe(item), "item": str(position)}
                 return (
                     _("Item %(item)s of %(output)s is of type %(given)s, expected %(wanted)s.")
-                    % said
+                    % values
                 )
-    return _("%(output)s is of type %(given)s, expected %(wanted)s.") % said
+    return _("%(output)s is of type %(given)s, expected %(wanted)s.") % values

@@ -1,4 +1,4 @@
-"""An earlier run to go on from: which of its steps count, and where its conversation stood then."""
+"""The earlier run that a debug run continues: the steps to reuse, and the state of its conversation."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -29,27 +29,29 @@ from workflows.models.documents import from_json
 
 
 @dataclass(frozen=True, slots=True)
-class Former:
-    """A run somebody may see, with its finished steps in order."""
+class PreviousRun:
+    """A run that the principal may see, with its finished steps in order."""
 
     run: Run
     steps: tuple[Step, ...]
     pinned: frozenset[str] = frozenset()  # nodes whose pins stand in for what they gave then
 
-    def records(self) -> list[StepRecord]:
-        return [record_of(step) for step in self.steps]
+    def list_records(self) -> list[StepRecord]:
+        return [build_record(step) for step in self.steps]
 
-    def ways(self) -> dict[str, str | None]:
-        """By node, the handle by which it was left when it succeeded."""
-        done = StepStatus.SUCCEEDED.value
+    def map_handles(self) -> dict[str, str | None]:
+        """Return for each node the handle by which it was left when it succeeded."""
+        succeeded = StepStatus.SUCCEEDED.value
         return {
             step.node_key: step.handle
             for step in self.steps
-            if step.status == done and not step.rounds
+            if step.status == succeeded and not step.rounds
         }
 
 
-def former_run(principal: Principal, workflow: Workflow, run_id: UUID | None) -> Former | None:
+def load_previous_run(
+    principal: Principal, workflow: Workflow, run_id: UUID | None
+) -> PreviousRun | None:
     if run_id is None:
         return None
     run = Run.objects.visible_to(principal).select_related("snapshot").filter(pk=run_id).first()
@@ -57,34 +59,34 @@ def former_run(principal: Principal, workflow: Workflow, run_id: UUID | None) ->
         raise NotFound(field="reuse")
     permissions.check_view_run(principal, run)
     steps = Step.objects.unscoped().filter(run=run).order_by("id")
-    return Former(run, tuple(step for step in steps if is_done(record_of(step))))
+    return PreviousRun(run, tuple(step for step in steps if is_done(build_record(step))))
 
 
-def with_pins(former: Former, document: Document, mocks: Mapping[str, Json]) -> Former:
-    """The earlier run as if its nodes had given what is pinned now: a pin counts before a result.
+def apply_pins(previous: PreviousRun, document: Document, mocks: Mapping[str, Json]) -> PreviousRun:
+    """Return the earlier run as if its nodes had returned their current pins, which take precedence.
 
-    In the places of the steps they replace, because history is replayed in its order. A mock that does
-    more than give outputs is left for its node to play.
+    Pinned steps keep the position of the steps they replace, because history is replayed in
+    order. A mock that does more than return outputs is left to its node.
     """
     pins = {
         step.node_key: mocks[step.node_key]
-        for step in former.steps
-        if not step.rounds and _is_plain(mocks.get(step.node_key) or {})
+        for step in previous.steps
+        if not step.rounds and _has_outputs_only(mocks.get(step.node_key) or {})
     }
     inside = with_insides(document, pins) - pins.keys()
     steps = tuple(
-        _as_pinned(step, pins[step.node_key]) if step.node_key in pins else step
-        for step in former.steps
+        _build_pinned_step(step, pins[step.node_key]) if step.node_key in pins else step
+        for step in previous.steps
         if step.node_key not in inside
     )
-    return Former(former.run, steps, frozenset(pins))
+    return PreviousRun(previous.run, steps, frozenset(pins))
 
 
-def _is_plain(mock: Mapping[str, Json]) -> bool:
+def _has_outputs_only(mock: Mapping[str, Json]) -> bool:
     return mock.get("outputs") is not None and mock.keys() <= {"outputs", "handle"}
 
 
-def _as_pinned(step: Step, mock: Mapping[str, Json]) -> Step:
+def _build_pinned_step(step: Step, mock: Mapping[str, Json]) -> Step:
     pinned = copy(step)
     pinned.outputs, pinned.handle = mock["outputs"], mock.get("handle")
     pinned.status, pinned.error, pinned.error_type = StepStatus.SUCCEEDED.value, "", ""
@@ -92,7 +94,7 @@ def _as_pinned(step: Step, mock: Mapping[str, Json]) -> Step:
     return pinned
 
 
-def record_of(step: Step) -> StepRecord:
+def build_record(step: Step) -> StepRecord:
     names = (
         *("node_key", "rounds", "kind", "status", "handle", "outputs", "inputs", "error"),
         *("error_type", "writes", "tries", "started_at", "elapsed"),
@@ -101,82 +103,82 @@ def record_of(step: Step) -> StepRecord:
     return step_record({name: getattr(step, name) for name in names})
 
 
-def kept_steps(former: Former, document: Document, part: Part) -> list[Step]:
-    """The steps a partial run begins with."""
-    records = former.records()
+def select_reused_steps(previous: PreviousRun, document: Document, part: Part) -> list[Step]:
+    """Return the steps that a partial run begins with."""
+    records = previous.list_records()
     if part.extent is Extent.ONLY:
         insides = {node.id for node in document.nodes if outermost(document, node.id) in part.nodes}
-        apart = insides | set(part.nodes)
-        kept = [record for record in records if record.key.node_id not in apart]
+        excluded = insides | set(part.nodes)
+        reused = [record for record in records if record.key.node_id not in excluded]
     else:
-        kept = _following(document, part, kept_before(document, records, part.nodes))
-    wanted = {(record.key.node_id, record.key.rounds) for record in kept}
-    return [step for step in former.steps if (step.node_key, tuple(step.rounds)) in wanted]
+        reused = _fit_to_plan(document, part, kept_before(document, records, part.nodes))
+    keys = {(record.key.node_id, record.key.rounds) for record in reused}
+    return [step for step in previous.steps if (step.node_key, tuple(step.rounds)) in keys]
 
 
-def warnings_about(
-    former: Former, document: Document, part: Part, kept: Sequence[Step]
+def list_warnings(
+    previous: PreviousRun, document: Document, part: Part, reused: Sequence[Step]
 ) -> list[Json]:
-    """What may surprise: results older than the settings they came from, and nodes that run again."""
-    old = {node.id: node for node in from_json(former.run.snapshot.document).nodes}
+    """Return warnings: results that are older than their node's settings, and nodes that run again."""
+    old = {node.id: node for node in from_json(previous.run.snapshot.document).nodes}
     new = {node.id: node for node in document.nodes}
-    names = dict.fromkeys(step.node_key for step in kept)
+    names = dict.fromkeys(step.node_key for step in reused)
     older = [
         {"node": name, "code": "older"}
         for name in names
         if name in new
-        and name not in former.pinned
+        and name not in previous.pinned
         and (name not in old or _differs(old[name].data, new[name].data))
     ]
     if part.extent is Extent.ONLY:
         return older
-    asked = {outermost(document, node) for node in part.nodes}
-    anew = descendants(document, asked) | asked
-    lost = {step.node_key for step in former.steps} - names.keys() - anew
-    again = [
+    selected = {outermost(document, node) for node in part.nodes}
+    rerun = descendants(document, selected) | selected
+    lost = {step.node_key for step in previous.steps} - names.keys() - rerun
+    repeated = [
         {"node": node.id, "code": "again"}
         for node in document.nodes
         if node.id in lost and node.parent is None
     ]
-    return [*older, *again]
+    return [*older, *repeated]
 
 
-def turn_of(former: Former) -> Mapping[str, Json]:
-    """Where a repeated turn stands: before what, and with the variables as they were then."""
-    run = former.run
+def get_turn(previous: PreviousRun) -> Mapping[str, Json]:
+    """Return the position of a repeated turn in its conversation, and the variables at that time."""
+    run = previous.run
     debug = run.debug or {}
     if debug.get("turn") is not None or debug.get("variables") is not None:
         return {"turn": debug.get("turn"), "variables": debug.get("variables")}
     if run.conversation_id is None:
         return {}
     number = Message.objects.unscoped().filter(run=run).values_list("number", flat=True).first()
-    place = {"conversation": str(run.conversation_id), "before": number} if number else None
-    return {"turn": place, "variables": _variables_before(run)}
+    turn = {"conversation": str(run.conversation_id), "before": number} if number else None
+    return {"turn": turn, "variables": _load_variables_before(run)}
 
 
-def _variables_before(run: Run) -> dict[str, Json]:
-    """What earlier turns had written: the last word on each variable."""
+def _load_variables_before(run: Run) -> dict[str, Json]:
+    """Return the last value that earlier turns wrote to each variable."""
     earlier = Run.objects.unscoped().filter(conversation=run.conversation, pk__lt=run.pk)
-    written = (
+    writes_of_steps = (
         Step.objects.unscoped()
         .filter(run__in=earlier)
         .order_by("run_id", "id")
         .values_list("writes", flat=True)
     )
-    found: dict[str, Json] = {}
-    for writes in written:
+    variables: dict[str, Json] = {}
+    for writes in writes_of_steps:
         for selector, value in writes:
             if selector[0] == "conversation":
-                found[selector[1]] = value
-    return found
+                variables[selector[1]] = value
+    return variables
 
 
-def _following(document: Document, part: Part, records: list[StepRecord]) -> list[StepRecord]:
+def _fit_to_plan(document: Document, part: Part, records: list[StepRecord]) -> list[StepRecord]:
     try:
-        ready = prepare(document) if part.is_whole else prepare_part(document, part)
+        prepared = prepare(document) if part.is_whole else prepare_part(document, part)
     except DocumentInvalid:
         return []  # the run itself will say what is wrong, at its nodes
-    return fitting(ready.plan, records)
+    return fitting(prepared.plan, records)
 
 
 def _differs(before: Mapping[str, Json], now: Mapping[str, Json]) -> bool:

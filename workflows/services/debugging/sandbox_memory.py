@@ -1,4 +1,4 @@
-"""What a run in the sandbox would have remembered: keep it, or drop it."""
+"""Apply or discard the memory changes of a dry run."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -16,62 +16,66 @@ from workflows.services import audit_lines
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """``refused``: number of the change → why memory's door didn't take it."""
+class SandboxDecision:
+    """The number of decided changes. ``refused``: number of a change → why memory refused it."""
 
-    done: int
+    count: int
     refused: dict[int, str]
 
 
 def keep_memories(
     principal: Principal, run: Run, *, numbers: Collection[int] | None = None
-) -> Decided:
-    """Through the real door, as the run itself: its reach, its provenance. In the run's order.
+) -> SandboxDecision:
+    """Apply the changes through memory's gateway as the run itself would have, in the run's order.
 
-    One change that the door refuses stays undecided and says why; the others are kept.
+    A change that memory refuses stays undecided and its reason is returned; the others are
+    applied.
     """
     permissions.check_run(principal, run.workflow)
     permissions.check_cancel(principal, run)
-    refused: dict[int, str] = {}
-    done = 0
+    refusals: dict[int, str] = {}
+    count = 0
     with tenant([run.team_id]):
-        chosen = list(_open(run, numbers).select_for_update(of=("self",)))
-        memory_app.hold(run.team_id, {row.namespace for row in chosen})
-    for row in chosen:
+        rows = list(_list_open(run, numbers).select_for_update(of=("self",)))
+        memory_app.hold(run.team_id, {row.namespace for row in rows})
+    for row in rows:
         with tenant([run.team_id]):
             try:
                 _apply(run, row)
             except memory_app.MemoryFault as fault:
-                refused[row.number] = str(fault)
+                refusals[row.number] = str(fault)
                 continue
             row.fate = WouldBe.Fate.KEPT
             row.save(update_fields=["fate"])
-            done += 1
-    if done:
+            count += 1
+    if count:
         with tenant([run.team_id]):
-            audit_lines.note(principal, run, "run.memory_kept", changes=done)
-    return Decided(done, refused)
+            audit_lines.note(principal, run, "run.memory_kept", changes=count)
+    return SandboxDecision(count, refusals)
 
 
 def drop_memories(
     principal: Principal, run: Run, *, numbers: Collection[int] | None = None
-) -> Decided:
+) -> SandboxDecision:
+    """Discard the changes of a dry run."""
     permissions.check_cancel(principal, run)
     with tenant([run.team_id]):
-        done = _open(run, numbers).update(fate=WouldBe.Fate.DROPPED)
-        if done:
-            audit_lines.note(principal, run, "run.memory_dropped", changes=done)
-    return Decided(done, {})
+        count = _list_open(run, numbers).update(fate=WouldBe.Fate.DROPPED)
+        if count:
+            audit_lines.note(principal, run, "run.memory_dropped", changes=count)
+    return SandboxDecision(count, {})
 
 
-def _open(run: Run, numbers: Collection[int] | None) -> QuerySet[WouldBe]:
-    found = WouldBe.objects.unscoped().filter(run=run, fate=WouldBe.Fate.OPEN).order_by("number")
-    return found if numbers is None else found.filter(number__in=list(numbers))
+def _list_open(run: Run, numbers: Collection[int] | None) -> QuerySet[WouldBe]:
+    rows = WouldBe.objects.unscoped().filter(run=run, fate=WouldBe.Fate.OPEN).order_by("number")
+    return rows if numbers is None else rows.filter(number__in=list(numbers))
 
 
 def _apply(run: Run, row: WouldBe) -> None:
     origin = memory_app.CallOrigin(str(run.pk), row.node_key, row.origin_key)
-    caller = replace(build_memory_caller(run.pk, run.team_id, _row(run)), origin=origin)
+    caller = replace(
+        build_memory_caller(run.pk, run.team_id, _build_claim_columns(run)), origin=origin
+    )
     if row.entry is None:
         memory_app.forget(caller, scope=row.scope, key=row.key)
         return
@@ -89,8 +93,8 @@ def _apply(run: Run, row: WouldBe) -> None:
     )
 
 
-def _row(run: Run) -> dict[str, Json]:
-    """The columns a claim has too."""
+def _build_claim_columns(run: Run) -> dict[str, Json]:
+    """Return the run's columns that a claim has too."""
     ids: dict[str, UUID | None] = {
         "subject_user_id": run.subject_user_id,
         "started_by_id": run.started_by_id,

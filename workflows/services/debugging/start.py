@@ -1,4 +1,4 @@
-"""Starting a run to look into it: the whole workflow or a part, pinned, held, in a sandbox."""
+"""Start a debug run: of the whole workflow or a part, with pins, breakpoints or a dry run of memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,33 +22,39 @@ from workflows.execution.kinds import load_kinds
 from workflows.models import Conversation, Run, Step, Version, Workflow
 from workflows.models.documents import from_json
 from workflows.services.debugging.options import NodeNeedsValues, RunOptions, Values, check_options
-from workflows.services.debugging.pins import pinned_outputs
+from workflows.services.debugging.pins import load_pins
 from workflows.services.debugging.previous_run import (
-    Former,
-    former_run,
-    kept_steps,
-    turn_of,
-    warnings_about,
-    with_pins,
+    PreviousRun,
+    apply_pins,
+    get_turn,
+    list_warnings,
+    load_previous_run,
+    select_reused_steps,
 )
-from workflows.services.runs.memory_streams import Stream, carried, system_of
+from workflows.services.runs.memory_streams import (
+    MemoryStream,
+    build_stream_variables,
+    copy_stream_variables,
+)
 from workflows.services.runs.runs import (
-    Order,
+    RunRequest,
     Subject,
-    Which,
-    order_run,
-    pinned_snapshot,
+    VersionChoice,
+    build_run_request,
     queue_run,
+    resolve_subject,
+    select_snapshot,
     start_run,
-    subject_of,
 )
 
 
-def start_as_asked(principal: Principal, options: RunOptions | None, **asked: Any) -> Run:
-    """A plain run where nothing is to be looked into; ``asked`` as for either."""
+def start_run_with_options(
+    principal: Principal, options: RunOptions | None, **arguments: Any
+) -> Run:
+    """Start a debug run, or without options a normal run; ``arguments`` as for either."""
     if options is None:
-        return start_run(principal, **asked)
-    return start_debug_run(principal, options=options, **asked)
+        return start_run(principal, **arguments)
+    return start_debug_run(principal, options=options, **arguments)
 
 
 def start_debug_run(
@@ -60,12 +66,13 @@ def start_debug_run(
     query: str | None = None,
     conversation: Conversation | str | None = None,
     subject: str | None = None,
-    version: Which | Version | None = None,
+    version: VersionChoice | Version | None = None,
     mocks: Mapping[str, Json] | None = None,
     offline: bool = False,
-    stream: Stream | None = None,
+    stream: MemoryStream | None = None,
 ) -> Run:
-    """As ``services.runs.start_run``; a part of a chat's turn is no turn of its conversation.
+    """Start a debug run as ``services.runs.start_run`` does; a part of a chat's turn adds no turn to
+    it.
 
     Raises NodeNeedsValues naming what a node alone would read and nothing has run for.
     """
@@ -74,89 +81,96 @@ def start_debug_run(
         raise WorkflowArchived
     _check_memory(options)
     with tenant([workflow.team_id]):
-        snapshot, pinned = pinned_snapshot(principal, workflow, version)
+        snapshot, pinned = select_snapshot(principal, workflow, version)
         document = from_json(snapshot.document)
         check_options(options, document, load_kinds())
-        former = former_run(principal, workflow, options.reuse)
-        pins = _pins(workflow, options) if pinned is None else {}
-        mocks = {**pins, **(mocks or {}), **_played(document, options, former)} or None
-        former = with_pins(former, document, mocks) if former and mocks else former
+        previous = load_previous_run(principal, workflow, options.reuse)
+        pins = _select_pins(workflow, options) if pinned is None else {}
+        mocks = {**pins, **(mocks or {}), **_build_typed_mocks(document, options, previous)} or None
+        previous = apply_pins(previous, document, mocks) if previous and mocks else previous
         if options.part.extent is Extent.ALL:
-            order = order_run(
+            request = build_run_request(
                 principal,
                 workflow=workflow,
                 inputs=inputs,
                 query=query,
                 conversation=conversation,
-                person=subject_of(principal, subject),
+                person=resolve_subject(principal, subject),
                 version=version,
                 mocks=mocks,
                 offline=offline,
                 stream=stream,
             )
-            return queue_run(principal, replace(order, debug=options.stored()))
-        order = Order(
+            return queue_run(principal, replace(request, debug=options.dump()))
+        request = RunRequest(
             workflow,
             snapshot,
             pinned,
-            _person(principal, former, subject),
-            _inputs(document, options, former, inputs),
+            _resolve_subject(principal, previous, subject),
+            _build_inputs(document, options, previous, inputs),
             None,
             None,
             mocks,
             offline,
-            system_of(principal, workflow, stream),
+            build_stream_variables(principal, workflow, stream),
         )
         return queue_run(
-            principal, _partial(principal, order, document, options, former, query, conversation)
+            principal,
+            _build_partial_request(
+                principal, request, document, options, previous, query, conversation
+            ),
         )
 
 
-def _pins(workflow: Workflow, options: RunOptions) -> Mapping[str, Json]:
-    """What nodes give without running, as the draft has it; a node asked for by name runs all the same."""
-    pins = pinned_outputs(workflow) if options.pins else {}
+def _select_pins(workflow: Workflow, options: RunOptions) -> Mapping[str, Json]:
+    """Return the draft's pins, except those of nodes that are to run alone."""
+    pins = load_pins(workflow) if options.pins else {}
     if options.part.extent is Extent.ONLY:
         pins = {node: mock for node, mock in pins.items() if node not in options.part.nodes}
     return pins
 
 
-def _partial(
+def _build_partial_request(
     principal: Principal,
-    order: Order,
+    request: RunRequest,
     document: Document,
     options: RunOptions,
-    former: Former | None,
+    previous: PreviousRun | None,
     query: str | None,
     conversation: Conversation | str | None,
-) -> Order:
-    kept = kept_steps(former, document, options.part) if former else []
-    typed: list[StepRecord] = []
+) -> RunRequest:
+    reused = select_reused_steps(previous, document, options.part) if previous else []
+    typed_steps: list[StepRecord] = []
     if options.part.extent is Extent.ONLY:
         kinds_of = {node.id: node.kind for node in document.nodes}
-        typed = [
+        typed_steps = [
             given_step(node, kinds_of[node], dict(values))
-            for node, values in _typed(document, options).items()
+            for node, values in _select_typed_values(document, options).items()
         ]
-        typed += _pinned_steps(document, order.mocks or {}, typed, options)
-        _check_values(document, options, order.inputs, kept, typed)
-    names = {record.key.node_id for record in typed}
-    kept = [step for step in kept if step.node_key not in names]
-    place = _place(principal, order, former, conversation)
-    debug = options.stored(
-        values=bool(typed),
-        warnings=warnings_about(former, document, options.part, kept) if former else [],
-        turn=place.get("turn"),
-        variables=place.get("variables"),
+        typed_steps += _build_pinned_steps(document, request.mocks or {}, typed_steps, options)
+        _check_values(document, options, request.inputs, reused, typed_steps)
+    names = {record.key.node_id for record in typed_steps}
+    reused = [step for step in reused if step.node_key not in names]
+    turn_context = _build_turn_context(principal, request, previous, conversation)
+    debug = options.dump(
+        values=bool(typed_steps),
+        warnings=list_warnings(previous, document, options.part, reused) if previous else [],
+        turn=turn_context.get("turn"),
+        variables=turn_context.get("variables"),
     )
-    carried_over = carried(former.run.system) if former else {}
-    system = {**carried_over, **order.system, **_said(order, former, query, place)}
+    carried_over = copy_stream_variables(previous.run.system) if previous else {}
+    system = {
+        **carried_over,
+        **request.system,
+        **_build_chat_variables(request, previous, query, turn_context),
+    }
     return replace(
-        order,
+        request,
         system=system,
         debug=debug,
-        kept=tuple(kept),
-        kept_from=former.run if former else None,
-        given=tuple(typed),
+        reused_steps=tuple(reused),
+        reused_run=previous.run if previous else None,
+        typed_steps=tuple(typed_steps),
     )
 
 
@@ -165,64 +179,69 @@ def _check_memory(options: RunOptions) -> None:
         raise InvalidValue(_("A dry run needs memory, which is disabled."), field="memory")
 
 
-def _person(principal: Principal, former: Former | None, named: str | None) -> Subject:
-    """Whom the earlier run was for, if the one who asks may be that person again."""
-    if former is None or named is not None:
-        return subject_of(principal, named)
-    person = subject_of(principal, former.run.subject)
-    if person.id != former.run.subject:
+def _resolve_subject(
+    principal: Principal, previous: PreviousRun | None, subject: str | None
+) -> Subject:
+    """Return the subject of the earlier run, if the principal may run as that subject again."""
+    if previous is None or subject is not None:
+        return resolve_subject(principal, subject)
+    person = resolve_subject(principal, previous.run.subject)
+    if person.id != previous.run.subject:
         raise NotFound(field="reuse")
     return person
 
 
-def _inputs(
+def _build_inputs(
     document: Document,
     options: RunOptions,
-    former: Former | None,
-    given: Mapping[str, Json] | None,
+    previous: PreviousRun | None,
+    inputs: Mapping[str, Json] | None,
 ) -> Mapping[str, Json]:
-    """Checked where the start really begins with them; a node alone gets what there is."""
-    typed = options.values.get(root_of(document, load_kinds()) or "", {})
+    """Return the inputs; they are checked only if the start runs with them."""
+    start_values = options.values.get(root_of(document, load_kinds()) or "", {})
     if options.part.extent is Extent.ONLY:
-        return {**(former.run.inputs if former else {}), **(given or {}), **typed}
-    if former is not None and not given:
-        return dict(former.run.inputs)
-    return check_start(document, {**(given or {}), **typed})
+        return {**(previous.run.inputs if previous else {}), **(inputs or {}), **start_values}
+    if previous is not None and not inputs:
+        return dict(previous.run.inputs)
+    return check_start(document, {**(inputs or {}), **start_values})
 
 
-def _typed(document: Document, options: RunOptions) -> Values:
-    """For nodes that aren't asked to run; the start's are the run's inputs."""
-    apart = {root_of(document, load_kinds()), *options.part.nodes}
-    known = {node.id for node in document.nodes} - apart
-    return {node: values for node, values in options.values.items() if node in known}
+def _select_typed_values(document: Document, options: RunOptions) -> Values:
+    """Return the typed values of nodes that won't run; the start's are the run's inputs."""
+    excluded = {root_of(document, load_kinds()), *options.part.nodes}
+    node_ids = {node.id for node in document.nodes} - excluded
+    return {node: values for node, values in options.values.items() if node in node_ids}
 
 
-def _played(document: Document, options: RunOptions, former: Former | None) -> dict[str, Json]:
-    """Where nodes run on the way, what is typed in for one is what it gives, in its place.
+def _build_typed_mocks(
+    document: Document, options: RunOptions, previous: PreviousRun | None
+) -> dict[str, Json]:
+    """Return mocks for typed values of nodes on the way to the selected ones.
 
-    Put in as a step of its own it would come after what had followed from it, which would run again.
+    As a step of its own, a typed value would come after the steps that follow from it, which
+    would run again.
     """
     if options.part.extent not in (Extent.UNTIL, Extent.FROM):
         return {}
-    ways = former.ways() if former else {}
+    handles = previous.map_handles() if previous else {}
     return {
-        node: {"outputs": dict(values)} | ({"handle": ways[node]} if ways.get(node) else {})
-        for node, values in _typed(document, options).items()
+        node: {"outputs": dict(values)} | ({"handle": handles[node]} if handles.get(node) else {})
+        for node, values in _select_typed_values(document, options).items()
     }
 
 
-def _pinned_steps(
+def _build_pinned_steps(
     document: Document,
     mocks: Mapping[str, Json],
-    typed: Sequence[StepRecord],
+    typed_steps: Sequence[StepRecord],
     options: RunOptions,
 ) -> list[StepRecord]:
-    """What is pinned is as good as run."""
-    taken = {record.key.node_id for record in typed} | set(options.part.nodes)
+    """Return pinned nodes as finished steps."""
+    excluded = {record.key.node_id for record in typed_steps} | set(options.part.nodes)
     return [
         given_step(node.id, node.kind, mocks[node.id]["outputs"])
         for node in document.nodes
-        if node.id not in taken and (mocks.get(node.id) or {}).get("outputs") is not None
+        if node.id not in excluded and (mocks.get(node.id) or {}).get("outputs") is not None
     ]
 
 
@@ -230,69 +249,80 @@ def _check_values(
     document: Document,
     options: RunOptions,
     inputs: Mapping[str, Json],
-    kept: Sequence[Step],
-    typed: Sequence[StepRecord],
+    reused: Sequence[Step],
+    typed_steps: Sequence[StepRecord],
 ) -> None:
-    known = load_kinds()
-    root = root_of(document, known)
-    there: dict[str, Mapping[str, Json]] = {step.node_key: step.outputs for step in kept}
-    there |= {record.key.node_id: record.outputs for record in typed}
+    kinds = load_kinds()
+    root = root_of(document, kinds)
+    outputs: dict[str, Mapping[str, Json]] = {step.node_key: step.outputs for step in reused}
+    outputs |= {record.key.node_id: record.outputs for record in typed_steps}
     if root is not None:
-        there[root] = inputs
+        outputs[root] = inputs
     nodes = {node.id for node in document.nodes} - set(options.part.nodes)
     missing = [
         selector
         for node in options.part.nodes
-        for selector in reads_of(document, node, known)
+        for selector in reads_of(document, node, kinds)
         if selector[0] in nodes
         and selector[0] not in RESERVED_HEADS
-        and (selector[0] not in there or selector[1] not in there[selector[0]])
+        and (selector[0] not in outputs or selector[1] not in outputs[selector[0]])
     ]
     if missing:
         raise NodeNeedsValues(
-            Problem("value.missing", f"{'.'.join(one[:2])} is needed", node=one[0], field=one[1])
-            for one in dict.fromkeys((selector[0], selector[1]) for selector in missing)
+            Problem(
+                "value.missing",
+                f"{'.'.join(missing_value[:2])} is needed",
+                node=missing_value[0],
+                field=missing_value[1],
+            )
+            for missing_value in dict.fromkeys((selector[0], selector[1]) for selector in missing)
         )
 
 
-def _place(
+def _build_turn_context(
     principal: Principal,
-    order: Order,
-    former: Former | None,
+    request: RunRequest,
+    previous: PreviousRun | None,
     conversation: Conversation | str | None,
 ) -> dict[str, Any]:  # Any: JSON
-    """Which conversation a part of a turn looks into. It adds nothing to it."""
-    if former is not None:
-        system = former.run.system
+    """Return the conversation that a part of a turn reads. The run adds nothing to it."""
+    if previous is not None:
+        system = previous.run.system
         return {
-            **turn_of(former),
+            **get_turn(previous),
             "key": system.get("conversation_id"),
             "count": system.get("dialogue_count"),
         }
     key = conversation.key if isinstance(conversation, Conversation) else conversation
     if key:
-        talk = (
+        row = (
             Conversation.objects.visible_to(principal)
-            .filter(workflow=order.workflow, subject=order.subject.id, key=key)
+            .filter(workflow=request.workflow, subject=request.subject.id, key=key)
             .first()
         )
-        if talk is None:
+        if row is None:
             raise NotFound(field="conversation_id")
-        number = talk.dialogue_count + 1
-        turn = {"conversation": str(talk.pk), "before": number}
-        return {"turn": turn, "variables": talk.variables, "key": key, "count": number}
+        number = row.dialogue_count + 1
+        turn = {"conversation": str(row.pk), "before": number}
+        return {"turn": turn, "variables": row.variables, "key": key, "count": number}
     return {"key": str(uuid4()), "count": 1}
 
 
-def _said(
-    order: Order, former: Former | None, query: str | None, place: Mapping[str, Any]
+def _build_chat_variables(
+    request: RunRequest,
+    previous: PreviousRun | None,
+    query: str | None,
+    turn_context: Mapping[str, Any],
 ) -> dict[str, Json]:
-    said = query or (former.run.system.get("query") if former else None)
+    text = query or (previous.run.system.get("query") if previous else None)
     system: dict[str, Json] = {}
-    if said is not None:
-        system["query"] = said
-    elif order.workflow.is_chat:
+    if text is not None:
+        system["query"] = text
+    elif request.workflow.is_chat:
         raise InvalidValue(_("A chat workflow needs a message."), field="query")
-    if place.get("key"):
-        system |= {"conversation_id": place["key"], "dialogue_count": place.get("count") or 1}
+    if turn_context.get("key"):
+        system |= {
+            "conversation_id": turn_context["key"],
+            "dialogue_count": turn_context.get("count") or 1,
+        }
     return system

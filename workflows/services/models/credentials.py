@@ -1,7 +1,7 @@
-"""Model providers and the secrets they need: put in, replaced, deleted; never given back.
+"""Model providers and the secrets that they need: create, replace, delete, but never show.
 
-A secret leaves this module in two ways only: ``secret_of`` for the call that sends it, and
-``secret_values`` for the filter that masks it.
+A secret leaves this module in two ways only: ``read_secret`` for the call that sends it, and
+``list_secret_values`` for the filter that masks it.
 """
 
 from collections.abc import Iterable
@@ -24,8 +24,8 @@ from workflows.models.provider import ProviderKind
 from workflows.services import audit_lines
 
 
-SHOWN = 4  # characters of a secret that its hint gives away
-SHOWN_FROM = 16  # a shorter one gives away nothing
+HINT_LENGTH = 4  # characters of a secret that its hint gives away
+HINT_MIN_SECRET_LENGTH = 16  # a shorter one gives away nothing
 
 
 def create_credential(
@@ -38,7 +38,7 @@ def create_credential(
     base_url: str = "",
     hosts: str = "",
 ) -> Credential:
-    """``hosts`` says where the secret may be sent; the host of ``base_url`` when not given."""
+    """Create a credential. ``hosts`` says where it may be sent; by default the host of ``base_url``."""
     permissions.check_manage(principal, team_id)
     row = Credential(
         team_id=team_id,
@@ -47,7 +47,7 @@ def create_credential(
         base_url=clean_url(base_url) if base_url else "",
         created_by_id=principal.user_id,
         secret=encrypt(_clean_secret(secret)),
-        hint=hint_of(secret),
+        hint=build_hint(secret),
     )
     row.hosts = hosts or urlsplit(row.base_url).hostname or ""
     _save_new(principal, row, "credential.created")
@@ -58,7 +58,7 @@ def replace_secret(principal: Principal, *, credential: Credential, secret: str)
     permissions.check_manage(principal, credential)
     with tenant([credential.team_id]):
         credential.secret = encrypt(_clean_secret(secret))
-        credential.hint = hint_of(secret)
+        credential.hint = build_hint(secret)
         credential.rotated_at = timezone.now()
         credential.save(update_fields=["secret", "hint", "rotated_at"])
         audit_lines.note(principal, credential, "credential.changed", secret_replaced=True)
@@ -83,7 +83,7 @@ def create_provider(
     secret: str | None = None,
     enabled: bool = True,
 ) -> ModelProvider:
-    """With ``secret``, its credential comes along, under the provider's name."""
+    """Create a provider; a ``secret`` creates its credential too, under the provider's name."""
     permissions.check_manage(principal, team_id)
     kind = _clean_kind(kind)
     provider = ModelProvider(
@@ -97,7 +97,7 @@ def create_provider(
     with tenant([team_id]):
         _save_new(principal, provider, "credential.created")
         if secret:
-            _give_secret(principal, provider, secret)
+            _set_secret(principal, provider, secret)
     return provider
 
 
@@ -110,19 +110,22 @@ def update_provider(
     enabled: bool | None = None,
     secret: str | None = None,
 ) -> ModelProvider:
-    """What is None stays. A new address on another host takes the old secret away: it isn't for there."""
+    """Change the values that aren't None.
+
+    A new URL on another host drops the old secret, which isn't meant for that host.
+    """
     permissions.check_manage(principal, provider)
     with tenant([provider.team_id]):
         withdrawn = False
         if base_url is not None and provider.kind != ProviderKind.OFFLINE:
-            withdrawn = _move(provider, clean_url(base_url))
+            withdrawn = _change_url(provider, clean_url(base_url))
         if default_model is not None:
             provider.default_model = default_model.strip()
         if enabled is not None:
             provider.enabled = enabled
         provider.save()
         if secret:
-            _give_secret(principal, provider, secret)
+            _set_secret(principal, provider, secret)
         detail = {"secret_withdrawn": True} if withdrawn else {}
         audit_lines.note(
             principal, provider, "credential.changed", provider=provider.name, **detail
@@ -131,28 +134,30 @@ def update_provider(
 
 
 def delete_provider(principal: Principal, *, provider: ModelProvider) -> None:
-    """Its credential goes with it unless another provider uses it."""
+    """Delete a provider, and its credential unless another provider uses it."""
     permissions.check_manage(principal, provider)
     with tenant([provider.team_id]):
         credential = provider.credential
-        gone: list[tuple[Credential | ModelProvider, dict[str, str]]]
-        gone = [(provider, {"provider": provider.name})]
+        deleted: list[tuple[Credential | ModelProvider, dict[str, str]]]
+        deleted = [(provider, {"provider": provider.name})]
         _delete(provider)
         if credential and not credential.providers.exists():
             permissions.check_manage(principal, credential)
             _delete(credential)
-            gone.append((credential, {"name": credential.name}))
-        for row, detail in gone:
+            deleted.append((credential, {"name": credential.name}))
+        for row, detail in deleted:
             audit_lines.note(principal, row, "credential.deleted", **detail)
 
 
-def secret_of(credential: Credential) -> str:
-    """For the call that sends it, and only for as long. Raises SecretUnreadable."""
+def read_secret(credential: Credential) -> str:
+    """Decrypt the secret for the call that sends it, and only for as long. Raises SecretUnreadable."""
     return decrypt(bytes(credential.secret))
 
 
-def secret_values(team_id: UUID) -> frozenset[str]:
-    """Every live secret of a team, for the filter that keeps them out of events, errors and logs."""
+def list_secret_values(team_id: UUID) -> frozenset[str]:
+    """Return every live secret of a team, for the filter that keeps them out of events, errors and
+    logs.
+    """
     with tenant([team_id]):
         tokens = [
             *Credential.objects.unscoped().filter(team_id=team_id).values_list("secret", flat=True),
@@ -160,11 +165,11 @@ def secret_values(team_id: UUID) -> frozenset[str]:
             .filter(team_id=team_id)
             .values_list("secret", flat=True),
         ]
-    return frozenset(_readable(tokens))
+    return frozenset(_decrypt_readable(tokens))
 
 
 def rotate_secrets(team_ids: Iterable[UUID]) -> int:
-    """Re-encrypt every secret of these teams under the newest key; how many there were."""
+    """Re-encrypt every secret of these teams under the newest key, and return their number."""
     count = 0
     for team_id in team_ids:
         with tenant([team_id]):
@@ -176,21 +181,23 @@ def rotate_secrets(team_ids: Iterable[UUID]) -> int:
     return count
 
 
-def hint_of(secret: str) -> str:
-    """Enough to tell two keys apart, too little to be of use."""
-    return f"…{secret[-SHOWN:]}" if len(secret) >= SHOWN_FROM else "…"
+def build_hint(secret: str) -> str:
+    """Return enough of a secret to tell two keys apart, but too little to use it."""
+    return f"…{secret[-HINT_LENGTH:]}" if len(secret) >= HINT_MIN_SECRET_LENGTH else "…"
 
 
 def clean_url(url: str) -> str:
-    """An http(s) address without a name or password in it. Where it may lead is ``config.net``'s."""
+    """Check and return an http(s) URL without a user name or password. ``config.net`` decides where
+    it may lead.
+    """
     url = url.strip().rstrip("/")
     try:
         parts = urlsplit(url)
-        fits = parts.scheme in ("http", "https") and parts.hostname and len(url) <= 2048
+        is_valid = parts.scheme in ("http", "https") and parts.hostname and len(url) <= 2048
         port_is_fine = parts.port is None or parts.port > 0
     except ValueError:
-        fits = port_is_fine = False
-    if not fits or not port_is_fine:
+        is_valid = port_is_fine = False
+    if not is_valid or not port_is_fine:
         raise InvalidValue(_("Enter a URL like https://example.com/v1."))
     if parts.username or parts.password or parts.query or parts.fragment:
         raise InvalidValue(_("The URL must not contain a password, a query or a fragment."))
@@ -198,21 +205,21 @@ def clean_url(url: str) -> str:
 
 
 def _delete(row: Credential | ModelProvider) -> None:
-    """By query: the row object keeps its id, for the audit line that comes after."""
+    """Delete by query, so that the row object keeps its id for the audit entry that follows."""
     type(row).objects.unscoped().filter(pk=row.pk).delete()
 
 
-def _move(provider: ModelProvider, base_url: str) -> bool:
-    """Whether its secret stays behind."""
-    same_host = urlsplit(base_url).netloc == urlsplit(provider.base_url).netloc
+def _change_url(provider: ModelProvider, base_url: str) -> bool:
+    """Change the URL, and return whether the secret was dropped."""
+    is_same_host = urlsplit(base_url).netloc == urlsplit(provider.base_url).netloc
     provider.base_url = base_url
-    if not same_host and provider.credential:
+    if not is_same_host and provider.credential:
         provider.credential = None
         return True
     return False
 
 
-def _give_secret(principal: Principal, provider: ModelProvider, secret: str) -> None:
+def _set_secret(principal: Principal, provider: ModelProvider, secret: str) -> None:
     if provider.credential:
         replace_secret(principal, credential=provider.credential, secret=secret)
         return
@@ -240,7 +247,7 @@ def _save_new(principal: Principal, row: Credential | ModelProvider, action: str
         audit_lines.note(principal, row, action, name=row.name)
 
 
-def _readable(tokens: Iterable[Any]) -> Iterable[str]:  # Any: bytes or memoryview
+def _decrypt_readable(tokens: Iterable[Any]) -> Iterable[str]:  # Any: bytes or memoryview
     for token in tokens:
         try:
             yield decrypt(bytes(token))

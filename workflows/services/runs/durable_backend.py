@@ -1,4 +1,4 @@
-"""The engine's backend that goes through the database and a Celery worker, as the server does."""
+"""The engine's backend that runs through the database and a Celery worker, as the server does."""
 
 import asyncio
 import signal
@@ -28,7 +28,7 @@ from workflows.execution.events.reader import StreamEvent, follow
 from workflows.execution.events.run_feed import RunFeed
 from workflows.execution.journal.codec import step_record
 from workflows.models import Run, RunPartial, Step
-from workflows.services.runs.shell import Operator, operator, queue_request
+from workflows.services.runs.shell import Operator, get_operator, queue_request
 
 
 PATIENCE = 60.0  # seconds for a worker to come up
@@ -44,20 +44,20 @@ class WorkerMissing(WorkflowFault):
 
 
 class DurableBackend:
-    """Implements ``engine.backends.Backend``. Uses the worker there is, or its own while it lasts."""
+    """Implements ``engine.backends.Backend``, with a running worker or with one of its own."""
 
     def __init__(self) -> None:
         self._feed: RunFeed | None = None
-        self._who: Operator | None = None
+        self._operator: Operator | None = None
         self._worker: ChildWorker | None = None
 
     async def run(self, request: Request, watch: Watcher | None = None) -> Outcome:
-        feed, who = await self._ready()
-        run = await sync_to_async(queue_request)(who, request)
-        async for said in follow(feed, who.team_id, run.pk, 0, patience=30):
-            if said is not None and watch is not None:
-                watch(_event(said))
-        return await sync_to_async(_outcome)(run)
+        feed, operator = await self._ready()
+        run = await sync_to_async(queue_request)(operator, request)
+        async for message in follow(feed, operator.team_id, run.pk, 0, patience=30):
+            if message is not None and watch is not None:
+                watch(_parse_event(message))
+        return await sync_to_async(_build_outcome)(run)
 
     @property
     def has_own_worker(self) -> bool:
@@ -70,28 +70,28 @@ class DurableBackend:
             await asyncio.to_thread(self._worker.stop)
 
     async def _ready(self) -> tuple[RunFeed, Operator]:
-        if self._feed is None or self._who is None:
+        if self._feed is None or self._operator is None:
             self._feed = Hub(get_bus_url()).feed(RunFeed)
-            self._who = await sync_to_async(_operator)()
-            if not await asyncio.to_thread(someone_works):
+            self._operator = await sync_to_async(_load_operator)()
+            if not await asyncio.to_thread(is_worker_running):
                 self._worker = ChildWorker()
                 await asyncio.to_thread(self._worker.start)
-        return self._feed, self._who
+        return self._feed, self._operator
 
 
-def _operator() -> Operator:
-    """On a fresh checkout this may be the first command that wants a table."""
+def _load_operator() -> Operator:
+    """Return the operator; on a fresh checkout this may be the first command that needs a table."""
     try:
-        return operator()
+        return get_operator()
     except ProgrammingError:
         if not env().embedded_database:
             raise
     call_command("migrate", verbosity=0, interactive=False)
-    return operator()
+    return get_operator()
 
 
-def someone_works() -> bool:
-    """Workers listen for cancels; whether anybody does is the quickest way to tell there is one."""
+def is_worker_running() -> bool:
+    """Return whether a worker runs: workers listen for cancellations, which is the quickest sign."""
     url = get_bus_url()
     if url is None:
         return False
@@ -105,7 +105,7 @@ def someone_works() -> bool:
 
 
 class ChildWorker:
-    """A Celery worker for as long as the command runs, on the database this process uses."""
+    """A Celery worker that runs as long as the command does, on this process's database."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -116,50 +116,53 @@ class ChildWorker:
         self._process = subprocess.Popen(
             program.command,
             cwd=ROOT,
-            env={**program.build_environment(), **_places()},
+            env={**program.build_environment(), **_build_environment()},
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
             start_new_session=True,  # Ctrl-C is the command's, which ends it in order
         )
-        until = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PATIENCE
         # Without a bus nothing can be seen of it; the first run waits for it instead.
-        while get_bus_url() is not None and not someone_works():
-            if self._process.poll() is not None or time.monotonic() > until:
-                raise WorkerMissing(f"No worker started: {self._said()}")
+        while get_bus_url() is not None and not is_worker_running():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise WorkerMissing(f"No worker started: {self._read_log_end()}")
             time.sleep(0.05)
 
     def stop(self) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
-            self._let_go(self._process)
+            self._wait_until_released(self._process)
             self._process.kill()
             self._process.wait()
         self._log.close()
 
-    def _let_go(self, process: "subprocess.Popen[bytes]") -> None:
-        """Until it has handed back its runs, which shows in nobody listening any more.
+    def _wait_until_released(self, process: "subprocess.Popen[bytes]") -> None:
+        """Wait until the worker has released its runs, which shows in nobody listening any more.
 
-        What Celery does after that is waiting for a broker that has nothing to say, a second or two.
+        What Celery does after that is waiting for a broker that has nothing to say, a second or
+        two.
         """
-        until = time.monotonic() + 15
-        while process.poll() is None and time.monotonic() < until:
-            if get_bus_url() is not None and not someone_works():
+        deadline = time.monotonic() + 15
+        while process.poll() is None and time.monotonic() < deadline:
+            if get_bus_url() is not None and not is_worker_running():
                 return
             time.sleep(0.01)
 
-    def _said(self) -> str:
+    def _read_log_end(self) -> str:
         self._log.seek(0)
         return self._log.read().decode(errors="replace")[-2000:]
 
 
-def _places() -> dict[str, str]:
-    """This process's own database and queue, whatever the environment says."""
-    given = connections["default"].settings_dict
-    port = f"&port={given['PORT']}" if given["PORT"] else ""
-    who = f"{given['USER']}:{given['PASSWORD']}" if given["PASSWORD"] else given["USER"]
+def _build_environment() -> dict[str, str]:
+    """Return this process's own database and queue, whatever the environment says."""
+    database = connections["default"].settings_dict
+    port = f"&port={database['PORT']}" if database["PORT"] else ""
+    login = (
+        f"{database['USER']}:{database['PASSWORD']}" if database["PASSWORD"] else database["USER"]
+    )
     return {
-        "DATABASE_URL": f"postgresql://{who}@/{given['NAME']}?host={given['HOST']}{port}",
+        "DATABASE_URL": f"postgresql://{login}@/{database['NAME']}?host={database['HOST']}{port}",
         "BROKER_URL": settings.BROKER_URL,
         "REDIS_URL": settings.REDIS_URL,
         # This process has done them, and they take as long as all the rest of the worker's start.
@@ -167,20 +170,20 @@ def _places() -> dict[str, str]:
     }
 
 
-def _event(said: StreamEvent) -> Event:
-    if said.name == TextChunk.name:
-        data: Any = said.data
+def _parse_event(message: StreamEvent) -> Event:
+    if message.name == TextChunk.name:
+        data: Any = message.data
         return TextChunk(data["node"], data["text"], data["source"])
-    return _EVENTS[said.name](**said.data)
+    return _EVENTS[message.name](**message.data)
 
 
-def _outcome(run: Run) -> Outcome:
+def _build_outcome(run: Run) -> Outcome:
     with tenant([run.team_id]):
         ended = Run.objects.unscoped().select_related("conversation").get(pk=run.pk)
         rows = Step.objects.unscoped().filter(run=run).order_by("id").values()
         partial = RunPartial.objects.unscoped().filter(run=run).first()
         steps = [step_record(row) for row in rows]
-    talk = ended.conversation
+    conversation = ended.conversation
     # Tokens are joined on their way: a piece here is what one source said without a break.
     pieces = [segment[5] for segment in partial.segments] if partial else []
     return Outcome(
@@ -191,7 +194,7 @@ def _outcome(run: Run) -> Outcome:
         stream="".join(pieces),
         chunks=pieces,
         steps=steps,
-        conversation=talk.variables if talk else {},
+        conversation=conversation.variables if conversation else {},
         exceptions_count=ended.exceptions_count,
         elapsed=ended.elapsed or 0.0,
     )

@@ -1,7 +1,8 @@
-"""Whose a workflow's own memory is in a run: the group it is for, and the workflows merged into one.
+"""The memory stream of a run: a workflow's own memory, optionally of a group or merged with other
+workflows.
 
-Each workflow has a stream of its own; merged ones have another, which none of them sees alone. The
-stream is made of ids: names can be changed and given to another, and then memory would be too.
+Each workflow has a stream of its own; merged workflows share another one, which none of them sees
+alone. Streams are identified by ids, because a name can be reused for something else.
 """
 
 import re
@@ -27,33 +28,37 @@ _GROUP = re.compile(r"[!-9;-~]{1,80}")
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class MemoryStream:
     group: str | None = None
     merged: tuple[Workflow, ...] = ()
 
 
-def system_of(principal: Principal, workflow: Workflow, stream: Stream | None) -> dict[str, Json]:
-    """Its system variables. Who merges workflows may run each of them."""
+def build_stream_variables(
+    principal: Principal, workflow: Workflow, stream: MemoryStream | None
+) -> dict[str, Json]:
+    """Return the stream's system variables. Whoever merges workflows must be allowed to run each of
+    them.
+    """
     system: dict[str, Json] = {}
     if stream is None:
         return system
     if stream.group is not None:
         if not _GROUP.fullmatch(stream.group):
-            words = _("A group ID has 1 to 80 visible ASCII characters and no colon.")
-            raise InvalidValue(words, field="group_id")
+            message = _("A group ID has 1 to 80 visible ASCII characters and no colon.")
+            raise InvalidValue(message, field="group_id")
         system["group_id"] = stream.group
     if stream.merged:
         parts = [workflow, *stream.merged]
-        if len(stream.merged) > MOST_MERGED or len({one.pk for one in parts}) < len(parts):
+        if len(stream.merged) > MOST_MERGED or len({part.pk for part in parts}) < len(parts):
             raise InvalidValue(_("Merge different workflows, and not too many."), field="merge")
         for other in stream.merged:
             if other.team_id != workflow.team_id:
                 raise NotFound(field="merge")
             permissions.check_run(principal, other)
-        system["workflow_names"] = [str(one.pk) for one in parts]
+        system["workflow_names"] = [str(part.pk) for part in parts]
     return system
 
 
-def carried(system: Mapping[str, Json]) -> dict[str, Json]:
-    """What a run that goes on with another's results takes over from it."""
+def copy_stream_variables(system: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the variables that a run takes over from the run whose results it reuses."""
     return {name: system[name] for name in VARIABLES if name in system}

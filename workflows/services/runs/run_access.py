@@ -1,8 +1,9 @@
-"""Opening a run that was for somebody outside shows what was recalled of theirs; the trail says who opened it.
+"""Record in the audit log that a member opened a run of an external user, which shows that user's
+memories.
 
-The maker of the key that named them may: the run is their programme's. It is no secret look, though.
-A page says so each time it is opened; the API and the stream, which programmes ask again and again, the
-first time somebody reads a run there.
+The owner of the API key that started the run may do so, but not secretly. A page records each
+opening; the API and the stream, which programs request repeatedly, record the first one for each
+run and reader.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,12 +21,12 @@ from workflows.models import Run
 
 
 # The events in which memory is shown, and under which name.
-SHOWING: Mapping[str, str] = {MemoryRecalled.name: "entries", MemoryWritten.name: "entry"}
+MEMORY_EVENTS: Mapping[str, str] = {MemoryRecalled.name: "entries", MemoryWritten.name: "entry"}
 _ACTION = "memory.looked_into"
 
 
-def private_space(principal: Principal, run: Run) -> str:
-    """The namespace of an outside person whose run a member looks at; of any other run none."""
+def find_private_namespace(principal: Principal, run: Run) -> str:
+    """Return the external user's namespace whose run a member opens, and "" for any other run."""
     if principal.kind != "user" or run.subject_user_id is not None or not memory_app.is_on():
         return ""
     if find_player(run.subject) or find_key_id(run.subject):
@@ -33,58 +34,60 @@ def private_space(principal: Principal, run: Run) -> str:
     return memory_app.resolve_namespace("user", {"user_id": run.subject})
 
 
-def note_look(principal: Principal, run: Run, shown: Iterable[str]) -> str:
-    """``shown``: the namespaces of what the page shows. Whose private memory is among it, if anybody's."""
-    space = private_space(principal, run)
-    if not space or space not in set(shown):
+def record_page_access(principal: Principal, run: Run, namespaces: Iterable[str]) -> str:
+    """Record that a page shows these namespaces; return whose private memory is among them, or ""."""
+    private_namespace = find_private_namespace(principal, run)
+    if not private_namespace or private_namespace not in set(namespaces):
         return ""
-    _note(principal, run, space)
+    _record(principal, run, private_namespace)
     return run.subject
 
 
-def note_reading(principal: Principal, run: Run, shown: Iterable[str]) -> None:
-    """Once for each run and reader."""
-    space = private_space(principal, run)
-    if space and space in set(shown):
-        _note(principal, run, space, again=False)
+def record_api_access(principal: Principal, run: Run, namespaces: Iterable[str]) -> None:
+    """Record access once for each run and reader."""
+    private_namespace = find_private_namespace(principal, run)
+    if private_namespace and private_namespace in set(namespaces):
+        _record(principal, run, private_namespace, repeat=False)
 
 
 @dataclass(slots=True)
-class Watch:
-    """Over a stream of a run that is an outside person's: what goes by may be their own memory."""
+class StreamAccess:
+    """Access to the event stream of an external user's run, which may show their memories."""
 
     principal: Principal
     run: Run
     space: str
-    done: bool = False
+    is_recorded: bool = False
 
     def is_due(self, name: str, data: Json) -> bool:
-        """Whether this event is the first that shows some."""
-        return not self.done and self.space in shown_in([(name, data)])
+        """Return whether this event is the first that shows the user's memories."""
+        return not self.is_recorded and self.space in list_shown_namespaces([(name, data)])
 
     def note(self) -> None:
-        _note(self.principal, self.run, self.space, again=False)
-        self.done = True
+        _record(self.principal, self.run, self.space, repeat=False)
+        self.is_recorded = True
 
 
-def watch_over(principal: Principal, run: Run) -> Watch | None:
-    """None, for almost every stream: nothing private to an outside person can come by."""
-    space = private_space(principal, run)
-    return Watch(principal, run, space) if space else None
+def watch_stream(principal: Principal, run: Run) -> StreamAccess | None:
+    """Return None for almost every stream: one that cannot show an external user's memories."""
+    private_namespace = find_private_namespace(principal, run)
+    return StreamAccess(principal, run, private_namespace) if private_namespace else None
 
 
-def shown_in(events: Iterable[tuple[str, Json]]) -> set[str]:
-    """The namespaces of which these events, by name, show memories."""
+def list_shown_namespaces(events: Iterable[tuple[str, Json]]) -> set[str]:
+    """Return the namespaces whose memories these events show, by event name."""
     return {
-        data.get("namespace", "") for name, data in events if data and data.get(SHOWING.get(name))
+        data.get("namespace", "")
+        for name, data in events
+        if data and data.get(MEMORY_EVENTS.get(name))
     }
 
 
 @retry_on_conflict
-def _note(principal: Principal, run: Run, space: str, *, again: bool = True) -> None:
+def _record(principal: Principal, run: Run, private_namespace: str, *, repeat: bool = True) -> None:
     run_id, actor = str(run.pk), principal.actor
     with tenant([run.team_id]):
-        if not again and audit.is_recorded_for_run(
+        if not repeat and audit.is_recorded_for_run(
             run.team_id, actor=actor, action=_ACTION, run=run_id
         ):
             return
@@ -93,6 +96,6 @@ def _note(principal: Principal, run: Run, space: str, *, again: bool = True) -> 
             actor=actor,
             actor_kind=principal.kind,
             action=_ACTION,
-            subject=space,
+            subject=private_namespace,
             detail={"run": run_id},
         )

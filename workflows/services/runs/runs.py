@@ -1,4 +1,4 @@
-"""Starting and stopping runs: check, write the row, audit, and wake a worker after the commit."""
+"""Start and cancel runs: check, write the row, record it, and wake a worker after the commit."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,11 +36,11 @@ from workflows.models.run import RunStatus
 from workflows.services import audit_lines
 from workflows.services.chat.conversations import add_message, open_conversation
 from workflows.services.editor.snapshots import take_snapshot
-from workflows.services.runs.memory_streams import Stream, system_of
+from workflows.services.runs.memory_streams import MemoryStream, build_stream_variables
 from workflows.tasks import wake_worker
 
 
-Which = Literal["published", "draft"]
+VersionChoice = Literal["published", "draft"]
 
 # An outside person's id becomes part of a namespace; see memory.core.scopes.
 _SUBJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+=-]{0,79}")
@@ -48,15 +48,15 @@ _SUBJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+=-]{0,79}")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The person a run is for: an account of ours, or somebody an API key names."""
+    """The person a run is for: an account, or an external user whom an API key names."""
 
     id: str
     user_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What is to be run, once everything about it has been checked."""
+class RunRequest:
+    """A checked request to run a workflow."""
 
     workflow: Workflow
     snapshot: Snapshot
@@ -71,9 +71,9 @@ class Order:
     # For runs that are looked into, see ``services.debugging``: how, which steps of an earlier run
     # are kept, and which were typed in.
     debug: Mapping[str, Json] | None = None
-    kept: Sequence[Step] = ()
-    kept_from: Run | None = None
-    given: Sequence[StepRecord] = ()
+    reused_steps: Sequence[Step] = ()
+    reused_run: Run | None = None
+    typed_steps: Sequence[StepRecord] = ()
 
 
 def start_run(
@@ -84,16 +84,16 @@ def start_run(
     query: str | None = None,
     conversation: Conversation | str | None = None,
     subject: str | None = None,
-    version: Which | Version | None = None,
+    version: VersionChoice | Version | None = None,
     mocks: Mapping[str, Json] | None = None,
     offline: bool = False,
-    stream: Stream | None = None,
+    stream: MemoryStream | None = None,
 ) -> Run:
-    """Queue a run of the published version, or of the draft where there is none.
+    """Queue a run of the published version, or of the draft if there is none.
 
-    ``conversation`` is the one to go on with, by row or key. Without it a chat opens a new one, and
-    so does a workflow that remembers by conversation. Raises InputRejected naming the fields that
-    don't fit, NotFound for what isn't theirs.
+    ``conversation`` is the one to go on with, by row or key. Without it a chat opens a new one,
+    and so does a workflow that remembers by conversation. Raises InputRejected naming the fields
+    that don't fit, NotFound for what isn't theirs.
     """
     permissions.check_run(principal, workflow)
     if workflow.is_archived:
@@ -101,13 +101,13 @@ def start_run(
     with tenant([workflow.team_id]):
         return queue_run(
             principal,
-            order_run(
+            build_run_request(
                 principal,
                 workflow=workflow,
                 inputs=inputs,
                 query=query,
                 conversation=conversation,
-                person=subject_of(principal, subject),
+                person=resolve_subject(principal, subject),
                 version=version,
                 mocks=mocks,
                 offline=offline,
@@ -116,7 +116,7 @@ def start_run(
         )
 
 
-def order_run(
+def build_run_request(
     principal: Principal,
     *,
     workflow: Workflow,
@@ -124,69 +124,82 @@ def order_run(
     query: str | None,
     conversation: Conversation | str | None,
     person: Subject,
-    version: Which | Version | None,
+    version: VersionChoice | Version | None,
     mocks: Mapping[str, Json] | None,
     offline: bool,
-    stream: Stream | None = None,
-) -> Order:
-    """Everything checked, the conversation opened. The caller holds the transaction."""
-    snapshot, pinned = pinned_snapshot(principal, workflow, version)
+    stream: MemoryStream | None = None,
+) -> RunRequest:
+    """Check everything and open the conversation. The caller holds the transaction."""
+    snapshot, pinned = select_snapshot(principal, workflow, version)
     document = from_json(snapshot.document)
     checked = check_start(document, inputs or {})
     if mocks:
         Mocks(mocks)  # raises NodeFailed for what isn't a mock
     if workflow.is_chat and not (query or "").strip():
         raise InvalidValue(_("A chat workflow needs a message."), field="query")
-    talk = None
+    opened_conversation = None
     if (
         workflow.is_chat
         or conversation is not None
         or "conversation" in scopes_of(document, load_kinds())
     ):
-        talk = _conversation(principal, workflow, conversation, person)
-    system = system_of(principal, workflow, stream)
-    return Order(workflow, snapshot, pinned, person, checked, query, talk, mocks, offline, system)
+        opened_conversation = _open_conversation(principal, workflow, conversation, person)
+    system = build_stream_variables(principal, workflow, stream)
+    return RunRequest(
+        workflow,
+        snapshot,
+        pinned,
+        person,
+        checked,
+        query,
+        opened_conversation,
+        mocks,
+        offline,
+        system,
+    )
 
 
-def queue_run(principal: Principal, order: Order) -> Run:
-    """The run's row, which is also the outbox: what dies after the commit loses nothing."""
-    with tenant([order.workflow.team_id]):
+def queue_run(principal: Principal, request: RunRequest) -> Run:
+    """Write the run's row, which is also the outbox: a crash after the commit loses nothing."""
+    with tenant([request.workflow.team_id]):
         run = Run(
-            team_id=order.workflow.team_id,
-            workflow=order.workflow,
-            snapshot=order.snapshot,
-            version=order.version,
-            conversation=order.conversation,
-            subject=order.subject.id,
-            subject_user_id=order.subject.user_id,
+            team_id=request.workflow.team_id,
+            workflow=request.workflow,
+            snapshot=request.snapshot,
+            version=request.version,
+            conversation=request.conversation,
+            subject=request.subject.id,
+            subject_user_id=request.subject.user_id,
             started_by_id=principal.user_id,
             api_key_id=get_key_id(principal),
             actor=principal.actor,
-            inputs=dict(order.inputs),
-            mocks=order.mocks,
-            offline=order.offline,
-            debug=order.debug,
+            inputs=dict(request.inputs),
+            mocks=request.mocks,
+            offline=request.offline,
+            debug=request.debug,
             queued_at=timezone.now(),
         )
-        run.system = _system(order, run)
+        run.system = _build_system_variables(request, run)
         run.save(force_insert=True)
-        if order.kept_from is not None:
-            copy_steps(run, order.kept_from, order.kept)
-        if order.given:
-            insert_typed_values(run, order.given)
-        if order.conversation is not None and order.query is not None:
-            add_message(order.conversation, run=run, query=order.query, answer="")
-            run.system = _system(order, run)  # which turn of the conversation it is
+        if request.reused_run is not None:
+            copy_steps(run, request.reused_run, request.reused_steps)
+        if request.typed_steps:
+            insert_typed_values(run, request.typed_steps)
+        if request.conversation is not None and request.query is not None:
+            add_message(request.conversation, run=run, query=request.query, answer="")
+            run.system = _build_system_variables(
+                request, run
+            )  # which turn of the conversation it is
             run.save(update_fields=["system"])
-        audit_lines.note(principal, run, "run.started", workflow=str(order.workflow.pk))
+        audit_lines.note(principal, run, "run.started", workflow=str(request.workflow.pk))
         transaction.on_commit(lambda: wake_worker(run.pk))
     return run
 
 
 def cancel_run(principal: Principal, run: Run) -> Run:
-    """Stop it: at once while nobody drives it, within a second when a worker does.
+    """Cancel the run: at once if no worker drives it, otherwise within a second.
 
-    A run that has ended stays as it ended. Asked twice, nothing more happens.
+    A run that has ended stays as it ended. Cancelling twice changes nothing.
     """
     permissions.check_cancel(principal, run)
     with tenant([run.team_id]):
@@ -198,59 +211,63 @@ def cancel_run(principal: Principal, run: Run) -> Run:
             locked.save(update_fields=["cancel_requested_at"])
             transaction.on_commit(lambda: announce_cancel(locked.pk))
         else:
-            _stop_unheld(locked)
+            _stop_unclaimed(locked)
         audit_lines.note(principal, locked, "run.cancelled")
     return locked
 
 
-def subject_of(principal: Principal, named: str | None) -> Subject:
-    """Whom the run is for. An account is only ever named by being it.
+def resolve_subject(principal: Principal, user_id: str | None) -> Subject:
+    """Return the subject of a run. Only the account itself can name an account.
 
-    A key names outside people. A member plays test persons, who are theirs alone.
+    An API key names external users. A member may name test personas, which belong to that member
+    alone.
     """
-    own = str(principal.user_id) if principal.user_id else None
-    if named is None or named == own:
+    account_id = str(principal.user_id) if principal.user_id else None
+    if user_id is None or user_id == account_id:
         if principal.user_id is not None:
             return Subject(str(principal.user_id), principal.user_id)
         key_id = get_key_id(principal)
         return Subject(make_key_subject(key_id) if key_id else principal.actor)
-    named = outside_person(named)
-    if _is_account(named):
+    user_id = check_external_user(user_id)
+    if _is_account(user_id):
         raise NotFound(field="user")
-    player, key = find_player(named), find_key_id(named)
+    player, key = find_player(user_id), find_key_id(user_id)
     if player is not None and player != principal.user_id:
         raise NotFound(field="user")  # another member's test person, whoever asks
     if key is not None and key != get_key_id(principal):
         raise NotFound(field="user")  # another programme itself
     if principal.user_id is not None and player is None:
-        named = outside_person(make_persona_id(named, principal.user_id))
-    return Subject(named)
+        user_id = check_external_user(make_persona_id(user_id, principal.user_id))
+    return Subject(user_id)
 
 
-def outside_person(named: str) -> str:
-    """An outside person's id as it is; raises InvalidValue for what could be none."""
-    if not _SUBJECT.fullmatch(named):
+def check_external_user(user_id: str) -> str:
+    """Return an external user's id; raises InvalidValue if it can't be one."""
+    if not _SUBJECT.fullmatch(user_id):
         raise InvalidValue(
             _(
                 "A user ID has 1 to 80 letters, digits or . _ @ + = - and starts with a letter or digit."
             ),
             field="user",
         )
-    return named
+    return user_id
 
 
-def _is_account(named: str) -> bool:
+def _is_account(user_id: str) -> bool:
     try:
-        wanted = UUID(named)
+        account_id = UUID(user_id)
     except ValueError:
         return False
-    return User.objects.filter(pk=wanted).exists()
+    return User.objects.filter(pk=account_id).exists()
 
 
-def pinned_snapshot(
-    principal: Principal, workflow: Workflow, version: Which | Version | None
+def select_snapshot(
+    principal: Principal, workflow: Workflow, version: VersionChoice | Version | None
 ) -> tuple[Snapshot, Version | None]:
-    """What exactly runs. Somebody who may not see drafts of others' making runs what is published."""
+    """Return the snapshot to run, and its version.
+
+    Who may not see drafts made by others runs the published version.
+    """
     if isinstance(version, Version):
         if version.workflow_id != workflow.pk:
             raise NotFound
@@ -264,34 +281,37 @@ def pinned_snapshot(
     return published.snapshot, published
 
 
-def _conversation(
-    principal: Principal, workflow: Workflow, given: Conversation | str | None, person: Subject
+def _open_conversation(
+    principal: Principal,
+    workflow: Workflow,
+    conversation: Conversation | str | None,
+    person: Subject,
 ) -> Conversation:
-    key = given.key if isinstance(given, Conversation) else given
+    key = conversation.key if isinstance(conversation, Conversation) else conversation
     return open_conversation(
         principal, workflow=workflow, subject=person.id, subject_user_id=person.user_id, key=key
     )
 
 
-def _system(order: Order, run: Run) -> dict[str, Json]:
-    """``sys.*``: who, where and what was said. The row is the only source of a run's identity."""
-    known: dict[str, Json] = {
-        "user_id": order.subject.id,
-        "app_id": str(order.workflow.pk),
-        "workflow_id": str(order.workflow.pk),
+def _build_system_variables(request: RunRequest, run: Run) -> dict[str, Json]:
+    """Return ``sys.*``: user, ids and query. The row is the only source of a run's identity."""
+    system: dict[str, Json] = {
+        "user_id": request.subject.id,
+        "app_id": str(request.workflow.pk),
+        "workflow_id": str(request.workflow.pk),
         "workflow_run_id": str(run.pk),
         "files": [],
     }
-    if order.query is not None:
-        known["query"] = order.query
-    if order.conversation is not None:
-        known["conversation_id"] = order.conversation.key
-        known["dialogue_count"] = order.conversation.dialogue_count
-    return {**known, **order.system}
+    if request.query is not None:
+        system["query"] = request.query
+    if request.conversation is not None:
+        system["conversation_id"] = request.conversation.key
+        system["dialogue_count"] = request.conversation.dialogue_count
+    return {**system, **request.system}
 
 
-def _stop_unheld(run: Run) -> None:
-    """Nobody drives it, and with the row locked nobody can begin to."""
+def _stop_unclaimed(run: Run) -> None:
+    """Stop a run that no worker drives; its row is locked, so none can begin to."""
     run.status = RunStatus.STOPPED
     run.error = STOPPED
     run.attempt += 1

@@ -1,4 +1,4 @@
-"""Runs started from the shell: by the operator, in a team of the machine's own."""
+"""Runs started from the shell: by the operator, in a team of their own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from workflows.execution.plans import prepare
 from workflows.models import Conversation, Run, Workflow, WorkflowSecret
 from workflows.services.chat.conversations import open_conversation, save_variables
 from workflows.services.editor.snapshots import store_snapshot
-from workflows.services.runs.runs import Order, Subject, queue_run
+from workflows.services.runs.runs import RunRequest, Subject, queue_run
 
 
 EMAIL = "shell@localhost"
@@ -25,14 +25,16 @@ WORKFLOW = "shell"
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Who sits at the shell, as the database knows them."""
+    """The account of the person at the shell, and its team."""
 
     principal: Principal
     team_id: UUID
 
 
-def operator() -> Operator:
-    """Made on first use; has no password, so nobody signs in as it."""
+def get_operator() -> Operator:
+    """Return the operator; it is created on first use, without a password, so nobody can sign in as
+    it.
+    """
     user = User.objects.filter(email=EMAIL).first() or User.objects.create_user(EMAIL, name="Shell")
     if not load_user_principal(user).team_ids:
         create_team(owner=user, name="Shell")
@@ -40,8 +42,8 @@ def operator() -> Operator:
     return Operator(principal, min(principal.team_ids))
 
 
-def queue_request(who: Operator, request: Request) -> Run:
-    """The document as it stands in the request: nothing of it has to be imported first.
+def queue_request(operator: Operator, request: Request) -> Run:
+    """Queue a run of the document in the request, which needs no import.
 
     Raises DocumentInvalid and InputRejected before there is a run.
     """
@@ -49,20 +51,20 @@ def queue_request(who: Operator, request: Request) -> Run:
     prepare(request.document)
     if not request.checked:
         inputs = check_start(request.document, inputs)
-    with tenant([who.team_id]):
-        workflow = _workflow(who, request.document)
-        document = _with_env(workflow, request.document, request.env)
+    with tenant([operator.team_id]):
+        workflow = _get_workflow(operator, request.document)
+        document = _set_environment(workflow, request.document, request.env)
         subject = Subject(str(request.system.get("user_id") or "shell"))
         return queue_run(
-            who.principal,
-            Order(
+            operator.principal,
+            RunRequest(
                 workflow,
                 store_snapshot(workflow, document),
                 None,
                 subject,
                 inputs,
                 query=request.system.get("query"),
-                conversation=_conversation(who, workflow, subject, request),
+                conversation=_open_conversation(operator, workflow, subject, request),
                 mocks=request.mocks or None,
                 offline=request.offline,
                 system=request.system,
@@ -70,22 +72,24 @@ def queue_request(who: Operator, request: Request) -> Run:
         )
 
 
-def _workflow(who: Operator, document: Document) -> Workflow:
-    """One row a mode for all documents; which one a run is of says its snapshot."""
-    found, _made = Workflow.objects.unscoped().get_or_create(
-        team_id=who.team_id,
+def _get_workflow(operator: Operator, document: Document) -> Workflow:
+    """Return the row for all documents of a mode; a run's snapshot holds its own document."""
+    workflow, _created = Workflow.objects.unscoped().get_or_create(
+        team_id=operator.team_id,
         name=WORKFLOW,
         mode=document.mode.value,
         defaults={"dialect": document.dialect.value},
     )
-    return found
+    return workflow
 
 
-def _with_env(workflow: Workflow, document: Document, given: Mapping[str, Json]) -> Document:
-    """Environment values of this run; those of secret variables go where secrets go."""
-    kept = []
+def _set_environment(
+    workflow: Workflow, document: Document, values: Mapping[str, Json]
+) -> Document:
+    """Set this run's environment values; those of secret variables are stored as secrets."""
+    variables = []
     for item in document.environment:
-        value = given.get(item.name, item.value)
+        value = values.get(item.name, item.value)
         if item.value_type == "secret" and value is not None:
             WorkflowSecret.objects.unscoped().update_or_create(
                 team_id=workflow.team_id,
@@ -94,23 +98,23 @@ def _with_env(workflow: Workflow, document: Document, given: Mapping[str, Json])
                 name=item.name,
                 defaults={"secret": encrypt(str(value))},
             )
-        kept.append(replace(item, value=value))
-    return replace(document, environment=tuple(kept))
+        variables.append(replace(item, value=value))
+    return replace(document, environment=tuple(variables))
 
 
-def _conversation(
-    who: Operator, workflow: Workflow, subject: Subject, request: Request
+def _open_conversation(
+    operator: Operator, workflow: Workflow, subject: Subject, request: Request
 ) -> Conversation | None:
-    """A chat has one; so has any other run that is given values for conversation variables."""
+    """Open the conversation of a chat, or of a run that is given values for conversation variables."""
     if not workflow.is_chat and not request.document.conversation:
         return None
-    talk = open_conversation(
-        who.principal,
+    conversation = open_conversation(
+        operator.principal,
         workflow=workflow,
         subject=subject.id,
         key=request.system.get("conversation_id"),
     )
     if request.conversation:
-        save_variables(talk, {**talk.variables, **request.conversation})
-        talk.refresh_from_db(fields=["variables"])
-    return talk
+        save_variables(conversation, {**conversation.variables, **request.conversation})
+        conversation.refresh_from_db(fields=["variables"])
+    return conversation

@@ -1,4 +1,4 @@
-"""A workflow's test cases for who sits at the shell, which is to be on the machine."""
+"""Load a workflow's stored test cases for the operator at the shell."""
 
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -12,8 +12,8 @@ from workflows.services.editor import draft_rows
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """The draft as it is now, its cases, and what running it needs."""
+class StoredCases:
+    """The current draft, its cases, and the secrets for running it."""
 
     team_id: UUID
     document: Document
@@ -21,23 +21,23 @@ class Kept:
     secrets: dict[str, str] = field(repr=False)
 
 
-def kept_cases(workflow_id: UUID) -> Kept | None:
-    team_id = team_of(workflow_id)
+def load_stored_cases(workflow_id: UUID) -> StoredCases | None:
+    team_id = find_team_id(workflow_id)
     if team_id is None:
         return None
     with tenant([team_id]):
         workflow = Workflow.objects.unscoped().get(pk=workflow_id)
-        found = TestCase.objects.unscoped().filter(workflow=workflow)
-        return Kept(
+        rows = TestCase.objects.unscoped().filter(workflow=workflow)
+        return StoredCases(
             team_id,
             draft_rows.read_rows(workflow),
-            [read_case(case.spec) for case in found],
+            [read_case(case.spec) for case in rows],
             {name: value for (_area, name), value in draft_rows.read_secrets(workflow).items()},
         )
 
 
-def team_of(workflow_id: UUID) -> UUID | None:
-    """Which of the machine's teams it belongs to."""
+def find_team_id(workflow_id: UUID) -> UUID | None:
+    """Return the id of the workflow's team on this machine."""
     with tenant(Team.objects.values_list("pk", flat=True)):
-        found = Workflow.objects.unscoped().filter(pk=workflow_id)
-        return found.values_list("team_id", flat=True).first()
+        workflows = Workflow.objects.unscoped().filter(pk=workflow_id)
+        return workflows.values_list("team_id", flat=True).first()

@@ -1,6 +1,7 @@
-"""Every node kind that touches memory, one small workflow each, run here and now over a memory that is given.
+"""Try every node kind that touches memory, each in a small workflow run in this process over a given
+memory.
 
-For ``manage.py leakcheck``: what somebody's runs say is looked through for what is somebody else's.
+For ``manage.py leakcheck``, which searches the results of one person's runs for data of another.
 """
 
 import json
@@ -32,14 +33,18 @@ class NodeTrials:
     def prepare(
         self, principal: Principal, team_id: UUID, *, own: str, shared: str
     ) -> Mapping[str, str]:
-        source = _document("memory-recall", {"scope": "conversation"})
+        source = _build_document("memory-recall", {"scope": "conversation"})
         workflow = import_document(
             principal, team_id=team_id, source=source, name=f"Leak check {shared}"
         ).workflow
         run = start_run(principal, workflow=workflow, inputs={"text": own}, query=own)
-        talk = run.conversation
+        conversation = run.conversation
         ids = {"workflow": str(workflow.pk), "run": str(run.pk)}
-        return ids | ({"conversation": str(talk.pk), "conversation_key": talk.key} if talk else {})
+        return ids | (
+            {"conversation": str(conversation.pk), "conversation_key": conversation.key}
+            if conversation
+            else {}
+        )
 
     def answers(
         self, memory: Any, system: Mapping[str, Json], *, groups: Iterable[str]
@@ -47,37 +52,37 @@ class NodeTrials:
         templates = TemplatePool()
         try:
             backend = InProcess(memory=memory, models=_Echo(), templates=templates)
-            for name, config in _trials():
-                source = _document(name, config)
-                yield f"node {name}", async_to_sync(_said)(backend, source, system, TEXT)
+            for name, config in _list_trials():
+                source = _build_document(name, config)
+                yield f"node {name}", async_to_sync(_run_to_text)(backend, source, system, TEXT)
             for group in groups:
                 config = {"topic_selector": QUESTION, "group_id_selector": ["start", "text"]}
-                source = _document("memory-retrieval", config)
+                source = _build_document("memory-retrieval", config)
                 yield (
                     "node memory-retrieval, another's group",
-                    async_to_sync(_said)(backend, source, system, group),
+                    async_to_sync(_run_to_text)(backend, source, system, group),
                 )
         finally:
             templates.close()
 
 
 class _Echo(ModelPort):
-    """Says what it was asked, so that what reached a prompt is seen."""
+    """Answers with its prompt, so that what reached the prompt becomes visible."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        said = "\n".join(str(message) for message in request.messages)
-        yield ModelChunk(text=said)
+        prompt = "\n".join(str(message) for message in request.messages)
+        yield ModelChunk(text=prompt)
 
 
-def _trials() -> Iterator[tuple[str, Mapping[str, Json]]]:
+def _list_trials() -> Iterator[tuple[str, Mapping[str, Json]]]:
     """Yield kinds and settings; a kind that needs memory and names none is tried with nothing set."""
     for name, kind in sorted(load_kinds().items()):
         for config in kind.leak_trials or ([{}] if kind.needs_memory else []):
             yield name, config
 
 
-def _document(kind: str, config: Mapping[str, Json]) -> dict[str, Json]:
-    """start → the node → end."""
+def _build_document(kind: str, config: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the document start → the node → end."""
     return {
         "version": "0.1.0",
         "nodes": [
@@ -99,12 +104,19 @@ def _document(kind: str, config: Mapping[str, Json]) -> dict[str, Json]:
     }
 
 
-async def _said(
+async def _run_to_text(
     backend: InProcess, source: Mapping[str, Json], system: Mapping[str, Json], text: str
 ) -> str:
-    """Everything that came of it: events, outputs and errors."""
-    heard: list[Event] = []
+    """Return all that came of a run as text: events, outputs and errors."""
+    events: list[Event] = []
     request = Request(document=load_document(source).document, inputs={"text": text}, system=system)
-    outcome = await backend.run(request, heard.append)
-    said = [outcome.status, outcome.error, outcome.outputs, outcome.stream, *heard, *outcome.steps]
-    return json.dumps(said, default=repr, ensure_ascii=False)
+    outcome = await backend.run(request, events.append)
+    results = [
+        outcome.status,
+        outcome.error,
+        outcome.outputs,
+        outcome.stream,
+        *events,
+        *outcome.steps,
+    ]
+    return json.dumps(results, default=repr, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The gallery: looking at the shipped workflows, and taking a copy of one."""
+"""The gallery: list the shipped workflows, and copy one into a team."""
 
 from functools import cache
 from uuid import UUID
@@ -16,24 +16,28 @@ from workflows.models import Folder, Workflow
 from workflows.samples import BY_SLUG, SAMPLES, Sample
 from workflows.services.catalog import importing
 from workflows.services.debugging import cases
-from workflows.services.runs.runs import subject_of
+from workflows.services.runs.runs import resolve_subject
 
 
-__all__ = ["SAMPLES", "Sample", "copy_sample", "offered"]
+__all__ = ["SAMPLES", "Sample", "copy_sample", "list_offered"]
 
 
-def offered() -> tuple[Sample, ...]:
-    """Those that can run here: of kinds that are installed, and with a memory where they need one."""
-    return tuple(sample for sample in SAMPLES if _runs_here(sample))
+def list_offered() -> tuple[Sample, ...]:
+    """Return the samples that can run here: their node kinds are installed, and memory is on if they
+    need it.
+    """
+    return tuple(sample for sample in SAMPLES if _is_runnable(sample))
 
 
 def copy_sample(
     principal: Principal, *, team_id: UUID, slug: str, folder: Folder | None = None
 ) -> Workflow:
-    """A workflow of the team's own, its test cases, and what it remembers at first: all or nothing."""
+    """Create the team's own workflow with the sample's test cases and first memories: all or
+    nothing.
+    """
     permissions.check_create(principal, team_id)
     sample = BY_SLUG.get(slug)
-    if sample is None or not _runs_here(sample):
+    if sample is None or not _is_runnable(sample):
         raise NotFound
     document, _warnings = importing.read(sample.source, confirm_newer=False)
     with tenant([team_id]):
@@ -46,35 +50,37 @@ def copy_sample(
             sample=slug,
         )
         for case in sample.cases:
-            cases.save_case(principal, workflow=workflow, spec=cases.as_json(case))
+            cases.save_case(principal, workflow=workflow, spec=cases.dump_case(case))
         if memory_app.is_on():
-            _plant(principal, workflow, sample)
+            _store_memories(principal, workflow, sample)
     return workflow
 
 
-def _runs_here(sample: Sample) -> bool:
-    needed, remembers = _needs(sample.slug)
+def _is_runnable(sample: Sample) -> bool:
+    needed, remembers = _get_requirements(sample.slug)
     return needed <= load_kinds().keys() and (memory_app.is_on() or not remembers)
 
 
 @cache
-def _needs(slug: str) -> tuple[frozenset[str], bool]:
-    """Kinds of nodes, and whether memory; the documents are files of ours, which don't change."""
+def _get_requirements(slug: str) -> tuple[frozenset[str], bool]:
+    """Return the node kinds of a sample, and whether it needs memory; the files don't change."""
     document = load_document(BY_SLUG[slug].source).document
     return frozenset(node.kind for node in document.nodes), bool(scopes_of(document, build_kinds()))
 
 
-def _plant(principal: Principal, workflow: Workflow, sample: Sample) -> None:
-    """For who copies, through memory's own door. One that it refuses is left out; the door writes down why."""
+def _store_memories(principal: Principal, workflow: Workflow, sample: Sample) -> None:
+    """Store the sample's memories for the person who copies it; those that memory refuses are
+    skipped.
+    """
     for seed in sample.memories:
         try:
-            _plant_one(principal, workflow, seed)
+            _store_memory(principal, workflow, seed)
         except memory_app.MemoryFault:
             continue
 
 
-def _plant_one(principal: Principal, workflow: Workflow, seed: Seed) -> None:
-    subject = subject_of(principal, None if seed.person == PERSON else seed.person)
+def _store_memory(principal: Principal, workflow: Workflow, seed: Seed) -> None:
+    subject = resolve_subject(principal, None if seed.person == PERSON else seed.person)
     identity = {"user_id": subject.id, "app_id": str(workflow.pk)}
     caller = memory_app.MemoryCaller(principal, workflow.team_id, identity=identity)
     # What a person changed since an earlier copy is theirs: it stays as it is.

@@ -57,7 +57,7 @@ class Shelf:
 
 def shelf_of(scope: str) -> Shelf:
     chosen = scope if scope in SCOPES else ""
-    found = [sample for sample in samples.offered() if not chosen or chosen in sample.scopes]
+    found = [sample for sample in samples.list_offered() if not chosen or chosen in sample.scopes]
     return Shelf(tuple(card_of(sample) for sample in found), chosen)
 
 

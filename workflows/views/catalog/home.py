@@ -22,7 +22,7 @@ RECENT = 6
 def home(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
     runs = selectors.runs_for(principal).filter(team_id=team_id)
-    offered = samples.offered()
+    offered = samples.list_offered()
     return render(
         request,
         "workflows/home.html",

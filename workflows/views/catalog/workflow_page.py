@@ -19,8 +19,8 @@ from workflows.models import Conversation, Run, Workflow
 from workflows.models.documents import from_json
 from workflows.services.editor.drafts import draft_document
 from workflows.services.kinds import installed_kinds
-from workflows.services.runs.memory_streams import Stream
-from workflows.services.runs.runs import Which, outside_person, subject_of
+from workflows.services.runs.memory_streams import MemoryStream
+from workflows.services.runs.runs import VersionChoice, check_external_user, resolve_subject
 from workflows.views.chat.failure_texts import sentences, titles_of, told
 from workflows.views.request_context import typed
 
@@ -77,7 +77,7 @@ def _last_inputs(principal: Principal, runs: Sequence[Run]) -> Mapping[str, Json
     return next((run.inputs for run in own), {})
 
 
-def version_for(principal: Principal, workflow: Workflow) -> Which | None:
+def version_for(principal: Principal, workflow: Workflow) -> VersionChoice | None:
     """What a run from the page runs: the draft one may change, else what is published."""
     return "draft" if permissions.may_edit(principal, workflow) else None
 
@@ -95,7 +95,7 @@ def chat_pane(
 ) -> dict[str, Any]:
     """The conversation asked for, if it is one of this person's; else an empty pane."""
     person = person_of(asked)
-    subject = subject_of(principal, person or None).id
+    subject = resolve_subject(principal, person or None).id
     conversation = find_conversation(principal, workflow, subject, typed(asked, "conversation"))
     return {
         "person": person,
@@ -134,7 +134,7 @@ def person_of(data: Mapping[str, str]) -> str:
     one's own memory.
     """
     named = typed(data, "person")
-    return outside_person(named) if named else ""
+    return check_external_user(named) if named else ""
 
 
 def group_asked(data: Mapping[str, str], document: Document) -> dict[str, Any]:
@@ -145,10 +145,10 @@ def group_asked(data: Mapping[str, str], document: Document) -> dict[str, Any]:
     }
 
 
-def stream_of(data: Mapping[str, str]) -> Stream | None:
+def stream_of(data: Mapping[str, str]) -> MemoryStream | None:
     """Whose the workflow's own memory is in the run that a form asks for."""
     group = typed(data, GROUP)
-    return Stream(group) if group else None
+    return MemoryStream(group) if group else None
 
 
 def turns_of(principal: Principal, workflow: Workflow, conversation: Conversation) -> list[Turn]:

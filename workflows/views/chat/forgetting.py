@@ -31,7 +31,7 @@ def forget_last(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def remember_again(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = _with_memory(request, workflow_id)
     try:
-        forgetting.remember_again(
+        forgetting.undo_forget(
             principal, workflow=workflow, change_id=typed(request.POST, "change")
         )
     except memory_app.AlreadyExists as fault:
@@ -51,7 +51,7 @@ def _toast(
     workflow: Workflow,
     words: str,
     happened: str,
-    done: forgetting.Forgotten | None = None,
+    done: forgetting.ForgottenMemory | None = None,
 ) -> HttpResponse:
     if not getattr(request, "htmx", False):
         messages.success(request, words)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from workflows import permissions
-from workflows.services.debugging.start import start_as_asked
+from workflows.services.debugging.start import start_run_with_options
 from workflows.views.catalog.workflow_page import (
     GROUP,
     person_of,
@@ -31,7 +31,7 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     query, person = typed(request.POST, "query"), person_of(request.POST)
     if not query:
         return HttpResponse(_("Enter a message first."), status=422)
-    run = start_as_asked(
+    run = start_run_with_options(
         principal,
         options_of(request.POST, pins=permissions.may_edit(principal, workflow)),
         workflow=workflow,

@@ -21,7 +21,7 @@ from workflows.engine.language.document import Document
 from workflows.models import Conversation, Message, Workflow
 from workflows.models.documents import from_json
 from workflows.services.chat import conversations
-from workflows.services.runs.runs import cancel_run, start_run, subject_of
+from workflows.services.runs.runs import cancel_run, resolve_subject, start_run
 from workflows.views.catalog.workflow_page import GROUP, group_asked, stream_of
 from workflows.views.chat.turns import turns_from, turns_of
 from workflows.views.request_context import run_for, typed, workflow_for
@@ -126,7 +126,7 @@ def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @require_POST
 def put_away(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     principal, talk = _talk_for(request, conversation_id)
-    conversations.put_away(principal, conversation=talk)
+    conversations.archive(principal, conversation=talk)
     return redirect(f"{reverse('workflows:chat', args=[talk.workflow_id])}?undo={talk.pk}")
 
 
@@ -134,7 +134,7 @@ def put_away(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @require_POST
 def bring_back(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     principal, talk = _talk_for(request, conversation_id)
-    conversations.bring_back(principal, conversation=talk)
+    conversations.unarchive(principal, conversation=talk)
     return _back_to(talk.workflow, talk)
 
 
@@ -157,7 +157,7 @@ def _back_to(workflow: Workflow, talk: Conversation | None) -> HttpResponse:
 
 def _own_talks(principal: Principal, workflow: Workflow) -> QuerySet[Conversation]:
     """One's own as oneself; those of test persons stay in the editor."""
-    own = subject_of(principal, None).id
+    own = resolve_subject(principal, None).id
     return Conversation.objects.visible_to(principal).filter(workflow=workflow, subject=own)
 
 

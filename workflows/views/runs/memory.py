@@ -11,7 +11,7 @@ from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Json
 from workflows.models import Run, RunEvent, WouldBe
-from workflows.services.runs.run_access import note_look, private_space
+from workflows.services.runs.run_access import find_private_namespace, record_page_access
 from workflows.views.runs.recalled_memory import (
     WHOSE,
     Learnt,
@@ -76,10 +76,10 @@ def looked_at(
     ``besides``: namespaces of what else the page shows.
     """
     spaces = {one.namespace for rows in lists for one in rows}.union(besides)
-    whose = note_look(principal, run, spaces)
+    whose = record_page_access(principal, run, spaces)
     if not whose:
         return [*lists]
-    space = private_space(principal, run)
+    space = find_private_namespace(principal, run)
     return [
         [
             # the page of that memory is theirs alone: the link would lead nowhere

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from config.http import strict_json
 from workflows.engine.language.document import Json
 from workflows.errors import InvalidValue
-from workflows.services.debugging.options import RunOptions, part_asked
+from workflows.services.debugging.options import RunOptions, select_part
 
 
 LONGEST = 1024 * 1024
@@ -29,7 +29,7 @@ def options_of(data: Mapping[str, str], *, pins: bool) -> RunOptions | None:
     if not isinstance(asked, dict):
         raise InvalidValue(_("This is not valid JSON."), field="debug")
     return RunOptions(
-        part=part_asked(
+        part=select_part(
             only=_names(asked.get("only")),
             until=_names(asked.get("until")),
             start_from=_names(asked.get("from")),

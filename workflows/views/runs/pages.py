@@ -17,7 +17,7 @@ from workflows.engine.language.memory_usage import scopes_of
 from workflows.errors import InvalidValue
 from workflows.forms import input_fields, read_inputs
 from workflows.models.run import RunStatus
-from workflows.services.debugging.start import start_as_asked
+from workflows.services.debugging.start import start_run_with_options
 from workflows.services.kinds import installed_kinds
 from workflows.services.runs.runs import cancel_run
 from workflows.templatetags.problems import in_words
@@ -80,7 +80,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     errors: dict[str, str] = {}
     run, message = None, ""
     try:
-        run = start_as_asked(
+        run = start_run_with_options(
             principal,
             options_of(request.POST, pins=permissions.may_edit(principal, workflow)),
             workflow=workflow,

@@ -15,7 +15,7 @@ from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import selectors
 from workflows.models import Workflow
 from workflows.services.samples import first_steps
-from workflows.services.samples.first_steps import Progress, Step, offered_steps
+from workflows.services.samples.first_steps import Progress, Step, list_steps
 from workflows.views.request_context import typed
 from workflows.views.samples.tour import CHATBOT
 
@@ -57,11 +57,11 @@ def steps(request: HttpRequest) -> HttpResponse:
     is_fragment = request.headers.get("X-Fragment") == "1"
     if request.method == "POST" and not is_fragment:
         return redirect("home")
-    progress = first_steps.progress_of(principal)
+    progress = first_steps.get_progress(principal)
     context = {
         "progress": progress,
         "items": _items(request, progress),
-        "most": len(offered_steps()),
+        "most": len(list_steps()),
     }
     name = (
         "workflows/samples/_first_steps.html"
@@ -76,16 +76,16 @@ def _act(principal: Principal, act: str, place: str) -> None:
         case "dismiss" | "show":
             first_steps.dismiss(principal, dismissed=act == "dismiss")
         case "tour":
-            first_steps.go_on_with_tour(principal, place)
+            first_steps.save_tour_position(principal, place)
 
 
 def _items(request: HttpRequest, progress: Progress) -> list[Item]:
     chat = _own_chatbot(request)
     places = _places(reverse("workflows:detail", args=[chat.pk]) if chat else "")
-    steps = offered_steps()
-    following = next((step for step in steps if step not in progress.done), None)
+    steps = list_steps()
+    following = next((step for step in steps if step not in progress.completed), None)
     return [
-        Item(step, *WORDS[step], places[step], step in progress.done, step == following)
+        Item(step, *WORDS[step], places[step], step in progress.completed, step == following)
         for step in steps
     ]
 

@@ -54,7 +54,7 @@ def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         _, run = run_for(request, _id(run_id))
         if run.workflow_id != workflow.pk:
             raise NotFound
-        spec = cases.as_json(cases.case_of_run(run))
+        spec = cases.dump_case(cases.build_case_from_run(run))
     return _form(request, workflow, None, form_of(spec))
 
 
@@ -128,7 +128,7 @@ def _form(
 
 def _list(request: HttpRequest, principal: Principal, workflow: Workflow) -> HttpResponse:
     found = list(selectors.cases_for(principal, workflow.pk))
-    newest = cases.newest_results(found)
+    newest = cases.find_newest_results(found)
     rows = [(case, newest.get(case.pk)) for case in found]
     context = {
         "workflow": workflow,

@@ -34,7 +34,7 @@ from workflows.engine.nodes.memory.quoting import list_memories
 from workflows.engine.text_rendering import as_text
 from workflows.models import Workflow
 from workflows.services.kinds import installed_kinds
-from workflows.services.runs.runs import Subject, subject_of
+from workflows.services.runs.runs import Subject, resolve_subject
 from workflows.views.catalog.workflow_page import document_for, people_of, person_of
 from workflows.views.editor.debugging.template_preview import node_of, pool_of, render_jinja
 from workflows.views.request_context import typed, workflow_for
@@ -55,7 +55,7 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
     spec = node_of(document, node_key)
     asked = _asked(spec)
     person, key = person_of(request.GET), typed(request.GET, "conversation")
-    subject = subject_of(principal, person or None)
+    subject = resolve_subject(principal, person or None)
     run = selectors.runs_for(principal, workflow=workflow).first()
     searches = ".".join(asked["query_selector"])
     group = typed(request.GET, "group")

@@ -18,7 +18,7 @@ from workflows.forms import read_inputs
 from workflows.models import Run
 from workflows.services.debugging import pauses, pins, sandbox_memory
 from workflows.services.debugging.options import NodeNeedsValues, RunOptions
-from workflows.services.debugging.start import start_as_asked
+from workflows.services.debugging.start import start_run_with_options
 from workflows.templatetags.problems import in_words
 from workflows.views.catalog.workflow_page import (
     RECENT_RUNS,
@@ -40,7 +40,7 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "run")
     try:
         options = options_of(request.POST, pins=permissions.may_edit(principal, workflow))
-        run = start_as_asked(
+        run = start_run_with_options(
             principal,
             options or RunOptions(),
             workflow=workflow,
