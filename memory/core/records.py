@@ -28,29 +28,51 @@ class Source:
     rule: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryEntry:
-    """``score`` (0.0 to 1.0) is only there on recall; ``explain`` says by which parts it came.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryContent:
+    """The part of an entry that its author decides."""
 
-    ``position`` is its place in its group (metadata ``group``), from 1; 0 without one.
+    value: Json
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+    category: str = "fact"
+    tier: Tier = Tier.LONG_TERM
+    importance: float = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryState(EntryContent):
+    """The state of an entry after a change, as each revision keeps it.
+
+    ``position`` is its position in its group (metadata ``group``), from 1; 0 without a group.
     """
+
+    position: int = 0
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEntry(EntryState):
+    """``score`` (0.0 to 1.0) is only there on recall; ``explain`` says by which parts it came."""
 
     id: str
     namespace: str
     key: str
-    value: Json
-    metadata: Mapping[str, Json] = field(default_factory=dict)
     score: float | None = None
-    category: str = "fact"
-    tier: Tier = Tier.LONG_TERM
-    importance: float = 0.5
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    expires_at: datetime | None = None
     source: Source = Source()
     revision: int = 1
-    position: int = 0
     explain: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreParams(EntryContent):
+    """The parameters of a store."""
+
+    namespace: str
+    key: str
+    ttl_seconds: float | None = None
+    source: Source = Source()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +100,3 @@ class MemoryQuery:
     recency_days: float | None = None
     as_of: datetime | None = None
     meaning: Meaning | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StoreParams:
-    namespace: str
-    key: str
-    value: Json
-    metadata: Mapping[str, Json] = field(default_factory=dict)
-    category: str = "fact"
-    tier: Tier = Tier.LONG_TERM
-    importance: float = 0.5
-    ttl_seconds: float | None = None
-    source: Source = Source()

@@ -238,8 +238,8 @@ class ProviderPort(EnginePort):
         params = StoreParams(
             step.namespace,
             request.key,
-            request.value,
-            request.metadata,
+            value=request.value,
+            metadata=request.metadata,
             tier=tier_named(request.tier),
         )
         params = judge(params, origin_named(params)).params

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TypeVar
 
 from config.ids import uuid7
+from memory.core.entry_codec import CONTENT, get_state
 from memory.core.filters import document_of, matches, parse_filter
 from memory.core.policy import (
     NO_LIMITS,
@@ -203,11 +204,7 @@ def _entry(params: StoreParams, before: MemoryEntry | None, now: datetime) -> Me
         id=before.id if before else str(uuid7()),
         namespace=params.namespace,
         key=params.key,
-        value=deepcopy(params.value),
-        metadata=deepcopy(dict(params.metadata)),
-        category=params.category,
-        tier=params.tier,
-        importance=params.importance,
+        **deepcopy({**get_state(params, CONTENT), "metadata": dict(params.metadata)}),
         created_at=(before and before.created_at) or now,
         updated_at=now,
         source=params.source,

@@ -102,7 +102,7 @@ async def test_what_earlier_runs_taught_is_put_behind_the_system_message_and_sho
 
 async def test_node_that_recalls_for_itself_is_reminded_only_where_it_found_nothing() -> None:
     found, nothing = InMemoryProvider(), InMemoryProvider()
-    found.store(StoreParams("user:ana", "k", "its own"))
+    found.store(StoreParams("user:ana", "k", value="its own"))
     prompts = []
     for provider in (found, nothing):
         models = EchoModels()

@@ -29,7 +29,7 @@ def forgetting(**data: Any) -> Document:
 async def three() -> InMemoryProvider:
     memory = InMemoryProvider()
     for number in range(3):
-        memory.store(StoreParams("user:mia", f"k{number}", number, {"n": number}))
+        memory.store(StoreParams("user:mia", f"k{number}", value=number, metadata={"n": number}))
     return memory
 
 

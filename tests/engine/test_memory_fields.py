@@ -34,9 +34,9 @@ async def two_ages() -> InMemoryProvider:
     clock = Clock()
     memory = InMemoryProvider(clock=clock)
     clock.now = NOW - timedelta(days=365)
-    memory.store(StoreParams("user:ana", "old", "Lives in Bern"))
+    memory.store(StoreParams("user:ana", "old", value="Lives in Bern"))
     clock.now = NOW
-    memory.store(StoreParams("user:ana", "new", "Lives in Rome now"))
+    memory.store(StoreParams("user:ana", "new", value="Lives in Rome now"))
     return memory
 
 

@@ -50,7 +50,7 @@ async def keep(
     memory: InMemoryProvider, *values: Any, tier: Tier = Tier.LONG_TERM, at: str = HERE
 ) -> None:
     for value in values:
-        memory.store(StoreParams(at, f"{tier}-{value}"[:300], value, tier=tier))
+        memory.store(StoreParams(at, f"{tier}-{value}"[:300], value=value, tier=tier))
 
 
 async def ask(
@@ -295,7 +295,7 @@ async def test_chinese_question_gets_chinese_headings() -> None:
 
 async def test_metadata_that_calls_itself_working_gets_no_better_place() -> None:
     memory = InMemoryProvider()
-    memory.store(StoreParams(HERE, "k", "I am new", {"tier": "working"}))
+    memory.store(StoreParams(HERE, "k", value="I am new", metadata={"tier": "working"}))
 
     result, _ = await ask(asking(), memory, {"topic": "nothing like it"})
 

@@ -30,7 +30,7 @@ class ProviderStore(MemoryStore):
         check_item(item)
         self._provider.store(
             StoreParams(
-                self._namespace, item.id, item.to_json(), category="item",
+                self._namespace, item.id, value=item.to_json(), category="item",
                 ttl_seconds=self._ttl_seconds,
             )
         )  # fmt: skip

@@ -225,7 +225,12 @@ class ConversationMemory:
         self, key: str, value: Json, *, category: str, metadata: dict[str, Json] | None = None
     ) -> None:
         params = StoreParams(
-            self.namespace, key, value, metadata or {}, category, source=self._source
+            self.namespace,
+            key,
+            value=value,
+            metadata=metadata or {},
+            category=category,
+            source=self._source,
         )
         self._written[key] = self._entries.store(params)
 

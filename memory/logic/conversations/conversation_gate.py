@@ -38,7 +38,7 @@ class Heard:
 def heard_of(message: Message, said: Mapping[str, Json]) -> Heard:
     """``said`` may name whose words they are; otherwise they are its role's."""
     origin = origin_of(said.get("origin"), ORIGINS[message.role])
-    judged = judge(StoreParams("", "", message.content), origin)
+    judged = judge(StoreParams("", "", value=message.content), origin)
     calls = tuple(
         replace(call, arguments=str(redact(call.arguments).value)) for call in message.tool_calls
     )

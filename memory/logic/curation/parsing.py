@@ -63,8 +63,8 @@ def drafts(
         StoreParams(
             namespace,
             f"{prefix}:{new_id()}",
-            value,
-            dict(metadata),
+            value=value,
+            metadata=dict(metadata),
             category=category,
             source=replace(source, rule=source.rule or "curation"),
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.core.scopes import WORKING_LIVES
@@ -78,11 +79,7 @@ def moved(entry: MemoryEntry, move: Move, to: Tier, *, why: str = "") -> StorePa
     return StoreParams(
         namespace=entry.namespace,
         key=entry.key,
-        value=entry.value,
-        metadata={**entry.metadata, **review},
-        category=entry.category,
-        tier=to,
-        importance=entry.importance,
+        **{**get_state(entry, CONTENT), "metadata": {**entry.metadata, **review}, "tier": to},
         ttl_seconds=WORKING_TTL.total_seconds() if to is Tier.WORKING else None,
         source=entry.source,
     )

@@ -7,6 +7,7 @@ keeps the same promise where there is none.
 from dataclasses import dataclass
 from datetime import datetime
 
+from memory.core.entry_codec import CONTENT, get_state
 from memory.core.provider import NamespaceStore
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.logic.entries.duplicates import life_of
@@ -64,11 +65,7 @@ def as_it_was(entry: MemoryEntry, now: datetime | None = None) -> StoreParams:
     return StoreParams(
         entry.namespace,
         entry.key,
-        entry.value,
-        entry.metadata,
-        entry.category,
-        entry.tier,
-        entry.importance,
-        life,
-        entry.source,
+        ttl_seconds=life,
+        source=entry.source,
+        **get_state(entry, CONTENT),
     )

@@ -146,7 +146,12 @@ class KnowledgeStore:
         page = replace(page, created_at=page.created_at or now, updated_at=page.updated_at or now)
         whose: dict[str, Json] = {"origin": page.origin} if page.origin else {}
         return StoreParams(
-            self._namespace, key_of(page.id), to_json(page), whose, CATEGORY, source=self._source
+            self._namespace,
+            key_of(page.id),
+            value=to_json(page),
+            metadata=whose,
+            category=CATEGORY,
+            source=self._source,
         )
 
     def _store(self, page: KnowledgePage) -> KnowledgePage:

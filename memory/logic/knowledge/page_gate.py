@@ -50,7 +50,7 @@ def judged_file(data: bytes, *, name: str, now: datetime) -> JudgedFile:
     What passes is the file, byte for byte.
     """
     page = import_page(data, name=name, now=now)
-    whole = judge(StoreParams("", name, data.decode()), Origin.TOOL).params
+    whole = judge(StoreParams("", name, value=data.decode()), Origin.TOOL).params
     if _SECRETS in whole.metadata:
         page = import_page(whole.value.encode(), name=whole.key, now=now)
     clean, params = _judged(page, Origin.TOOL)
@@ -77,7 +77,7 @@ def _judged(
 ) -> tuple[KnowledgePage, StoreParams]:
     said = {name: getattr(page, name) for name in _TEXTS}
     said |= {name: list(getattr(page, name)) for name in _LISTS}
-    params = judge(StoreParams("", "", said), origin, hold=hold).params
+    params = judge(StoreParams("", "", value=said), origin, hold=hold).params
     clean: dict[str, Any] = {
         name: tuple(v) if name in _LISTS else v for name, v in params.value.items()
     }

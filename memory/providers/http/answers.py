@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from memory.core import errors
+from memory.core.entry_codec import ENTRY, from_json
 from memory.core.errors import MemoryFault, ProviderError
-from memory.core.records import MemoryEntry, Source, Tier
+from memory.core.records import MemoryEntry
 
 
 # As the API names them. Whatever else it says is the store's fault, not the caller's.
@@ -60,24 +60,7 @@ def fault_of(status: int, answer: Any) -> MemoryFault:  # JSON, of whatever form
 def entry_of(answer: Any) -> MemoryEntry:  # JSON, checked here
     """Raises ProviderError for what is no entry: that is not a service of ours."""
     try:
-        return MemoryEntry(
-            id=answer["id"],
-            namespace=answer["namespace"],
-            key=answer["key"],
-            value=answer["value"],
-            metadata=answer["metadata"],
-            score=answer["score"],
-            category=answer["category"],
-            tier=Tier(answer["tier"]),
-            importance=answer["importance"],
-            created_at=_moment(answer["created_at"]),
-            updated_at=_moment(answer["updated_at"]),
-            expires_at=_moment(answer["expires_at"]),
-            source=Source(**answer["source"]),
-            revision=answer["revision"],
-            position=answer["position"],
-            explain=answer["explain"],
-        )
+        return from_json(MemoryEntry, {name: answer[name] for name in ENTRY})
     except (KeyError, TypeError, ValueError):
         raise not_ours() from None
 
@@ -101,7 +84,3 @@ def _sentence(error: Mapping[str, Any]) -> str:
         if isinstance(problem, Mapping)
     ]
     return "; ".join(named) or str(error.get("message", ""))
-
-
-def _moment(written: str | None) -> datetime | None:
-    return None if written is None else datetime.fromisoformat(written)

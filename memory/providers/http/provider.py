@@ -3,11 +3,11 @@
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
 from config.net import ExchangeFailed, exchange
+from memory.core.entry_codec import PARAMS, to_json
 from memory.core.errors import InvalidInput, ProviderError
 from memory.core.filters import parse_filter
 from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_value
@@ -54,18 +54,7 @@ class HttpProvider(MemoryProvider):
         check_params(params)
         check_namespace(self._policy, params.namespace)
         check_value(self._policy, params.value)
-        body = {
-            "namespace": params.namespace,
-            "key": params.key,
-            "value": params.value,
-            "metadata": dict(params.metadata),
-            "category": params.category,
-            "tier": params.tier.value,
-            "importance": params.importance,
-            "ttl_seconds": params.ttl_seconds,
-            "source": asdict(params.source),
-        }
-        return entry_of(self._ask("POST", "entries", body))
+        return entry_of(self._ask("POST", "entries", to_json(params, PARAMS)))
 
     def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         check_query(query)

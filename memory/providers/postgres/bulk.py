@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from config.sql import read_queries
 from memory.core.errors import AlreadyExists
 from memory.core.policy import MemorySecurityPolicy
-from memory.core.values import search_text, size_of
+from memory.core.values import size_of
 from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres import rows
 from memory.providers.postgres.indexing import Index
@@ -63,19 +63,9 @@ def put_back(
     index = Index(namespace)
     for (entry, wanted), size in zip(pairs, sizes, strict=True):
         index.take_out(entry)
-        _become(entry, wanted, act, size)
+        rows.restore_state(entry, wanted, act, size)
         index.put_in(entry)
     _save([entry for entry, _revision in pairs], index, act)
-
-
-def _become(entry: Entry, wanted: Revision, act: rows.Act, size: int) -> None:
-    entry.value, entry.metadata = wanted.value, wanted.metadata
-    entry.category, entry.tier, entry.importance = wanted.category, wanted.tier, wanted.importance
-    ends = wanted.expires_at
-    entry.expires_at = ends if ends is None or ends > act.at else None
-    entry.text, entry.size = search_text(entry.key, entry.value), size
-    entry.deleted_at, entry.updated_at = None, act.at
-    entry.revision += 1
 
 
 def _check_keys(namespace: Namespace, returning: Sequence[Entry]) -> None:

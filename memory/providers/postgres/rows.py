@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from memory.core.entry_codec import CONTENT, get_columns, get_state
 from memory.core.errors import AlreadyExists, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy, check_room
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
@@ -169,18 +170,27 @@ def put_back(
     )
     index = Index(namespace)
     index.take_out(entry)
-    entry.value, entry.metadata = wanted.value, wanted.metadata
-    entry.category, entry.tier, entry.importance = wanted.category, wanted.tier, wanted.importance
-    ends = wanted.expires_at
-    entry.expires_at = ends if ends is None or ends > act.at else None
-    entry.text, entry.size = search_text(entry.key, entry.value), size
-    entry.deleted_at, entry.updated_at = None, act.at
-    entry.revision += 1
+    restore_state(entry, wanted, act, size)
     index.put_in(entry)
     entry.save()
     index.save()
     record_revisions([entry], act)
     return entry
+
+
+def restore_state(entry: Entry, wanted: Revision, act: Act, size: int) -> None:
+    """Give the entry the state of a revision, as a new revision. An end that has passed is dropped."""
+    _set_content(entry, wanted)
+    ends = wanted.expires_at
+    entry.expires_at = ends if ends is None or ends > act.at else None
+    entry.text, entry.size = search_text(entry.key, entry.value), size
+    entry.deleted_at, entry.updated_at = None, act.at
+    entry.revision += 1
+
+
+def _set_content(entry: Entry, source: StoreParams | Revision) -> None:
+    for name, value in get_columns(source, CONTENT).items():
+        setattr(entry, name, value)
 
 
 def expire(namespace: Namespace, now: datetime) -> list[Entry]:
@@ -225,14 +235,8 @@ def entry_of(row: Entry, namespace: str) -> MemoryEntry:
         id=str(row.id),
         namespace=namespace,
         key=row.key,
-        value=row.value,
-        metadata=row.metadata,
-        category=row.category,
-        tier=Tier(row.tier),
-        importance=row.importance,
         created_at=row.created_at,
         updated_at=row.updated_at,
-        expires_at=row.expires_at,
         source=Source(
             actor=row.source_actor,
             run_id=row.source_run,
@@ -241,7 +245,7 @@ def entry_of(row: Entry, namespace: str) -> MemoryEntry:
             rule=row.source_rule,
         ),
         revision=row.revision,
-        position=row.position,
+        **get_state(row),
     )
 
 
@@ -254,13 +258,7 @@ def record_revisions(entries: Sequence[Entry], act: Act) -> None:
                 entry=entry,
                 number=entry.revision,
                 operation=act.operation,
-                value=entry.value,
-                metadata=entry.metadata,
-                category=entry.category,
-                tier=entry.tier,
-                importance=entry.importance,
-                position=entry.position,
-                expires_at=entry.expires_at,
+                **get_columns(entry),
                 actor=act.actor,
                 reason=act.reason,
                 run_id=act.run_id,
@@ -276,10 +274,8 @@ def record_revisions(entries: Sequence[Entry], act: Act) -> None:
 
 
 def _fill(entry: Entry, params: StoreParams, act: Act, size: int) -> None:
-    entry.key, entry.value, entry.metadata = params.key, params.value, dict(params.metadata)
-    entry.text, entry.size = search_text(params.key, params.value), size
-    entry.category, entry.tier = params.category, params.tier.value
-    entry.importance = params.importance
+    entry.key, entry.text, entry.size = params.key, search_text(params.key, params.value), size
+    _set_content(entry, params)
     entry.updated_at = act.at
     ttl = params.ttl_seconds
     entry.expires_at = None if ttl is None else act.at + timedelta(seconds=ttl)

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from datetime import datetime
 
+from memory.core.entry_codec import get_state
 from memory.core.filters import document_of, matches, parse_filter
 from memory.core.recall.selection import answer, is_visible
-from memory.core.records import MemoryEntry, MemoryQuery, Tier
+from memory.core.records import MemoryEntry, MemoryQuery
 from memory.models import Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows, vectors
@@ -44,15 +45,4 @@ def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[Memor
 
 
 def as_it_was(entry: MemoryEntry, revision: Revision) -> MemoryEntry:
-    return replace(
-        entry,
-        value=revision.value,
-        metadata=revision.metadata,
-        category=revision.category,
-        tier=Tier(revision.tier),
-        importance=revision.importance,
-        position=revision.position,
-        expires_at=revision.expires_at,
-        updated_at=revision.at,
-        revision=revision.number,
-    )
+    return replace(entry, updated_at=revision.at, revision=revision.number, **get_state(revision))

@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
+from memory.core.entry_codec import CONTENT, from_json, to_json
 from memory.core.recall.groups import group_of
-from memory.core.records import MemoryEntry, Source, StoreParams, Tier
+from memory.core.records import MemoryEntry, StoreParams
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
+BODY = ("key", *CONTENT, "source")
 
 
 def ticks(moment: datetime) -> int:
@@ -23,18 +24,7 @@ def moment_of(written: str) -> datetime:
 
 def body_of(params: StoreParams) -> str:
     """ASCII on one line, numbers as they were given."""
-    return json.dumps(
-        {
-            "key": params.key,
-            "value": params.value,
-            "metadata": dict(params.metadata),
-            "category": params.category,
-            "tier": params.tier.value,
-            "importance": params.importance,
-            "source": asdict(params.source),
-        },
-        separators=(",", ":"),
-    )
+    return json.dumps(to_json(params, BODY), separators=(",", ":"))
 
 
 def group_field(params: StoreParams) -> str:
@@ -46,20 +36,14 @@ def group_field(params: StoreParams) -> str:
 def entry_of(namespace: str, row: str) -> MemoryEntry:
     header, _, body = row.partition("\n")
     id_, revision, created, updated, ends, _size, position = header.split("|", 7)[:7]
-    written = json.loads(body)
-    return MemoryEntry(
+    return from_json(
+        MemoryEntry,
+        json.loads(body),
         id=id_,
         namespace=namespace,
-        key=written["key"],
-        value=written["value"],
-        metadata=written["metadata"],
-        category=written["category"],
-        tier=Tier(written["tier"]),
-        importance=written["importance"],
         created_at=moment_of(created),
         updated_at=moment_of(updated),
         expires_at=moment_of(ends) if ends else None,
-        source=Source(**written["source"]),
         revision=int(revision),
         position=int(position),
     )

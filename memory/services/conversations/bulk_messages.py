@@ -14,4 +14,7 @@ def read_category(access: NamespaceAccess, category: str) -> list[MemoryEntry]:
         return []
     visible = rows.visible(access.target.row, access.now).filter(category=category).order_by("key")
     columns = visible.values_list("key", "value", "metadata")
-    return [MemoryEntry("", access.text, *values, category=category) for values in columns]
+    return [
+        MemoryEntry("", access.text, key, value=value, metadata=metadata, category=category)
+        for key, value, metadata in columns
+    ]

@@ -72,7 +72,7 @@ def _check(place: str, amendment: Amendment) -> None:
     params = StoreParams(
         place,
         "key",
-        None,
+        value=None,
         category=amendment.category or "fact",
         importance=0.5 if amendment.importance is None else amendment.importance,
         ttl_seconds=amendment.lives_seconds,

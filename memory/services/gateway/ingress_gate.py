@@ -11,6 +11,7 @@ from typing import Final
 
 from django.utils import timezone
 
+from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import NotAdmitted
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.logic.entries.held_entries import MEANT_FOR as MEANT_FOR
@@ -217,16 +218,7 @@ def _for_good(params: StoreParams, known_entries: Known) -> StoreParams:
     """Keep verified content without an end. Where no sweep of ours comes by, keep what a sweep would promote."""
     if params.tier is not Tier.WORKING:
         return params
-    written = MemoryEntry(
-        "",
-        params.namespace,
-        params.key,
-        params.value,
-        params.metadata,
-        category=params.category,
-        tier=params.tier,
-        importance=params.importance,
-    )
+    written = MemoryEntry("", params.namespace, params.key, **get_state(params, CONTENT))
     if is_verified(written) or (not known_entries.can_hold and promotion(written)):
         return replace(params, tier=Tier.LONG_TERM, ttl_seconds=None)
     return params

@@ -85,4 +85,4 @@ def _is_external(row: Namespace) -> bool:
 
 
 def _of(row: Namespace, target: Target) -> MemoryEntry:
-    return MemoryEntry("", row.text, target.key, target.value, revision=target.revision)
+    return MemoryEntry("", row.text, target.key, value=target.value, revision=target.revision)

@@ -3,7 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from memory.core.records import Source, StoreParams, Tier
+from memory.core.entry_codec import PARAMS, from_json, to_json
+from memory.core.records import StoreParams
 from memory.logic.review.proposals import Kind, Proposal, State, Target, fingerprint
 from memory.models import Proposal as Row
 
@@ -16,7 +17,7 @@ def row_of(proposal: Proposal) -> dict[str, Any]:  # Any: a row's fields
     return {
         "kind": proposal.kind.value,
         "targets": [asdict(one) for one in proposal.targets],
-        "new": _json_of(proposal.new) if proposal.new else None,
+        "new": to_json(proposal.new, _WRITTEN) if proposal.new else None,
         "reason": proposal.reason[:LONGEST_REASON],
         "by": proposal.by[:120],
         "score": proposal.score,
@@ -31,7 +32,7 @@ def proposed(row: Row) -> Proposal:
         kind=Kind(row.kind),
         namespace=place,
         targets=tuple(Target(**one) for one in row.targets),
-        new=_params_of(place, row.new) if row.new else None,
+        new=from_json(StoreParams, row.new, namespace=place) if row.new else None,
         reason=row.reason,
         by=row.by,
         score=row.score,
@@ -39,21 +40,4 @@ def proposed(row: Row) -> Proposal:
     )
 
 
-def _json_of(params: StoreParams) -> dict[str, Any]:
-    return {
-        "key": params.key,
-        "value": params.value,
-        "metadata": dict(params.metadata),
-        "category": params.category,
-        "tier": params.tier.value,
-        "importance": params.importance,
-        "ttl_seconds": params.ttl_seconds,
-        "source": asdict(params.source),
-    }
-
-
-def _params_of(place: str, new: dict[str, Any]) -> StoreParams:
-    return StoreParams(
-        namespace=place,
-        **{**new, "tier": Tier(new["tier"]), "source": Source(**new["source"])},
-    )
+_WRITTEN = tuple(name for name in PARAMS if name != "namespace")

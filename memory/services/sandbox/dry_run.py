@@ -1,12 +1,12 @@
 """The store of a dry run: a copy of a namespace, and a ledger of what the run would change in it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
 
+from memory.core.entry_codec import ENTRY, from_json, to_json
 from memory.core.filters import document_of, matches, parse_filter
-from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from memory.providers.postgres import rows
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -162,50 +162,18 @@ class DryRunStore(InMemoryProvider):
 
 
 def entry_json(entry: MemoryEntry) -> dict[str, Json]:
+    source = entry.source
     return {
-        "id": entry.id,
-        "namespace": entry.namespace,
-        "key": entry.key,
-        "value": entry.value,
-        "metadata": dict(entry.metadata),
-        "category": entry.category,
-        "tier": entry.tier.value,
-        "importance": entry.importance,
-        "revision": entry.revision,
-        "position": entry.position,
-        **{name: _text(getattr(entry, name)) for name in _TIMES},
-        "source": {
-            "actor": entry.source.actor,
-            "run": entry.source.run_id,
-            "node": entry.source.node_id,
-        },
+        **to_json(entry, _WRITTEN),
+        "source": {"actor": source.actor, "run": source.run_id, "node": source.node_id},
     }
 
 
 def entry_from(written: Mapping[str, Json]) -> MemoryEntry:
+    known = {name: written[name] for name in _WRITTEN if name in written}
+    entry = from_json(MemoryEntry, known)
     source = written["source"]
-    return MemoryEntry(
-        id=written["id"],
-        namespace=written["namespace"],
-        key=written["key"],
-        value=written["value"],
-        metadata=written["metadata"],
-        category=written["category"],
-        tier=Tier(written["tier"]),
-        importance=written["importance"],
-        revision=written["revision"],
-        position=written.get("position", 0),  # written down before there were places
-        source=Source(source["actor"], source["run"], source["node"]),
-        **{name: _time(written[name]) for name in _TIMES},
-    )
+    return replace(entry, source=Source(source["actor"], source["run"], source["node"]))
 
 
-_TIMES = ("created_at", "updated_at", "expires_at")
-
-
-def _text(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
-
-
-def _time(text: str | None) -> Any:  # a datetime or none, by a name the caller chose
-    return datetime.fromisoformat(text) if text else None
+_WRITTEN = tuple(name for name in ENTRY if name not in ("score", "source", "explain"))

@@ -48,7 +48,9 @@ class Unit:
     def hold_apart(self) -> None:
         """Under a key of its own, so that what is in use under its key stays in use."""
         line = self.line
-        apart = held_for(line.key, StoreParams("", line.key, line.value, line.metadata))
+        apart = held_for(
+            line.key, StoreParams("", line.key, value=line.value, metadata=line.metadata)
+        )
         self.line = _with(line, key=apart.key, metadata=apart.metadata)
         if self.past:
             self.past[-1] = _with(self.past[-1], metadata=apart.metadata)
@@ -115,7 +117,7 @@ def _says(line: file_format.EntryLine | file_format.RevisionLine, known: _Known)
 def _judge(line: file_format.EntryLine | file_format.RevisionLine) -> Judged:
     """What waits over there waits here, for the reasons it has."""
     waits = line.tier is Tier.QUARANTINE
-    params = StoreParams("", "", line.value, line.metadata, tier=line.tier)
+    params = StoreParams("", "", value=line.value, metadata=line.metadata, tier=line.tier)
     return judge(params, Origin.PERSON if waits else Origin.TOOL)
 
 

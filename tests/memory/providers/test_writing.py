@@ -24,12 +24,14 @@ from tests.support.cast import Cast
 pytestmark = pytest.mark.django_db(transaction=True)
 
 HERE = "global:here"
-FIRST = StoreParams(HERE, "k", {"said": ["it's", 1.5, None]}, category="fact", importance=0.25)
+FIRST = StoreParams(
+    HERE, "k", value={"said": ["it's", 1.5, None]}, category="fact", importance=0.25
+)
 OTHER = StoreParams(
     HERE,
     "k",
-    "something\\else, 'quoted' with 日本",
-    {"group": "g", "nested": {"a": [True, 10**30]}},
+    value="something\\else, 'quoted' with 日本",
+    metadata={"group": "g", "nested": {"a": [True, 10**30]}},
     category="learning",
     tier=Tier.WORKING,
     importance=0.75,
@@ -153,11 +155,11 @@ def test_room_is_counted_by_what_a_write_adds(cast: Cast) -> None:
         namespace = rows.claim_namespace(cast.team_a.id, HERE)
         found = []
         for text in ("a", "abcde", "abc", "xyz"):
-            said = StoreParams(HERE, "k", text)
+            said = StoreParams(HERE, "k", value=text)
             rows.write(namespace, said, an_act(), most)
             counted = Namespace.objects.unscoped().get(pk=namespace.pk)
             found.append((counted.entry_count, counted.byte_count))
         with pytest.raises(QuotaExceeded):
-            rows.write(namespace, StoreParams(HERE, "k", "abcdef"), an_act(), most)
+            rows.write(namespace, StoreParams(HERE, "k", value="abcdef"), an_act(), most)
 
     assert found == [(1, 3), (1, 7), (1, 5), (1, 5)]

@@ -43,7 +43,7 @@ class Memory:
         self.clock = clock
 
     def store(self, key: str, value: Any, namespace: str = "user:mia", **more: Any) -> MemoryEntry:
-        return self.provider.store(StoreParams(namespace, key, value, **more))
+        return self.provider.store(StoreParams(namespace, key, value=value, **more))
 
     def recall(self, namespace: str = "user:mia", **query: Any) -> list[MemoryEntry]:
         return self.provider.recall(MemoryQuery(namespace, **query))

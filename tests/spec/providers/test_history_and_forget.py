@@ -20,7 +20,7 @@ HERE, MIA = "ai:memory:wf:g1", "user:mia"
 
 def remembered(value: Any, at: str = HERE, tier: Tier = Tier.LONG_TERM, **more: Any) -> StoreParams:
     key = more.pop("key", str(value))
-    return StoreParams(at, key, value, tier=tier, **more)
+    return StoreParams(at, key, value=value, tier=tier, **more)
 
 
 def history(**data: Any) -> Document:

@@ -93,7 +93,7 @@ def test_key_that_serves_nobody_reaches_no_conversation_and_no_run(
         with pytest.raises(NotFound):
             work()
     with pytest.raises(AccessDenied, match="memory:serve"):
-        provider.store(StoreParams(namespace, "k", 1))
+        provider.store(StoreParams(namespace, "k", value=1))
 
 
 @COMMITTED
@@ -122,7 +122,7 @@ def test_guest_reaches_nobodys_conversation_here(
         with pytest.raises(NotFound):
             provider.recall(MemoryQuery(namespace))
         with pytest.raises(NotFound):
-            provider.store(StoreParams(namespace, "k", 1))
+            provider.store(StoreParams(namespace, "k", value=1))
 
 
 @COMMITTED
@@ -144,7 +144,7 @@ def test_guest_writes_no_notes_for_a_run_of_this_team(
 
     for namespace in (f"ai:notes:{run_id}", f"ai:workflow:{run_id}"):
         with pytest.raises(NotFound):
-            here(key).store(StoreParams(namespace, "k", "do as I say"))
+            here(key).store(StoreParams(namespace, "k", value="do as I say"))
 
 
 @COMMITTED
@@ -159,7 +159,7 @@ def test_two_guests_of_one_team_never_meet_in_conversations(
         for n in ("one", "two")
     ]
     one, two = map(here, keys)
-    one.store(StoreParams("conv:1", "k", "one's"))
+    one.store(StoreParams("conv:1", "k", value="one's"))
 
     with pytest.raises(NotFound):
         two.recall(MemoryQuery("conv:1"))
@@ -248,7 +248,7 @@ def answering(status: int, body: bytes, *, after: float = 0.0) -> Iterator[str]:
 def each_verb(provider: HttpProvider) -> list[Any]:
     return together(
         [
-            lambda: provider.store(StoreParams("user:mia", "k", 1)),
+            lambda: provider.store(StoreParams("user:mia", "k", value=1)),
             lambda: provider.recall(MemoryQuery("user:mia")),
             lambda: provider.delete("user:mia", "k"),
             lambda: provider.clear_namespace("user:mia"),
@@ -354,7 +354,7 @@ def test_what_makes_no_sense_is_refused_before_it_is_sent() -> None:
     with pytest.raises(InvalidInput, match="filter"):
         provider.recall(MemoryQuery("user:mia", filter={"a": {"$near": 1}}))
     with pytest.raises(errors.Serialization):
-        provider.store(StoreParams("user:mia", "k", float("nan")))
+        provider.store(StoreParams("user:mia", "k", value=float("nan")))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -364,8 +364,8 @@ def test_deployment_uses_the_memory_of_another(live_stack: Any) -> None:
     key = live_stack.manage("shell", "--no-imports", "-c", code).rpartition("key=")[2].strip()
     provider = HttpProvider(live_stack.url, key, allow=ANY)
 
-    provider.store(StoreParams("conv:1", "cat", "My cat is called Miso."))
-    provider.store(StoreParams("conv:1", "soon", "gone", ttl_seconds=0.5))
+    provider.store(StoreParams("conv:1", "cat", value="My cat is called Miso."))
+    provider.store(StoreParams("conv:1", "soon", value="gone", ttl_seconds=0.5))
     found = provider.recall(MemoryQuery("conv:1", query_text="What is my cat called?"))
     before = provider.recall(MemoryQuery("conv:1"))
     time.sleep(0.6)

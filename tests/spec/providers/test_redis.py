@@ -98,7 +98,7 @@ def keys_of(url: str, space: str) -> list[str]:
 def test_entry_ends_by_the_clock_of_the_server(valkey_url: str, space: str) -> None:
     def both() -> Any:
         provider = own_clock(valkey_url, space)
-        stored = provider.store(StoreParams("ai:notes:r", "k", "v", ttl_seconds=0.3))
+        stored = provider.store(StoreParams("ai:notes:r", "k", value="v", ttl_seconds=0.3))
         early = provider.recall(MemoryQuery("ai:notes:r"))
         time.sleep(0.31)
         late = provider.recall(MemoryQuery("ai:notes:r"))
@@ -116,7 +116,7 @@ def test_entry_ends_by_the_clock_of_the_server(valkey_url: str, space: str) -> N
 def test_namespace_where_everything_ends_leaves_nothing_behind(valkey_url: str, space: str) -> None:
     def write() -> Any:
         provider = own_clock(valkey_url, space, past_kept=timedelta(seconds=0.1))
-        provider.store(StoreParams("ai:notes:r", "k", "v", ttl_seconds=0.1))
+        provider.store(StoreParams("ai:notes:r", "k", value="v", ttl_seconds=0.1))
         provider.close()
 
     write()
@@ -129,8 +129,8 @@ def test_namespace_where_everything_ends_leaves_nothing_behind(valkey_url: str, 
 def test_namespace_where_something_stays_stays_whole(valkey_url: str, space: str) -> None:
     def write() -> Any:
         provider = own_clock(valkey_url, space, past_kept=timedelta(seconds=0.05))
-        provider.store(StoreParams("user:mia", "ends", "v", ttl_seconds=0.05))
-        provider.store(StoreParams("user:mia", "stays", "v"))
+        provider.store(StoreParams("user:mia", "ends", value="v", ttl_seconds=0.05))
+        provider.store(StoreParams("user:mia", "stays", value="v"))
         time.sleep(0.2)
         found = provider.recall(MemoryQuery("user:mia"))
         provider.clear_namespace("user:mia")
@@ -148,7 +148,7 @@ def test_two_processes_worth_of_writers_never_pass_the_limit(valkey_url: str, sp
     def write() -> Any:
         providers = [own_clock(valkey_url, space, policy=policy) for _ in range(4)]
         done = together(
-            partial(providers[n % 4].store, StoreParams("user:mia", f"k{n}", "xx"))
+            partial(providers[n % 4].store, StoreParams("user:mia", f"k{n}", value="xx"))
             for n in range(60)
         )
         count = providers[0].recall(MemoryQuery("user:mia"))
@@ -162,7 +162,7 @@ def test_two_processes_worth_of_writers_never_pass_the_limit(valkey_url: str, sp
 def test_scripts_survive_a_server_that_forgot_them(valkey_url: str, space: str) -> None:
     def both() -> Any:
         provider = own_clock(valkey_url, space)
-        provider.store(StoreParams("user:mia", "k", 1))
+        provider.store(StoreParams("user:mia", "k", value=1))
         with Redis.from_url(valkey_url) as server:
             server.script_flush()
         found = provider.recall(MemoryQuery("user:mia"))
@@ -179,7 +179,7 @@ def test_scripts_survive_a_server_that_forgot_them(valkey_url: str, space: str) 
 def _everything(provider: RedisProvider) -> list[Any]:
     done = together(
         [
-            lambda: provider.store(StoreParams("user:mia", "k", 1)),
+            lambda: provider.store(StoreParams("user:mia", "k", value=1)),
             lambda: provider.recall(MemoryQuery("user:mia")),
             lambda: provider.delete("user:mia", "k"),
             lambda: provider.clear_namespace("user:mia"),

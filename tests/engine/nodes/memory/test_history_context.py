@@ -25,7 +25,7 @@ def working(number: int, value: Any = None) -> MemoryEntry:
         f"w{number:02}",
         NAMESPACE,
         f"w{number:02}",
-        f"working {number}" if value is None else value,
+        value=f"working {number}" if value is None else value,
         tier=Tier.WORKING,
         updated_at=START + timedelta(minutes=number),
     )
@@ -36,7 +36,7 @@ def verified(number: int, score: float, value: Any = None) -> MemoryEntry:
         f"v{number:02}",
         NAMESPACE,
         f"v{number:02}",
-        f"verified {number}" if value is None else value,
+        value=f"verified {number}" if value is None else value,
         score=score,
         updated_at=START + timedelta(minutes=number),
     )

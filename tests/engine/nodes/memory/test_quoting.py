@@ -51,7 +51,9 @@ CORPUS = [*ORDERS, *BREAKOUTS]
 
 def entry(value: Any, key: str = "k", **metadata: Any) -> MemoryEntry:
     now = datetime(2026, 11, 22, tzinfo=UTC)
-    return MemoryEntry("1", "user:mia", key, value, metadata, created_at=now, updated_at=now)
+    return MemoryEntry(
+        "1", "user:mia", key, value=value, metadata=metadata, created_at=now, updated_at=now
+    )
 
 
 def test_plain_memory_is_listed_as_the_seed_writes_it() -> None:
@@ -155,7 +157,7 @@ async def test_model_that_obeys_what_it_recalls_writes_nothing_that_is_used(
 ) -> None:
     """security §5.4: the corpus of injections, 0 writes outside of policy."""
     memory = InMemoryProvider()
-    memory.store(StoreParams("user:mia", "page", text, {"origin": "web"}))
+    memory.store(StoreParams("user:mia", "page", value=text, metadata={"origin": "web"}))
     asks = llm(
         "say", ("system", "Be kind."), ("user", "{{#start.q#}}"),
         enhanced_memory={"enabled": True, "scope": "user", "injection_position": "before_user"},

@@ -267,7 +267,7 @@ def test_clear_forgets_this_conversation_and_nothing_else():
     other = conversation(entries, session="c2")
     said(mine, *TALK)
     said(other, user("hello"))
-    entries.store(StoreParams("conv:c1", "favourite", "tea"))
+    entries.store(StoreParams("conv:c1", "favourite", value="tea"))
 
     assert mine.clear() == 2
 

@@ -252,7 +252,9 @@ async def test_failing_store_leaves_memory_as_it_was(stores: int):
     """spec §8: never half-stored."""
     inner = provider()
     inner.store(
-        StoreParams(NAMESPACE, "learning:old", {"learnings": ["Tea is hot"]}, category="result")
+        StoreParams(
+            NAMESPACE, "learning:old", value={"learnings": ["Tea is hot"]}, category="result"
+        )
     )
     before = [(one.key, one.value, one.metadata) for one in kept(inner)]
     scripted, _ = model(
@@ -372,7 +374,9 @@ async def test_hundred_runs_that_recall_and_repeat_learn_nothing_new(by: str):
     facts = ["Alice prefers green tea from Japan", "The deadline for the report is 31 March"]
     for number, fact in enumerate(facts):
         entries.store(
-            StoreParams(NAMESPACE, f"learning:{number}", {"learnings": [fact]}, category="result")
+            StoreParams(
+                NAMESPACE, f"learning:{number}", value={"learnings": [fact]}, category="result"
+            )
         )
     sizes = []
 

@@ -74,9 +74,9 @@ def test_repetition_is_seen(sentence: str, expected: bool):
 
 def test_recalled_texts_are_those_of_the_entries_each_once():
     entries = [
-        MemoryEntry("1", NAMESPACE, "a", {"learnings": ["one", "two"]}),
-        MemoryEntry("2", NAMESPACE, "b", "one"),
-        MemoryEntry("3", NAMESPACE, "c", 7),
+        MemoryEntry("1", NAMESPACE, "a", value={"learnings": ["one", "two"]}),
+        MemoryEntry("2", NAMESPACE, "b", value="one"),
+        MemoryEntry("3", NAMESPACE, "c", value=7),
     ]
 
     assert recalled_texts(entries) == ("one", "two")
@@ -101,7 +101,7 @@ def test_importance_adds_up_what_speaks_for_it():
 
 
 def test_importance_of_an_entry_counts_its_proofs():
-    one = MemoryEntry("1", NAMESPACE, "k", "tea", {"proofs": 2}, category="fact")
+    one = MemoryEntry("1", NAMESPACE, "k", value="tea", metadata={"proofs": 2}, category="fact")
 
     assert importance_of_entry(one).parts["proofs"] == pytest.approx(0.1)
 
@@ -124,27 +124,29 @@ def test_life_is_chosen(category: str, importance: float, expected: timedelta | 
 
 
 def test_authors_choice_of_a_life_stands():
-    draft = StoreParams(NAMESPACE, "k", 1, category="execution", importance=0.1)
+    draft = StoreParams(NAMESPACE, "k", value=1, category="execution", importance=0.1)
 
     assert chosen_life(draft) == 30 * 86_400
-    assert chosen_life(StoreParams(NAMESPACE, "k", 1, category="execution", ttl_seconds=5)) == 5
-    held = StoreParams(NAMESPACE, "k", 1, category="execution", tier=Tier.QUARANTINE)
+    assert (
+        chosen_life(StoreParams(NAMESPACE, "k", value=1, category="execution", ttl_seconds=5)) == 5
+    )
+    held = StoreParams(NAMESPACE, "k", value=1, category="execution", tier=Tier.QUARANTINE)
     assert chosen_life(held) is None
 
 
 GAINS: list[tuple[MemoryEntry, Use, float | None, float | None]] = [
     # Nothing speaks for it that wasn't known: nothing to store.
-    (MemoryEntry("1", NAMESPACE, "k", "tea", importance=0.5), Use(), None, None),
+    (MemoryEntry("1", NAMESPACE, "k", value="tea", importance=0.5), Use(), None, None),
     # Used often: more important, and still for good.
-    (MemoryEntry("1", NAMESPACE, "k", "tea", importance=0.4), Use(runs=4), 0.55, None),
+    (MemoryEntry("1", NAMESPACE, "k", value="tea", importance=0.4), Use(runs=4), 0.55, None),
     # More important by now: lives longer.
     (
         MemoryEntry(
             "1",
             NAMESPACE,
             "k",
-            "tea",
-            {"proofs": 3},
+            value="tea",
+            metadata={"proofs": 3},
             category="execution",
             importance=0.1,
             updated_at=START,
@@ -160,8 +162,8 @@ GAINS: list[tuple[MemoryEntry, Use, float | None, float | None]] = [
             "1",
             NAMESPACE,
             "k",
-            "tea",
-            {"proofs": 9},
+            value="tea",
+            metadata={"proofs": 9},
             category="error",
             importance=0.3,
             updated_at=START,
@@ -199,12 +201,17 @@ ENDS: list[tuple[dict[str, Any], bool]] = [
 
 @pytest.mark.parametrize(("fields", "expected"), ENDS)
 def test_what_is_verified_is_given_no_end(fields: dict[str, Any], expected: bool):
-    assert may_expire(MemoryEntry("1", NAMESPACE, "k", 1, **fields)) is expected
+    assert may_expire(MemoryEntry("1", NAMESPACE, "k", value=1, **fields)) is expected
 
 
 def entry(id_: str, text: str, run: str = "", tags: tuple[str, ...] = ()) -> MemoryEntry:
     return MemoryEntry(
-        id_, NAMESPACE, id_, {"learnings": [text]}, {"tags": list(tags)}, source=Source(run_id=run)
+        id_,
+        NAMESPACE,
+        id_,
+        value={"learnings": [text]},
+        metadata={"tags": list(tags)},
+        source=Source(run_id=run),
     )
 
 

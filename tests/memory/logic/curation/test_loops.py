@@ -31,7 +31,7 @@ async def test_hundred_answers_that_quote_several_memories_leave_memory_as_it_wa
     entries = provider()
     told = TOLD[language]
     for number, fact in enumerate(told):
-        entries.store(StoreParams(NAMESPACE, f"said_{number}", fact, category="fact"))
+        entries.store(StoreParams(NAMESPACE, f"said_{number}", value=fact, category="fact"))
     ways = QUOTED[language]
 
     for run in range(100):
@@ -58,7 +58,7 @@ async def test_hundred_answers_that_quote_several_memories_leave_memory_as_it_wa
 async def test_what_the_run_stored_itself_is_neither_learnt_nor_accounted_for():
     entries = provider()
     fact = "I'm Zoe, and I'm allergic to walnuts."
-    entries.store(StoreParams(NAMESPACE, "said_1", fact, category="fact"))
+    entries.store(StoreParams(NAMESPACE, "said_1", value=fact, category="fact"))
 
     done = await curated(FinishedWork(fact, outputs=[fact, f"Noted: {fact}"], written=[fact]))
 
@@ -77,7 +77,9 @@ async def test_learning_that_somebody_said_before_is_a_proof_of_what_they_said()
     entries = provider()
     fact = "My cat Mimi is allergic to fish"
     entries.store(
-        StoreParams(NAMESPACE, "pet", fact, {"by": "me"}, category="fact", importance=0.3)
+        StoreParams(
+            NAMESPACE, "pet", value=fact, metadata={"by": "me"}, category="fact", importance=0.3
+        )
     )
 
     keep(await curated(FinishedWork("t", outputs=[f"{fact}."])), entries)
@@ -91,7 +93,7 @@ async def test_learning_that_somebody_said_before_is_a_proof_of_what_they_said()
 async def test_learning_never_outranks_what_it_was_made_of():
     entries = provider()
     fact = "My cat Mimi is allergic to fish from the lake"
-    entries.store(StoreParams(NAMESPACE, "pet", fact, category="fact", importance=0.3))
+    entries.store(StoreParams(NAMESPACE, "pet", value=fact, category="fact", importance=0.3))
 
     learnt = "My cat Mimi is allergic to fish and chicken from the lake since May 2024"
     keep(await curated(FinishedWork("t", outputs=[learnt])), entries)

@@ -110,8 +110,8 @@ def test_drafts_are_a_task_an_error_and_a_learning_each():
         StoreParams(
             NAMESPACE,
             key,
-            value,
-            metadata,
+            value=value,
+            metadata=metadata,
             category=category,
             tier=Tier.LONG_TERM,
             source=written,

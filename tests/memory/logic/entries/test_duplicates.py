@@ -119,7 +119,7 @@ def entry(value: Any, **changes: Any) -> MemoryEntry:
 
 
 def params(value: Any, **changes: Any) -> StoreParams:
-    made = StoreParams(NAMESPACE, "k2", value, source=Source(run_id="run2", node_id="n"))
+    made = StoreParams(NAMESPACE, "k2", value=value, source=Source(run_id="run2", node_id="n"))
     return replace(made, **changes)
 
 

@@ -14,11 +14,11 @@ KEY = "AKIA" + "IOSFODNN7EXAMPLE"
 
 
 def params(value: Any, **changes: Any) -> StoreParams:
-    return replace(StoreParams(NAMESPACE, "new", value, tier=Tier.WORKING), **changes)
+    return replace(StoreParams(NAMESPACE, "new", value=value, tier=Tier.WORKING), **changes)
 
 
 KNOWN = MemoryEntry(
-    "e1", NAMESPACE, "known", "Alice likes green tea", tier=Tier.WORKING, updated_at=START
+    "e1", NAMESPACE, "known", value="Alice likes green tea", tier=Tier.WORKING, updated_at=START
 )
 
 DECISIONS: list[tuple[str, Incoming, Outcome, list[Reason]]] = [

@@ -7,7 +7,7 @@ from memory.logic.entries.link_map import LINE, Linked, LinkKind, drawn, links_a
 
 
 def entry(id_: str, **metadata: Any) -> MemoryEntry:
-    return MemoryEntry(id_, "global:a", f"key-{id_}", "text", metadata)
+    return MemoryEntry(id_, "global:a", f"key-{id_}", value="text", metadata=metadata)
 
 
 def test_links_are_by_key_or_id_and_each_kind_once() -> None:

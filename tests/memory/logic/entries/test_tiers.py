@@ -33,7 +33,7 @@ def entry(**changes: Any) -> MemoryEntry:
         "e1",
         NAMESPACE,
         "k",
-        "Alice likes tea",
+        value="Alice likes tea",
         tier=Tier.WORKING,
         updated_at=START,
         expires_at=START + WORKING_TTL,
@@ -43,9 +43,12 @@ def entry(**changes: Any) -> MemoryEntry:
 
 def test_working_memory_lives_a_day():
     """seed 2, working memory: TTL 24 hours."""
-    assert fresh(StoreParams(NAMESPACE, "k", 1, tier=Tier.WORKING)).ttl_seconds == 86_400
-    assert fresh(StoreParams(NAMESPACE, "k", 1, tier=Tier.WORKING, ttl_seconds=5)).ttl_seconds == 5
-    assert fresh(StoreParams(NAMESPACE, "k", 1)).ttl_seconds is None
+    assert fresh(StoreParams(NAMESPACE, "k", value=1, tier=Tier.WORKING)).ttl_seconds == 86_400
+    assert (
+        fresh(StoreParams(NAMESPACE, "k", value=1, tier=Tier.WORKING, ttl_seconds=5)).ttl_seconds
+        == 5
+    )
+    assert fresh(StoreParams(NAMESPACE, "k", value=1)).ttl_seconds is None
 
 
 @pytest.mark.parametrize(("tier", "move", "to"), list(product(Tier, Move, Tier)))
@@ -109,7 +112,7 @@ def test_settling_asks_how_an_entry_was_used():
 
 def test_working_write_over_a_verified_entry_brings_its_value_only():
     verified = entry(tier=Tier.LONG_TERM, importance=0.9, expires_at=None)
-    write = StoreParams(NAMESPACE, "k", "new", tier=Tier.WORKING, ttl_seconds=60)
+    write = StoreParams(NAMESPACE, "k", value="new", tier=Tier.WORKING, ttl_seconds=60)
 
     kept = guarded(write, verified)
 
@@ -121,7 +124,7 @@ def test_working_write_over_a_verified_entry_brings_its_value_only():
 
 def test_working_write_over_a_long_term_entry_with_an_end_leaves_it_its_end():
     present = entry(tier=Tier.LONG_TERM, expires_at=START + timedelta(days=30))
-    write = StoreParams(NAMESPACE, "k", "new", tier=Tier.WORKING, ttl_seconds=60)
+    write = StoreParams(NAMESPACE, "k", value="new", tier=Tier.WORKING, ttl_seconds=60)
 
     kept = guarded(write, present)
 
@@ -129,7 +132,7 @@ def test_working_write_over_a_long_term_entry_with_an_end_leaves_it_its_end():
 
 
 def test_verified_entry_is_not_quarantined_by_a_write():
-    write = StoreParams(NAMESPACE, "k", "new", tier=Tier.QUARANTINE)
+    write = StoreParams(NAMESPACE, "k", value="new", tier=Tier.QUARANTINE)
 
     with pytest.raises(InvalidInput):
         guarded(write, entry(tier=Tier.LONG_TERM))
@@ -143,7 +146,7 @@ class Life:
         self.entries = provider(self.clock)
 
     def store(self, key: str, tier: Tier) -> None:
-        write = fresh(StoreParams(NAMESPACE, key, "said again", tier=tier))
+        write = fresh(StoreParams(NAMESPACE, key, value="said again", tier=tier))
         self.entries.store(guarded(write, self._present(key)))
 
     def verify(self, key: str, _tier: Tier) -> None:
@@ -151,7 +154,11 @@ class Life:
         if present and present.tier is Tier.WORKING:
             marked = {"verified": True}
             self.entries.store(
-                fresh(StoreParams(NAMESPACE, key, present.value, marked, tier=Tier.WORKING))
+                fresh(
+                    StoreParams(
+                        NAMESPACE, key, value=present.value, metadata=marked, tier=Tier.WORKING
+                    )
+                )
             )
 
     def wait(self, _key: str, _tier: Tier) -> None:

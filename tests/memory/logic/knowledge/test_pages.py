@@ -205,8 +205,8 @@ def test_old_states_of_a_page_stay_readable():
 def test_other_memories_of_the_namespace_are_no_pages():
     entries = provider()
     wiki = store(entries)
-    entries.store(StoreParams(TEAM, "page:fake", "no page at all"))
-    entries.store(StoreParams(TEAM, "elsewhere", {}, category="page"))
+    entries.store(StoreParams(TEAM, "page:fake", value="no page at all"))
+    entries.store(StoreParams(TEAM, "elsewhere", value={}, category="page"))
 
     assert wiki.pages() == []
     assert wiki.get_page("fake") is None
@@ -214,7 +214,7 @@ def test_other_memories_of_the_namespace_are_no_pages():
 
 def test_entry_that_only_looks_like_a_page_is_refused_by_name():
     with pytest.raises(Serialization, match="page:x"):
-        from_entry(MemoryEntry("1", TEAM, "page:x", {"id": "x"}, category="page"))
+        from_entry(MemoryEntry("1", TEAM, "page:x", value={"id": "x"}, category="page"))
 
 
 COFFEE = "Grind the beans, heat water to 93 degrees, pour slowly, wait four minutes, then press."

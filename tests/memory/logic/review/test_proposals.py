@@ -35,7 +35,7 @@ CLOCK = Ticking()
 
 
 def stored(entries: InMemoryProvider, key: str, value: Any, **fields: Any) -> MemoryEntry:
-    return entries.store(StoreParams(NAMESPACE, key, value, **fields))
+    return entries.store(StoreParams(NAMESPACE, key, value=value, **fields))
 
 
 def state(entries: InMemoryProvider) -> dict[str, tuple[Any, ...]]:
@@ -51,7 +51,7 @@ def proposal(kind: Kind, *targets: MemoryEntry, new: StoreParams | None = None) 
 
 
 def new(value: Any, key: str = "new", **fields: Any) -> StoreParams:
-    return StoreParams(NAMESPACE, key, value, **fields)
+    return StoreParams(NAMESPACE, key, value=value, **fields)
 
 
 def _world() -> tuple[InMemoryProvider, dict[str, MemoryEntry]]:
@@ -322,8 +322,8 @@ def test_applied_proposal_is_not_applied_again():
     assert isinstance(applied, Applied)
 
 
-ENTRY = MemoryEntry("e1", NAMESPACE, "k1", "Alice likes tea")
-OTHER = MemoryEntry("e2", NAMESPACE, "k2", "Bob likes tea")
+ENTRY = MemoryEntry("e1", NAMESPACE, "k1", value="Alice likes tea")
+OTHER = MemoryEntry("e2", NAMESPACE, "k2", value="Bob likes tea")
 
 MISSHAPEN: list[dict[str, Any]] = [
     {"kind": Kind.ADD},
@@ -333,7 +333,7 @@ MISSHAPEN: list[dict[str, Any]] = [
     {"kind": Kind.FORGET},
     {"kind": Kind.FORGET, "targets": (Target.of(ENTRY),), "new": new("x")},
     {"kind": Kind.LINK, "targets": (Target.of(ENTRY), Target.of(ENTRY))},
-    {"kind": Kind.ADD, "new": StoreParams("user:bob", "k", 1)},
+    {"kind": Kind.ADD, "new": StoreParams("user:bob", "k", value=1)},
 ]
 
 

@@ -12,11 +12,14 @@ from tests.memory.logic.support import NAMESPACE
 
 
 def adding(text: str) -> Proposal:
-    return Proposal("p", Kind.ADD, NAMESPACE, new=StoreParams(NAMESPACE, "k", text))
+    return Proposal("p", Kind.ADD, NAMESPACE, new=StoreParams(NAMESPACE, "k", value=text))
 
 
 FORGETTING = Proposal(
-    "p", Kind.FORGET, NAMESPACE, (Target.of(MemoryEntry("e", NAMESPACE, "k", "Alice likes tea")),)
+    "p",
+    Kind.FORGET,
+    NAMESPACE,
+    (Target.of(MemoryEntry("e", NAMESPACE, "k", value="Alice likes tea")),),
 )
 
 WAITING = [

@@ -128,7 +128,7 @@ def test_what_was_learnt_from_the_run_goes_with_it(alice: Person) -> None:
     own = f"user:{alice.user.pk}"
     learning = replace(running(alice), origin=CallOrigin("r1"))
     with MemoryGateway(learning).open_namespace("write", "memory.curated", namespace=own) as access:
-        Batch(access, "curation").store.store(StoreParams(own, "learning:1", "Tea helps"))
+        Batch(access, "curation").store.store(StoreParams(own, "learning:1", value="Tea helps"))
 
     assert services.undo_run(at_door(alice), run_id="r1").count == 1
     assert known(alice) == {}

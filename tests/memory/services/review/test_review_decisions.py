@@ -255,7 +255,9 @@ def test_agreement_counts_what_people_said_of_quarantine_and_took_back_unasked(
             "write", "memory.proposed", namespace="global:app"
         ) as door:
             found = to_add(
-                StoreParams("global:app", f"k{number}", value), lambda: str(uuid7()), by="rule"
+                StoreParams("global:app", f"k{number}", value=value),
+                lambda: str(uuid7()),
+                by="rule",
             )
             keep_proposals(door, [found], mode=Mode.OFF, run_id="", sampled=0.0)
     assert agreement.agreement(caller) == {}

@@ -1,0 +1,111 @@
+"""The one mapping between the fields of an entry and its other forms: columns of the database, and JSON.
+
+It is derived from the dataclasses in ``memory.core.records``: a new field of ``EntryContent`` or ``EntryState`` is part
+of every form without a change here, unless its type is a new one.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, fields
+from datetime import datetime
+from enum import StrEnum
+from operator import attrgetter
+from typing import Any, Final, TypeVar, get_type_hints
+
+from memory.core.records import (
+    EntryContent,
+    EntryState,
+    Json,
+    MemoryEntry,
+    Source,
+    StoreParams,
+    Tier,
+)
+
+
+R = TypeVar("R", MemoryEntry, StoreParams)
+Convert = Callable[[Any], Any]  # from one form of a value to another
+Names = tuple[str, ...]
+
+
+def _names_of(record: type) -> Names:
+    return tuple(field.name for field in fields(record))
+
+
+CONTENT: Final = _names_of(EntryContent)
+STATE: Final = _names_of(EntryState)
+ENTRY: Final = _names_of(MemoryEntry)
+PARAMS: Final = _names_of(StoreParams)
+
+
+def get_state(source: object, names: Names = STATE) -> dict[str, Any]:
+    """Return the state of a row, of a line of a file or of an entry, as keyword arguments of an entry."""
+    state = dict(zip(names, _GETTERS[names](source), strict=True))
+    for name, tier in _ENUMS[names]:
+        state[name] = tier(state[name])
+    return state
+
+
+def get_columns(source: object, names: Names = STATE) -> dict[str, Any]:
+    """Return the state of an entry, of a line of a file or of a row, as columns of a row."""
+    columns = dict(zip(names, _GETTERS[names](source), strict=True))
+    for name, _enum in _ENUMS[names]:
+        columns[name] = str(columns[name])
+    columns["metadata"] = dict(columns["metadata"])
+    return columns
+
+
+def to_json(record: MemoryEntry | StoreParams, names: Iterable[str]) -> dict[str, Json]:
+    """Return these fields of a record as JSON."""
+    return {
+        name: _ENCODERS[name](value) if name in _ENCODERS else value
+        for name in names
+        for value in (getattr(record, name),)
+    }
+
+
+def from_json(kind: type[R], written: Mapping[str, Json], **values: Any) -> R:
+    """Make a record of JSON and of ``values``. A missing field has its default.
+
+    Raise KeyError, TypeError or ValueError if the JSON is not of such a record.
+    """
+    decoded = {
+        name: _DECODERS[name](value) if name in _DECODERS else value
+        for name, value in written.items()
+    }
+    return kind(**{**decoded, **values})
+
+
+def _by_type(conversions: Mapping[object, Convert]) -> dict[str, Convert]:
+    hints = {**get_type_hints(StoreParams), **get_type_hints(MemoryEntry)}
+    return {name: conversions[hint] for name, hint in hints.items() if hint in conversions}
+
+
+def _write_moment(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def _read_moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+_ENCODERS: Final = _by_type(
+    {
+        Tier: str,
+        Source: asdict,
+        Mapping[str, Json]: dict,
+        Mapping[str, float]: dict,
+        datetime | None: _write_moment,
+    }
+)
+_DECODERS: Final = _by_type(
+    {Tier: Tier, Source: lambda source: Source(**source), datetime | None: _read_moment}
+)
+_GETTERS: Final = {names: attrgetter(*names) for names in (CONTENT, STATE)}
+_ENUMS: Final = {
+    names: [
+        (name, hint)
+        for name, hint in get_type_hints(EntryState).items()
+        if name in names and isinstance(hint, type) and issubclass(hint, StrEnum)
+    ]
+    for names in (CONTENT, STATE)
+}
