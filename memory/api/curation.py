@@ -59,7 +59,7 @@ def retry_curation(request: HttpRequest, curation_id: UUID) -> Status[schemas.Cu
 def review(request: HttpRequest, asked: Query[schemas.ReviewQuery]) -> schemas.ReviewOut:
     """The queue, the surest first, and how often people agreed with who proposed."""
     caller = caller_of(request)
-    page = proposals.proposals(
+    page = proposals.list_proposals(
         caller,
         state=asked.state,
         kind=asked.kind,
@@ -68,7 +68,7 @@ def review(request: HttpRequest, asked: Query[schemas.ReviewQuery]) -> schemas.R
         limit=asked.limit,
         offset=asked.offset,
     )
-    precision = proposals.precision_of(caller, namespace=asked.namespace)
+    precision = proposals.measure_precision(caller, namespace=asked.namespace)
     return schemas.ReviewOut(
         proposals=[schemas.proposal_out(row) for row in page.proposals],
         total=page.total,
@@ -80,13 +80,13 @@ def review(request: HttpRequest, asked: Query[schemas.ReviewQuery]) -> schemas.R
 @router.get(ITEM, response=schemas.ProposalOut)
 def read_proposal(request: HttpRequest, proposal_id: UUID) -> schemas.ProposalOut:
     """What is proposed, why, and what it would change."""
-    return schemas.proposal_out(proposals.proposal(caller_of(request), proposal_id=proposal_id))
+    return schemas.proposal_out(proposals.get_proposal(caller_of(request), proposal_id=proposal_id))
 
 
 @router.post(f"{ITEM}/dry-run", response=schemas.ProposalDiffOut)
 def dry_run_proposal(request: HttpRequest, proposal_id: UUID) -> schemas.ProposalDiffOut:
     """What applying would do now, or why it no longer can. Nothing is changed."""
-    return schemas.diff_out(proposals.dry_run(caller_of(request), proposal_id=proposal_id))
+    return schemas.diff_out(proposals.preview_proposal(caller_of(request), proposal_id=proposal_id))
 
 
 @router.post(f"{ITEM}/apply", response=schemas.ProposalOut)

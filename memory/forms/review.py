@@ -12,7 +12,7 @@ from memory.logic.review.review_rules import Mode
 from memory.logic.text_diff import rewritten
 from memory.models.curation import ReviewChoice
 from memory.services.curation.learning_rules import Learning
-from memory.services.review.review_queue import CONTRADICTION, HELD, Filters, Waiting
+from memory.services.review.review_queue import CONTRADICTION, HELD, QueueFilters, QueueItem
 
 
 # What a queue is narrowed by, in the order people are offered it.
@@ -36,10 +36,10 @@ class QueueForm(forms.Form):
     run = forms.CharField(max_length=80, required=False, label=_("Run ID"))
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 
-    def filters(self) -> Filters:
+    def filters(self) -> QueueFilters:
         self.is_valid()
         found = self.cleaned_data
-        return Filters(found.get("kind") or "", found.get("place"), found.get("run") or "")
+        return QueueFilters(found.get("kind") or "", found.get("place"), found.get("run") or "")
 
     def offset_asked(self) -> int:
         self.is_valid()
@@ -57,7 +57,7 @@ class ChangedForm(forms.Form):
     )
     reason = forms.CharField(label=_("Reason (optional)"), required=False, max_length=500)
 
-    def __init__(self, item: Waiting, *, panel: str, as_json: bool, **given: Any) -> None:
+    def __init__(self, item: QueueItem, *, panel: str, as_json: bool, **given: Any) -> None:
         """``panel`` is where it stands: two of them may be on one page."""
         super().__init__(auto_id=f"{panel}-{item.id}-%s", **given)
         self._item, self._as_json = item, as_json

@@ -26,7 +26,7 @@ from memory.models.jobs import JobStatus
 from memory.provenance import RunDescription
 from memory.services.curation import curate, learning_rules
 from memory.services.curation.learning_applications import Learner, learners, may_change_rules
-from memory.services.review.agreement import kept_out
+from memory.services.review.agreement import list_rejection_rules
 from memory.views.request_context import caller_of
 
 
@@ -46,7 +46,7 @@ class Rule:
     by: str
     at: datetime | None
     reason: str
-    may: bool
+    can_decide: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class CurationTold:
 @login_required
 @require_safe
 def review_rules(request: HttpRequest) -> HttpResponse:
-    principal, found = get_principal(request), kept_out(caller_of(request))
+    principal, found = get_principal(request), list_rejection_rules(caller_of(request))
     places = {one.namespace.pk: one.namespace for one in found}
     named = naming.name_namespaces(list(places.values()), reader_id=principal.user_id)
     titles = {one.row.pk: one.title for one in named}
@@ -87,7 +87,7 @@ def review_rules(request: HttpRequest) -> HttpResponse:
             behind.actors.get(one.by, one.by),
             one.at,
             one.reason,
-            one.may,
+            one.can_decide,
         )
         for one in found
     ]

@@ -9,7 +9,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise, SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
-from memory.services.review.review_queue import count_waiting
+from memory.services.review.review_queue import count_queue
 from memory.templatetags.memory_emergency_access import NOTICE_SHOWN
 from memory.views.request_context import caller_of
 
@@ -29,7 +29,7 @@ Counts = Callable[[HttpRequest], int]
 # name, url name, label, how many of what is there ask for somebody
 PARTS: tuple[tuple[str, str, str | Promise, Counts | None], ...] = (
     ("list", "memory:list", _("Namespaces"), None),
-    ("review", "memory:review", _("Review"), lambda request: count_waiting(caller_of(request))),
+    ("review", "memory:review", _("Review"), lambda request: count_queue(caller_of(request))),
     ("knowledge", "memory:knowledge", _("Knowledge"), None),
     ("about", "memory:about", _("About me"), None),
     ("exchange", "memory:exchange", _("Import & export"), None),

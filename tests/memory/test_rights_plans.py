@@ -12,7 +12,7 @@ from config.ids import uuid7
 from memory import services
 from memory.models import Entry, Namespace
 from memory.services.access.emergency_access import start_emergency_access
-from memory.services.review.review_queue import count_waiting
+from memory.services.review.review_queue import count_queue
 from tests.memory.providers.test_plans import plan, scans
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, make_cast
@@ -99,7 +99,7 @@ def test_an_entry_is_found_by_its_id_whatever_one_may_see(crowded: Cast) -> None
 def test_what_waits_is_counted_in_one_question(crowded: Cast) -> None:
     caller = at_door(crowded.bob)
     with tenant([crowded.team_a.pk]), CaptureQueriesContext(connection) as asked:
-        assert count_waiting(caller) == 0
+        assert count_queue(caller) == 0
 
     counted = [one["sql"] for one in asked if "COUNT(" in one["sql"]]
     assert len(counted) == 1

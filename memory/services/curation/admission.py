@@ -11,7 +11,7 @@ from memory.logic.review.proposals import Proposal
 from memory.logic.review.review_rules import waits
 from memory.services.curation.learning_rules import Learning
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
-from memory.services.review.proposals import keep_proposals, rejected_values
+from memory.services.review.proposals import list_rejected_values, save_proposals
 
 
 LIMITS = Limits(recent=500, fewest_terms=1)
@@ -36,7 +36,7 @@ def admit(
     learning: Learning,
     known_secrets: tuple[str, ...],
 ) -> Admitted:
-    never = rejected_values(batch.namespace)
+    never = list_rejected_values(batch.namespace)
     passing: list[StoreParams] = []
     waiting: list[StoreParams] = []
     for draft in curated.drafts:
@@ -61,7 +61,7 @@ def admit(
             decision.params
         ):  # held in quarantine, or one proof more: neither waits for a person here
             batch.store.store(decision.params)
-    proposed = keep_proposals(
+    proposed = save_proposals(
         access, found, run_id=run_id, mode=learning.review, sampled=learning.sampled
     )
     known = (Outcome.ADMIT, Outcome.MERGE)

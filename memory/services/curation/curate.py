@@ -41,7 +41,7 @@ from memory.services.curation.run_texts import written_in
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import Batch
-from memory.services.review.detection import notice
+from memory.services.review.detection import propose_changes
 from memory.tasks import wake_curation
 
 
@@ -273,7 +273,7 @@ def _noticed(
     row = stored.row
     caller = replace(finished.caller, origin=CallOrigin(held.run_id))
     try:
-        found = notice(
+        found = propose_changes(
             caller, namespace=place, keys=stored.keys, run_id=held.run_id, learning=learning
         )
     except Exception as error:  # shown in the row

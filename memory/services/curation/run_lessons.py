@@ -9,7 +9,7 @@ from memory.logic.entries.texts import texts_in
 from memory.models import Curation, Entry, Revision
 from memory.services.curation.curate import curation_of
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.review.proposals import proposals
+from memory.services.review.proposals import list_proposals
 
 
 MOST_SHOWN = 50
@@ -47,7 +47,9 @@ def learnt_from(caller: MemoryCaller, *, run_id: str) -> LearntFrom | None:
             team_id=caller.team_id, pk__in=written.values("entry_id"), deleted_at=None
         )
         found = list(seen.order_by("-importance", "created_at", "id")[:MOST_SHOWN])
-    waiting = proposals(caller, run_id=run_id, limit=1).total if row.counts.get("proposed") else 0
+    waiting = (
+        list_proposals(caller, run_id=run_id, limit=1).total if row.counts.get("proposed") else 0
+    )
     return LearntFrom(row, [_shown(entry) for entry in found], waiting)
 
 

@@ -86,10 +86,10 @@ def _list_other_namespaces(change: Change) -> list[str]:
     if change.operation == Operation.FORGET:
         return []
     revisions = Revision.objects.unscoped().filter(team_id=change.team_id, change_id=change.pk)
-    others = revisions.exclude(entry__namespace=change.namespace_id).order_by(
+    elsewhere_revisions = revisions.exclude(entry__namespace=change.namespace_id).order_by(
         "entry__namespace__text"
     )
-    return list(others.values_list("entry__namespace__text", flat=True).distinct())
+    return list(elsewhere_revisions.values_list("entry__namespace__text", flat=True).distinct())
 
 
 def _find_namespace(caller: MemoryCaller, change_id: UUID | str) -> str:

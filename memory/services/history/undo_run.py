@@ -94,8 +94,8 @@ def _list_writable_namespaces(caller: MemoryCaller, run_id: str) -> list[str]:
 
 
 def _can_write(caller: MemoryCaller, row: Namespace) -> bool:
-    place = NamespaceTarget(caller.team_id, parse_namespace(row.text), row)
-    return permissions.is_allowed(caller.principal, "write", place)
+    resource = NamespaceTarget(caller.team_id, parse_namespace(row.text), row)
+    return permissions.is_allowed(caller.principal, "write", resource)
 
 
 def _plan_namespace(access: NamespaceAccess, run_id: str) -> _NamespacePlan:

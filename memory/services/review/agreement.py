@@ -1,4 +1,4 @@
-"""How often people agree with what is proposed, and what they said never to propose again."""
+"""The rate at which people accept proposals, and the rules that permanent rejections make."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,94 +20,105 @@ from memory.logic.review.review_rules import Precision
 from memory.models import Entry, Proposal
 from memory.permissions import NamespaceTarget
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.review.review_outcomes import judged
-from memory.services.review.review_queue import CONTRADICTION, HELD, InReview, value_of
+from memory.services.review.review_outcomes import annotate_verdicts
+from memory.services.review.review_queue import CONTRADICTION, HELD, ReviewItem, get_value
 
 
-LOOKED_BACK: Final = timedelta(days=30)
-MOST_RULES: Final = 200
+PERIOD: Final = timedelta(days=30)
+MAX_RULES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOut(InReview):
-    """A rule somebody made by rejecting: nothing that means the same is proposed or let in there."""
+class RejectionRule(ReviewItem):
+    """A permanent rejection: nothing with the same meaning is proposed or stored in its namespace."""
 
     at: datetime | None
     by: str
     reason: str
-    may: bool = False
+    can_decide: bool = False
 
     @property
     def value(self) -> Json:
-        """What it says; of what brings nothing new, what it is about."""
+        """Return the rejected value, or the targets' values if the proposal has no new one."""
         if isinstance(self.row, Proposal) and self.row.new is None:
-            return [one["value"] for one in self.row.targets]
-        return value_of(self.row)
+            return [target["value"] for target in self.row.targets]
+        return get_value(self.row)
 
 
-def agreement(caller: MemoryCaller, *, now: datetime | None = None) -> dict[str, Precision]:
-    """By kind, over the last thirty days: of what was proposed, and of what the gate held."""
-    since = (now or timezone.now()) - LOOKED_BACK
-    found: dict[str, list[tuple[State, bool]]] = {}
+def measure_agreement(caller: MemoryCaller, *, now: datetime | None = None) -> dict[str, Precision]:
+    """Return the precision of each kind over the last thirty days, for proposals and for quarantined
+    entries.
+    """
+    since = (now or timezone.now()) - PERIOD
+    outcomes: dict[str, list[tuple[State, bool]]] = {}
     with tenant([caller.team_id]):
-        for kind, verdict, edited in _judged_since(caller, since):
-            found.setdefault(kind, []).append((State(verdict), edited))
-        for move in _moved_since(caller, since):
-            found.setdefault(HELD, []).append((_OF_MOVE[move], False))
-    return {kind: review_rules.precision(rows) for kind, rows in sorted(found.items())}
+        for kind, verdict, edited in _list_outcomes(caller, since):
+            outcomes.setdefault(kind, []).append((State(verdict), edited))
+        for move in _list_entry_decisions(caller, since):
+            outcomes.setdefault(HELD, []).append((_STATES[move], False))
+    return {
+        kind: review_rules.precision(kind_outcomes)
+        for kind, kind_outcomes in sorted(outcomes.items())
+    }
 
 
-def kept_out(caller: MemoryCaller) -> list[KeptOut]:
-    """The newest first, of namespaces the asker may look into."""
+def list_rejection_rules(caller: MemoryCaller) -> list[RejectionRule]:
+    """Return the rules of the namespaces that the caller may read, newest first."""
     with tenant([caller.team_id]):
-        rows = [*_rejected_always(caller), *_rejected_held(caller)]
-        may: dict[UUID, bool] = {}
-        for one in rows:
-            if one.namespace.pk not in may:
-                named = parse_namespace(one.namespace.text)
-                place = NamespaceTarget(caller.team_id, named, one.namespace)
-                may[one.namespace.pk] = permissions.is_allowed(caller.principal, "write", place)
-    ordered = sorted(rows, key=lambda one: (one.at is not None, one.at, str(one.id)), reverse=True)
+        rules = [*_list_rejected_proposals(caller), *_list_rejected_entries(caller)]
+        can_write: dict[UUID, bool] = {}
+        for rule in rules:
+            if rule.namespace.pk not in can_write:
+                parsed = parse_namespace(rule.namespace.text)
+                resource = NamespaceTarget(caller.team_id, parsed, rule.namespace)
+                can_write[rule.namespace.pk] = permissions.is_allowed(
+                    caller.principal, "write", resource
+                )
+    ordered = sorted(
+        rules, key=lambda rule: (rule.at is not None, rule.at, str(rule.id)), reverse=True
+    )
     return [
-        KeptOut(one.row, one.at, one.by, one.reason, may[one.namespace.pk])
-        for one in ordered[:MOST_RULES]
+        RejectionRule(rule.row, rule.at, rule.by, rule.reason, can_write[rule.namespace.pk])
+        for rule in ordered[:MAX_RULES]
     ]
 
 
-_OF_MOVE: Final = {str(Move.APPROVE): State.APPLIED, str(Move.REJECT): State.REJECTED}
+_STATES: Final = {str(Move.APPROVE): State.APPLIED, str(Move.REJECT): State.REJECTED}
 
 
-def _judged_since(caller: MemoryCaller, since: datetime) -> Iterable[tuple[str, str, bool]]:
-    seen = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+def _list_outcomes(caller: MemoryCaller, since: datetime) -> Iterable[tuple[str, str, bool]]:
+    proposals = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
     supersedes = Q(kind="merge", new__metadata__has_key="supersedes")
-    named = Case(When(supersedes, then=Value(CONTRADICTION)), default=F("kind"))
-    rows = judged(seen.filter(decided_at__gte=since)).annotate(called=named)
-    found: Iterable[tuple[str, str, bool]] = rows.values_list("called", "verdict", "edited")
-    return found
+    kind = Case(When(supersedes, then=Value(CONTRADICTION)), default=F("kind"))
+    rows = annotate_verdicts(proposals.filter(decided_at__gte=since)).annotate(called=kind)
+    outcomes: Iterable[tuple[str, str, bool]] = rows.values_list("called", "verdict", "edited")
+    return outcomes
 
 
-def _moved_since(caller: MemoryCaller, since: datetime) -> Iterable[str]:
-    """What people said of memories in quarantine."""
-    seen = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-    said = seen.filter(deleted_at=None, updated_at__gte=since, metadata__review__in=list(_OF_MOVE))
-    return said.values_list("metadata__review", flat=True)
+def _list_entry_decisions(caller: MemoryCaller, since: datetime) -> Iterable[str]:
+    """Return the decisions about quarantined entries."""
+    entries = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    reviewed = entries.filter(
+        deleted_at=None, updated_at__gte=since, metadata__review__in=list(_STATES)
+    )
+    return reviewed.values_list("metadata__review", flat=True)
 
 
-def _rejected_always(caller: MemoryCaller) -> Sequence[KeptOut]:
-    seen = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-    rows = seen.filter(state=State.REJECTED_ALWAYS.value).select_related("namespace")
+def _list_rejected_proposals(caller: MemoryCaller) -> Sequence[RejectionRule]:
+    proposals = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    rows = proposals.filter(state=State.REJECTED_ALWAYS.value).select_related("namespace")
     return [
-        KeptOut(row, row.decided_at, row.decided_by, row.decision)
-        for row in rows.order_by("-decided_at", "-id")[:MOST_RULES]
+        RejectionRule(row, row.decided_at, row.decided_by, row.decision)
+        for row in rows.order_by("-decided_at", "-id")[:MAX_RULES]
     ]
 
 
-def _rejected_held(caller: MemoryCaller) -> Sequence[KeptOut]:
-    seen = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-    rows = seen.filter(
+def _list_rejected_entries(caller: MemoryCaller) -> Sequence[RejectionRule]:
+    entries = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    rows = entries.filter(
         tier=Tier.QUARANTINE.value, deleted_at=None, metadata__contains={"review": str(Move.REJECT)}
     )
     return [
-        KeptOut(row, row.updated_at, "", str(row.metadata.get("review_reason") or ""))
-        for row in rows.select_related("namespace").order_by("-updated_at", "-id")[:MOST_RULES]
+        RejectionRule(row, row.updated_at, "", str(row.metadata.get("review_reason") or ""))
+        for row in rows.select_related("namespace").order_by("-updated_at", "-id")[:MAX_RULES]
     ]

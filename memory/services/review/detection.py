@@ -1,7 +1,8 @@
-"""What new memories do to old ones: contradict, resemble, belong to. Noticed here, decided by people.
+"""Detect how new memories relate to older ones: they contradict, resemble or belong to each other.
+People decide.
 
-Found outside of any lock, since it compares much; a proposal says what it saw, so that what has
-changed meanwhile is seen when it is applied.
+The comparison takes long and runs outside any lock. A proposal records the entries that it
+compared, so that a later change of them is noticed when it is applied.
 """
 
 from collections.abc import Sequence
@@ -18,19 +19,19 @@ from memory.services.curation.learning_rules import Learning
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.services.review.proposals import keep_proposals
+from memory.services.review.proposals import save_proposals
 
 
-BY = "curation"
-NEWEST = 300  # so many are asked whether they contradict
-LINKED = 150  # and so many whether they belong together
-ALIKE = 10  # found by search for each new one
-# An account of a run says what happened then; two of them neither contradict nor replace each other.
-OF_A_RUN = frozenset({"execution", "message", "note"})
+PROPOSER = "curation"
+MAX_COMPARED = 300  # entries compared for contradictions
+MAX_LINKED = 150  # entries compared for links
+MAX_SIMILAR = 10  # entries found by search for each new one
+# Accounts of runs tell what happened then; two of them neither contradict nor replace each other.
+RUN_CATEGORIES = frozenset({"execution", "message", "note"})
 
 
 @retry_on_conflict
-def notice(
+def propose_changes(
     caller: MemoryCaller,
     *,
     namespace: str,
@@ -38,73 +39,83 @@ def notice(
     run_id: str,
     learning: Learning,
 ) -> int:
-    """How many proposals came of it."""
+    """Save proposals for the new entries under these keys, and return how many."""
     if not keys:
         return 0
-    newest, alike = _around(caller, namespace, keys)
-    found = _proposals(newest, alike, frozenset(keys))
-    if not found:
+    newest, similar_groups = _load_entries(caller, namespace, keys)
+    proposals = _build_proposals(newest, similar_groups, frozenset(keys))
+    if not proposals:
         return 0
     with MemoryGateway(caller).open_namespace(
         "write", "memory.proposed", namespace=namespace
     ) as access:
-        kept = keep_proposals(
-            access, found, run_id=run_id, mode=learning.review, sampled=learning.sampled
+        count = save_proposals(
+            access, proposals, run_id=run_id, mode=learning.review, sampled=learning.sampled
         )
-        access.detail["keys"] = kept
-        return kept
+        access.detail["keys"] = count
+        return count
 
 
-def _around(
+def _load_entries(
     caller: MemoryCaller, namespace: str, keys: Sequence[str]
 ) -> tuple[list[MemoryEntry], list[list[MemoryEntry]]]:
-    """The newest of the namespace, and for each new one those that resemble it, itself first."""
+    """Return the newest entries, and for each new one a group of itself and those that resemble it."""
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
-        newest = access.store().recall(MemoryQuery(namespace, top_k=NEWEST))
-        fresh = [one for one in newest if one.key in keys and one.category not in OF_A_RUN]
-        alike = [[one, *_like(access, one)] for one in fresh]
+        newest = access.store().recall(MemoryQuery(namespace, top_k=MAX_COMPARED))
+        fresh = [
+            entry for entry in newest if entry.key in keys and entry.category not in RUN_CATEGORIES
+        ]
+        similar_groups = [[entry, *_find_similar(access, entry)] for entry in fresh]
         access.detail["keys"] = len(newest)
-    return newest, alike
+    return newest, similar_groups
 
 
-def _like(access: NamespaceAccess, entry: MemoryEntry) -> list[MemoryEntry]:
+def _find_similar(access: NamespaceAccess, entry: MemoryEntry) -> list[MemoryEntry]:
     text = " ".join(texts_in(entry.value))[:2_000]
-    found = access.store().recall(MemoryQuery(entry.namespace, query_text=text, top_k=ALIKE))
-    return [one for one in found if one.id != entry.id]
+    entries = access.store().recall(
+        MemoryQuery(entry.namespace, query_text=text, top_k=MAX_SIMILAR)
+    )
+    return [hit for hit in entries if hit.id != entry.id]
 
 
-def _proposals(
-    newest: Sequence[MemoryEntry], alike: Sequence[Sequence[MemoryEntry]], keys: frozenset[str]
+def _build_proposals(
+    newest: Sequence[MemoryEntry],
+    similar_groups: Sequence[Sequence[MemoryEntry]],
+    keys: frozenset[str],
 ) -> list[Proposal]:
-    known = [one for one in newest if one.category not in OF_A_RUN and one.tier is Tier.LONG_TERM]
-    settled = [
-        to_settle(conflict, _new_id, by=BY)
-        for group in alike
-        for conflict in contradictions(group[0], known)
+    long_term = [
+        entry
+        for entry in newest
+        if entry.category not in RUN_CATEGORIES and entry.tier is Tier.LONG_TERM
     ]
-    taken = {_keys_of(one) for one in settled}
+    contradicting = [
+        to_settle(conflict, _new_id, by=PROPOSER)
+        for group in similar_groups
+        for conflict in contradictions(group[0], long_term)
+    ]
+    settled_keys = {_get_keys(proposal) for proposal in contradicting}
     merges = [
-        one
-        for group in alike
-        for one in to_merge(group, _new_id, by=BY)
-        if keys & _keys_of(one) and _keys_of(one) not in taken
+        proposal
+        for group in similar_groups
+        for proposal in to_merge(group, _new_id, by=PROPOSER)
+        if keys & _get_keys(proposal) and _get_keys(proposal) not in settled_keys
     ]
-    among = [one for one in newest if one.category not in OF_A_RUN][:LINKED]
-    fresh = {one.id for one in among if one.key in keys}
-    related = [one for one in links(among) if {one.one, one.other} & fresh]
-    # What may become one entry is not linked to itself.
-    together = [_keys_of(one) for one in (*settled, *merges)]
-    linked = [
-        one
-        for one in to_link(related, among, _new_id, by=BY)
-        if not any(_keys_of(one) <= pair for pair in together)
+    candidates = [entry for entry in newest if entry.category not in RUN_CATEGORIES][:MAX_LINKED]
+    fresh_ids = {entry.id for entry in candidates if entry.key in keys}
+    new_links = [link for link in links(candidates) if {link.one, link.other} & fresh_ids]
+    # Entries that may become one are not linked to each other.
+    combined = [_get_keys(proposal) for proposal in (*contradicting, *merges)]
+    link_proposals = [
+        proposal
+        for proposal in to_link(new_links, candidates, _new_id, by=PROPOSER)
+        if not any(_get_keys(proposal) <= pair for pair in combined)
     ]
-    return [*settled, *merges, *linked]
+    return [*contradicting, *merges, *link_proposals]
 
 
-def _keys_of(proposal: Proposal) -> frozenset[str]:
+def _get_keys(proposal: Proposal) -> frozenset[str]:
     return frozenset(target.key for target in proposal.targets)
 
 

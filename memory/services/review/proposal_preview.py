@@ -1,6 +1,7 @@
-"""What accepting would change now, for many at once: the plans of proposals over one look at the store.
+"""Preview what accepting would change now, for a whole page of proposals with one query.
 
-What another provider keeps is not asked for a page's sake: there a proposal shows what it saw.
+Entries of an external provider are not read for a preview; such a proposal shows the values that
+it recorded.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,70 +20,74 @@ from memory.models import Entry, Namespace, Proposal
 from memory.providers.postgres.rows import entry_of
 from memory.routing import external_provider
 from memory.services.gateway.ingress_gate import MEANT_FOR
-from memory.services.review.proposal_rows import proposed
+from memory.services.review.proposal_rows import to_proposal
 
 
-Wanted = tuple[UUID, str]  # a namespace's id, a key
-Present = Mapping[tuple[str, str], MemoryEntry]  # by namespace and key
+EntryKey = tuple[UUID, str]  # a namespace's id, a key
+Entries = Mapping[tuple[str, str], MemoryEntry]  # by namespace and key
 
 
-def would_change(rows: Sequence[Proposal | Entry], now: datetime) -> list[Diff]:
-    """In the order given. Called with the team known and what is shown admitted."""
-    present = _found(rows, now) | _as_seen(rows)
-    return [_diff(row, present) for row in rows]
+def preview_changes(rows: Sequence[Proposal | Entry], now: datetime) -> list[Diff]:
+    """Return the diffs in the order of the rows. The caller has set the tenant and checked the
+    permissions.
+    """
+    entries = _load_entries(rows, now) | _list_recorded_entries(rows)
+    return [_build_diff(row, entries) for row in rows]
 
 
-def _diff(row: Proposal | Entry, present: Present) -> Diff:
-    place = row.namespace.text
+def _build_diff(row: Proposal | Entry, entries: Entries) -> Diff:
+    namespace = row.namespace.text
     if isinstance(row, Proposal):
-        return plan(proposed(row), lambda key: present.get((place, key)))
-    kept = moved(entry_of(row, place), Move.APPROVE, Tier.LONG_TERM)
+        return plan(to_proposal(row), lambda key: entries.get((namespace, key)))
+    approved = moved(entry_of(row, namespace), Move.APPROVE, Tier.LONG_TERM)
     key = str(row.metadata.get(MEANT_FOR) or row.key)
-    return Diff((Change(key, present.get((place, key)), kept),))
+    return Diff((Change(key, entries.get((namespace, key)), approved),))
 
 
-def _found(rows: Iterable[Proposal | Entry], now: datetime) -> dict[tuple[str, str], MemoryEntry]:
-    """What may be recalled of all that the page is about, in one query."""
-    wanted = {one for row in rows for one in _keys(row)}
-    if not wanted:
+def _load_entries(
+    rows: Iterable[Proposal | Entry], now: datetime
+) -> dict[tuple[str, str], MemoryEntry]:
+    """Return the recallable entries that the rows are about, read with one query."""
+    keys = {key for row in rows for key in _list_keys(row)}
+    if not keys:
         return {}
     names = {row.namespace_id: row.namespace.text for row in rows}
-    fresh = Q(expires_at=None) | Q(expires_at__gt=now)
+    not_expired = Q(expires_at=None) | Q(expires_at__gt=now)
     entries = Entry.objects.unscoped().filter(
-        fresh,
-        namespace_id__in={place for place, _key in wanted},
-        key__in={key for _place, key in wanted},
+        not_expired,
+        namespace_id__in={namespace_id for namespace_id, _key in keys},
+        key__in={key for _namespace_id, key in keys},
         deleted_at=None,
     )
     return {
-        (names[one.namespace_id], one.key): entry_of(one, names[one.namespace_id])
-        for one in entries.exclude(tier=Tier.QUARANTINE.value)
-        if (one.namespace_id, one.key) in wanted
+        (names[entry.namespace_id], entry.key): entry_of(entry, names[entry.namespace_id])
+        for entry in entries.exclude(tier=Tier.QUARANTINE.value)
+        if (entry.namespace_id, entry.key) in keys
     }
 
 
-def _keys(row: Proposal | Entry) -> Iterable[Wanted]:
+def _list_keys(row: Proposal | Entry) -> Iterable[EntryKey]:
     if isinstance(row, Entry):
         yield row.namespace_id, str(row.metadata.get(MEANT_FOR) or row.key)
         return
-    yield from ((row.namespace_id, one["key"]) for one in row.targets)
+    yield from ((row.namespace_id, target["key"]) for target in row.targets)
     if row.new:
         yield row.namespace_id, row.new["key"]
 
 
-def _as_seen(rows: Iterable[Proposal | Entry]) -> dict[tuple[str, str], MemoryEntry]:
+def _list_recorded_entries(rows: Iterable[Proposal | Entry]) -> dict[tuple[str, str], MemoryEntry]:
     return {
-        (row.namespace.text, one["key"]): _of(row.namespace, Target(**one))
+        (row.namespace.text, target["key"]): _build_entry(row.namespace, Target(**target))
         for row in rows
         if isinstance(row, Proposal) and _is_external(row.namespace)
-        for one in row.targets
+        for target in row.targets
     }
 
 
 def _is_external(row: Namespace) -> bool:
-    named = parse_namespace(row.text)
-    return external_provider(row.team_id, named, MemorySecurityPolicy()) is not None
+    parsed = parse_namespace(row.text)
+    return external_provider(row.team_id, parsed, MemorySecurityPolicy()) is not None
 
 
-def _of(row: Namespace, target: Target) -> MemoryEntry:
+def _build_entry(row: Namespace, target: Target) -> MemoryEntry:
     return MemoryEntry("", row.text, target.key, value=target.value, revision=target.revision)

@@ -1,4 +1,4 @@
-"""Proposals between their rows and the logic's words."""
+"""The conversion between proposals and their database rows."""
 
 from dataclasses import asdict
 from typing import Any
@@ -9,30 +9,30 @@ from memory.logic.review.proposals import Kind, Proposal, State, Target, fingerp
 from memory.models import Proposal as Row
 
 
-LONGEST_REASON = 500
+MAX_REASON_LENGTH = 500
 
 
-def row_of(proposal: Proposal) -> dict[str, Any]:  # Any: a row's fields
-    """What is kept of it, besides whose it is."""
+def to_row_fields(proposal: Proposal) -> dict[str, Any]:  # Any: a row's fields
+    """Return the fields of the row, except id, team, namespace and run."""
     return {
         "kind": proposal.kind.value,
-        "targets": [asdict(one) for one in proposal.targets],
-        "new": to_json(proposal.new, _WRITTEN) if proposal.new else None,
-        "reason": proposal.reason[:LONGEST_REASON],
+        "targets": [asdict(target) for target in proposal.targets],
+        "new": to_json(proposal.new, _FIELDS) if proposal.new else None,
+        "reason": proposal.reason[:MAX_REASON_LENGTH],
         "by": proposal.by[:120],
         "score": proposal.score,
         "fingerprint": fingerprint(proposal),
     }
 
 
-def proposed(row: Row) -> Proposal:
-    place = row.namespace.text
+def to_proposal(row: Row) -> Proposal:
+    namespace = row.namespace.text
     return Proposal(
         id=str(row.pk),
         kind=Kind(row.kind),
-        namespace=place,
-        targets=tuple(Target(**one) for one in row.targets),
-        new=from_json(StoreParams, row.new, namespace=place) if row.new else None,
+        namespace=namespace,
+        targets=tuple(Target(**target) for target in row.targets),
+        new=from_json(StoreParams, row.new, namespace=namespace) if row.new else None,
         reason=row.reason,
         by=row.by,
         score=row.score,
@@ -40,4 +40,4 @@ def proposed(row: Row) -> Proposal:
     )
 
 
-_WRITTEN = tuple(name for name in PARAMS if name != "namespace")
+_FIELDS = tuple(name for name in PARAMS if name != "namespace")

@@ -1,6 +1,7 @@
-"""Proposed changes of memory: kept, looked at, tried without a trace, applied as one, rejected.
+"""Proposed changes of memory: list, preview, apply, merge, reject, reopen and undo them.
 
-Each goes through the door of its namespace; who may not write there decides nothing.
+Each operation passes the gateway of the proposal's namespace, so only people who may write there
+decide.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +25,7 @@ from memory.logic.review import proposal_execution, review_rules
 from memory.logic.review.proposal_execution import Outdated
 from memory.logic.review.proposal_plans import Diff, Lookup, plan
 from memory.logic.review.proposals import NEXT, State, joined
-from memory.logic.review.proposals import Proposal as Proposed
+from memory.logic.review.proposals import Proposal as ProposedChange
 from memory.logic.review.review_rules import Precision
 from memory.models import Namespace, Proposal
 from memory.permissions import is_allowed_by_name
@@ -32,8 +33,8 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
 from memory.services.history.revert import revert_change
-from memory.services.review.proposal_rows import proposed, row_of
-from memory.services.review.review_outcomes import judged
+from memory.services.review.proposal_rows import to_proposal, to_row_fields
+from memory.services.review.review_outcomes import annotate_verdicts
 
 
 class _AsProposed:
@@ -41,8 +42,8 @@ class _AsProposed:
 
 
 AS_PROPOSED: Final = _AsProposed()
-CURATION: Final = "curation"  # who decides where no person has to
-MOST_A_PAGE: Final = 200
+CURATION: Final = "curation"  # the reason of changes that are applied automatically
+MAX_PAGE_SIZE: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class ProposalPage:
     offset: int
 
 
-def proposals(
+def list_proposals(
     caller: MemoryCaller,
     *,
     state: str | None = State.OPEN,
@@ -62,31 +63,39 @@ def proposals(
     limit: int = 50,
     offset: int = 0,
 ) -> ProposalPage:
-    """Those of namespaces the asker may look into, and of the one a programme names; the surest first."""
-    wanted: dict[str, str | None] = {"state": state, "kind": kind, "run_id": run_id}
+    """Return the proposals of namespaces that the caller may read, those with the highest score
+    first.
+
+    An API client also gets those of the external user that it names.
+    """
+    conditions: dict[str, str | None] = {"state": state, "kind": kind, "run_id": run_id}
     with tenant([caller.team_id]):
-        found = _among(caller, namespace).filter(
-            **{name: one for name, one in wanted.items() if one}
+        matches = _select_proposals(caller, namespace).filter(
+            **{name: condition for name, condition in conditions.items() if condition}
         )
-        page = found.order_by("-score", "-id")[offset : offset + min(limit, MOST_A_PAGE)]
-        return ProposalPage(list(page), found.count(), offset)
+        page = matches.order_by("-score", "-id")[offset : offset + min(limit, MAX_PAGE_SIZE)]
+        return ProposalPage(list(page), matches.count(), offset)
 
 
-def proposal(caller: MemoryCaller, *, proposal_id: UUID) -> Proposal:
+def get_proposal(caller: MemoryCaller, *, proposal_id: UUID) -> Proposal:
     with tenant([caller.team_id]):
-        found = _visible(caller).filter(pk=proposal_id).first() or _named(caller, proposal_id)
-    if found is None:
+        row = _select_visible(caller).filter(pk=proposal_id).first() or _find_in_named_namespace(
+            caller, proposal_id
+        )
+    if row is None:
         raise NotFound(_("Proposal not found."))
-    return found
+    return row
 
 
 @retry_on_conflict
-def dry_run(caller: MemoryCaller, *, proposal_id: UUID) -> Diff:
-    """What applying would do now. Nothing is written but that somebody looked."""
-    place = proposal(caller, proposal_id=proposal_id).namespace.text
-    with MemoryGateway(caller).open_namespace("view", "memory.listed", namespace=place) as access:
+def preview_proposal(caller: MemoryCaller, *, proposal_id: UUID) -> Diff:
+    """Return what applying would change now. Only the access is recorded."""
+    namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.listed", namespace=namespace
+    ) as access:
         row = Proposal.objects.unscoped().select_related("namespace").get(pk=proposal_id)
-        diff = plan(proposed(row), _lookup(access.store(), place))
+        diff = plan(to_proposal(row), _build_lookup(access.store(), namespace))
         access.detail.update(proposal=str(row.pk), keys=len(diff.changes))
         return diff
 
@@ -99,21 +108,23 @@ def apply_proposal(
     value: Json | _AsProposed = AS_PROPOSED,
     reason: str = "",
 ) -> Proposal:
-    """All of it or nothing. With ``value`` it is applied as changed, which the precision counts."""
-    place = proposal(caller, proposal_id=proposal_id).namespace.text
+    """Apply the whole proposal or nothing. One that is applied with another ``value`` counts as
+    edited.
+    """
+    namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
     with MemoryGateway(caller).open_namespace(
-        "write", "memory.proposal_applied", namespace=place
+        "write", "memory.proposal_applied", namespace=namespace
     ) as access:
-        row = _locked(access, proposal_id)
-        wanted = proposed(row)
+        row = _lock_proposal(access, proposal_id)
+        change = to_proposal(row)
         if not isinstance(value, _AsProposed):
-            if wanted.new is None:
+            if change.new is None:
                 raise InvalidInput("value: this proposal has none.")
-            row.edited = value != wanted.new.value
-            wanted = replace(wanted, new=replace(wanted.new, value=value))
-            row.new = row_of(wanted)["new"]
-        _apply(access, row, wanted, reason)
-        _decide(row, access, State.APPLIED, reason)
+            row.edited = value != change.new.value
+            change = replace(change, new=replace(change.new, value=value))
+            row.new = to_row_fields(change)["new"]
+        _apply(access, row, change, reason)
+        _save_decision(row, access, State.APPLIED, reason)
         return row
 
 
@@ -121,22 +132,22 @@ def apply_proposal(
 def merge_proposal(
     caller: MemoryCaller, *, proposal_id: UUID, into: str, value: Json, reason: str = ""
 ) -> Proposal:
-    """What is proposed as new joins a memory that is there, which says ``value`` from now on.
+    """Merge a proposed entry into the one under the key ``into``, which gets this value.
 
-    The proposal stays as it was made, so that it waits in its own words when this is taken back.
+    The proposal keeps its own text, which is shown again when the merge is undone.
     """
-    place = proposal(caller, proposal_id=proposal_id).namespace.text
+    namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
     with MemoryGateway(caller).open_namespace(
-        "write", "memory.proposal_applied", namespace=place
+        "write", "memory.proposal_applied", namespace=namespace
     ) as access:
-        row = _locked(access, proposal_id)
-        wanted = proposed(row)
-        there = find_entry(access.store(), place, into)
-        if there is None:
+        row = _lock_proposal(access, proposal_id)
+        change = to_proposal(row)
+        entry = find_entry(access.store(), namespace, into)
+        if entry is None:
             raise NotFound(_("Memory not found. It may have been forgotten."))
-        _apply(access, row, joined(wanted, there, value), reason)
+        _apply(access, row, joined(change, entry, value), reason)
         row.edited = True
-        _decide(row, access, State.APPLIED, reason)
+        _save_decision(row, access, State.APPLIED, reason)
         return row
 
 
@@ -144,146 +155,163 @@ def merge_proposal(
 def reject_proposal(
     caller: MemoryCaller, *, proposal_id: UUID, always: bool = False, reason: str = ""
 ) -> Proposal:
-    """``always``: nothing that means the same is proposed there, or let in, again."""
+    """Reject the proposal; with ``always``, nothing with the same meaning is proposed or stored
+    there again.
+    """
     state = State.REJECTED_ALWAYS if always else State.REJECTED
-    return _moved(caller, proposal_id, state, "memory.proposal_rejected", reason)
+    return _move_proposal(caller, proposal_id, state, "memory.proposal_rejected", reason)
 
 
 @retry_on_conflict
 def reopen_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
-    return _moved(caller, proposal_id, State.OPEN, "memory.proposal_reopened", reason)
+    return _move_proposal(caller, proposal_id, State.OPEN, "memory.proposal_reopened", reason)
 
 
 @retry_on_conflict
 def undo_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
-    """Everything as it was before it was applied, unless somebody changed it since."""
-    place = proposal(caller, proposal_id=proposal_id).namespace.text
-    with MemoryGateway(caller).open_namespace("write", "memory.undone", namespace=place) as access:
-        row = _locked(access, proposal_id)
+    """Revert the applied proposal. Raises ``Outdated`` if somebody has changed one of its entries
+    since.
+    """
+    namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
+    with MemoryGateway(caller).open_namespace(
+        "write", "memory.undone", namespace=namespace
+    ) as access:
+        row = _lock_proposal(access, proposal_id)
         _check_move(row, State.UNDONE)
         if row.change_id is None:
             raise InvalidInput("proposal: there is no change to undo.")
-        back = revert_change(access, row.change_id, reason or _("undone at"))
-        _decide(row, access, State.UNDONE, reason)
-        access.detail["keys"] = back
+        count = revert_change(access, row.change_id, reason or _("undone at"))
+        _save_decision(row, access, State.UNDONE, reason)
+        access.detail["keys"] = count
         return row
 
 
-def keep_proposals(
+def save_proposals(
     access: NamespaceAccess,
-    found: Iterable[Proposed],
+    proposals: Iterable[ProposedChange],
     *,
     run_id: str,
     mode: review_rules.Mode,
     sampled: float,
 ) -> int:
-    """Those that aren't there yet nor rejected for good. What needs no person is applied at once."""
+    """Save the proposals that are neither open nor rejected permanently, and return how many.
+
+    Those that need no decision by a person are applied at once.
+    """
     namespace = access.claim()
-    new = [row_of(one) for one in found]
-    known = _known(namespace, [str(one["fingerprint"]) for one in new])
-    kept = 0
-    for values in {one["fingerprint"]: one for one in new}.values():
-        if values["fingerprint"] in known:
+    new_fields = [to_row_fields(proposal) for proposal in proposals]
+    known_fingerprints = _find_fingerprints(
+        namespace, [str(fields["fingerprint"]) for fields in new_fields]
+    )
+    count = 0
+    for values in {fields["fingerprint"]: fields for fields in new_fields}.values():
+        if values["fingerprint"] in known_fingerprints:
             continue
         row = Proposal.objects.unscoped().create(
             id=uuid7(), team_id=namespace.team_id, namespace=namespace, run_id=run_id, **values
         )
-        kept += 1
-        wanted = proposed(row)
-        if not review_rules.waits(wanted, mode, sampled=sampled):
-            _apply_unasked(access, row, wanted)
-    return kept
+        count += 1
+        change = to_proposal(row)
+        if not review_rules.waits(change, mode, sampled=sampled):
+            _apply_automatically(access, row, change)
+    return count
 
 
-def rejected_values(namespace: Namespace | None) -> list[Json]:
-    """What people refused for good in a namespace."""
+def list_rejected_values(namespace: Namespace | None) -> list[Json]:
+    """Return the values that people rejected permanently in a namespace."""
     if namespace is None:
         return []
-    never = Proposal.objects.unscoped().filter(
+    rejections = Proposal.objects.unscoped().filter(
         namespace=namespace, state=State.REJECTED_ALWAYS, kind="add"
     )
-    return [new["value"] for new in never.values_list("new", flat=True) if new]
+    return [new["value"] for new in rejections.values_list("new", flat=True) if new]
 
 
-def precision_of(caller: MemoryCaller, *, namespace: str | None = None) -> dict[str, Precision]:
-    """By who proposed: how often people agreed. What was applied without one counts once it was taken back."""
+def measure_precision(
+    caller: MemoryCaller, *, namespace: str | None = None
+) -> dict[str, Precision]:
+    """Return how often people agreed, by proposer. An automatically applied proposal counts once it
+    was undone.
+    """
     with tenant([caller.team_id]):
-        found = judged(_among(caller, namespace))
+        outcomes = annotate_verdicts(_select_proposals(caller, namespace))
         decided: dict[str, list[tuple[State, bool]]] = {}
-        for by, verdict, edited in found.values_list("by", "verdict", "edited"):
+        for by, verdict, edited in outcomes.values_list("by", "verdict", "edited"):
             decided.setdefault(by, []).append((State(verdict), edited))
     return {by: review_rules.precision(rows) for by, rows in sorted(decided.items())}
 
 
-def _lookup(store: NamespaceStore, namespace: str) -> Lookup:
+def _build_lookup(store: NamespaceStore, namespace: str) -> Lookup:
     return partial(find_entry, store, namespace)
 
 
-def _visible(caller: MemoryCaller) -> QuerySet[Proposal]:
+def _select_visible(caller: MemoryCaller) -> QuerySet[Proposal]:
     rows = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
     return rows.select_related("namespace")
 
 
-def _among(caller: MemoryCaller, namespace: str | None) -> QuerySet[Proposal]:
+def _select_proposals(caller: MemoryCaller, namespace: str | None) -> QuerySet[Proposal]:
     if not namespace:
-        return _visible(caller)
+        return _select_visible(caller)
     rows = Namespace.objects.unscoped().filter(team_id=caller.team_id, text=namespace)
-    there = rows.first()
-    if there is not None and is_allowed_by_name(caller.principal, "view", there):
-        return Proposal.objects.unscoped().select_related("namespace").filter(namespace=there)
-    return _visible(caller).filter(namespace__text=namespace)
+    row = rows.first()
+    if row is not None and is_allowed_by_name(caller.principal, "view", row):
+        return Proposal.objects.unscoped().select_related("namespace").filter(namespace=row)
+    return _select_visible(caller).filter(namespace__text=namespace)
 
 
-def _named(caller: MemoryCaller, proposal_id: UUID) -> Proposal | None:
-    """By its id a programme names whose it is, as with a memory."""
+def _find_in_named_namespace(caller: MemoryCaller, proposal_id: UUID) -> Proposal | None:
+    """Return the proposal if an API client may name its namespace, as it may for an entry."""
     rows = Proposal.objects.unscoped().select_related("namespace")
     row = rows.filter(team_id=caller.team_id, pk=proposal_id).first()
     return row if row and is_allowed_by_name(caller.principal, "view", row.namespace) else None
 
 
-def _locked(access: NamespaceAccess, proposal_id: UUID) -> Proposal:
-    """After its namespace, as whoever proposes, curates or erases there does."""
+def _lock_proposal(access: NamespaceAccess, proposal_id: UUID) -> Proposal:
+    """Lock the namespace, then the proposal: the order that proposing, curating and erasing use."""
     access.lock()
     rows = Proposal.objects.unscoped().select_related("namespace")
     return rows.select_for_update(of=("self",)).get(pk=proposal_id)
 
 
-def _apply(access: NamespaceAccess, row: Proposal, wanted: Proposed, reason: str) -> None:
-    """Whoever takes memories away needs the right to forget, too."""
+def _apply(access: NamespaceAccess, row: Proposal, change: ProposedChange, reason: str) -> None:
+    """Apply the change; one that removes entries also needs the permission to forget."""
     _check_move(row, State.APPLIED)
     batch = Batch(access, reason or row.reason)
-    diff = plan(wanted, _lookup(batch.store, wanted.namespace))
-    takes = any(one.after is None for one in diff.changes)
-    forgets = MemoryGateway(access.caller).open_namespace(
+    diff = plan(change, _build_lookup(batch.store, change.namespace))
+    has_removals = any(entry_change.after is None for entry_change in diff.changes)
+    forget_access = MemoryGateway(access.caller).open_namespace(
         "forget", "memory.forgotten", namespace=access.text
     )
-    with forgets if takes else nullcontext():
-        applied = proposal_execution.apply(wanted, batch.store)
+    with forget_access if has_removals else nullcontext():
+        applied = proposal_execution.apply(change, batch.store)
     row.change_id = batch.change_id
     access.detail.update(
         proposal=str(row.pk), change=str(batch.change_id), keys=len(applied.written)
     )
 
 
-def _apply_unasked(access: NamespaceAccess, row: Proposal, wanted: Proposed) -> None:
+def _apply_automatically(access: NamespaceAccess, row: Proposal, change: ProposedChange) -> None:
     try:
-        _apply(access, row, wanted, CURATION)
+        _apply(access, row, change, CURATION)
     except Outdated:
-        return  # it waits for a person, who sees why
+        return  # it stays open for a person, who sees the problem
     row.by_itself = True
-    _decide(row, access, State.APPLIED, "")
+    _save_decision(row, access, State.APPLIED, "")
 
 
-def _moved(
+def _move_proposal(
     caller: MemoryCaller, proposal_id: UUID, state: State, action: str, reason: str
 ) -> Proposal:
-    place = proposal(caller, proposal_id=proposal_id).namespace.text
-    with MemoryGateway(caller).open_namespace("write", action, namespace=place) as access:
-        row = _locked(access, proposal_id)
+    namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
+    with MemoryGateway(caller).open_namespace("write", action, namespace=namespace) as access:
+        row = _lock_proposal(access, proposal_id)
         _check_move(row, state)
-        if state is State.OPEN and _known(row.namespace, [row.fingerprint], {State.OPEN}):
+        if state is State.OPEN and _find_fingerprints(
+            row.namespace, [row.fingerprint], {State.OPEN}
+        ):
             raise InvalidInput("state: the same change has been proposed again.")
-        _decide(row, access, state, reason)
+        _save_decision(row, access, state, reason)
         return row
 
 
@@ -292,7 +320,7 @@ def _check_move(row: Proposal, state: State) -> None:
         raise InvalidInput(f"state: can't change from {row.state} to {state}.")
 
 
-def _decide(row: Proposal, access: NamespaceAccess, state: State, reason: str) -> None:
+def _save_decision(row: Proposal, access: NamespaceAccess, state: State, reason: str) -> None:
     row.state = state.value
     row.decided_at = None if state is State.OPEN else access.now
     row.decided_by = "" if state is State.OPEN else access.caller.principal.actor
@@ -301,12 +329,14 @@ def _decide(row: Proposal, access: NamespaceAccess, state: State, reason: str) -
     access.detail.setdefault("proposal", str(row.pk))
 
 
-def _known(
+def _find_fingerprints(
     namespace: Namespace,
-    prints: Sequence[str],
+    fingerprints: Sequence[str],
     states: Iterable[State] = (State.OPEN, State.REJECTED_ALWAYS),
 ) -> set[str]:
-    found = Proposal.objects.unscoped().filter(
-        namespace=namespace, fingerprint__in=prints, state__in=[one.value for one in states]
+    matches = Proposal.objects.unscoped().filter(
+        namespace=namespace,
+        fingerprint__in=fingerprints,
+        state__in=[state.value for state in states],
     )
-    return set(found.values_list("fingerprint", flat=True))
+    return set(matches.values_list("fingerprint", flat=True))

@@ -1,6 +1,8 @@
-"""A person's word about what waits: accepted, joined with another, rejected, taken back; one, or many.
+"""The decisions about the items of the review queue: accept, merge, reject or revert, for one item
+or many.
 
-Whatever it is, a proposal or a memory in quarantine, it goes through the door of its namespace.
+Each decision passes the gateway of the item's namespace, for proposals and quarantined entries
+alike.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,26 +38,26 @@ from memory.services.review.proposals import (
     reopen_proposal,
     undo_proposal,
 )
-from memory.services.review.review_queue import find
+from memory.services.review.review_queue import find_item
 
 
-ALIKE: Final = 6  # memories offered to join
+MAX_SIMILAR: Final = 6  # entries offered for a merge
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """``left``: those that couldn't be; they wait as before."""
+class DecisionResult:
+    """The items that were decided, and the skipped ones, which stay in the queue."""
 
-    done: tuple[UUID, ...]
-    left: tuple[UUID, ...] = ()
+    decided: tuple[UUID, ...]
+    skipped: tuple[UUID, ...] = ()
 
 
 @retry_on_conflict
 def accept(
     caller: MemoryCaller, *, item_id: UUID, value: Json = AS_PROPOSED, reason: str = ""
 ) -> None:
-    """With ``value`` as changed by whoever accepts it."""
-    row = _found(caller, item_id)
+    """Accept the item, with another ``value`` if one is given."""
+    row = _load_item(caller, item_id)
     if isinstance(row, Proposal):
         apply_proposal(caller, proposal_id=item_id, value=value, reason=reason)
         return
@@ -67,8 +69,10 @@ def accept(
 
 @retry_on_conflict
 def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason: str = "") -> None:
-    """What is in quarantine stays there as rejected, so that the gate knows it: that is for good."""
-    row = _found(caller, item_id)
+    """Reject the item. A quarantined entry is kept as rejected, so that the gate recognizes it from
+    then on.
+    """
+    row = _load_item(caller, item_id)
     if isinstance(row, Proposal):
         reject_proposal(caller, proposal_id=item_id, always=always, reason=reason)
     else:
@@ -77,76 +81,82 @@ def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason:
 
 @retry_on_conflict
 def merge(caller: MemoryCaller, *, item_id: UUID, into: str, value: Json, reason: str = "") -> None:
-    """Into the memory under the key ``into``, which says ``value`` from now on."""
-    row = _found(caller, item_id)
+    """Merge the item into the memory under the key ``into``, which gets this value."""
+    row = _load_item(caller, item_id)
     if isinstance(row, Proposal):
         merge_proposal(caller, proposal_id=item_id, into=into, value=value, reason=reason)
     else:
-        _merge_held(caller, row, into, value, reason)
+        _merge_entry(caller, row, into, value, reason)
 
 
 @retry_on_conflict
-def alike(caller: MemoryCaller, *, item_id: UUID) -> list[MemoryEntry]:
-    """Memories of its namespace that what is new may be joined with, the likest first."""
-    row = _found(caller, item_id)
+def list_similar(caller: MemoryCaller, *, item_id: UUID) -> list[MemoryEntry]:
+    """Return entries of the namespace that the item may be merged into, the most similar first."""
+    row = _load_item(caller, item_id)
     value = row.value if isinstance(row, Entry) else (row.new or {}).get("value")
     text = " ".join(texts_in(value))[:2_000]
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=row.namespace.text
     ) as access:
-        place = row.namespace.text
-        found: list[MemoryEntry] = []
+        namespace = row.namespace.text
+        entries: list[MemoryEntry] = []
         for query in (
-            MemoryQuery(place, query_text=text, top_k=ALIKE),
-            MemoryQuery(place, top_k=ALIKE),
+            MemoryQuery(namespace, query_text=text, top_k=MAX_SIMILAR),
+            MemoryQuery(namespace, top_k=MAX_SIMILAR),
         ):
-            if not found:
-                found = access.store().recall(query)
-        access.detail["keys"] = len(found)
-        return found
+            if not entries:
+                entries = access.store().recall(query)
+        access.detail["keys"] = len(entries)
+        return entries
 
 
 @retry_on_conflict
-def take_back(caller: MemoryCaller, *, item_ids: Sequence[UUID]) -> Decided:
-    """What was decided last about each, so that it waits again."""
-    return _each(caller, item_ids, lambda one: _take_back(caller, one))
+def revert_decisions(caller: MemoryCaller, *, item_ids: Sequence[UUID]) -> DecisionResult:
+    """Revert the last decision about each item, so that it returns to the queue."""
+    return _decide_each(caller, item_ids, lambda id_: _revert_decision(caller, id_))
 
 
 @retry_on_conflict
-def accept_many(caller: MemoryCaller, *, item_ids: Sequence[UUID], reason: str = "") -> Decided:
-    return _each(caller, item_ids, lambda one: accept(caller, item_id=one, reason=reason))
+def accept_many(
+    caller: MemoryCaller, *, item_ids: Sequence[UUID], reason: str = ""
+) -> DecisionResult:
+    return _decide_each(caller, item_ids, lambda id_: accept(caller, item_id=id_, reason=reason))
 
 
 @retry_on_conflict
 def reject_many(
     caller: MemoryCaller, *, item_ids: Sequence[UUID], always: bool = False, reason: str = ""
-) -> Decided:
-    return _each(
-        caller, item_ids, lambda one: reject(caller, item_id=one, always=always, reason=reason)
+) -> DecisionResult:
+    return _decide_each(
+        caller, item_ids, lambda id_: reject(caller, item_id=id_, always=always, reason=reason)
     )
 
 
-def _each(caller: MemoryCaller, item_ids: Sequence[UUID], act: Callable[[UUID], None]) -> Decided:
-    """Each for itself: what was changed since is no reason to leave the others undone. A lone one says why."""
+def _decide_each(
+    caller: MemoryCaller, item_ids: Sequence[UUID], decide: Callable[[UUID], None]
+) -> DecisionResult:
+    """Decide each item by itself and skip those that fail. With a single item, the failure is
+    raised.
+    """
     if len(item_ids) == 1:
-        act(item_ids[0])
-        return Decided(tuple(item_ids))
-    done: list[UUID] = []
-    left: list[UUID] = []
+        decide(item_ids[0])
+        return DecisionResult(tuple(item_ids))
+    decided: list[UUID] = []
+    skipped: list[UUID] = []
     with tenant([caller.team_id]):
-        rows.lock_namespaces(caller.team_id, _places(caller, item_ids))
-        for one in dict.fromkeys(item_ids):
+        rows.lock_namespaces(caller.team_id, _list_namespaces(caller, item_ids))
+        for item_id in dict.fromkeys(item_ids):
             try:
-                act(one)
+                decide(item_id)
             except MemoryFault:
-                left.append(one)
+                skipped.append(item_id)
             else:
-                done.append(one)
-    return Decided(tuple(done), tuple(left))
+                decided.append(item_id)
+    return DecisionResult(tuple(decided), tuple(skipped))
 
 
-def _places(caller: MemoryCaller, item_ids: Sequence[UUID]) -> set[str]:
-    """Where they are. Whether they are the caller's to decide is asked of each."""
+def _list_namespaces(caller: MemoryCaller, item_ids: Sequence[UUID]) -> set[str]:
+    """Return the namespaces of the items. Permissions are checked for each item later."""
     kinds: tuple[type[Proposal] | type[Entry], ...] = (Proposal, Entry)
     return {
         text
@@ -157,16 +167,16 @@ def _places(caller: MemoryCaller, item_ids: Sequence[UUID]) -> set[str]:
     }
 
 
-def _found(caller: MemoryCaller, item_id: UUID) -> Proposal | Entry:
+def _load_item(caller: MemoryCaller, item_id: UUID) -> Proposal | Entry:
     with tenant([caller.team_id]):
-        return find(caller, item_id)
+        return find_item(caller, item_id)
 
 
-def _take_back(caller: MemoryCaller, item_id: UUID) -> None:
-    row = _found(caller, item_id)
+def _revert_decision(caller: MemoryCaller, item_id: UUID) -> None:
+    row = _load_item(caller, item_id)
     reason = _("undone in review")
     if isinstance(row, Entry):
-        undo(caller, change_id=_decision_about(caller, row))
+        undo(caller, change_id=_find_last_change(caller, row))
         return
     with tenant([caller.team_id]):  # both or none
         if row.state == State.APPLIED:
@@ -174,34 +184,36 @@ def _take_back(caller: MemoryCaller, item_id: UUID) -> None:
         reopen_proposal(caller, proposal_id=item_id, reason=reason)
 
 
-def _decision_about(caller: MemoryCaller, row: Entry) -> UUID:
-    """The change that moved it last."""
+def _find_last_change(caller: MemoryCaller, row: Entry) -> UUID:
+    """Return the id of the last change of the entry, which is the decision."""
     with tenant([caller.team_id]):
-        made = Revision.objects.unscoped().filter(entry=row).order_by("-number")
-        found = made.values_list("change_id", flat=True).first()
-    if found is None:
+        revisions = Revision.objects.unscoped().filter(entry=row).order_by("-number")
+        change_id = revisions.values_list("change_id", flat=True).first()
+    if change_id is None:
         raise NotFound(_("Change not found."))
-    return found
+    return change_id
 
 
-def _merge_held(caller: MemoryCaller, row: Entry, into: str, value: Json, reason: str) -> None:
-    place = row.namespace.text
+def _merge_entry(caller: MemoryCaller, row: Entry, into: str, value: Json, reason: str) -> None:
+    namespace = row.namespace.text
     with MemoryGateway(caller).open_namespace(
-        "write", tiers.ACTIONS[Move.APPROVE], namespace=place
+        "write", tiers.ACTIONS[Move.APPROVE], namespace=namespace
     ) as access:
         batch = Batch(access, reason)
-        held = rows.living(batch.namespace).filter(pk=row.pk, tier=Tier.QUARANTINE.value).first()
-        there = find_entry(batch.store, place, into)
-        if held is None or there is None:
+        source = rows.living(batch.namespace).filter(pk=row.pk, tier=Tier.QUARANTINE.value).first()
+        target = find_entry(batch.store, namespace, into)
+        if source is None or target is None:
             raise NotFound(_("Memory not found. It may have been forgotten."))
         if access.external is not None:
             raise InvalidInput("namespace: external providers have no quarantine.")
-        before = list_in(there.metadata, "merged_from", dict)
-        merged = [*before, {"key": held.key, "id": str(held.pk)}]
-        metadata = {**there.metadata, "proofs": proofs(there) + 1, "merged_from": merged}
-        both = batch.change_id
-        access.change(batch.namespace, Operation.EDIT, 2, reason, change_id=both)
-        params = replace(as_it_was(there, access.now), value=value, metadata=metadata)
+        before = list_in(target.metadata, "merged_from", dict)
+        merged = [*before, {"key": source.key, "id": str(source.pk)}]
+        metadata = {**target.metadata, "proofs": proofs(target) + 1, "merged_from": merged}
+        change_id = batch.change_id
+        access.change(batch.namespace, Operation.EDIT, 2, reason, change_id=change_id)
+        params = replace(as_it_was(target, access.now), value=value, metadata=metadata)
         batch.store.store(params)
-        batch.store.delete(place, held.key)
-        access.detail.update(keys=2, change=str(batch.change_id), entries=[str(held.pk), there.id])
+        batch.store.delete(namespace, source.key)
+        access.detail.update(
+            keys=2, change=str(batch.change_id), entries=[str(source.pk), target.id]
+        )

@@ -1,4 +1,4 @@
-"""What people decided about what was proposed: by their word in the review, or by taking back what nobody had asked them."""
+"""The outcomes of proposals: what people decided in the review, or by reverting an automatic change."""
 
 from typing import Any
 
@@ -9,32 +9,35 @@ from memory.models import Proposal, Revision
 from memory.models.entries import Operation
 
 
-PERSON = "user:"  # how an actor who is one begins
-UNASKED = Q(by_itself=True, state=State.APPLIED.value)
+USER_PREFIX = "user:"  # the actors who are people
+AUTOMATIC = Q(by_itself=True, state=State.APPLIED.value)
 
 
-def judged(rows: QuerySet[Proposal]) -> QuerySet[Any]:  # Any: a proposal and its verdict
-    """With ``verdict``, a state: what was applied by itself is undone where a person took back what it wrote,
-    and left out where nobody did, which says nothing of people."""
-    taken_back = Exists(_taken_back())
-    found = rows.exclude(state=State.OPEN.value).annotate(
-        unasked=Case(When(UNASKED, then=True), default=False, output_field=BooleanField())
+def annotate_verdicts(rows: QuerySet[Proposal]) -> QuerySet[Any]:  # Any: a proposal and its verdict
+    """Return the decided proposals with their ``verdict``, a state.
+
+    A proposal that was applied automatically counts as undone if a person reverted its change,
+    and is left out otherwise, because nobody has expressed an opinion.
+    """
+    is_reverted = Exists(_select_reverted())
+    outcomes = rows.exclude(state=State.OPEN.value).annotate(
+        is_automatic=Case(When(AUTOMATIC, then=True), default=False, output_field=BooleanField())
     )
-    found = found.filter(Q(unasked=False) | Q(taken_back))
-    return found.annotate(
-        verdict=Case(When(unasked=True, then=Value(State.UNDONE.value)), default=F("state"))
+    outcomes = outcomes.filter(Q(is_automatic=False) | Q(is_reverted))
+    return outcomes.annotate(
+        verdict=Case(When(is_automatic=True, then=Value(State.UNDONE.value)), default=F("state"))
     )
 
 
-def _taken_back() -> QuerySet[Revision]:
-    """What its change wrote and a person forgot, or restored as it had been, since."""
+def _select_reverted() -> QuerySet[Revision]:
+    """Return the revisions of the change that a person has forgotten or restored since."""
     since = Revision.objects.unscoped().filter(
         entry=OuterRef("entry_id"),
         number__gt=OuterRef("number"),
-        actor__startswith=PERSON,
+        actor__startswith=USER_PREFIX,
         operation__in=(Operation.FORGET.value, Operation.RESTORE.value),
     )
-    written = Revision.objects.unscoped().filter(
+    revisions = Revision.objects.unscoped().filter(
         team_id=OuterRef("team_id"), change_id=OuterRef("change_id")
     )
-    return written.filter(Exists(since))
+    return revisions.filter(Exists(since))

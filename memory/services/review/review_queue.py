@@ -1,6 +1,7 @@
-"""What waits for a person in the namespaces somebody may look into: proposals, and memories in quarantine.
+"""The review queue: open proposals and quarantined entries of the namespaces that the caller may
+read.
 
-Each comes with what accepting it would change now, worked out for a whole page at once.
+Each item comes with what accepting it would change now, computed for a whole page at once.
 """
 
 from collections import Counter
@@ -25,22 +26,22 @@ from memory.models import Entry, Namespace, Proposal
 from memory.models.readable import any_of
 from memory.permissions import NamespaceTarget
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.review.proposal_preview import would_change
+from memory.services.review.proposal_preview import preview_changes
 
 
-HELD = "held"  # the kind of what is in quarantine
-CONTRADICTION = "contradiction"  # a merge in which one takes the other's place
-MOST_A_PAGE = 100
-MOST_PLACES = 100  # to choose from
+HELD = "held"  # the kind of quarantined entries
+CONTRADICTION = "contradiction"  # a merge in which one entry replaces the other
+MAX_PAGE_SIZE = 100
+MAX_NAMESPACES = 100  # offered as a filter
 
-# Of what is in quarantine; containment, which is never unknown, whatever isn't in the metadata.
+# Quarantined entries that nobody has rejected. Containment is never NULL, even if the key is missing.
 _UNDECIDED = ~Q(metadata__contains={"review": str(Move.REJECT)})
 _SUPERSEDES = Q(kind="merge", new__metadata__has_key="supersedes")
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """Nothing chosen is no filter."""
+class QueueFilters:
+    """The filters of the queue; an empty field doesn't filter."""
 
     kind: str = ""
     namespace_id: UUID | None = None
@@ -51,8 +52,8 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class InReview:
-    """A proposal, or a memory in quarantine: what the review is about, decided or not."""
+class ReviewItem:
+    """A proposal or a quarantined entry, decided or not."""
 
     row: Proposal | Entry
 
@@ -66,15 +67,15 @@ class InReview:
 
     @property
     def kind(self) -> str:
-        return kind_of(self.row)
+        return get_kind(self.row)
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting(InReview):
-    """One of them. ``new`` is what a person may change before they accept it; ``may``: they may decide."""
+class QueueItem(ReviewItem):
+    """An undecided item. ``new`` is the value that may be edited before it is accepted."""
 
     diff: Diff
-    may: bool = True
+    can_decide: bool = True
 
     @property
     def created_at(self) -> datetime:
@@ -86,11 +87,11 @@ class Waiting(InReview):
 
     @property
     def new(self) -> Json:
-        return value_of(self.row)
+        return get_value(self.row)
 
     @property
     def source(self) -> Source:
-        """Which run and node it came from."""
+        """Return the run and node that the item comes from."""
         if isinstance(self.row, Entry):
             return Source(
                 self.row.source_actor,
@@ -99,70 +100,88 @@ class Waiting(InReview):
                 self.row.source_message,
                 self.row.source_rule,
             )
-        given = Source(**self.row.new["source"]) if self.row.new else Source()
-        return Source(given.actor, self.row.run_id or given.run_id, given.node_id, given.message)
+        source = Source(**self.row.new["source"]) if self.row.new else Source()
+        return Source(
+            source.actor, self.row.run_id or source.run_id, source.node_id, source.message
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingPage:
-    """``places``: the namespaces in which most waits, and how much, whatever is filtered."""
+class QueuePage:
+    """A page of the queue. ``namespaces`` and ``queue_total`` count the items regardless of the
+    filters.
+    """
 
-    items: Sequence[Waiting]
+    items: Sequence[QueueItem]
     total: int
     offset: int
-    places: Sequence[tuple[Namespace, int]]
-    in_all: int
+    namespaces: Sequence[tuple[Namespace, int]]
+    queue_total: int
 
 
-def count_waiting(caller: MemoryCaller) -> int:
+def count_queue(caller: MemoryCaller) -> int:
     with tenant([caller.team_id]):
-        seen = _seen(caller)
-        held = _held(seen, timezone.now()).order_by().values("pk")
-        return _proposals(seen).order_by().values("pk").union(held, all=True).count()
-
-
-def waiting(
-    caller: MemoryCaller, *, filters: Filters = Filters(), limit: int = 20, offset: int = 0
-) -> WaitingPage:
-    """Proposals, the surest first; then what is in quarantine, the newest first."""
-    with tenant([caller.team_id]):
-        seen, now = _seen(caller), timezone.now()
-        places, in_all = _places(seen, now)
-        chosen = seen.filter(pk=filters.namespace_id) if filters.namespace_id else seen
-        proposed, held = _narrowed(_proposals(chosen), _held(chosen, now), filters)
-        first, second = proposed.count(), held.count()
-        most = min(limit, MOST_A_PAGE)
-        rows: list[Proposal | Entry] = list(
-            proposed.order_by("-score", "-id")[offset : offset + most]
+        namespaces = _select_readable(caller)
+        held_entries = _select_held_entries(namespaces, timezone.now()).order_by().values("pk")
+        return (
+            _select_proposals(namespaces)
+            .order_by()
+            .values("pk")
+            .union(held_entries, all=True)
+            .count()
         )
-        rest = max(0, offset - first)
-        rows += held.order_by("-updated_at", "-id")[rest : rest + most - len(rows)]
-        items = _with_diffs(caller, _with_places(rows), now)
-        return WaitingPage(items, first + second, offset, places, in_all)
 
 
-def waiting_one(caller: MemoryCaller, *, item_id: UUID) -> Waiting:
+def list_queue(
+    caller: MemoryCaller,
+    *,
+    filters: QueueFilters = QueueFilters(),
+    limit: int = 20,
+    offset: int = 0,
+) -> QueuePage:
+    """Return proposals, those with the highest score first, followed by quarantined entries, newest
+    first.
+    """
     with tenant([caller.team_id]):
-        row = find(caller, item_id)
-        if not _is_waiting(row):
+        readable, now = _select_readable(caller), timezone.now()
+        namespaces, queue_total = _count_by_namespace(readable, now)
+        selected = readable.filter(pk=filters.namespace_id) if filters.namespace_id else readable
+        proposals, held_entries = _apply_filters(
+            _select_proposals(selected), _select_held_entries(selected, now), filters
+        )
+        proposal_count, held_count = proposals.count(), held_entries.count()
+        page_size = min(limit, MAX_PAGE_SIZE)
+        rows: list[Proposal | Entry] = list(
+            proposals.order_by("-score", "-id")[offset : offset + page_size]
+        )
+        rest = max(0, offset - proposal_count)
+        rows += held_entries.order_by("-updated_at", "-id")[rest : rest + page_size - len(rows)]
+        items = _build_items(caller, _attach_namespaces(rows), now)
+        return QueuePage(items, proposal_count + held_count, offset, namespaces, queue_total)
+
+
+def get_queue_item(caller: MemoryCaller, *, item_id: UUID) -> QueueItem:
+    with tenant([caller.team_id]):
+        row = find_item(caller, item_id)
+        if not _is_undecided(row):
             raise NotFound(_("Someone else has already decided this."))
-        [found] = _with_diffs(caller, [row], timezone.now())
-        return found
+        [item] = _build_items(caller, [row], timezone.now())
+        return item
 
 
-def waiting_among(caller: MemoryCaller, *, item_ids: Iterable[UUID]) -> list[Waiting]:
-    """Those of the named that still wait, in the order of the queue."""
+def list_queue_items(caller: MemoryCaller, *, item_ids: Iterable[UUID]) -> list[QueueItem]:
+    """Return the undecided ones of these items, in the order of the queue."""
     with tenant([caller.team_id]):
-        seen, now, ids = _seen(caller), timezone.now(), list(item_ids)
+        readable, now, ids = _select_readable(caller), timezone.now(), list(item_ids)
         rows: list[Proposal | Entry] = [
-            *_proposals(seen).filter(pk__in=ids).order_by("-score", "-id"),
-            *_held(seen, now).filter(pk__in=ids).order_by("-updated_at", "-id"),
+            *_select_proposals(readable).filter(pk__in=ids).order_by("-score", "-id"),
+            *_select_held_entries(readable, now).filter(pk__in=ids).order_by("-updated_at", "-id"),
         ]
-        return _with_diffs(caller, _with_places(rows), now)
+        return _build_items(caller, _attach_namespaces(rows), now)
 
 
-def find(caller: MemoryCaller, item_id: UUID) -> Proposal | Entry:
-    """Decided or not. What isn't the asker's to see isn't there."""
+def find_item(caller: MemoryCaller, item_id: UUID) -> Proposal | Entry:
+    """Return the item, decided or not. Raises ``NotFound`` if the caller may not read it."""
     proposals = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
     row: Proposal | Entry | None
     row = proposals.select_related("namespace").filter(pk=item_id).first()
@@ -174,87 +193,98 @@ def find(caller: MemoryCaller, item_id: UUID) -> Proposal | Entry:
     return row
 
 
-def kind_of(row: Proposal | Entry) -> str:
+def get_kind(row: Proposal | Entry) -> str:
     if isinstance(row, Entry):
         return HELD
     supersedes = row.new and row.new["metadata"].get("supersedes")
     return CONTRADICTION if row.kind == "merge" and supersedes else row.kind
 
 
-def value_of(row: Proposal | Entry) -> Json:
+def get_value(row: Proposal | Entry) -> Json:
     if isinstance(row, Entry):
         return row.value
     return row.new["value"] if row.new else None
 
 
-def _is_waiting(row: Proposal | Entry) -> bool:
+def _is_undecided(row: Proposal | Entry) -> bool:
     if isinstance(row, Proposal):
         return row.state == State.OPEN
     is_rejected = row.metadata.get("review") == Move.REJECT
     return row.tier == Tier.QUARANTINE and not row.is_forgotten and not is_rejected
 
 
-def _seen(caller: MemoryCaller) -> QuerySet[Namespace]:
-    found = Namespace.objects.visible_to(caller.principal)
-    return found.filter(team_id=caller.team_id)
+def _select_readable(caller: MemoryCaller) -> QuerySet[Namespace]:
+    namespaces = Namespace.objects.visible_to(caller.principal)
+    return namespaces.filter(team_id=caller.team_id)
 
 
-def _proposals(seen: QuerySet[Namespace]) -> QuerySet[Proposal]:
+def _select_proposals(namespaces: QuerySet[Namespace]) -> QuerySet[Proposal]:
     rows = Proposal.objects.unscoped().filter(state=State.OPEN.value)
-    return rows.filter(any_of("namespace_id", seen))
+    return rows.filter(any_of("namespace_id", namespaces))
 
 
-def _held(seen: QuerySet[Namespace], now: datetime) -> QuerySet[Entry]:
-    fresh = Q(expires_at=None) | Q(expires_at__gt=now)
+def _select_held_entries(namespaces: QuerySet[Namespace], now: datetime) -> QuerySet[Entry]:
+    not_expired = Q(expires_at=None) | Q(expires_at__gt=now)
     rows = Entry.objects.unscoped().filter(
-        fresh, _UNDECIDED, tier=Tier.QUARANTINE.value, deleted_at=None
+        not_expired, _UNDECIDED, tier=Tier.QUARANTINE.value, deleted_at=None
     )
-    return rows.filter(any_of("namespace_id", seen))
+    return rows.filter(any_of("namespace_id", namespaces))
 
 
-def _narrowed(
-    proposed: QuerySet[Proposal], held: QuerySet[Entry], filters: Filters
+def _apply_filters(
+    proposals: QuerySet[Proposal], held_entries: QuerySet[Entry], filters: QueueFilters
 ) -> tuple[QuerySet[Proposal], QuerySet[Entry]]:
     if filters.kind == HELD:
-        proposed = proposed.none()
+        proposals = proposals.none()
     elif filters.kind:
-        held = held.none()
-        is_one = filters.kind == CONTRADICTION
-        proposed = proposed.filter(_SUPERSEDES) if is_one else proposed.filter(kind=filters.kind)
-        proposed = proposed.exclude(_SUPERSEDES) if filters.kind == "merge" else proposed
+        held_entries = held_entries.none()
+        is_contradiction = filters.kind == CONTRADICTION
+        proposals = (
+            proposals.filter(_SUPERSEDES)
+            if is_contradiction
+            else proposals.filter(kind=filters.kind)
+        )
+        proposals = proposals.exclude(_SUPERSEDES) if filters.kind == "merge" else proposals
     if filters.run_id:
-        proposed = proposed.filter(run_id=filters.run_id)
-        held = held.filter(source_run=filters.run_id)
-    return proposed, held
+        proposals = proposals.filter(run_id=filters.run_id)
+        held_entries = held_entries.filter(source_run=filters.run_id)
+    return proposals, held_entries
 
 
-def _places(seen: QuerySet[Namespace], now: datetime) -> tuple[list[tuple[Namespace, int]], int]:
-    """Those in which most waits, in the order of namespaces; and how much waits in all of them."""
+def _count_by_namespace(
+    readable: QuerySet[Namespace], now: datetime
+) -> tuple[list[tuple[Namespace, int]], int]:
+    """Return the namespaces with the most items and their counts, in order of scope, and the total
+    of all.
+    """
     counts: Counter[UUID] = Counter()
-    for rows in (_proposals(seen), _held(seen, now)):
+    for rows in (_select_proposals(readable), _select_held_entries(readable, now)):
         counts.update(dict(rows.order_by().values_list("namespace_id").annotate(Count("id"))))
-    most = dict(counts.most_common(MOST_PLACES))
-    found = Namespace.objects.unscoped().filter(pk__in=most).order_by("scope", "text", "id")
-    places = [(place, most[place.pk]) for place in found] if most else []
-    return places, counts.total()
+    largest = dict(counts.most_common(MAX_NAMESPACES))
+    namespaces = Namespace.objects.unscoped().filter(pk__in=largest).order_by("scope", "text", "id")
+    pairs = [(namespace, largest[namespace.pk]) for namespace in namespaces] if largest else []
+    return pairs, counts.total()
 
 
-def _with_places(rows: list[Proposal | Entry]) -> list[Proposal | Entry]:
+def _attach_namespaces(rows: list[Proposal | Entry]) -> list[Proposal | Entry]:
     ids = {row.namespace_id for row in rows}
-    places = Namespace.objects.unscoped().in_bulk(ids) if ids else {}
+    namespaces = Namespace.objects.unscoped().in_bulk(ids) if ids else {}
     for row in rows:
-        row.namespace = places[row.namespace_id]
+        row.namespace = namespaces[row.namespace_id]
     return rows
 
 
-def _with_diffs(
+def _build_items(
     caller: MemoryCaller, rows: Sequence[Proposal | Entry], now: datetime
-) -> list[Waiting]:
-    diffs = would_change(rows, now)
-    may = {row.namespace_id: False for row in rows}
+) -> list[QueueItem]:
+    diffs = preview_changes(rows, now)
+    can_decide = {row.namespace_id: False for row in rows}
     for row in {row.namespace_id: row for row in rows}.values():
-        place = NamespaceTarget(caller.team_id, parse_namespace(row.namespace.text), row.namespace)
-        may[row.namespace_id] = permissions.is_allowed(caller.principal, "write", place)
+        resource = NamespaceTarget(
+            caller.team_id, parse_namespace(row.namespace.text), row.namespace
+        )
+        can_decide[row.namespace_id] = permissions.is_allowed(caller.principal, "write", resource)
     return [
-        Waiting(row, diff, may[row.namespace_id]) for row, diff in zip(rows, diffs, strict=True)
+        QueueItem(row, diff, can_decide[row.namespace_id])
+        for row, diff in zip(rows, diffs, strict=True)
     ]

@@ -27,9 +27,9 @@ from memory.logic.review.proposal_execution import Outdated
 from memory.logic.text_diff import editable
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.review import review_decisions
-from memory.services.review.review_decisions import Decided
-from memory.services.review.review_queue import waiting_among, waiting_one
-from memory.services.review.review_sample import fill_review
+from memory.services.review.review_decisions import DecisionResult
+from memory.services.review.review_queue import get_queue_item, list_queue_items
+from memory.services.review.review_sample import add_sample_items
 from memory.views.request_context import caller_of, reason_of
 from memory.views.review.queue import Extra, Said, Tried, ids_in, kept_query, show_item, show_review
 
@@ -125,7 +125,7 @@ def decide_many(request: HttpRequest) -> HttpResponse:
     act = request.POST.get("act", "")
     if not ids or act not in MANY:
         return show_review(request, Extra(problem=_("Nothing selected.")))
-    found = waiting_among(caller, item_ids=ids)
+    found = list_queue_items(caller, item_ids=ids)
     if not found:
         raise NotFound(_("Someone else has already decided this."))
     if "sure" not in request.POST:
@@ -135,7 +135,7 @@ def decide_many(request: HttpRequest) -> HttpResponse:
     except (Outdated, AlreadyExists, InvalidInput) as fault:
         return show_review(request, Extra(problem=_words_of(fault), status=409))
     said = {"accept": "accepted", "reject": "rejected", "always": "always"}[act]
-    return _after(request, Said(said, done.done, len(done.left)))
+    return _after(request, Said(said, done.decided, len(done.skipped)))
 
 
 @login_required
@@ -146,7 +146,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
     caller, ids = caller_of(request), ids_in(request.POST.getlist("item"))
     to_rules = request.POST.get("then") == "rules"
     try:
-        done = review_decisions.take_back(caller, item_ids=ids)
+        done = review_decisions.revert_decisions(caller, item_ids=ids)
     except (Outdated, AlreadyExists, InvalidInput) as fault:
         words = _words_of(fault)
         if to_rules:
@@ -156,17 +156,17 @@ def take_back(request: HttpRequest) -> HttpResponse:
     if to_rules:
         messages.success(request, _("Undone. The item is back in the queue."))
         return redirect("memory:review_rules")
-    return _after(request, Said("back", done.done, len(done.left)))
+    return _after(request, Said("back", done.decided, len(done.skipped)))
 
 
 @login_required
 @require_POST
 def sample(request: HttpRequest) -> HttpResponse:
-    fill_review(caller_of(request))
+    add_sample_items(caller_of(request))
     return _after(request, Said("sample"))
 
 
-Many = Callable[[MemoryCaller, list[UUID], str], Decided]
+Many = Callable[[MemoryCaller, list[UUID], str], DecisionResult]
 
 MANY: dict[str, Many] = {
     "accept": lambda caller, ids, reason: review_decisions.accept_many(
@@ -189,8 +189,8 @@ def _with_words(
     do: Callable[[object, str], None],
 ) -> HttpResponse:
     """What was typed stays where it was typed until it is right."""
-    found = waiting_one(caller_of(request), item_id=item_id)
-    if not found.may:
+    found = get_queue_item(caller_of(request), item_id=item_id)
+    if not found.can_decide:
         raise AccessDenied(_("You can view this item but not decide on it."))
     if not found.has_new:
         raise InvalidInput(_("This proposal has no text to edit."))

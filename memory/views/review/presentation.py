@@ -24,7 +24,7 @@ from memory.logic.text_diff import NOTHING, Beside, as_lines, beside, editable
 from memory.models import Entry, Proposal
 from memory.models.entries import TierChoice
 from memory.provenance import Provenance, RunDescription
-from memory.services.review.review_queue import CONTRADICTION, HELD, Waiting
+from memory.services.review.review_queue import CONTRADICTION, HELD, QueueItem
 from memory.views.review.quarantine_reasons import reason_said
 
 
@@ -86,7 +86,7 @@ class Shown:
     at: datetime
     sides: Sequence[Side]
     problems: Sequence[str]
-    may: bool
+    can_decide: bool
     has_new: bool
     text: str
     as_json: bool
@@ -95,24 +95,22 @@ class Shown:
 
     @property
     def may_accept(self) -> bool:
-        return self.may and not self.problems
+        return self.can_decide and not self.problems
 
 
-def shown(request: HttpRequest, found: Sequence[Waiting]) -> list[Shown]:
+def shown(request: HttpRequest, found: Sequence[QueueItem]) -> list[Shown]:
     """As many queries as there are kinds of names, whatever the number of rows."""
     principal = get_principal(request)
     places = {one.namespace.pk: one.namespace for one in found}
     named = naming.name_namespaces(list(places.values()), reader_id=principal.user_id)
     titles = {one.row.pk: one.title for one in named}
     behind = provenance.load_provenance(
-        principal,
-        [one.source.actor for one in found],
-        [one.source.run_id for one in found],
+        principal, [one.source.actor for one in found], [one.source.run_id for one in found]
     )
     return [_shown(one, titles[one.namespace.pk], behind) for one in found]
 
 
-def _shown(one: Waiting, place: str, behind: Provenance) -> Shown:
+def _shown(one: QueueItem, place: str, behind: Provenance) -> Shown:
     source, text = one.source, editable(one.new) if one.has_new else ""
     return Shown(
         id=one.id,
@@ -130,7 +128,7 @@ def _shown(one: Waiting, place: str, behind: Provenance) -> Shown:
         at=one.created_at,
         sides=_sides(one),
         problems=[str(_PROBLEMS[problem]) % {"key": key} for key, problem in one.diff.problems],
-        may=one.may,
+        can_decide=one.can_decide,
         has_new=one.has_new,
         text=as_json(one.new) if text is None else text,
         as_json=text is None,
@@ -143,20 +141,20 @@ def as_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _gist(one: Waiting) -> str:
+def _gist(one: QueueItem) -> str:
     """Its words on one line, by which people tell it from others."""
     if one.has_new:
         return " ".join(as_lines(one.new).split())[:120]
     return " · ".join(" ".join(as_lines(two["value"]).split())[:60] for two in _targets(one))
 
 
-def _by(one: Waiting, behind: Provenance) -> str:
+def _by(one: QueueItem, behind: Provenance) -> str:
     if isinstance(one.row, Entry):
         return behind.actors.get(one.row.source_actor, one.row.source_actor)
     return str(_PROPOSERS.get(one.row.by, one.row.by))
 
 
-def _why(one: Waiting) -> str:
+def _why(one: QueueItem) -> str:
     if isinstance(one.row, Entry):
         return held_why(one.row)
     match one.kind:
@@ -196,7 +194,7 @@ def held_why(row: Entry) -> str:
     return " ".join(map(reason_said, reasons))
 
 
-def _sides(one: Waiting) -> list[Side]:
+def _sides(one: QueueItem) -> list[Side]:
     if one.kind == "link":
         return list(_linked(one))
     if one.diff.changes:
@@ -204,7 +202,7 @@ def _sides(one: Waiting) -> list[Side]:
     return list(_as_seen(one))
 
 
-def _side(change: Change, one: Waiting) -> Side:
+def _side(change: Change, one: QueueItem) -> Side:
     before, after = change.before, change.after
     texts = beside(before.value if before else NOTHING, after.value if after else NOTHING)
     url = reverse("memory:entry", args=[before.id]) if before and before.id else ""
@@ -220,7 +218,7 @@ _BECOMES: Final[dict[str, str | Promise]] = {
 }
 
 
-def _taken_in(side: Side, gone: MemoryEntry, one: Waiting) -> Side:
+def _taken_in(side: Side, gone: MemoryEntry, one: QueueItem) -> Side:
     """What goes is compared with what remains, so that what is lost can be seen."""
     remains = one.diff.changes[0]
     lost = beside(gone.value, remains.after.value if remains.after else NOTHING)
@@ -228,7 +226,7 @@ def _taken_in(side: Side, gone: MemoryEntry, one: Waiting) -> Side:
     return replace(side, texts=Beside(lost.before, None), gone=words)
 
 
-def _linked(one: Waiting) -> Iterator[Side]:
+def _linked(one: QueueItem) -> Iterator[Side]:
     """Not before and after, which say the same, but the one and the other."""
     targets = _targets(one)
     for left, right in pairwise(targets):
@@ -236,7 +234,7 @@ def _linked(one: Waiting) -> Iterator[Side]:
         yield Side("", texts, left=left["key"], right=right["key"])
 
 
-def _as_seen(one: Waiting) -> Iterator[Side]:
+def _as_seen(one: QueueItem) -> Iterator[Side]:
     """What can't be done any more, as it was proposed."""
     new: Json = one.new if one.has_new else NOTHING
     for number, target in enumerate(_targets(one)):
@@ -246,7 +244,7 @@ def _as_seen(one: Waiting) -> Iterator[Side]:
         yield Side("", beside(NOTHING, new))
 
 
-def _targets(one: Waiting) -> Sequence[dict[str, Json]]:
+def _targets(one: QueueItem) -> Sequence[dict[str, Json]]:
     return one.row.targets if isinstance(one.row, Proposal) else ()
 
 

@@ -19,9 +19,9 @@ from accounts.views.ignored_filters import list_form_errors
 from memory import naming
 from memory.forms.review import KINDS, ChangedForm, QueueForm
 from memory.models import Namespace
-from memory.services.review.agreement import agreement
-from memory.services.review.review_decisions import alike
-from memory.services.review.review_queue import Filters, Waiting, waiting, waiting_one
+from memory.services.review.agreement import measure_agreement
+from memory.services.review.review_decisions import list_similar
+from memory.services.review.review_queue import QueueFilters, QueueItem, get_queue_item, list_queue
 from memory.views.pagination import PAGE_SIZE, OffsetPage
 from memory.views.request_context import caller_of
 from memory.views.review.presentation import shown
@@ -84,8 +84,8 @@ class Tried:
     blocked: int = 0
 
     @classmethod
-    def of(cls, act: str, found: Sequence[Waiting]) -> "Tried":
-        able = [one for one in found if one.may and (act != "accept" or one.diff.applicable)]
+    def of(cls, act: str, found: Sequence[QueueItem]) -> "Tried":
+        able = [one for one in found if one.can_decide and (act != "accept" or one.diff.applicable)]
         changes = [change for one in able for change in one.diff.changes] if act == "accept" else []
         return cls(
             act,
@@ -138,23 +138,23 @@ def review(request: HttpRequest) -> HttpResponse:
 @require_safe
 def item(request: HttpRequest, item_id: UUID) -> HttpResponse:
     """One of them on a page of its own, or one of its panels for the queue."""
-    return show_item(request, waiting_one(caller_of(request), item_id=item_id))
+    return show_item(request, get_queue_item(caller_of(request), item_id=item_id))
 
 
 def show_review(request: HttpRequest, extra: Extra) -> HttpResponse:
     caller, form = caller_of(request), QueueForm(request.GET)
     filters = form.filters()
-    page = waiting(caller, filters=filters, limit=PAGE_SIZE, offset=form.offset_asked())
+    page = list_queue(caller, filters=filters, limit=PAGE_SIZE, offset=form.offset_asked())
     context = {
-        "memory_tabs": tabs_of(request, review=page.in_all),
+        "memory_tabs": tabs_of(request, review=page.queue_total),
         "items": shown(request, page.items),
         "total": page.total,
-        "in_all": page.in_all,
+        "in_all": page.queue_total,
         "page": OffsetPage(
             page.total, page.offset, kept_query(request), address=reverse("memory:review")
         ),
         "kinds": _kinds(filters),
-        "places": _places(request, page.places, filters),
+        "places": _places(request, page.namespaces, filters),
         "run": filters.run_id,
         "filtered": bool(filters),
         "ignored": list_form_errors(request.GET, form, address=reverse("memory:review")),
@@ -171,14 +171,14 @@ def show_review(request: HttpRequest, extra: Extra) -> HttpResponse:
 
 
 def show_item(
-    request: HttpRequest, found: Waiting, *, form: ChangedForm | None = None, panel: str = ""
+    request: HttpRequest, found: QueueItem, *, form: ChangedForm | None = None, panel: str = ""
 ) -> HttpResponse:
     """``form`` is one that was sent and isn't right yet."""
     [one] = shown(request, [found])
     panel = panel or request.GET.get("panel", "")
     wanted = panel if panel in PANELS else ""
     is_fragment = bool(getattr(request, "htmx", False)) and wanted != ""
-    merging = one.can_merge and one.may and wanted in ("", "merge")
+    merging = one.can_merge and one.can_decide and wanted in ("", "merge")
     forms = {
         name: ChangedForm(found, panel=name, as_json=one.as_json, initial={"value": one.text})
         for name in ("edit", "merge")
@@ -189,7 +189,7 @@ def show_item(
         "one": one,
         "forms": forms,
         "changes": found.diff.changes,
-        "alike": alike(caller_of(request), item_id=found.id) if merging else (),
+        "alike": list_similar(caller_of(request), item_id=found.id) if merging else (),
         "query": kept_query(request).urlencode(),
         "panel": wanted,
     }
@@ -236,12 +236,12 @@ def _said_in(query: QueryDict) -> Said | None:
     return Said(act, tuple(ids), int(left) if left.isdecimal() and len(left) < 5 else 0)
 
 
-def _kinds(filters: Filters) -> list[Choice]:
+def _kinds(filters: QueueFilters) -> list[Choice]:
     return [Choice(word, str(label), word == filters.kind) for word, label in KINDS.items()]
 
 
 def _places(
-    request: HttpRequest, places: Sequence[tuple[Namespace, int]], filters: Filters
+    request: HttpRequest, places: Sequence[tuple[Namespace, int]], filters: QueueFilters
 ) -> list[Choice]:
     counts = {row.pk: count for row, count in places}
     reader = get_principal(request).user_id
@@ -256,7 +256,7 @@ def _places(
 
 
 def _agreed(request: HttpRequest) -> list[Agreed]:
-    found = agreement(caller_of(request))
+    found = measure_agreement(caller_of(request))
     return [
         Agreed(
             str(KINDS[kind]),

@@ -20,8 +20,8 @@ from memory.services.entries.bulk import Act, Chosen, carry_out
 from memory.services.erasure.erasure_jobs import order_erasure
 from memory.services.recall.search import EntrySearch
 from memory.services.review import proposals, review_decisions
-from memory.services.review.review_queue import waiting
-from memory.services.review.review_sample import fill_review
+from memory.services.review.review_queue import list_queue
+from memory.services.review.review_sample import add_sample_items
 from memory.upkeep.erasing import erase_soon
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.curating import answer, curated, learns, scripted
@@ -173,7 +173,7 @@ def _many_rejected(person: Person) -> Callable[[], Any]:
 def _many_taken_back(person: Person) -> Callable[[], Any]:
     held = _held(person)
     review_decisions.accept_many(at_door(person), item_ids=held)
-    return lambda: review_decisions.take_back(at_door(person), item_ids=held)
+    return lambda: review_decisions.revert_decisions(at_door(person), item_ids=held)
 
 
 def _file() -> Any:
@@ -203,8 +203,8 @@ def _forgotten_in_bulk(person: Person) -> Callable[[], Any]:
 
 
 def _proposal(person: Person) -> UUID:
-    fill_review(at_door(person))
-    return next(one.id for one in waiting(at_door(person)).items if one.kind == "add")
+    add_sample_items(at_door(person))
+    return next(one.id for one in list_queue(at_door(person)).items if one.kind == "add")
 
 
 def _proposal_applied(person: Person) -> Callable[[], Any]:

@@ -74,7 +74,7 @@ def test_dry_run_shows_what_would_be_and_leaves_no_trace(alice: Person):
     found = contradicted(alice)
     before = {one.id: one.revision for one in kept(alice)}
 
-    diff = proposals.dry_run(at_door(alice), proposal_id=found.pk)
+    diff = proposals.preview_proposal(at_door(alice), proposal_id=found.pk)
 
     assert diff.applicable
     survivor, gone = diff.changes
@@ -126,7 +126,7 @@ def test_change_in_the_meantime_makes_it_outdated_and_nothing_happens(alice: Per
         proposals.apply_proposal(at_door(alice), proposal_id=found.pk)
 
     assert texts(alice) == ["Bob lives in Bern", "Bob lives in Lyon"]
-    assert proposals.proposal(at_door(alice), proposal_id=found.pk).state == "open"
+    assert proposals.get_proposal(at_door(alice), proposal_id=found.pk).state == "open"
 
 
 def test_undo_after_somebody_changed_it_is_refused_whole(alice: Person):
@@ -223,7 +223,7 @@ def test_precision_counts_what_people_decided_and_nothing_else(alice: Person):
     )
     proposals.reject_proposal(at_door(alice), proposal_id=ice.pk)
 
-    found = proposals.precision_of(at_door(alice))
+    found = proposals.measure_precision(at_door(alice))
     assert found == {"scripted": Precision(accepted=1, edited=1, rejected=1)}
     assert found["scripted"].share == 0.5
     assert texts(alice) == ["Acme pays in CHF", "Tea is at four"]
@@ -242,7 +242,7 @@ def test_links_across_runs_are_made_without_a_person_where_nobody_reviews(alice:
     linked = [one for one in kept(alice, "result") if "related" in one.metadata]
     assert len(linked) == 2
     assert {one.metadata["related"][0] for one in linked} == {one.key for one in linked}
-    assert proposals.precision_of(at_door(alice)) == {}
+    assert proposals.measure_precision(at_door(alice)) == {}
 
 
 def test_proposal_about_a_person_is_that_persons_alone(cast: Cast):
@@ -250,8 +250,8 @@ def test_proposal_about_a_person_is_that_persons_alone(cast: Cast):
     learns(alice)
     found = contradicted(alice)
 
-    assert proposals.proposals(at_door(bob)).total == 0
-    for act in (proposals.proposal, proposals.apply_proposal, proposals.reject_proposal):
+    assert proposals.list_proposals(at_door(bob)).total == 0
+    for act in (proposals.get_proposal, proposals.apply_proposal, proposals.reject_proposal):
         with pytest.raises(NotFound):
             act(at_door(bob), proposal_id=found.pk)
 
@@ -262,7 +262,7 @@ def test_viewer_sees_shared_proposals_and_decides_none(cast: Cast):
     taught(alice, "Tea is served at four", run_id="r1")
     found = proposals_of(alice)[0]
 
-    assert proposals.proposals(at_door(vic)).total == 2
+    assert proposals.list_proposals(at_door(vic)).total == 2
     with pytest.raises(AccessDenied):
         proposals.apply_proposal(at_door(vic), proposal_id=found.pk)
-    assert proposals.proposal(at_door(vic), proposal_id=found.pk).state == "open"
+    assert proposals.get_proposal(at_door(vic), proposal_id=found.pk).state == "open"

@@ -133,7 +133,7 @@ def _learnt(cast: Cast, run: Any, key: Any, who: str) -> None:
     said = [f"{who} likes oolong tea in the morning.", f"{who} lives in a house in Lisbon."]
     ask, _asked = scripted(answer(key_learnings=said, summary=f"{who} was asked about tea."))
     curated(cast.alice, FinishedWork(f"Ask {who}", outputs=said), ask=ask, caller=run)
-    one, other, *_more = proposals.proposals(key, namespace=f"user:{who}").proposals
+    one, other, *_more = proposals.list_proposals(key, namespace=f"user:{who}").proposals
     reason = {"reason": f"{who} says so"}
     proposals.apply_proposal(key, proposal_id=one.pk, **reason)
     proposals.undo_proposal(key, proposal_id=one.pk, **reason)

@@ -15,16 +15,16 @@ from memory.logic.review.proposals import State
 from memory.logic.review.review_rules import Mode
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.review import agreement, proposals, review_decisions
-from memory.services.review.proposals import keep_proposals
+from memory.services.review.proposals import save_proposals
 from memory.services.review.review_queue import (
-    Filters,
-    Waiting,
-    count_waiting,
-    waiting,
-    waiting_among,
-    waiting_one,
+    QueueFilters,
+    QueueItem,
+    count_queue,
+    get_queue_item,
+    list_queue,
+    list_queue_items,
 )
-from memory.services.review.review_sample import fill_review
+from memory.services.review.review_sample import add_sample_items
 from tests.memory.services.conftest import at_door, trail
 from tests.memory.services.curating import kept, learns, proposals_of
 from tests.memory.services.test_review import taught
@@ -35,11 +35,11 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def queue(alice: Person) -> dict[str, list[Waiting]]:
+def queue(alice: Person) -> dict[str, list[QueueItem]]:
     """The sample's, by kind."""
-    fill_review(at_door(alice))
-    found: dict[str, list[Waiting]] = {}
-    for one in waiting(at_door(alice)).items:
+    add_sample_items(at_door(alice))
+    found: dict[str, list[QueueItem]] = {}
+    for one in list_queue(at_door(alice)).items:
         found.setdefault(one.kind, []).append(one)
     return found
 
@@ -48,12 +48,12 @@ def values(person: Person) -> dict[str, object]:
     return {one.key: one.value for one in kept(person) if one.tier != "quarantine"}
 
 
-def ids(found: list[Waiting]) -> list[UUID]:
+def ids(found: list[QueueItem]) -> list[UUID]:
     return [one.id for one in found]
 
 
 def test_sample_brings_one_of_each_by_the_rules_that_notice_them(
-    alice: Person, queue: dict[str, list[Waiting]]
+    alice: Person, queue: dict[str, list[QueueItem]]
 ) -> None:
     assert {kind: len(found) for kind, found in queue.items()} == {
         "add": 2,
@@ -62,13 +62,13 @@ def test_sample_brings_one_of_each_by_the_rules_that_notice_them(
         "link": 1,
         "merge": 1,
     }
-    assert count_waiting(at_door(alice)) == 6
-    fill_review(at_door(alice))
-    assert count_waiting(at_door(alice)) == 6
+    assert count_queue(at_door(alice)) == 6
+    add_sample_items(at_door(alice))
+    assert count_queue(at_door(alice)) == 6
 
 
 def test_each_is_shown_with_what_accepting_changes_now(
-    alice: Person, queue: dict[str, list[Waiting]]
+    alice: Person, queue: dict[str, list[QueueItem]]
 ) -> None:
     [clash], [held], [link] = queue["contradiction"], queue["held"], queue["link"]
 
@@ -81,7 +81,7 @@ def test_each_is_shown_with_what_accepting_changes_now(
     }
     entry = next(one for one in kept(alice) if one.value == "Alice lives in Lyon")
     services.forget(at_door(alice), entry_id=entry.id)
-    assert [p for _key, p in waiting_one(at_door(alice), item_id=clash.id).diff.problems] == [
+    assert [p for _key, p in get_queue_item(at_door(alice), item_id=clash.id).diff.problems] == [
         "gone"
     ]
 
@@ -89,30 +89,30 @@ def test_each_is_shown_with_what_accepting_changes_now(
 def test_queue_is_narrowed_by_kind_namespace_and_run(alice: Person) -> None:
     learns(alice, scope="global", review=Mode.ALL)
     taught(alice, "Tea is served at four", run_id="r9")
-    fill_review(at_door(alice))
-    everything = waiting(at_door(alice))
-    shared = next(place for place, _count in everything.places if place.scope == "global")
+    add_sample_items(at_door(alice))
+    everything = list_queue(at_door(alice))
+    shared = next(place for place, _count in everything.namespaces if place.scope == "global")
 
     def kinds(**chosen: object) -> list[str]:
-        page = waiting(at_door(alice), filters=Filters(**chosen))  # type: ignore[arg-type]  # by name
+        page = list_queue(at_door(alice), filters=QueueFilters(**chosen))  # type: ignore[arg-type]  # by name
         assert page.total == len(page.items)
         return [one.kind for one in page.items]
 
-    assert (everything.total, everything.in_all) == (8, 8)
+    assert (everything.total, everything.queue_total) == (8, 8)
     assert kinds(kind="merge") == ["merge"]
     assert kinds(kind="contradiction") == ["contradiction"]
     assert kinds(kind="held") == ["held"]
     assert kinds(namespace_id=shared.pk) == ["add", "add"]
     assert kinds(run_id="r9") == ["add", "add"]
     assert kinds(run_id="nobody") == []
-    pages = [waiting(at_door(alice), limit=3, offset=offset).items for offset in (0, 3, 6)]
+    pages = [list_queue(at_door(alice), limit=3, offset=offset).items for offset in (0, 3, 6)]
     assert ids([one for page in pages for one in page]) == ids(list(everything.items))
 
 
 @pytest.mark.parametrize("kind", ["add", "contradiction", "held", "link", "merge"])
 @pytest.mark.parametrize("act", ["accept", "reject", "always"])
 def test_whatever_is_decided_is_taken_back_and_waits_again(
-    alice: Person, queue: dict[str, list[Waiting]], kind: str, act: str
+    alice: Person, queue: dict[str, list[QueueItem]], kind: str, act: str
 ) -> None:
     one, before = queue[kind][0], values(alice)
 
@@ -120,20 +120,20 @@ def test_whatever_is_decided_is_taken_back_and_waits_again(
         review_decisions.accept(at_door(alice), item_id=one.id)
     else:
         review_decisions.reject(at_door(alice), item_id=one.id, always=act == "always")
-    assert count_waiting(at_door(alice)) == 5
+    assert count_queue(at_door(alice)) == 5
     assert (values(alice) == before) is (act != "accept" or kind == "link")
-    done = review_decisions.take_back(at_door(alice), item_ids=[one.id])
+    done = review_decisions.revert_decisions(at_door(alice), item_ids=[one.id])
 
-    assert (done.done, done.left) == ((one.id,), ())
-    assert count_waiting(at_door(alice)) == 6
+    assert (done.decided, done.skipped) == ((one.id,), ())
+    assert count_queue(at_door(alice)) == 6
     assert values(alice) == before
-    assert waiting_one(at_door(alice), item_id=one.id).kind == kind
-    assert agreement.agreement(at_door(alice)) == {}
+    assert get_queue_item(at_door(alice), item_id=one.id).kind == kind
+    assert agreement.measure_agreement(at_door(alice)) == {}
 
 
 @pytest.mark.parametrize("kind", ["add", "held"])
 def test_accepted_in_other_words_is_remembered_in_those(
-    alice: Person, queue: dict[str, list[Waiting]], kind: str
+    alice: Person, queue: dict[str, list[QueueItem]], kind: str
 ) -> None:
     review_decisions.accept(at_door(alice), item_id=queue[kind][0].id, value="In my own words")
 
@@ -142,27 +142,27 @@ def test_accepted_in_other_words_is_remembered_in_those(
 
 @pytest.mark.parametrize("kind", ["add", "held"])
 def test_new_one_joins_a_memory_that_is_there_and_leaves_it_when_taken_back(
-    alice: Person, queue: dict[str, list[Waiting]], kind: str
+    alice: Person, queue: dict[str, list[QueueItem]], kind: str
 ) -> None:
     one, before = queue[kind][0], values(alice)
-    into = review_decisions.alike(at_door(alice), item_id=one.id)[0]
+    into = review_decisions.list_similar(at_door(alice), item_id=one.id)[0]
 
     review_decisions.merge(at_door(alice), item_id=one.id, into=into.key, value="Both in one")
 
     [joined] = [entry for entry in kept(alice) if entry.key == into.key]
     assert (joined.value, joined.metadata["proofs"]) == ("Both in one", 2)
     assert values(alice) == {**before, into.key: "Both in one"}
-    review_decisions.take_back(at_door(alice), item_ids=[one.id])
+    review_decisions.revert_decisions(at_door(alice), item_ids=[one.id])
     assert values(alice) == before
-    assert waiting_one(at_door(alice), item_id=one.id).new == one.new
+    assert get_queue_item(at_door(alice), item_id=one.id).new == one.new
 
 
 @pytest.mark.parametrize("odd", [3, None, "x", ["x"]])
 def test_memory_with_odd_metadata_is_joined_all_the_same(
-    alice: Person, queue: dict[str, list[Waiting]], odd: object
+    alice: Person, queue: dict[str, list[QueueItem]], odd: object
 ) -> None:
     one = queue["held"][0]
-    into = review_decisions.alike(at_door(alice), item_id=one.id)[0]
+    into = review_decisions.list_similar(at_door(alice), item_id=one.id)[0]
     services.remember(
         at_door(alice),
         namespace=into.namespace,
@@ -178,7 +178,7 @@ def test_memory_with_odd_metadata_is_joined_all_the_same(
 
 
 def test_only_what_is_new_joins_another_and_only_one_that_is_there(
-    alice: Person, queue: dict[str, list[Waiting]]
+    alice: Person, queue: dict[str, list[QueueItem]]
 ) -> None:
     with pytest.raises(InvalidInput):
         review_decisions.merge(
@@ -189,60 +189,60 @@ def test_only_what_is_new_joins_another_and_only_one_that_is_there(
             review_decisions.merge(
                 at_door(alice), item_id=queue[kind][0].id, into="nowhere", value="x"
             )
-    assert count_waiting(at_door(alice)) == 6
+    assert count_queue(at_door(alice)) == 6
 
 
 def test_many_are_decided_each_for_itself_and_what_changed_since_is_left(
-    alice: Person, queue: dict[str, list[Waiting]]
+    alice: Person, queue: dict[str, list[QueueItem]]
 ) -> None:
-    everything = waiting(at_door(alice)).items
+    everything = list_queue(at_door(alice)).items
     entry = next(one for one in kept(alice) if one.value == "Alice lives in Lyon")
     services.forget(at_door(alice), entry_id=entry.id)
 
     done = review_decisions.accept_many(at_door(alice), item_ids=[one.id for one in everything])
 
-    assert set(done.left) >= {queue["contradiction"][0].id}
-    assert len(done.done) + len(done.left) == 6
-    left = waiting_among(at_door(alice), item_ids=[one.id for one in everything])
-    assert {one.id for one in left} == set(done.left)
+    assert set(done.skipped) >= {queue["contradiction"][0].id}
+    assert len(done.decided) + len(done.skipped) == 6
+    left = list_queue_items(at_door(alice), item_ids=[one.id for one in everything])
+    assert {one.id for one in left} == set(done.skipped)
     assert not any(one.diff.applicable for one in left)
 
 
 def test_rules_of_rejecting_for_good_are_listed_and_taken_back(
-    alice: Person, queue: dict[str, list[Waiting]]
+    alice: Person, queue: dict[str, list[QueueItem]]
 ) -> None:
     new, held = queue["add"][0], queue["held"][0]
     review_decisions.reject(at_door(alice), item_id=new.id, always=True, reason="nobody asked")
     review_decisions.reject(at_door(alice), item_id=held.id)
 
-    rules = agreement.kept_out(at_door(alice))
+    rules = agreement.list_rejection_rules(at_door(alice))
 
-    assert {(one.id, one.kind, one.value, one.may) for one in rules} == {
+    assert {(one.id, one.kind, one.value, one.can_decide) for one in rules} == {
         (new.id, "add", new.new, True),
         (held.id, "held", held.new, True),
     }
     assert next(one for one in rules if one.id == new.id).reason == "nobody asked"
-    review_decisions.take_back(at_door(alice), item_ids=[new.id, held.id])
-    assert agreement.kept_out(at_door(alice)) == []
-    assert count_waiting(at_door(alice)) == 6
+    review_decisions.revert_decisions(at_door(alice), item_ids=[new.id, held.id])
+    assert agreement.list_rejection_rules(at_door(alice)) == []
+    assert count_queue(at_door(alice)) == 6
 
 
 def test_agreement_counts_by_kind_what_people_decided_lately(
-    alice: Person, queue: dict[str, list[Waiting]]
+    alice: Person, queue: dict[str, list[QueueItem]]
 ) -> None:
     first, second = queue["add"]
     review_decisions.accept(at_door(alice), item_id=first.id, value="Otherwise")
     review_decisions.reject(at_door(alice), item_id=second.id)
     review_decisions.accept(at_door(alice), item_id=queue["contradiction"][0].id)
 
-    found = agreement.agreement(at_door(alice))
+    found = agreement.measure_agreement(at_door(alice))
 
     assert {kind: (one.decided, one.share) for kind, one in found.items()} == {
         "add": (2, 0.25),
         "contradiction": (1, 1.0),
     }
     later = timezone.now() + timedelta(days=31)
-    assert agreement.agreement(at_door(alice), now=later) == {}
+    assert agreement.measure_agreement(at_door(alice), now=later) == {}
 
 
 def test_agreement_counts_what_people_said_of_quarantine_and_took_back_unasked(
@@ -259,8 +259,8 @@ def test_agreement_counts_what_people_said_of_quarantine_and_took_back_unasked(
                 lambda: str(uuid7()),
                 by="rule",
             )
-            keep_proposals(door, [found], mode=Mode.OFF, run_id="", sampled=0.0)
-    assert agreement.agreement(caller) == {}
+            save_proposals(door, [found], mode=Mode.OFF, run_id="", sampled=0.0)
+    assert agreement.measure_agreement(caller) == {}
     services.forget(caller, namespace="global:app", key="k1")
     for key, decide in (("q1", services.approve), ("q2", services.reject), ("q3", None)):
         made = services.remember(caller, namespace="global:app", key=key, value=f"{key} waits")
@@ -268,28 +268,28 @@ def test_agreement_counts_what_people_said_of_quarantine_and_took_back_unasked(
         if decide is not None:
             decide(caller, entry_ids=[made.id])
 
-    found_ = agreement.agreement(caller)
+    found_ = agreement.measure_agreement(caller)
 
     assert {kind: (one.accepted, one.rejected) for kind, one in found_.items()} == {
         "add": (0, 1),
         "held": (1, 1),
     }
-    assert proposals.precision_of(caller)["rule"].rejected == 1
+    assert proposals.measure_precision(caller)["rule"].rejected == 1
 
 
 def test_what_waits_about_a_person_is_theirs_alone(
-    cast: Cast, queue: dict[str, list[Waiting]]
+    cast: Cast, queue: dict[str, list[QueueItem]]
 ) -> None:
     everything = [one.id for found in queue.values() for one in found]
     for person in (cast.ada, cast.bob, cast.vic, cast.carol):
-        assert count_waiting(at_door(person)) == 0
-        assert waiting(at_door(person)).places == []
-        assert waiting_among(at_door(person), item_ids=everything) == []
+        assert count_queue(at_door(person)) == 0
+        assert list_queue(at_door(person)).namespaces == []
+        assert list_queue_items(at_door(person), item_ids=everything) == []
         for one in everything:
             with pytest.raises(NotFound):
                 review_decisions.accept(at_door(person), item_id=one)
             with pytest.raises(NotFound):
-                waiting_one(at_door(person), item_id=one)
+                get_queue_item(at_door(person), item_id=one)
     assert {one.state for one in proposals_of(cast.alice)} == {State.OPEN}
 
 
@@ -297,9 +297,9 @@ def test_viewer_looks_at_what_the_team_shares_and_decides_nothing(cast: Cast) ->
     learns(cast.alice, scope="global", review=Mode.ALL)
     taught(cast.alice, "Tea is served at four", run_id="r1")
 
-    found = waiting(at_door(cast.vic)).items
+    found = list_queue(at_door(cast.vic)).items
 
-    assert [one.may for one in found] == [False, False]
+    assert [one.can_decide for one in found] == [False, False]
     for act in (review_decisions.accept, review_decisions.reject):
         with pytest.raises(AccessDenied):
             act(at_door(cast.vic), item_id=found[0].id)

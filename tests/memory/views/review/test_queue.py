@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from memory.logic.review.proposals import State
 from memory.logic.review.review_rules import Mode
 from memory.services.review import review_decisions
-from memory.services.review.review_queue import Waiting, count_waiting, waiting
-from memory.services.review.review_sample import fill_review
+from memory.services.review.review_queue import QueueItem, count_queue, list_queue
+from memory.services.review.review_sample import add_sample_items
 from tests.memory.services.conftest import at_door
 from tests.memory.services.curating import kept, learns, proposals_of
 from tests.memory.services.test_review import taught
@@ -26,10 +26,10 @@ QUEUE = "/memory/review/"
 
 
 @pytest.fixture
-def queue(alice: Person) -> dict[str, Waiting]:
+def queue(alice: Person) -> dict[str, QueueItem]:
     """The sample's: of each kind the first."""
-    fill_review(at_door(alice))
-    return {one.kind: one for one in reversed(waiting(at_door(alice)).items)}
+    add_sample_items(at_door(alice))
+    return {one.kind: one for one in reversed(list_queue(at_door(alice)).items)}
 
 
 def words_of(answer: HttpResponseBase) -> str:
@@ -59,7 +59,7 @@ def test_empty_queue_says_what_it_is_and_fills_itself_with_a_sample(alice: Perso
 
 
 def test_each_kind_is_shown_with_both_sides_and_why(
-    alice: Person, queue: dict[str, Waiting]
+    alice: Person, queue: dict[str, QueueItem]
 ) -> None:
     page = words_of(alice.client.get(QUEUE))
 
@@ -78,7 +78,7 @@ def test_each_kind_is_shown_with_both_sides_and_why(
 
 
 def test_changed_words_are_marked_on_both_sides(alice: Person) -> None:
-    fill_review(at_door(alice))
+    add_sample_items(at_door(alice))
     page = words_of(alice.client.get(QUEUE, {"kind": "merge"}))
 
     assert page.count("data-item ") == 1
@@ -88,7 +88,7 @@ def test_changed_words_are_marked_on_both_sides(alice: Person) -> None:
 
 @pytest.mark.parametrize("kind", ["add", "contradiction", "merge", "link", "held"])
 def test_accepting_leaves_the_queue_and_undo_of_the_toast_brings_it_back(
-    alice: Person, queue: dict[str, Waiting], kind: str
+    alice: Person, queue: dict[str, QueueItem], kind: str
 ) -> None:
     one, before = queue[kind], texts(alice)
 
@@ -98,7 +98,7 @@ def test_accepting_leaves_the_queue_and_undo_of_the_toast_brings_it_back(
     assert "Accepted." in page
     assert f'id="item-{one.id}"' not in page
     assert f'<input type="hidden" name="item" value="{one.id}">' in page
-    assert count_waiting(at_door(alice)) == 5
+    assert count_queue(at_door(alice)) == 5
 
     back = words_of(alice.client.post(f"{QUEUE}take-back/", {"item": str(one.id)}, headers=HTMX))
     assert "Undone. The item is back in the queue." in back
@@ -107,7 +107,7 @@ def test_accepting_leaves_the_queue_and_undo_of_the_toast_brings_it_back(
 
 
 def test_decision_by_htmx_answers_with_the_queue_and_keeps_its_filters(
-    alice: Person, queue: dict[str, Waiting]
+    alice: Person, queue: dict[str, QueueItem]
 ) -> None:
     address = f"{at(queue['add'].id, 'reject')}?kind=add"
 
@@ -120,7 +120,7 @@ def test_decision_by_htmx_answers_with_the_queue_and_keeps_its_filters(
 
 
 def test_edited_words_are_remembered_and_nothing_typed_is_lost(
-    alice: Person, queue: dict[str, Waiting]
+    alice: Person, queue: dict[str, QueueItem]
 ) -> None:
     one = queue["add"]
     panel = words_of(alice.client.get(at(one.id), {"panel": "edit"}, headers=HTMX))
@@ -141,7 +141,7 @@ def test_value_with_parts_is_edited_as_json_and_nonsense_is_named(alice: Person)
     learns(alice, review=Mode.ALL)
     taught(alice, "Tea is at four", "Acme pays in CHF", run_id="r1")
     [one] = [
-        one for one in waiting(at_door(alice)).items if "summary" in str(one.new) and one.has_new
+        one for one in list_queue(at_door(alice)).items if "summary" in str(one.new) and one.has_new
     ]
 
     panel = words_of(alice.client.get(at(one.id), {"panel": "edit"}))
@@ -153,7 +153,7 @@ def test_value_with_parts_is_edited_as_json_and_nonsense_is_named(alice: Person)
 
 @pytest.mark.parametrize("kind", ["add", "held"])
 def test_new_one_is_merged_into_a_memory_people_choose(
-    alice: Person, queue: dict[str, Waiting], kind: str
+    alice: Person, queue: dict[str, QueueItem], kind: str
 ) -> None:
     one = queue[kind]
     panel = words_of(alice.client.get(at(one.id), {"panel": "merge"}, headers=HTMX))
@@ -165,11 +165,11 @@ def test_new_one_is_merged_into_a_memory_people_choose(
 
     assert "Merged." in page
     assert "Both of them" in texts(alice)
-    assert count_waiting(at_door(alice)) == 5
+    assert count_queue(at_door(alice)) == 5
 
 
 def test_dry_run_shows_every_field_and_changes_nothing(
-    alice: Person, queue: dict[str, Waiting]
+    alice: Person, queue: dict[str, QueueItem]
 ) -> None:
     page = words_of(alice.client.get(at(queue["contradiction"].id), {"panel": "try"}, headers=HTMX))
 
@@ -180,7 +180,7 @@ def test_dry_run_shows_every_field_and_changes_nothing(
 
 
 def test_item_is_a_page_of_its_own_with_everything_one_can_do(
-    alice: Person, queue: dict[str, Waiting]
+    alice: Person, queue: dict[str, QueueItem]
 ) -> None:
     page = words_of(alice.client.get(at(queue["add"].id)))
 
@@ -198,7 +198,7 @@ def test_item_is_a_page_of_its_own_with_everything_one_can_do(
 
 
 def test_rejecting_for_good_makes_a_rule_that_is_taken_back_on_its_page(
-    alice: Person, queue: dict[str, Waiting]
+    alice: Person, queue: dict[str, QueueItem]
 ) -> None:
     one = queue["add"]
     said = words_of(alice.client.post(at(one.id, "reject"), {"always": "1"}, follow=True))
@@ -211,11 +211,11 @@ def test_rejecting_for_good_makes_a_rule_that_is_taken_back_on_its_page(
         f"{QUEUE}take-back/", {"item": str(one.id), "then": "rules"}, follow=True
     )
     assert "No rules yet" in words_of(taken)
-    assert count_waiting(at_door(alice)) == 6
+    assert count_queue(at_door(alice)) == 6
 
 
 def test_many_are_tried_first_and_then_decided_and_taken_back_as_one(
-    alice: Person, queue: dict[str, Waiting]
+    alice: Person, queue: dict[str, QueueItem]
 ) -> None:
     ids = [str(queue[kind].id) for kind in ("add", "contradiction", "held")]
     before = texts(alice)
@@ -232,14 +232,14 @@ def test_many_are_tried_first_and_then_decided_and_taken_back_as_one(
         )
     )
     assert "Accepted. 3 items." in done
-    assert count_waiting(at_door(alice)) == 3
+    assert count_queue(at_door(alice)) == 3
     back = words_of(alice.client.post(f"{QUEUE}take-back/", {"item": ids}, headers=HTMX))
     assert back.count("data-item ") == 6
     assert texts(alice) == before
 
 
 def test_many_are_rejected_once_or_for_good_and_nothing_chosen_is_said(
-    alice: Person, queue: dict[str, Waiting]
+    alice: Person, queue: dict[str, QueueItem]
 ) -> None:
     ids = [str(one.id) for one in queue.values()]
     address = f"{QUEUE}decide/"
@@ -248,12 +248,12 @@ def test_many_are_rejected_once_or_for_good_and_nothing_chosen_is_said(
     tried = words_of(alice.client.post(address, {"item": ids, "act": "reject"}))
     assert "Items to reject: 5. Memory stays unchanged." in tried
     alice.client.post(address, {"item": ids, "act": "always", "sure": "1"})
-    assert count_waiting(at_door(alice)) == 1
+    assert count_queue(at_door(alice)) == 1
     assert "blocked in" in words_of(alice.client.get(f"{QUEUE}rules/"))
 
 
 def test_pager_of_an_answer_to_a_form_leads_to_the_queue(
-    alice: Person, queue: dict[str, Waiting]
+    alice: Person, queue: dict[str, QueueItem]
 ) -> None:
     answer = alice.client.post(f"{QUEUE}decide/?offset=1", {"act": "accept"})
 
@@ -263,7 +263,7 @@ def test_pager_of_an_answer_to_a_form_leads_to_the_queue(
 
 
 def test_what_was_changed_or_decided_since_is_said_and_can_only_be_rejected(
-    alice: Person, queue: dict[str, Waiting]
+    alice: Person, queue: dict[str, QueueItem]
 ) -> None:
     clash, new = queue["contradiction"], queue["add"]
     target = next(one for one in kept(alice) if one.value == "Alice lives in Lyon")
@@ -284,7 +284,7 @@ def test_what_was_changed_or_decided_since_is_said_and_can_only_be_rejected(
 
 
 def test_agreement_is_shown_by_kind_with_what_it_means(
-    alice: Person, queue: dict[str, Waiting]
+    alice: Person, queue: dict[str, QueueItem]
 ) -> None:
     assert "Acceptance rate" not in words_of(alice.client.get(QUEUE))
     review_decisions.accept(at_door(alice), item_id=queue["add"].id)
@@ -301,13 +301,15 @@ def test_agreement_is_shown_by_kind_with_what_it_means(
 def test_queue_is_narrowed_by_place_and_run_and_nonsense_is_no_filter(alice: Person) -> None:
     learns(alice, scope="global", review=Mode.ALL)
     taught(alice, "Tea is served at four", run_id="r9")
-    fill_review(at_door(alice))
+    add_sample_items(at_door(alice))
 
     def number(**chosen: str) -> int:
         return words_of(alice.client.get(QUEUE, chosen)).count("data-item ")
 
     [shared] = [
-        place for place, _n in waiting(at_door(alice)).places if place.text.startswith("global:")
+        place
+        for place, _n in list_queue(at_door(alice)).namespaces
+        if place.text.startswith("global:")
     ]
     assert number() == 8
     assert number(place=str(shared.pk)) == 2
@@ -317,7 +319,7 @@ def test_queue_is_narrowed_by_place_and_run_and_nonsense_is_no_filter(alice: Per
 
 
 def test_nobody_else_sees_or_decides_what_waits_about_a_person(
-    cast: Cast, queue: dict[str, Waiting]
+    cast: Cast, queue: dict[str, QueueItem]
 ) -> None:
     for person in (cast.ada, cast.bob, cast.vic, cast.carol):
         client = person.client
@@ -329,14 +331,14 @@ def test_nobody_else_sees_or_decides_what_waits_about_a_person(
             chosen = {"item": str(one.id), "act": "accept", "sure": "1"}
             assert client.post(f"{QUEUE}decide/", chosen).status_code == 404
             assert client.post(f"{QUEUE}take-back/", chosen).status_code == 404
-    assert count_waiting(at_door(cast.alice)) == 6
+    assert count_queue(at_door(cast.alice)) == 6
 
 
 def test_viewer_reads_what_the_team_shares_and_is_told_they_may_not_decide(cast: Cast) -> None:
     learns(cast.alice, scope="global", review=Mode.ALL)
     taught(cast.alice, "Tea is served at four", run_id="r1")
     client = cast.vic.client
-    [one, _other] = waiting(at_door(cast.vic)).items
+    [one, _other] = list_queue(at_door(cast.vic)).items
 
     page = words_of(client.get(QUEUE))
 
@@ -349,7 +351,9 @@ def test_viewer_reads_what_the_team_shares_and_is_told_they_may_not_decide(cast:
     assert "Accept 1" not in tried
 
 
-def test_queue_asks_as_often_for_six_as_for_three(alice: Person, queue: dict[str, Waiting]) -> None:
+def test_queue_asks_as_often_for_six_as_for_three(
+    alice: Person, queue: dict[str, QueueItem]
+) -> None:
     client = alice.client
 
     def asked() -> int:
@@ -365,7 +369,7 @@ def test_queue_asks_as_often_for_six_as_for_three(alice: Person, queue: dict[str
 
 
 def test_refusal_stands_above_the_queue_and_not_in_its_place(
-    cast: Cast, queue: dict[str, Waiting]
+    cast: Cast, queue: dict[str, QueueItem]
 ) -> None:
     client, one = cast.alice.client, queue["add"]
     panel = words_of(client.get(at(one.id), {"panel": "merge"}, headers=HTMX))
@@ -392,7 +396,7 @@ def test_refusal_stands_above_the_queue_and_not_in_its_place(
 def test_viewer_who_decides_all_the_same_keeps_the_queue(cast: Cast) -> None:
     learns(cast.alice, scope="global", review=Mode.ALL)
     taught(cast.alice, "Tea is served at four", run_id="r1")
-    [one, _other] = waiting(at_door(cast.vic)).items
+    [one, _other] = list_queue(at_door(cast.vic)).items
 
     for form in ({}, {"value": "In other words"}):
         answer = cast.vic.client.post(at(one.id, "accept"), form, headers=HTMX)
