@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import Json
 from memory.logic.review.review_rules import Mode
-from memory.logic.text_diff import rewritten
+from memory.logic.text_diff import replace_text
 from memory.models.curation import ReviewChoice
 from memory.services.curation.learning_rules import Learning
 from memory.services.review.review_queue import CONTRADICTION, HELD, QueueFilters, QueueItem
@@ -67,7 +67,7 @@ class ChangedForm(forms.Form):
         if not said.strip():
             raise forms.ValidationError(_("Enter some text."))
         if not self._as_json:
-            return rewritten(self._item.new, said)
+            return replace_text(self._item.new, said)
         try:
             return json.loads(said)
         except ValueError:

@@ -1,109 +1,211 @@
-"""Two states of a value side by side, word by word, as people read them.
+"""Word-level differences between two versions of a value, inline or side by side.
 
-What is written without spaces is compared sign by sign. Where little is the same, marking single words
-would say nothing: then all of it counts as changed.
+Lines are compared first, then the words within changed lines. Scripts without spaces are compared
+character by character. Large texts are compared more coarsely, so that a comparison takes seconds at most.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import Final, Literal
 
 from memory.core.records import Json
-from memory.logic.entries.texts import cut, single_text
+from memory.logic.entries.texts import get_single_text, split_words
+
+
+SegmentKind = Literal["same", "removed", "added", "gap"]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DiffSegment:
+    """A part of a comparison. A gap replaces the middle of a long unchanged text."""
+
+    kind: SegmentKind
     text: str
-    is_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """Nothing on one side: it wasn't there, or won't be."""
+class SideBySide:
+    """Both versions with their differences marked; a side is None if the value is absent there."""
 
-    before: tuple[Piece, ...] | None
-    after: tuple[Piece, ...] | None
+    before: tuple[DiffSegment, ...] | None
+    after: tuple[DiffSegment, ...] | None
 
 
-class _Nothing:
+class _Absent:
     pass
 
 
-NOTHING = _Nothing()  # ``None`` is a value like any other
+ABSENT = _Absent()  # ``None`` is an ordinary JSON value
 
 
-def beside(before: Json | _Nothing, after: Json | _Nothing) -> Beside:
-    if isinstance(before, _Nothing) or isinstance(after, _Nothing):
-        return Beside(_whole(before), _whole(after))
-    old, new = _words(as_lines(before)), _words(as_lines(after))
-    matcher = SequenceMatcher(a=old, b=new, autojunk=False)
-    if old != new and matcher.ratio() < _ALIKE:
-        return Beside((Piece("".join(old), True),), (Piece("".join(new), True),))
-    left: list[Piece] = []
-    right: list[Piece] = []
-    for tag, a, b, c, d in matcher.get_opcodes():
-        left += _piece(old[a:b], tag != "equal")
-        right += _piece(new[c:d], tag != "equal")
-    return Beside(tuple(left), tuple(right))
+def diff_values(before: Json, after: Json) -> tuple[DiffSegment, ...]:
+    """Compare two values in one sequence: texts as they are, anything else as indented JSON."""
+    segments = _diff_texts(_to_text(before), _to_text(after))
+    last = len(segments) - 1
+    return tuple(
+        shortened
+        for index, segment in enumerate(segments)
+        for shortened in _shorten(segment, is_first=index == 0, is_last=index == last)
+    )
 
 
-def as_lines(value: Json) -> str:
-    """One text as it is, members a line each, anything deeper as JSON."""
-    if isinstance(value, str):
-        return value
-    if (one := single_text(value)) is not None and _wraps_only(value):
-        return one
+def compare_sides(before: Json | _Absent, after: Json | _Absent) -> SideBySide:
+    """Compare two values side by side; if they have little in common, all of both is marked."""
+    if isinstance(before, _Absent) or isinstance(after, _Absent):
+        return SideBySide(_copy_whole(before), _copy_whole(after))
+    old, new = format_value(before), format_value(after)
+    segments = _diff_texts(old, new)
+    if old != new and _measure_similarity(segments) < _MIN_SIMILARITY:
+        return SideBySide((DiffSegment("removed", old),), (DiffSegment("added", new),))
+    return SideBySide(
+        tuple(segment for segment in segments if segment.kind != "added"),
+        tuple(segment for segment in segments if segment.kind != "removed"),
+    )
+
+
+def format_value(value: Json) -> str:
+    """Format a value for reading: a single text as it is, a member a line, anything deeper as JSON."""
+    if (text := get_editable_text(value)) is not None:
+        return text
     if isinstance(value, dict) and value:
-        return "\n".join(_member_lines(value))
+        return "\n".join(_format_members(value))
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def editable(value: Json) -> str | None:
-    """What a person may change as plain text, whatever it is wrapped in."""
-    return value if isinstance(value, str) else single_text(value) if _wraps_only(value) else None
+def get_editable_text(value: Json) -> str | None:
+    """Return the text of a value that consists of one text only, whatever it is wrapped in."""
+    return get_single_text(value) if _wraps_one_text(value) else None
 
 
-def rewritten(value: Json, text: str) -> Json:
-    """The same wrapping round another text."""
+def replace_text(value: Json, text: str) -> Json:
+    """Return the value with another text in the same wrapping."""
     if isinstance(value, dict):
-        return {name: rewritten(one, text) for name, one in value.items()}
+        return {name: replace_text(member, text) for name, member in value.items()}
     if isinstance(value, list):
-        return [rewritten(one, text) for one in value]
+        return [replace_text(item, text) for item in value]
     return text
 
 
-_ALIKE = 0.4
-_LONGEST = 20_000  # signs; longer texts are compared line by line
+CONTEXT_LENGTH: Final = 120  # unchanged characters that stay before and after a change
+MAX_WORDS: Final = 4_000  # compared one by one; longer texts are compared by lines only
+MAX_LINES: Final = 10_000  # more are one change, from the first line that differs to the last
+# Above this many items, difflib ignores very frequent ones (spaces, say): with them it would take minutes.
+AUTOJUNK_ABOVE: Final = 400
+_MIN_SIMILARITY: Final = 0.4
 
 
-def _wraps_only(value: Json) -> bool:
-    """One text in members and lists that hold nothing else."""
+def _to_text(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _wraps_one_text(value: Json) -> bool:
+    """Return whether the value is a text, or objects and lists that hold nothing but one text."""
     if isinstance(value, dict):
-        return len(value) == 1 and _wraps_only(next(iter(value.values())))
+        return len(value) == 1 and _wraps_one_text(next(iter(value.values())))
     if isinstance(value, list):
-        return len(value) == 1 and _wraps_only(value[0])
+        return len(value) == 1 and _wraps_one_text(value[0])
     return isinstance(value, str)
 
 
-def _member_lines(value: dict[str, Json]) -> Iterator[str]:
-    for name, one in value.items():
-        if isinstance(one, list) and one and all(isinstance(part, str) for part in one):
+def _format_members(value: dict[str, Json]) -> Iterator[str]:
+    for name, member in value.items():
+        if isinstance(member, list) and member and all(isinstance(item, str) for item in member):
             yield f"{name}:"
-            yield from (f"– {part}" for part in one)
+            yield from (f"– {item}" for item in member)
         else:
-            said = one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)
-            yield f"{name}: {said}"
+            text = member if isinstance(member, str) else json.dumps(member, ensure_ascii=False)
+            yield f"{name}: {text}"
 
 
-def _words(text: str) -> list[str]:
-    return text.splitlines(keepends=True) if len(text) > _LONGEST else cut(text)
+def _copy_whole(value: Json | _Absent) -> tuple[DiffSegment, ...] | None:
+    return None if isinstance(value, _Absent) else (DiffSegment("same", format_value(value)),)
 
 
-def _whole(value: Json | _Nothing) -> tuple[Piece, ...] | None:
-    return None if isinstance(value, _Nothing) else (Piece(as_lines(value)),)
+def _measure_similarity(segments: Iterable[DiffSegment]) -> float:
+    """Return the share of words that both sides have in common, from 0 to 1."""
+    common = total = 0
+    for segment in segments:
+        count = len(split_words(segment.text))
+        total += 2 * count if segment.kind == "same" else count
+        common += 2 * count if segment.kind == "same" else 0
+    return common / total
 
 
-def _piece(words: list[str], is_changed: bool) -> list[Piece]:
-    return [Piece("".join(words), is_changed)] if words else []
+def _diff_texts(old: str, new: str) -> tuple[DiffSegment, ...]:
+    return tuple(_join_neighbors(_diff_lines(old, new)))
+
+
+def _diff_lines(old: str, new: str) -> Iterator[DiffSegment]:
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    if len(before) + len(after) > MAX_LINES:
+        yield from _diff_ends(before, after)
+        return
+    for tag, a, b, c, d in _compute_opcodes(before, after):
+        removed, added = "".join(before[a:b]), "".join(after[c:d])
+        if tag == "equal":
+            yield DiffSegment("same", removed)
+        else:
+            yield from _diff_words(removed, added)
+
+
+def _diff_ends(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffSegment]:
+    shorter = min(len(before), len(after))
+    pairs = enumerate(zip(before, after, strict=False))
+    first = next((n for n, (a, b) in pairs if a != b), shorter)
+    rest = shorter - first
+    backwards = enumerate(zip(reversed(before), reversed(after), strict=False))
+    last = next((n for n, (a, b) in backwards if a != b or n >= rest), rest)
+    yield DiffSegment("same", "".join(before[:first]))
+    yield DiffSegment("removed", "".join(before[first : len(before) - last]))
+    yield DiffSegment("added", "".join(after[first : len(after) - last]))
+    yield DiffSegment("same", "".join(before[len(before) - last :]))
+
+
+def _diff_words(old: str, new: str) -> Iterator[DiffSegment]:
+    before, after = split_words(old), split_words(new)
+    if len(before) + len(after) > MAX_WORDS:
+        before, after = [old], [new]
+    for tag, a, b, c, d in _compute_opcodes(before, after):
+        if tag == "equal":
+            yield DiffSegment("same", "".join(before[a:b]))
+            continue
+        yield DiffSegment("removed", "".join(before[a:b]))
+        yield DiffSegment("added", "".join(after[c:d]))
+
+
+def _compute_opcodes(
+    before: Sequence[str], after: Sequence[str]
+) -> Sequence[tuple[str, int, int, int, int]]:
+    junk = len(before) + len(after) > AUTOJUNK_ABOVE
+    return SequenceMatcher(a=before, b=after, autojunk=junk).get_opcodes()
+
+
+def _join_neighbors(segments: Iterable[DiffSegment]) -> Iterator[DiffSegment]:
+    """Join neighboring segments of one kind, and leave out empty ones."""
+    previous: DiffSegment | None = None
+    for segment in segments:
+        if not segment.text:
+            continue
+        if previous and previous.kind == segment.kind:
+            previous = DiffSegment(previous.kind, previous.text + segment.text)
+            continue
+        if previous:
+            yield previous
+        previous = segment
+    if previous:
+        yield previous
+
+
+def _shorten(segment: DiffSegment, *, is_first: bool, is_last: bool) -> Iterator[DiffSegment]:
+    """Replace the middle of a long unchanged text by a gap."""
+    text = segment.text
+    if segment.kind != "same" or len(text) <= 3 * CONTEXT_LENGTH:
+        yield segment
+        return
+    if not is_first:
+        yield DiffSegment("same", text[:CONTEXT_LENGTH])
+    yield DiffSegment("gap", "…")
+    if not is_last:
+        yield DiffSegment("same", text[-CONTEXT_LENGTH:])

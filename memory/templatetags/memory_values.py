@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from django import template
 
 from memory.core.records import Json
-from memory.logic.text_diff import as_lines
+from memory.logic.text_diff import format_value
 from memory.models.entries import TierChoice
 
 
@@ -31,7 +31,7 @@ def in_short(value: Json) -> str:
         return " · ".join(f"{name}: {_member(one)}" for name, one in value.items())
     if isinstance(value, list) and value:
         return " · ".join(map(_member, value))
-    return _line(as_lines(value))
+    return _line(format_value(value))
 
 
 @register.filter

@@ -20,7 +20,7 @@ from accounts.principals import get_current_team_id, get_principal
 from memory import naming, provenance
 from memory.core.errors import AlreadyExists
 from memory.forms.review import KINDS, LearningForm
-from memory.logic.text_diff import as_lines
+from memory.logic.text_diff import format_value
 from memory.models import Curation, Namespace
 from memory.models.jobs import JobStatus
 from memory.provenance import RunDescription
@@ -81,7 +81,7 @@ def review_rules(request: HttpRequest) -> HttpResponse:
         Rule(
             one.id,
             str(KINDS[one.kind]),
-            as_lines(one.value),
+            format_value(one.value),
             titles[one.namespace.pk],
             one.namespace.pk,
             behind.actors.get(one.by, one.by),

@@ -17,7 +17,7 @@ from memory.logic.conversations.summary import sentences
 from memory.logic.curation.junk import is_question, judge
 from memory.logic.entries.duplicates import Likeness, is_telling, likeness, normalised
 from memory.logic.entries.text_similarity import is_unspaced
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 
 
 Pair = tuple[str, str]
@@ -54,7 +54,7 @@ class Recalled:
 
 def recalled_texts(entries: Iterable[MemoryEntry]) -> tuple[str, ...]:
     """The mark of what was recalled into a run's prompts: what its provenance lists, as texts."""
-    return tuple(dict.fromkeys(text for entry in entries for text in texts_in(entry.value)))
+    return tuple(dict.fromkeys(text for entry in entries for text in list_texts(entry.value)))
 
 
 def without_recalled(sentences: Sequence[str], recalled: Recalled) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from memory.core.records import MemoryEntry
 from memory.logic.entries.text_similarity import telling_terms
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ _WIDEST = 200  # nor does one in so many: the pairs would be countless
 
 def _terms(entry: MemoryEntry) -> frozenset[str]:
     tags = entry.metadata.get("tags", ())
-    texts = [*texts_in(entry.value), *(tag for tag in tags if isinstance(tag, str))]
+    texts = [*list_texts(entry.value), *(tag for tag in tags if isinstance(tag, str))]
     return frozenset(term for text in texts for term in telling_terms(text))
 
 

@@ -6,15 +6,17 @@ from dataclasses import replace
 from memory.core.records import MemoryEntry, StoreParams, Tier
 from memory.logic.entries.duplicates import Duplicate, Likeness, likeness, merged, similarity
 from memory.logic.entries.ingress import Decision, Finding, Outcome, Reason
-from memory.logic.entries.texts import single_text
+from memory.logic.entries.texts import get_single_text
 
 
 def original_of(draft: StoreParams, said: Iterable[MemoryEntry]) -> MemoryEntry | None:
     """The entry that says in one sentence what the draft says."""
-    text = single_text(draft.value)
+    text = get_single_text(draft.value)
     if text is None:
         return None
-    return next((one for one in _originals(said) if _is_like(single_text(one.value), text)), None)
+    return next(
+        (one for one in _originals(said) if _is_like(get_single_text(one.value), text)), None
+    )
 
 
 def proved(draft: StoreParams, original: MemoryEntry) -> Decision:
@@ -29,13 +31,13 @@ def proved(draft: StoreParams, original: MemoryEntry) -> Decision:
 
 def below(draft: StoreParams, said: Sequence[MemoryEntry]) -> StoreParams:
     """No more important than what it was made of, however telling it sounds."""
-    text = single_text(draft.value)
+    text = get_single_text(draft.value)
     if text is None:
         return draft
     near = [
         one.importance
         for one in _originals(said)
-        if (own := single_text(one.value)) and similarity(own, text) >= _MADE_OF
+        if (own := get_single_text(one.value)) and similarity(own, text) >= _MADE_OF
     ]
     return replace(draft, importance=min([draft.importance, *near]))
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.logic.curation.junk import judge
 from memory.logic.entries.duplicates import proofs
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 from memory.logic.entries.tiers import Use, is_verified
 from memory.logic.entries.write_batch import as_it_was
 
@@ -28,7 +28,7 @@ def importance_of(
     use: Use = Use(),  # noqa: B008 - a frozen value
 ) -> Importance:
     """``said``: how often it was said."""
-    points = max((judge(text).points for text in texts_in(value)), default=0)
+    points = max((judge(text).points for text in list_texts(value)), default=0)
     parts = {
         "category": _OF_CATEGORY.get(category, _OF_OTHERS),
         "content": min(points, _MOST_POINTS) * _A_POINT,

@@ -12,7 +12,7 @@ from datetime import datetime
 from memory.core.filters import same_json
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
 from memory.logic.entries.duplicates import find_duplicate, list_in, merged, words_of
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 
 
 AGAIN = "said_again"  # in the metadata: {run, node, key, at} each, the newest last
@@ -27,7 +27,7 @@ def is_made(key: str, run_id: str) -> bool:
 
 def is_saying(value: Json) -> bool:
     """A number or a word may well come twice and mean two things."""
-    return any(len(words_of(text)) >= _FEWEST_WORDS for text in texts_in(value))
+    return any(len(words_of(text)) >= _FEWEST_WORDS for text in list_texts(value))
 
 
 def said_again(

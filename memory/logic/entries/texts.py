@@ -1,4 +1,4 @@
-"""The texts in a value, whatever its shape: what the rest of the logic reads of an entry."""
+"""The texts in a value of any shape."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping
 from memory.core.records import Json
 
 
-def texts_in(value: Json) -> list[str]:
-    """Every text, names of members left out, in the order they stand."""
+def list_texts(value: Json) -> list[str]:
+    """Return every text in the value in order, without the names of members."""
     return list(_walk(value))
 
 
-def single_text(value: Json) -> str | None:
-    """What a value says, if it is one sentence in whatever wrapping."""
-    found = texts_in(value)
-    return found[0] if len(found) == 1 else None
+def get_single_text(value: Json) -> str | None:
+    """Return the text of a value that contains exactly one, however it is wrapped."""
+    texts = list_texts(value)
+    return texts[0] if len(texts) == 1 else None
 
 
-def cut(text: str) -> list[str]:
-    """Into what people compare: a word, spaces, or one sign; of a script without spaces every character is a word."""
+def split_words(text: str) -> list[str]:
+    """Split a text into words, spaces and single signs; without spaces, every character is a word."""
     return _WORD.findall(text)
 
 
@@ -31,8 +31,8 @@ def _walk(value: Json) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _walk(one)
+        for item in value.values():
+            yield from _walk(item)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _walk(one)
+        for item in value:
+            yield from _walk(item)

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from memory.core.records import Json, MemoryEntry
 from memory.logic.entries.duplicates import Likeness, differs_by_negation, likeness, normalised
-from memory.logic.entries.texts import single_text
+from memory.logic.entries.texts import get_single_text
 
 
 class Conflict(StrEnum):
@@ -52,7 +52,7 @@ def conflict_between(one: Json, other: Json) -> tuple[Conflict, str] | None:
     left, right = claim_of(one), claim_of(other)
     if left and right and _of_the_same(left, right) and _values_differ(left.value, right.value):
         return Conflict.VALUE, f"{left.subject}: {left.attribute}"
-    said, denied = single_text(one), single_text(other)
+    said, denied = get_single_text(one), get_single_text(other)
     if said and denied and differs_by_negation(said, denied):
         return Conflict.NEGATION, normalised(said)
     return None
@@ -64,7 +64,7 @@ def claim_of(value: Json) -> Claim | None:
         if all(isinstance(part, str | int | float) for part in parts):
             subject, attribute, said = (normalised(str(part)) for part in parts)
             return Claim(subject, attribute, said)
-    text = single_text(value)
+    text = get_single_text(value)
     return _claim_in(" ".join(text.split())) if text and len(text) <= _LONGEST else None
 
 

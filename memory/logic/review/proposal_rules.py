@@ -6,7 +6,7 @@ from dataclasses import replace
 from memory.core.records import MemoryEntry, Source, StoreParams
 from memory.logic.curation.links import Link
 from memory.logic.entries.duplicates import Likeness, likeness, similarity
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 from memory.logic.entries.write_batch import as_it_was
 from memory.logic.ports import NewId
 from memory.logic.review.contradictions import Contradiction
@@ -105,7 +105,7 @@ def _alike(
 def _similarity(one: MemoryEntry, other: MemoryEntry) -> float:
     if likeness(one.value, other.value) is not Likeness.DIFFERENT:
         return 1.0
-    return similarity("\n".join(texts_in(one.value)), "\n".join(texts_in(other.value)))
+    return similarity("\n".join(list_texts(one.value)), "\n".join(list_texts(other.value)))
 
 
 def _age(entry: MemoryEntry) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, StoreParams
 from memory.logic.entries.duplicates import proofs, words_of
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 
 
 class Kind(StrEnum):
@@ -145,5 +145,5 @@ def admitted(proposals: Iterable[Proposal], rejected_always: Collection[str]) ->
 
 
 def _meaning(value: Json) -> Json:
-    words = [" ".join(words_of(text)) for text in texts_in(value)]
+    words = [" ".join(words_of(text)) for text in list_texts(value)]
     return words if any(words) else value

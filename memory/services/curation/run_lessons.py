@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from accounts.tenancy import tenant
 from memory.core.records import Tier
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 from memory.models import Curation, Entry, Revision
 from memory.services.curation.curate import curation_of
 from memory.services.gateway.caller import MemoryCaller
@@ -54,5 +54,5 @@ def learnt_from(caller: MemoryCaller, *, run_id: str) -> LearntFrom | None:
 
 
 def _shown(entry: Entry) -> LearntEntry:
-    text = "\n".join(texts_in(entry.value))
+    text = "\n".join(list_texts(entry.value))
     return LearntEntry(str(entry.pk), entry.key, text, entry.tier == Tier.QUARANTINE)

@@ -5,7 +5,7 @@ from uuid import UUID
 from accounts.tenancy import tenant
 from memory.core.records import Tier
 from memory.logic.entries.duplicates import NEVER_MERGED
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 from memory.models import Read, Revision
 from memory.models.entries import Operation
 
@@ -22,7 +22,7 @@ def recalled_in(team_id: UUID, run_id: str) -> tuple[str, ...]:
             (entry, number): value
             for entry, number, value in made.values_list("entry_id", "number", "value")
         }
-    texts = [text for pair in pairs if pair in values for text in texts_in(values[pair])]
+    texts = [text for pair in pairs if pair in values for text in list_texts(values[pair])]
     return tuple(dict.fromkeys(texts))
 
 
@@ -41,4 +41,4 @@ def written_in(team_id: UUID, run_id: str, namespace: str) -> tuple[str, ...]:
         )
         made = made.exclude(category__in=NEVER_MERGED).exclude(tier=Tier.WORKING)
         values = list(made.order_by("at", "id").values_list("value", flat=True))
-    return tuple(dict.fromkeys(text for value in values for text in texts_in(value)))
+    return tuple(dict.fromkeys(text for value in values for text in list_texts(value)))

@@ -29,7 +29,7 @@ from memory.logic.entries.ingress import (
     origin_of,
 )
 from memory.logic.entries.repetition import is_made, is_saying, said_again
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 from memory.logic.entries.tiers import Move, guarded, is_verified, promotion
 from memory.logic.entries.write_batch import find_entry
 from memory.models import Namespace
@@ -201,7 +201,7 @@ def _repeat(params: StoreParams, ask: Callable[[], Known], judgement: Judged) ->
 
 def like(params: StoreParams) -> MemoryQuery:
     """The question that finds what may say the same."""
-    text = " ".join(texts_in(params.value))[:LONGEST_ASKED]
+    text = " ".join(list_texts(params.value))[:LONGEST_ASKED]
     same = {"category": params.category}
     return MemoryQuery(params.namespace, query_text=text, filter=same, top_k=MOST_ALIKE)
 

@@ -11,7 +11,7 @@ from config.ids import uuid7
 from config.retry import retry_on_conflict
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.logic.curation.links import links
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 from memory.logic.review.contradictions import contradictions
 from memory.logic.review.proposal_rules import to_link, to_merge, to_settle
 from memory.logic.review.proposals import Proposal
@@ -73,7 +73,7 @@ def _load_entries(
 
 
 def _find_similar(access: NamespaceAccess, entry: MemoryEntry) -> list[MemoryEntry]:
-    text = " ".join(texts_in(entry.value))[:2_000]
+    text = " ".join(list_texts(entry.value))[:2_000]
     entries = access.store().recall(
         MemoryQuery(entry.namespace, query_text=text, top_k=MAX_SIMILAR)
     )

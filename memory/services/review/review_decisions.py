@@ -17,7 +17,7 @@ from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
 from memory.logic.entries.duplicates import list_in, proofs
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 from memory.logic.entries.tiers import Move
 from memory.logic.entries.write_batch import as_it_was, find_entry
 from memory.logic.review.proposals import State
@@ -94,7 +94,7 @@ def list_similar(caller: MemoryCaller, *, item_id: UUID) -> list[MemoryEntry]:
     """Return entries of the namespace that the item may be merged into, the most similar first."""
     row = _load_item(caller, item_id)
     value = row.value if isinstance(row, Entry) else (row.new or {}).get("value")
-    text = " ".join(texts_in(value))[:2_000]
+    text = " ".join(list_texts(value))[:2_000]
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=row.namespace.text
     ) as access:

@@ -18,11 +18,11 @@ from memory.core.records import Tier
 from memory.forms.entries import EditForm
 from memory.logic.conversations.conversation import BEGINNING
 from memory.logic.entries.tiers import Move
+from memory.logic.text_diff import DiffSegment, diff_values
 from memory.models import Entry
 from memory.services import MemoryCaller, MovedEntries
 from memory.views.entries.browsing import Aside, show_namespace
 from memory.views.entries.changes import after_forgetting
-from memory.views.entries.differences import Piece, pieces_between
 from memory.views.entries.entry_details import TIER_HINTS, is_page, moves_of, story
 from memory.views.entries.revisions import number_asked
 from memory.views.entries.search_results import waits
@@ -130,7 +130,7 @@ def _show_clash(
     typed = form.changes()["value"]
     form.add_error(None, str(fault))
     form.data = {**request.POST.dict(), "revision": str(newest.revision)}
-    clash = pieces_between(newest.value, typed)
+    clash = diff_values(newest.value, typed)
     return _show_entry(request, newest, form, status=409, clash=clash)
 
 
@@ -139,7 +139,7 @@ def _show_entry(
     row: Entry,
     form: EditForm,
     status: int = 200,
-    clash: Sequence[Piece] = (),
+    clash: Sequence[DiffSegment] = (),
 ) -> HttpResponse:
     context = {
         "entry": row,

@@ -16,11 +16,11 @@ from memory.logic.entries.duplicates import proofs
 from memory.logic.entries.tiers import MOVES, Move
 from memory.logic.knowledge.pages import CATEGORY
 from memory.logic.knowledge.pages import key_of as page_key
+from memory.logic.text_diff import diff_values
 from memory.models import Entry, Read, Revision
 from memory.provenance import Provenance, load_provenance
 from memory.providers.postgres.rows import entry_of
 from memory.services.entries.linked_entries import list_linked, revisions_before, superseding
-from memory.views.entries.differences import pieces_between
 from memory.views.entries.revisions import (
     REVISIONS_A_PAGE,
     Changed,
@@ -179,7 +179,7 @@ def _read(told: Provenance, row: Read) -> ReadTold:
 
 def _texts(before: Revision, row: Revision) -> Iterable[Changed]:
     if before.value != row.value:
-        yield "", pieces_between(before.value, row.value)
+        yield "", diff_values(before.value, row.value)
 
 
 def _links(entry: Entry) -> Iterable[LinkTold]:

@@ -10,10 +10,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import Json
+from memory.logic.text_diff import DiffSegment
 from memory.models import Revision
 from memory.models.entries import TierChoice
 from memory.provenance import Provenance, RunDescription
-from memory.views.entries.differences import Piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Origin:
 
 
 # What a text that changed is called, if it isn't all there is, and the difference.
-Changed = tuple[str | Promise, tuple[Piece, ...]]
+Changed = tuple[str | Promise, tuple[DiffSegment, ...]]
 
 
 @dataclass(frozen=True, slots=True)

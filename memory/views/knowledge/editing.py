@@ -18,9 +18,9 @@ from memory import services
 from memory.core.errors import AlreadyExists, InvalidInput, QuotaExceeded
 from memory.logic.knowledge.page_merge import Twin
 from memory.logic.knowledge.pages import KnowledgePage
+from memory.logic.text_diff import diff_values
 from memory.models import Entry
 from memory.services import PageView, Shelf
-from memory.views.entries.differences import pieces_between
 from memory.views.entries.revisions import number_asked
 from memory.views.knowledge import presentation as shown
 from memory.views.knowledge.forms import PageForm
@@ -145,7 +145,7 @@ def _show_clash(
     newest = services.open_page(caller_of(request), entry_id=entry.pk)
     theirs = PageForm.of(newest.page, _beside(newest)).initial
     clash = [
-        (form.fields[name].label, pieces_between(theirs[name], typed))
+        (form.fields[name].label, diff_values(theirs[name], typed))
         for name in COMPARED
         if (typed := str(form.cleaned_data[name]).replace("\r\n", "\n")) != theirs[name]
     ]

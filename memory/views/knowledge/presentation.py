@@ -16,10 +16,10 @@ from memory.logic.entries.duplicates import normalised
 from memory.logic.knowledge.page_index import StaleMark, Staleness
 from memory.logic.knowledge.page_requests import Hit
 from memory.logic.knowledge.pages import KnowledgePage
+from memory.logic.text_diff import diff_values
 from memory.models import Namespace, Revision
 from memory.provenance import load_provenance
 from memory.services import FoundPages, PageView, Shelf
-from memory.views.entries.differences import pieces_between
 from memory.views.entries.entry_details import PARTS
 from memory.views.entries.revisions import Changed, RevisionTold, revisions_told
 from memory.views.knowledge.forms import names_of
@@ -167,7 +167,7 @@ def _differences(before: Revision, after: Revision) -> Iterable[Changed]:
     for name, label in _LABELS.items():
         old, new = _text(before, name), _text(after, name)
         if old != new:
-            yield label, pieces_between(old, new)
+            yield label, diff_values(old, new)
 
 
 def _text(row: Revision, name: str) -> str:

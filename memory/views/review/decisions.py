@@ -24,7 +24,7 @@ from memory.core.errors import (
 )
 from memory.forms.review import ChangedForm
 from memory.logic.review.proposal_execution import Outdated
-from memory.logic.text_diff import editable
+from memory.logic.text_diff import get_editable_text
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.review import review_decisions
 from memory.services.review.review_decisions import DecisionResult
@@ -194,7 +194,9 @@ def _with_words(
         raise AccessDenied(_("You can view this item but not decide on it."))
     if not found.has_new:
         raise InvalidInput(_("This proposal has no text to edit."))
-    form = ChangedForm(found, panel=panel, as_json=editable(found.new) is None, data=request.POST)
+    form = ChangedForm(
+        found, panel=panel, as_json=get_editable_text(found.new) is None, data=request.POST
+    )
     if not form.is_valid():
         return show_item(request, found, form=form, panel=panel)
     said = form.cleaned_data

@@ -20,7 +20,13 @@ from memory import naming, provenance
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.forms.review import KINDS
 from memory.logic.review.proposal_plans import Change, Problem
-from memory.logic.text_diff import NOTHING, Beside, as_lines, beside, editable
+from memory.logic.text_diff import (
+    ABSENT,
+    SideBySide,
+    compare_sides,
+    format_value,
+    get_editable_text,
+)
 from memory.models import Entry, Proposal
 from memory.models.entries import TierChoice
 from memory.provenance import Provenance, RunDescription
@@ -59,7 +65,7 @@ class Side:
     """One memory before and after, and what else of it changes than its words."""
 
     key: str
-    texts: Beside
+    texts: SideBySide
     notes: tuple[str, ...] = ()
     url: str = ""
     gone: str = ""  # what becomes of it, where it isn't just forgotten
@@ -111,7 +117,7 @@ def shown(request: HttpRequest, found: Sequence[QueueItem]) -> list[Shown]:
 
 
 def _shown(one: QueueItem, place: str, behind: Provenance) -> Shown:
-    source, text = one.source, editable(one.new) if one.has_new else ""
+    source, text = one.source, get_editable_text(one.new) if one.has_new else ""
     return Shown(
         id=one.id,
         kind=one.kind,
@@ -144,8 +150,8 @@ def as_json(value: Json) -> str:
 def _gist(one: QueueItem) -> str:
     """Its words on one line, by which people tell it from others."""
     if one.has_new:
-        return " ".join(as_lines(one.new).split())[:120]
-    return " · ".join(" ".join(as_lines(two["value"]).split())[:60] for two in _targets(one))
+        return " ".join(format_value(one.new).split())[:120]
+    return " · ".join(" ".join(format_value(two["value"]).split())[:60] for two in _targets(one))
 
 
 def _by(one: QueueItem, behind: Provenance) -> str:
@@ -176,7 +182,7 @@ def _why(one: QueueItem) -> str:
 
 def _shared(row: Proposal) -> list[str]:
     """The words of the reason as they are written: rules compare them without their endings."""
-    said = " ".join(as_lines(target["value"]) for target in row.targets)
+    said = " ".join(format_value(target["value"]) for target in row.targets)
     terms = [term for term in row.reason.split(", ") if term]
     found = [re.search(rf"(?<!\w){re.escape(term)}\w*", said, re.IGNORECASE) for term in terms]
     return [word[0] if word else term for word, term in zip(found, terms, strict=True)]
@@ -204,7 +210,7 @@ def _sides(one: QueueItem) -> list[Side]:
 
 def _side(change: Change, one: QueueItem) -> Side:
     before, after = change.before, change.after
-    texts = beside(before.value if before else NOTHING, after.value if after else NOTHING)
+    texts = compare_sides(before.value if before else ABSENT, after.value if after else ABSENT)
     url = reverse("memory:entry", args=[before.id]) if before and before.id else ""
     side = Side(change.key, texts, tuple(_notes(before, after)), url)
     if one.kind in _BECOMES and before and after is None:
@@ -221,27 +227,29 @@ _BECOMES: Final[dict[str, str | Promise]] = {
 def _taken_in(side: Side, gone: MemoryEntry, one: QueueItem) -> Side:
     """What goes is compared with what remains, so that what is lost can be seen."""
     remains = one.diff.changes[0]
-    lost = beside(gone.value, remains.after.value if remains.after else NOTHING)
+    lost = compare_sides(gone.value, remains.after.value if remains.after else ABSENT)
     words = str(_BECOMES[one.kind]) % {"key": remains.key}
-    return replace(side, texts=Beside(lost.before, None), gone=words)
+    return replace(side, texts=SideBySide(lost.before, None), gone=words)
 
 
 def _linked(one: QueueItem) -> Iterator[Side]:
     """Not before and after, which say the same, but the one and the other."""
     targets = _targets(one)
     for left, right in pairwise(targets):
-        texts = Beside(beside(NOTHING, left["value"]).after, beside(NOTHING, right["value"]).after)
+        texts = SideBySide(
+            compare_sides(ABSENT, left["value"]).after, compare_sides(ABSENT, right["value"]).after
+        )
         yield Side("", texts, left=left["key"], right=right["key"])
 
 
 def _as_seen(one: QueueItem) -> Iterator[Side]:
     """What can't be done any more, as it was proposed."""
-    new: Json = one.new if one.has_new else NOTHING
+    new: Json = one.new if one.has_new else ABSENT
     for number, target in enumerate(_targets(one)):
-        after = new if number == 0 else NOTHING
-        yield Side(target["key"], beside(target["value"], after))
+        after = new if number == 0 else ABSENT
+        yield Side(target["key"], compare_sides(target["value"], after))
     if not _targets(one):
-        yield Side("", beside(NOTHING, new))
+        yield Side("", compare_sides(ABSENT, new))
 
 
 def _targets(one: QueueItem) -> Sequence[dict[str, Json]]:

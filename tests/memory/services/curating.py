@@ -9,7 +9,7 @@ from uuid import UUID
 from accounts.tenancy import tenant
 from memory.core.records import MemoryEntry, Source
 from memory.logic.curation.work import FinishedWork
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 from memory.models import Curation, Proposal
 from memory.services.curation.curate import Finished, curate, plan_curation
 from memory.services.curation.learning_rules import Learning, set_rule
@@ -79,7 +79,7 @@ def kept(person: Person, category: str | None = None, tier: str | None = None) -
 
 
 def learnt(person: Person, tier: str | None = "long_term") -> list[str]:
-    return sorted(t for one in kept(person, "result", tier) for t in texts_in(one.value))
+    return sorted(t for one in kept(person, "result", tier) for t in list_texts(one.value))
 
 
 def proposals_of(person: Person) -> list[Proposal]:

@@ -18,7 +18,7 @@ from memory.logic.curation.model import ModelCurator
 from memory.logic.curation.work import FinishedWork, Status
 from memory.logic.entries.duplicates import Likeness, likeness
 from memory.logic.entries.ingress import Outcome
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 from memory.providers.in_memory import InMemoryProvider
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, REPEATED, messages
 from tests.memory.logic.support import NAMESPACE, counting, provider
@@ -80,7 +80,7 @@ async def test_next_task_finds_what_the_last_one_learnt():
 
     found = entries.recall(MemoryQuery(NAMESPACE, query_text="optimise the quick sort", top_k=1))
 
-    assert texts_in(found[0].value) == ["Quick sort needs a good pivot in Rust"]
+    assert list_texts(found[0].value) == ["Quick sort needs a good pivot in Rust"]
 
 
 async def test_offline_curator_keeps_errors_solutions_and_learnings():
@@ -178,7 +178,9 @@ async def test_secret_reaches_neither_model_nor_memory():
     assert KEY not in asked[0]
     assert KEY not in repr(entries.living(NAMESPACE))
     held = [one for one in entries.living(NAMESPACE).values() if one.tier is Tier.QUARANTINE]
-    assert [texts_in(one.value) for one in held] == [["The key is [redacted: AWS key] for the API"]]
+    assert [list_texts(one.value) for one in held] == [
+        ["The key is [redacted: AWS key] for the API"]
+    ]
 
 
 async def test_order_that_came_out_of_an_output_waits_in_quarantine():
@@ -292,7 +294,7 @@ async def test_offline_curator_keeps_the_junk_of_a_long_transcript_out(seed: int
     )
     keep(done, entries)
 
-    learnt = [text for one in kept(entries, "result") for text in texts_in(one.value)]
+    learnt = [text for one in kept(entries, "result") for text in list_texts(one.value)]
     junk = sum(one in JUNK for one in said)
     assert len(_junk_in(learnt, said)) <= 0.1 * junk
     assert len(_facts_in(learnt)) >= 0.9 * len(FACTS)
@@ -347,7 +349,7 @@ async def test_transcript_through_a_model_with_broken_answers_is_never_half_stor
         keep(done, entries)
 
     lost = batches[3].outputs
-    learnt = [text for one in kept(entries, "result") for text in texts_in(one.value)]
+    learnt = [text for one in kept(entries, "result") for text in list_texts(one.value)]
     told = [text for batch in batches if batch is not batches[3] for text in batch.outputs]
     assert [bool(one) for one in problems].count(True) == 1
     assert problems[3].startswith("Unreadable")
@@ -384,7 +386,7 @@ async def test_hundred_runs_that_recall_and_repeat_learn_nothing_new(by: str):
         query = MemoryQuery(
             NAMESPACE, query_text="what does Alice prefer, and the deadline", top_k=5
         )
-        recalled = [text for one in entries.recall(query) for text in texts_in(one.value)]
+        recalled = [text for one in entries.recall(query) for text in list_texts(one.value)]
         said = [WRAPPINGS[run % len(WRAPPINGS)].format(text) + "." for text in recalled]
         scripted, _ = model(answer(key_learnings=said, summary="Answered a question about Alice"))
         curator: Curator = scripted if by == "model" else ExtractiveCurator()
@@ -394,7 +396,7 @@ async def test_hundred_runs_that_recall_and_repeat_learn_nothing_new(by: str):
         keep(await curated(work, curator), entries)
         sizes.append(len(kept(entries)))
 
-    learnt = sorted(text for one in kept(entries, "result") for text in texts_in(one.value))
+    learnt = sorted(text for one in kept(entries, "result") for text in list_texts(one.value))
     assert learnt == sorted(facts)
     assert {one.metadata.get("proofs", 1) for one in kept(entries, "result")} == {1}
     assert set(sizes) == {2}  # what was known before; a run that only answered left nothing
@@ -411,7 +413,7 @@ async def test_something_new_beside_what_was_recalled_is_learnt():
     keep(await curated(FinishedWork("t", outputs=outputs, recalled=recalled)), entries)
 
     [learnt] = kept(entries, "result")
-    assert texts_in(learnt.value) == [outputs[1]]
+    assert list_texts(learnt.value) == [outputs[1]]
 
 
 HOSTILE = ["a" * 200_000, "error " * 40_000, "{ " * 50_000, "Step 1 of " * 20_000, "x. " * 30_000]

@@ -6,7 +6,7 @@ from memory.core.records import MemoryQuery, Source, StoreParams
 from memory.logic.curation.curator import Curator, keep
 from memory.logic.curation.extractive import ExtractiveCurator
 from memory.logic.curation.work import FinishedWork
-from memory.logic.entries.texts import texts_in
+from memory.logic.entries.texts import list_texts
 from tests.memory.logic.curation.test_curator import answer, curated, kept, model
 from tests.memory.logic.support import NAMESPACE, provider
 
@@ -36,7 +36,7 @@ async def test_hundred_answers_that_quote_several_memories_leave_memory_as_it_wa
 
     for run in range(100):
         hits = entries.recall(MemoryQuery(NAMESPACE, top_k=20))
-        recalled = [text for one in hits for text in texts_in(one.value)]
+        recalled = [text for one in hits for text in list_texts(one.value)]
         said = [ways[run % len(ways)].format(*told)]
         scripted, _ = model(answer(key_learnings=said, summary=told[run % 3]))
         question = "What do you know of me?" if language == "en" else "你知道我的什么？"
@@ -99,5 +99,5 @@ async def test_learning_never_outranks_what_it_was_made_of():
     keep(await curated(FinishedWork("t", outputs=[learnt])), entries)
 
     [made] = kept(entries, "result")
-    assert texts_in(made.value) == [learnt]
+    assert list_texts(made.value) == [learnt]
     assert made.importance == 0.3
