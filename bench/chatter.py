@@ -12,7 +12,7 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from memory.logic.entries.duplicates import Likeness, likeness
+from memory.logic.entries.duplicates import Likeness, compare_values
 
 
 TOTAL, FACTS, REPEATED = 200, 18, 6
@@ -201,7 +201,7 @@ def _filled(form: str, random: Random, number: int) -> str:
 
 
 def _same(one: str, other: str) -> bool:
-    return likeness(one, other) is not Likeness.DIFFERENT
+    return compare_values(one, other) is not Likeness.DIFFERENT
 
 
 def _each_once(texts: Iterable[str]) -> list[str]:

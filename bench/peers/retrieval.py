@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from bench.retrieval_sets import Namespace
 from memory.core.recall import scoring
 from memory.core.recall.tokens import query_terms, terms
-from memory.logic.entries.text_similarity import telling_terms
+from memory.logic.entries.text_similarity import list_significant_terms
 
 
 Ranker = Callable[[str], list[str]]
@@ -16,10 +16,12 @@ FUSION = 60  # the constant everybody uses
 
 def seed(namespace: Namespace) -> Ranker:
     """The share of the question's keywords a text has, and Dice of both's keywords."""
-    texts = [(one["key"], frozenset(telling_terms(one["text"]))) for one in namespace.entries]
+    texts = [
+        (one["key"], frozenset(list_significant_terms(one["text"]))) for one in namespace.entries
+    ]
 
     def answer(question: str) -> list[str]:
-        asked = frozenset(telling_terms(question))
+        asked = frozenset(list_significant_terms(question))
         return _best({key: _overlap(asked, found) for key, found in texts})
 
     return answer

@@ -24,8 +24,8 @@ from memory.core.scopes import (
     tier_named,
 )
 from memory.logic.conversations.conversation_requests import Asked, Talk, asked, converse
-from memory.logic.entries.held_entries import held_for
-from memory.logic.entries.ingress import judge, origin_named
+from memory.logic.entries.held_entries import hold_entry
+from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.knowledge.knowledge_base import page_entries
 from memory.logic.knowledge.page_requests import MERGE, Hit, Kept, Sought, find, write
 
@@ -242,10 +242,10 @@ class ProviderPort(EnginePort):
             metadata=request.metadata,
             tier=tier_named(request.tier),
         )
-        params = judge(params, origin_named(params)).params
+        params = screen_params(params, get_origin(params)).params
         if params.tier is Tier.QUARANTINE:
             in_use = self._entries.recall(MemoryQuery(params.namespace, key=params.key))
-            params = held_for(params.key, params) if in_use else params
+            params = hold_entry(params.key, params) if in_use else params
         asked_life = None if params.tier is Tier.QUARANTINE else request.ttl_seconds
         life = life_in(step.scope, asked_life, str(params.tier))
         if step.scope == Scope.RUN:

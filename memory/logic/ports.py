@@ -1,4 +1,4 @@
-"""What the logic is given besides a store: new ids, and a model to ask."""
+"""The dependencies of the logic besides a store: new ids, and a language model."""
 
 from collections.abc import Awaitable, Callable
 

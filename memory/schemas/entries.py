@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer, WithJson
 from config.http.openapi import Body, Limit, Number, Offset
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
 from memory.core.records import MemoryEntry, Tier
-from memory.logic.entries.ingress import reasons_held
+from memory.logic.entries.ingress import list_quarantine_reasons
 from memory.models import Namespace, Revision
 from memory.services.entries.preview_forget import WouldGo
 from memory.services.erasure.erase import Receipt
@@ -352,7 +352,7 @@ def entry_out(entry: MemoryEntry) -> EntryOut:
         ),
         score=entry.score,
         explain=dict(entry.explain),
-        held_for=list(reasons_held(entry)),
+        held_for=list(list_quarantine_reasons(entry)),
     )
 
 

@@ -17,7 +17,13 @@ from accounts.models import Team
 from accounts.tenancy import tenant
 from memory.core.policy import NO_LIMITS
 from memory.core.records import MemoryEntry, Tier
-from memory.logic.entries.tiers import Move, Use, Why, moved, settle
+from memory.logic.entries.tiers import (
+    PromotionReason,
+    TierAction,
+    Usage,
+    build_transition,
+    plan_promotions,
+)
 from memory.models import Entry, Namespace, Read
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
@@ -27,10 +33,10 @@ from memory.upkeep.isolation import each
 MARGIN: Final = timedelta(hours=6)
 ACTOR: Final = "promotion"
 REASONS: Final = {
-    Why.BY_HAND: "marked as verified",
-    Why.BY_PROOF: "said more than once",
-    Why.BY_USE: "of use in more than one run",
-    Why.BY_RULE: "important",
+    PromotionReason.BY_HAND: "marked as verified",
+    PromotionReason.BY_EVIDENCE: "said more than once",
+    PromotionReason.BY_USE: "of use in more than one run",
+    PromotionReason.BY_RULE: "important",
 }
 
 
@@ -59,7 +65,9 @@ def _settle_namespace(team_id: UUID, text: str, now: datetime) -> int:
         found = rows.living(namespace).filter(_ending(now)).order_by("id")
         ending = [rows.entry_of(one, text) for one in found]
         used = _uses(team_id, ending)
-        settled = settle(ending, now, use_of=lambda one: used.get(one.id, Use()), margin=MARGIN)
+        settled = plan_promotions(
+            ending, now, get_usage=lambda one: used.get(one.id, Usage()), margin=MARGIN
+        )
         for entry, why in settled.promoted:
             _promote(namespace, entry, why, now)
         if settled.promoted:
@@ -78,8 +86,8 @@ def _settle_namespace(team_id: UUID, text: str, now: datetime) -> int:
     return len(settled.promoted)
 
 
-def _promote(namespace: Namespace, entry: MemoryEntry, why: Why, now: datetime) -> None:
-    params = moved(entry, Move.PROMOTE, Tier.LONG_TERM, why=str(why))
+def _promote(namespace: Namespace, entry: MemoryEntry, why: PromotionReason, now: datetime) -> None:
+    params = build_transition(entry, TierAction.PROMOTE, Tier.LONG_TERM, reason=str(why))
     act = rows.Act(Operation.EDIT, now, actor=ACTOR, reason=REASONS[why])
     rows.write(namespace, params, act, NO_LIMITS)  # it takes no more room than it had
 
@@ -89,7 +97,7 @@ def _ending(now: datetime) -> Q:
     return ends & Q(deleted_at=None, tier=Tier.WORKING.value)
 
 
-def _uses(team_id: UUID, entries: Sequence[MemoryEntry]) -> dict[str, Use]:
+def _uses(team_id: UUID, entries: Sequence[MemoryEntry]) -> dict[str, Usage]:
     reads = (
         Read.objects.unscoped()
         .filter(team_id=team_id, entry_id__in=[UUID(entry.id) for entry in entries])
@@ -102,5 +110,5 @@ def _uses(team_id: UUID, entries: Sequence[MemoryEntry]) -> dict[str, Use]:
         .order_by("entry_id")
     )
     return {
-        str(row["entry_id"]): Use(row["recalls"], row["runs"], row["injections"]) for row in reads
+        str(row["entry_id"]): Usage(row["recalls"], row["runs"], row["injections"]) for row in reads
     }

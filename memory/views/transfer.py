@@ -19,7 +19,7 @@ from accounts.principals import get_current_team_id, get_principal
 from memory import naming, selectors, services
 from memory.core.errors import InvalidInput
 from memory.downloads import FileDownload
-from memory.logic.entries.ingress import Reason
+from memory.logic.entries.ingress import FindingReason
 from memory.services.transfer.import_check import MOST_BYTES
 from memory.services.transfer.import_report import Caught, Clash, Imported, Target
 from memory.views.request_context import caller_of
@@ -170,7 +170,10 @@ def _targets(request: HttpRequest, report: Imported | None) -> list[tuple[Target
 
 def _caught_why(one: Caught) -> str:
     """What the gate did with a line, as a quarantine's reasons are said."""
-    reasons = {Reason.SECRET: ", ".join(one.secrets), Reason.GIVES_ORDERS: one.orders}
+    reasons = {
+        FindingReason.SECRET: ", ".join(one.secrets),
+        FindingReason.HAS_INSTRUCTIONS: one.orders,
+    }
     told = [{"reason": name, "detail": detail} for name, detail in reasons.items() if detail]
     return " ".join(map(reason_said, told))
 

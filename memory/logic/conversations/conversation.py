@@ -34,7 +34,7 @@ from memory.logic.conversations.messages import (
     tokens_in,
 )
 from memory.logic.conversations.summary import ExtractiveSummariser, Summariser
-from memory.logic.entries.origins import strangers_origin
+from memory.logic.entries.origins import get_untrusted_origin
 from memory.logic.ports import NewId
 
 
@@ -245,7 +245,7 @@ class ConversationMemory:
     def _summarised(self) -> tuple[str, str]:
         """The summary, and whose words it is: what is made of strangers' is theirs."""
         found = self._entries.recall(MemoryQuery(self.namespace, key=_SUMMARY))
-        return (str(found[0].value), strangers_origin(found[0].metadata)) if found else ("", "")
+        return (str(found[0].value), get_untrusted_origin(found[0].metadata)) if found else ("", "")
 
     def _keys(self, prefix: str) -> list[str]:
         return [entry.key for entry in self._found(prefix)]

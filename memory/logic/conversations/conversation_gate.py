@@ -11,19 +11,19 @@ from typing import Final
 from memory.core.records import Json, StoreParams, Tier
 from memory.logic.conversations.conversation import message_key
 from memory.logic.conversations.messages import Message, Role, to_json
-from memory.logic.entries.held_entries import held_for
-from memory.logic.entries.ingress import Judged, judge
-from memory.logic.entries.origins import STRANGERS, Origin, origin_of
+from memory.logic.entries.held_entries import hold_entry
+from memory.logic.entries.ingress import ScreeningResult, screen_params
+from memory.logic.entries.origins import UNTRUSTED, ContentOrigin, parse_origin
 from memory.logic.entries.secrets import redact
 
 
 STAND_IN: Final = "[held back: it reads like instructions, and nobody has looked at it yet]"
 
-ORIGINS: Final[Mapping[Role, Origin]] = {
-    Role.SYSTEM: Origin.RULE,
-    Role.USER: Origin.PERSON,
-    Role.ASSISTANT: Origin.MODEL,
-    Role.TOOL: Origin.TOOL,
+ORIGINS: Final[Mapping[Role, ContentOrigin]] = {
+    Role.SYSTEM: ContentOrigin.RULE,
+    Role.USER: ContentOrigin.PERSON,
+    Role.ASSISTANT: ContentOrigin.MODEL,
+    Role.TOOL: ContentOrigin.TOOL,
 }
 
 
@@ -32,17 +32,17 @@ class Heard:
     """``message`` as it may stand in the history; ``apart``: what it said, where that has to wait."""
 
     message: Message
-    apart: Judged | None = None
+    apart: ScreeningResult | None = None
 
 
 def heard_of(message: Message, said: Mapping[str, Json]) -> Heard:
     """``said`` may name whose words they are; otherwise they are its role's."""
-    origin = origin_of(said.get("origin"), ORIGINS[message.role])
-    judged = judge(StoreParams("", "", value=message.content), origin)
+    origin = parse_origin(said.get("origin"), ORIGINS[message.role])
+    judged = screen_params(StoreParams("", "", value=message.content), origin)
     calls = tuple(
         replace(call, arguments=str(redact(call.arguments).value)) for call in message.tool_calls
     )
-    whose = str(origin) if origin in STRANGERS else ""
+    whose = str(origin) if origin in UNTRUSTED else ""
     clean = replace(message, content=judged.params.value, tool_calls=calls, origin=whose)
     if judged.params.tier is not Tier.QUARANTINE:
         return Heard(clean)
@@ -57,4 +57,4 @@ def held_apart(heard: Heard, kept: Message, namespace: str, group: str) -> Store
     del rest["content"]
     metadata = {**heard.apart.params.metadata, **rest, "group": group}
     params = replace(heard.apart.params, namespace=namespace, metadata=metadata, category="message")
-    return held_for(message_key(kept), params)
+    return hold_entry(message_key(kept), params)

@@ -8,7 +8,7 @@ from math import ceil
 
 from memory.core.errors import InvalidInput, Serialization
 from memory.core.records import Json
-from memory.logic.entries.origins import strangers_origin
+from memory.logic.entries.origins import get_untrusted_origin
 
 
 class Role(StrEnum):
@@ -147,7 +147,7 @@ def from_json(value: Json) -> Message:
             id=value["id"],
             at=datetime.fromisoformat(value["at"]) if value["at"] else None,
             shortened=value.get("shortened", 0),
-            origin=strangers_origin(value),
+            origin=get_untrusted_origin(value),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Serialization(f"That is not a message: {error!r}.") from None

@@ -23,9 +23,15 @@ from memory.logic.curation.parsing import Analysis, drafts
 from memory.logic.curation.scoring import chosen_life, importance_of
 from memory.logic.curation.work import FinishedWork, redacted
 from memory.logic.entries.duplicates import NEVER_MERGED
-from memory.logic.entries.ingress import Decision, Incoming, Limits, Origin, Outcome, decide
-from memory.logic.entries.origins import strangers_origin
-from memory.logic.entries.write_batch import Writes
+from memory.logic.entries.ingress import (
+    Incoming,
+    IngressDecision,
+    IngressLimits,
+    IngressOutcome,
+    decide_ingress,
+)
+from memory.logic.entries.origins import ContentOrigin, get_untrusted_origin
+from memory.logic.entries.write_batch import WriteBatch
 from memory.logic.ports import NewId
 
 
@@ -52,9 +58,9 @@ class Curated:
 class Stored:
     """What became of each draft, in their order."""
 
-    decisions: tuple[Decision, ...]
+    decisions: tuple[IngressDecision, ...]
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: IngressOutcome) -> int:
         return sum(one.outcome is outcome for one in self.decisions)
 
 
@@ -78,7 +84,10 @@ async def curate(
         return Curated((), curator.name, problem=f"{type(error).__name__}: {error}"[:500])
     made = drafts(_only_new(analysis, work), namespace, new_id, work.source)
     if work.outside:
-        made = [replace(one, metadata={**one.metadata, "origin": str(Origin.WEB)}) for one in made]
+        made = [
+            replace(one, metadata={**one.metadata, "origin": str(ContentOrigin.WEB)})
+            for one in made
+        ]
     return Curated(tuple(map(_valued, made)), curator.name, analysis.repairs)
 
 
@@ -96,13 +105,13 @@ def keep(
     *,
     rejected: Sequence[Json] = (),
     known_secrets: tuple[str, ...] = (),
-    limits: Limits = Limits(recent=500, fewest_terms=1),  # noqa: B008 - a frozen value
+    limits: IngressLimits = IngressLimits(recent_count=500, min_terms=1),  # noqa: B008 - a frozen value
 ) -> Stored:
     """Each draft through the gate, compared with what is there and with those before it.
 
     All are stored or none: what was written before a failure is put back as it was.
     """
-    writes = Writes(entries)
+    writes = WriteBatch(entries)
     decisions = []
     try:
         for draft in curated.drafts:
@@ -111,7 +120,7 @@ def keep(
             if decision.params:
                 writes.store(decision.params)
     except BaseException:  # cancelled, too
-        writes.take_back()
+        writes.roll_back()
         raise
     return Stored(tuple(decisions))
 
@@ -150,11 +159,13 @@ def decided(
     entries: NamespaceStore,
     rejected: Sequence[Json],
     known_secrets: tuple[str, ...],
-    limits: Limits,
-) -> Decision:
-    query = MemoryQuery(draft.namespace, filter={"category": draft.category}, top_k=limits.recent)
+    limits: IngressLimits,
+) -> IngressDecision:
+    query = MemoryQuery(
+        draft.namespace, filter={"category": draft.category}, top_k=limits.recent_count
+    )
     recent = entries.recall(query)
-    is_strange = bool(strangers_origin(draft.metadata))
+    is_strange = bool(get_untrusted_origin(draft.metadata))
     if draft.category == _LEARNT:
         others: Json = {"$not": {"category": {"$in": [_LEARNT, "execution", *NEVER_MERGED]}}}
         said = entries.recall(replace(query, filter=others))
@@ -164,7 +175,9 @@ def decided(
             return proved(draft, known)
     # What a model made of outputs may carry orders from them, so it is treated as a stranger's.
     hold = is_strange and draft.namespace.startswith(_CAREFUL)
-    return decide(Incoming(draft, Origin.TOOL, recent, rejected, known_secrets, limits, hold=hold))
+    return decide_ingress(
+        Incoming(draft, ContentOrigin.TOOL, recent, rejected, known_secrets, limits, hold=hold)
+    )
 
 
 _LEARNT: Final = "result"

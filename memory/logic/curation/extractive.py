@@ -13,8 +13,8 @@ from memory.logic.curation.feedback import Recalled
 from memory.logic.curation.junk import judge
 from memory.logic.curation.parsing import Analysis
 from memory.logic.curation.work import FinishedWork
-from memory.logic.entries.duplicates import Likeness, likeness
-from memory.logic.entries.text_similarity import telling_terms
+from memory.logic.entries.duplicates import Likeness, compare_values
+from memory.logic.entries.text_similarity import list_significant_terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _best(found: Iterable[tuple[int, str]], most: int) -> list[str]:
 def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
     kept: list[str] = []
     for text in texts:
-        if all(likeness(text, one) is Likeness.DIFFERENT for one in kept):
+        if all(compare_values(text, one) is Likeness.DIFFERENT for one in kept):
             kept.append(text)
     return tuple(kept)
 
@@ -105,9 +105,12 @@ _LOCATION = re.compile(
 
 def _tags(work: FinishedWork) -> tuple[str, ...]:
     """Words of the task that come up again, most often first."""
-    asked = list(dict.fromkeys(telling_terms(work.task, DEFAULT_LANGUAGE)))
+    asked = list(dict.fromkeys(list_significant_terms(work.task, DEFAULT_LANGUAGE)))
     counts = Counter(
-        term for text in (work.task, *work.outputs) for term in telling_terms(text) if term in asked
+        term
+        for text in (work.task, *work.outputs)
+        for term in list_significant_terms(text)
+        if term in asked
     )
     known = sorted(asked, key=lambda term: (-counts[term], asked.index(term)))
     return tuple(term for term in known if not term.isdigit())[:_MOST_TAGS]

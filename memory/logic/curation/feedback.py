@@ -15,7 +15,7 @@ from memory.core.recall.tokens import query_terms
 from memory.core.records import MemoryEntry
 from memory.logic.conversations.summary import sentences
 from memory.logic.curation.junk import is_question, judge
-from memory.logic.entries.duplicates import Likeness, is_telling, likeness, normalised
+from memory.logic.entries.duplicates import Likeness, compare_values, is_significant, normalize
 from memory.logic.entries.text_similarity import is_unspaced
 from memory.logic.entries.texts import list_texts
 
@@ -71,7 +71,7 @@ def merely_told_again(task: str, outputs: Iterable[str], known: Recalled) -> boo
         one
         for text in outputs
         for one in sentences(text)
-        if likeness(one, task) is Likeness.DIFFERENT
+        if compare_values(one, task) is Likeness.DIFFERENT
     ]
     new = [one for one in said if not known.says(one)]
     if any(judge(one).worth_keeping for one in new):
@@ -100,13 +100,13 @@ _QUOTES = re.compile(r"[“”„«»「」『』\"\n]")
 
 def _is_within(text: frozenset[str], own: frozenset[str]) -> bool:
     new = own - text
-    if any(map(is_telling, new)):
+    if any(map(is_significant, new)):
         return False
     return len(new) <= (1 - _COVERED) * len(own)
 
 
 def _terms(text: str) -> frozenset[str]:
-    return frozenset(query_terms(normalised(text)))
+    return frozenset(query_terms(normalize(text)))
 
 
 def _own(text: str) -> frozenset[str]:
@@ -119,7 +119,7 @@ def _pairs(text: str) -> frozenset[Pair]:
 
 def _in_order(text: str) -> Iterator[str]:
     """Single characters of scripts without spaces: their pairs are what stands side by side."""
-    for term in query_terms(normalised(text)):
+    for term in query_terms(normalize(text)):
         if term not in _TELLING_AGAIN and not (len(term) > 1 and is_unspaced(term)):
             yield term
 

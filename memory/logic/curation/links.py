@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from memory.core.records import MemoryEntry
-from memory.logic.entries.text_similarity import telling_terms
+from memory.logic.entries.text_similarity import list_significant_terms
 from memory.logic.entries.texts import list_texts
 
 
@@ -46,7 +46,7 @@ _WIDEST = 200  # nor does one in so many: the pairs would be countless
 def _terms(entry: MemoryEntry) -> frozenset[str]:
     tags = entry.metadata.get("tags", ())
     texts = [*list_texts(entry.value), *(tag for tag in tags if isinstance(tag, str))]
-    return frozenset(term for text in texts for term in telling_terms(text))
+    return frozenset(term for text in texts for term in list_significant_terms(text))
 
 
 def _rarity(terms: Mapping[str, frozenset[str]]) -> dict[str, float]:

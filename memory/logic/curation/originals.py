@@ -4,8 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from memory.core.records import MemoryEntry, StoreParams, Tier
-from memory.logic.entries.duplicates import Duplicate, Likeness, likeness, merged, similarity
-from memory.logic.entries.ingress import Decision, Finding, Outcome, Reason
+from memory.logic.entries.duplicates import (
+    Duplicate,
+    Likeness,
+    compare_values,
+    measure_similarity,
+    merge_duplicate,
+)
+from memory.logic.entries.ingress import FindingReason, IngressDecision, IngressOutcome, RuleFinding
 from memory.logic.entries.texts import get_single_text
 
 
@@ -19,14 +25,16 @@ def original_of(draft: StoreParams, said: Iterable[MemoryEntry]) -> MemoryEntry 
     )
 
 
-def proved(draft: StoreParams, original: MemoryEntry) -> Decision:
+def proved(draft: StoreParams, original: MemoryEntry) -> IngressDecision:
     """The original's own words and metadata stay; it has one proof more."""
     again = replace(
         draft, value=original.value, metadata={}, importance=0.0, category=original.category
     )
-    finding = Finding(Reason.DUPLICATE, Outcome.MERGE, original.key)
-    params = merged(Duplicate(original, Likeness.SAME), again)
-    return Decision(Outcome.MERGE, (finding,), replace(params, source=original.source), original)
+    finding = RuleFinding(FindingReason.DUPLICATE, IngressOutcome.MERGE, original.key)
+    params = merge_duplicate(Duplicate(original, Likeness.SAME), again)
+    return IngressDecision(
+        IngressOutcome.MERGE, (finding,), replace(params, source=original.source), original
+    )
 
 
 def below(draft: StoreParams, said: Sequence[MemoryEntry]) -> StoreParams:
@@ -37,7 +45,7 @@ def below(draft: StoreParams, said: Sequence[MemoryEntry]) -> StoreParams:
     near = [
         one.importance
         for one in _originals(said)
-        if (own := get_single_text(one.value)) and similarity(own, text) >= _MADE_OF
+        if (own := get_single_text(one.value)) and measure_similarity(own, text) >= _MADE_OF
     ]
     return replace(draft, importance=min([draft.importance, *near]))
 
@@ -50,4 +58,4 @@ def _originals(said: Iterable[MemoryEntry]) -> list[MemoryEntry]:
 
 
 def _is_like(one: str | None, other: str) -> bool:
-    return one is not None and likeness(one, other) is not Likeness.DIFFERENT
+    return one is not None and compare_values(one, other) is not Likeness.DIFFERENT

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.logic.curation.junk import judge
-from memory.logic.entries.duplicates import proofs
+from memory.logic.entries.duplicates import count_evidence
 from memory.logic.entries.texts import list_texts
-from memory.logic.entries.tiers import Use, is_verified
-from memory.logic.entries.write_batch import as_it_was
+from memory.logic.entries.tiers import Usage, is_verified
+from memory.logic.entries.write_batch import build_restore_params
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ def importance_of(
     category: str,
     *,
     said: int = 1,
-    use: Use = Use(),  # noqa: B008 - a frozen value
+    use: Usage = Usage(),  # noqa: B008 - a frozen value
 ) -> Importance:
     """``said``: how often it was said."""
     points = max((judge(text).points for text in list_texts(value)), default=0)
@@ -38,8 +38,8 @@ def importance_of(
     return Importance(min(1.0, round(sum(parts.values()), 4)), parts)
 
 
-def importance_of_entry(entry: MemoryEntry, use: Use = Use()) -> Importance:  # noqa: B008 - frozen
-    return importance_of(entry.value, entry.category, said=proofs(entry), use=use)
+def importance_of_entry(entry: MemoryEntry, use: Usage = Usage()) -> Importance:  # noqa: B008 - frozen
+    return importance_of(entry.value, entry.category, said=count_evidence(entry), use=use)
 
 
 def life_of(category: str, importance: float) -> timedelta | None:
@@ -60,16 +60,16 @@ def chosen_life(params: StoreParams) -> float | None:
 
 def may_expire(entry: MemoryEntry) -> bool:
     """Whether an upkeep may give it an end: never what is verified or carried by proofs."""
-    return not is_verified(entry) and proofs(entry) < _CARRIED
+    return not is_verified(entry) and count_evidence(entry) < _CARRIED
 
 
-def revalued(entry: MemoryEntry, use: Use) -> StoreParams | None:
+def revalued(entry: MemoryEntry, use: Usage) -> StoreParams | None:
     """What to store because an entry was proved or used since; nothing where nothing changed.
 
     It only ever gains: importance rises, an end moves away or falls, and no end is given.
     """
     importance = max(entry.importance, importance_of_entry(entry, use).score)
-    present = as_it_was(entry)
+    present = build_restore_params(entry)
     life = life_of(entry.category, importance)
     before = present.ttl_seconds
     ends = before is not None and life is not None

@@ -1,9 +1,10 @@
-"""Is that the same again? Exact and near duplicates, found when something is written.
+"""Exact and near duplicates, detected when something is written.
 
-Careful on purpose: two entries that say the same cost a line on a page, two facts merged into one
-cost a fact. So a near duplicate may add or leave out a word or two, but never swap one, never
-change the order, and never differ in a number, a negation or a word that limits what is said.
-What only looks alike (``similarity``) is for proposals, which a person decides.
+The rules are careful on purpose: two entries that say the same cost a line on a page, two facts
+merged into one lose a fact. So a near duplicate may add or leave out a word or two, but never
+swap one, never change the order, and never differ in a number, a negation or a word that limits
+what is said. Texts that only look alike (``measure_similarity``) are for proposals, which a
+member decides.
 """
 
 import re
@@ -17,7 +18,7 @@ from typing import TypeVar
 from memory.core.filters import same_json
 from memory.core.recall.tokens import terms
 from memory.core.records import Json, MemoryEntry, Source, StoreParams, Tier
-from memory.logic.entries.text_similarity import dice_coefficient, grams, is_unspaced
+from memory.logic.entries.text_similarity import build_grams, compute_dice_coefficient, is_unspaced
 
 
 T = TypeVar("T")
@@ -31,96 +32,103 @@ class Likeness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """``entry`` already says it."""
+    """An entry that already says what is written."""
 
     entry: MemoryEntry
     likeness: Likeness
 
 
-def likeness(one: Json, other: Json) -> Likeness:
-    if isinstance(one, str) and isinstance(other, str):
-        return _of_texts(one, other)
-    if isinstance(one, Mapping) and isinstance(other, Mapping) and one.keys() == other.keys():
-        return _worst(likeness(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        return _worst(map(likeness, one, other))
-    return Likeness.SAME if same_json(one, other) else Likeness.DIFFERENT
+def compare_values(first: Json, second: Json) -> Likeness:
+    if isinstance(first, str) and isinstance(second, str):
+        return _compare_texts(first, second)
+    if isinstance(first, Mapping) and isinstance(second, Mapping) and first.keys() == second.keys():
+        return _pick_least_alike(compare_values(first[key], second[key]) for key in first)
+    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        return _pick_least_alike(map(compare_values, first, second))
+    return Likeness.SAME if same_json(first, second) else Likeness.DIFFERENT
 
 
-def normalised(text: str) -> str:
-    """Without what doesn't change the meaning: case, spaces, punctuation, invisible characters."""
-    return _cached_normalised(text) if len(text) <= _LONGEST_NAME else _normalised(text)
+def normalize(text: str) -> str:
+    """Remove what doesn't change the meaning: case, spaces, punctuation, invisible characters."""
+    return _cached_normalize(text) if len(text) <= _CACHED_NAME_LENGTH else _normalize(text)
 
 
-def _normalised(text: str) -> str:
+def _normalize(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(_WORD.findall(_expanded(plain)))
+    return " ".join(_WORD.findall(_expand_contractions(plain)))
 
 
-def words_of(text: str) -> tuple[str, ...]:
-    """Stemmed words in order, without the harmless ones; single characters for unspaced scripts."""
-    return _words_of(text) if len(text) > _CACHED_LENGTH else _cached_words_of(text)
+def stem_words(text: str) -> tuple[str, ...]:
+    """Return the stemmed words in order, without insignificant ones.
+
+    In unspaced scripts, every character is a word.
+    """
+    return _stem_words(text) if len(text) > _CACHED_LENGTH else _cached_stem_words(text)
 
 
-def similarity(one: str, other: str) -> float:
-    """How much two texts have in common, 0 to 1, whatever it means."""
-    return dice_coefficient(grams(one), grams(other))
+def measure_similarity(first: str, second: str) -> float:
+    """Measure how much two texts have in common, from 0 to 1, whatever they mean."""
+    return compute_dice_coefficient(build_grams(first), build_grams(second))
 
 
 def find_duplicate(params: StoreParams, candidates: Iterable[MemoryEntry]) -> Duplicate | None:
-    """Among entries of the same namespace and category; the same before the near, then the newest.
+    """Find a duplicate among entries of the same namespace and category.
 
-    The entry under the very same key is no duplicate: storing there replaces it anyway.
+    An exact duplicate precedes a near one, then the newest wins. The entry under the very same
+    key is no duplicate, as storing there replaces it anyway.
     """
     if params.category in NEVER_MERGED or params.tier is Tier.QUARANTINE:
         return None
-    found = [
-        Duplicate(entry, likeness(entry.value, params.value))
+    duplicates = [
+        Duplicate(entry, compare_values(entry.value, params.value))
         for entry in candidates
-        if _comparable(entry, params)
+        if _is_comparable(entry, params)
     ]
-    alike = [one for one in found if one.likeness is not Likeness.DIFFERENT]
-    return max(alike, key=_preference, default=None)
+    alike = [duplicate for duplicate in duplicates if duplicate.likeness is not Likeness.DIFFERENT]
+    return max(alike, key=_rank_duplicate, default=None)
 
 
-def merged(duplicate: Duplicate, params: StoreParams) -> StoreParams:
-    """What to store under the duplicate's key, with one proof more.
+def merge_duplicate(duplicate: Duplicate, params: StoreParams) -> StoreParams:
+    """Return what to store under the duplicate's key, with one more piece of evidence.
 
     The newer wording wins unless it says less. Nothing is demoted: the better tier and the higher
-    importance stay, and what was kept for good is not given an end. The same step of the same run
-    saying it twice, as a retry does, proves nothing.
+    importance stay, and an entry without expiry gets none. The same step of the same run that
+    says it twice, as a retry does, adds no evidence.
     """
     entry = duplicate.entry
-    tier = _better(entry.tier, params.tier)
+    tier = _pick_tier(entry.tier, params.tier)
     return replace(
         params,
         key=entry.key,
-        value=_fuller(entry.value, params.value),
-        metadata={**entry.metadata, **params.metadata, **_proofs(entry, params)},
+        value=_pick_fuller(entry.value, params.value),
+        metadata={**entry.metadata, **params.metadata, **_merge_evidence(entry, params)},
         category=entry.category,
         tier=tier,
         importance=max(entry.importance, params.importance),
-        ttl_seconds=_life(entry, params),
+        ttl_seconds=_merge_ttl(entry, params),
     )
 
 
-def list_in(metadata: Mapping[str, Json], name: str, kind: type[T]) -> list[T]:
-    """Metadata is anybody's: what isn't a list of these was written by somebody else, and says nothing here."""
-    found = metadata.get(name)
-    if not isinstance(found, list) or not all(isinstance(one, kind) for one in found):
+def get_metadata_list(metadata: Mapping[str, Json], name: str, kind: type[T]) -> list[T]:
+    """Return a list from the metadata, or an empty one if its items have another type.
+
+    Anybody may write metadata, so a malformed list is not ours and is ignored.
+    """
+    items = metadata.get(name)
+    if not isinstance(items, list) or not all(isinstance(item, kind) for item in items):
         return []
-    return found
+    return items
 
 
-def proofs(entry: MemoryEntry) -> int:
-    """How many times it was said; whatever is there was said once."""
-    found = entry.metadata.get("proofs", 1)
-    return found if isinstance(found, int) and found > 1 else 1
+def count_evidence(entry: MemoryEntry) -> int:
+    """Count how many times the entry was said; at least once."""
+    count = entry.metadata.get("proofs", 1)
+    return count if isinstance(count, int) and count > 1 else 1
 
 
 # A chat repeats itself, pages have names of their own, notes are short-lived.
 NEVER_MERGED = frozenset({"message", "summary", "fold", "note", "page"})
-_LEAST_SHARE = 0.8  # of the longer text that the shorter one has to have
+_MIN_SHARE = 0.8  # of the longer text that the shorter one has to have
 _WITNESSES_KEPT = 50
 
 _WORD = re.compile(r"[\w]+")
@@ -145,7 +153,7 @@ _HARMLESS = _stems("a an the please just also that 的 了 吧 呢 啊")
 _NEGATIONS = _stems(
     "not no never none nobody nothing neither nor without 不 没 沒 无 無 非 未 别 勿 莫"
 )
-_TELLING = _NEGATIONS | _stems(
+_SIGNIFICANT = _NEGATIONS | _stems(
     """
     only except unless if until before after almost nearly hardly barely rarely seldom sometimes
     maybe perhaps might may could would should must formerly previously former ex used was were had
@@ -158,50 +166,50 @@ _TELLING = _NEGATIONS | _stems(
 )
 
 
-def _expanded(text: str) -> str:
+def _expand_contractions(text: str) -> str:
     for pattern, instead in _CONTRACTIONS:
         text = pattern.sub(instead, text)
     return text
 
 
-def _of_texts(one: str, other: str) -> Likeness:
-    left, right = words_of(one), words_of(other)
-    if left == right:
+def _compare_texts(first: str, second: str) -> Likeness:
+    first_words, second_words = stem_words(first), stem_words(second)
+    if first_words == second_words:
         # Texts of signs alone ("👍", "…") have no words to compare.
-        same = bool(left) or one.strip() == other.strip()
+        same = bool(first_words) or first.strip() == second.strip()
         return Likeness.SAME if same else Likeness.DIFFERENT
-    shorter, longer = sorted((left, right), key=len)
-    if len(shorter) < _LEAST_SHARE * len(longer):
+    shorter, longer = sorted((first_words, second_words), key=len)
+    if len(shorter) < _MIN_SHARE * len(longer):
         return Likeness.DIFFERENT
-    added = _added(shorter, longer)
-    if added is None or any(map(is_telling, added)):
+    added = _find_added(shorter, longer)
+    if added is None or any(map(is_significant, added)):
         return Likeness.DIFFERENT
     return Likeness.NEAR
 
 
-def _words_of(text: str) -> tuple[str, ...]:
+def _stem_words(text: str) -> tuple[str, ...]:
     return tuple(
-        one
-        for one in terms(normalised(text))
-        if one not in _HARMLESS and not (len(one) > 1 and is_unspaced(one))
+        term
+        for term in terms(normalize(text))
+        if term not in _HARMLESS and not (len(term) > 1 and is_unspaced(term))
     )
 
 
 # At the gate a text meets hundreds of others, and most of them again the next time.
 _CACHED_LENGTH = 2_000
-_cached_words_of = lru_cache(maxsize=20_000)(_words_of)
+_cached_stem_words = lru_cache(maxsize=20_000)(_stem_words)
 
 # Names of pages: those of a whole shelf are compared each time one of it is looked at.
-_LONGEST_NAME = 200
-_cached_normalised = lru_cache(maxsize=20_000)(_normalised)
+_CACHED_NAME_LENGTH = 200
+_cached_normalize = lru_cache(maxsize=20_000)(_normalize)
 
 
-def is_telling(term: str) -> bool:
-    return term in _TELLING or any(character.isdigit() for character in term)
+def is_significant(term: str) -> bool:
+    return term in _SIGNIFICANT or any(character.isdigit() for character in term)
 
 
-def _added(shorter: Sequence[str], longer: Sequence[str]) -> list[str] | None:
-    """What the longer one has besides, if taking it out leaves the shorter one; else nothing."""
+def _find_added(shorter: Sequence[str], longer: Sequence[str]) -> list[str] | None:
+    """Return what only the longer list has, or None if the rest of it is not the shorter list."""
     added, position = [], 0
     for term in longer:
         if position < len(shorter) and shorter[position] == term:
@@ -211,28 +219,31 @@ def _added(shorter: Sequence[str], longer: Sequence[str]) -> list[str] | None:
     return added if position == len(shorter) else None
 
 
-def differs_by_negation(one: str, other: str) -> bool:
-    """The same words, but one of them says no."""
-    left, right = words_of(one), words_of(other)
-    no_left, no_right = (sum(t in _NEGATIONS for t in side) for side in (left, right))
-    if no_left % 2 == no_right % 2:
+def differs_by_negation(first: str, second: str) -> bool:
+    """Return whether both texts have the same words, but one negates them."""
+    first_words, second_words = stem_words(first), stem_words(second)
+    first_negations, second_negations = (
+        sum(t in _NEGATIONS for t in words) for words in (first_words, second_words)
+    )
+    if first_negations % 2 == second_negations % 2:
         return False
     bare = [
-        [t for t in side if t not in _NEGATIONS and t not in _HELPERS] for side in (left, right)
+        [t for t in words if t not in _NEGATIONS and t not in _AUXILIARIES]
+        for words in (first_words, second_words)
     ]
-    return bare[0] == bare[1] and len(bare[0]) >= _FEWEST_WORDS
+    return bare[0] == bare[1] and len(bare[0]) >= _MIN_WORDS
 
 
-_HELPERS = _stems("do does did")
-_FEWEST_WORDS = 2
+_AUXILIARIES = _stems("do does did")
+_MIN_WORDS = 2
 
 
-def _worst(found: Iterable[Likeness]) -> Likeness:
+def _pick_least_alike(likenesses: Iterable[Likeness]) -> Likeness:
     order = [Likeness.SAME, Likeness.NEAR, Likeness.DIFFERENT]
-    return max(found, key=order.index, default=Likeness.SAME)
+    return max(likenesses, key=order.index, default=Likeness.SAME)
 
 
-def _comparable(entry: MemoryEntry, params: StoreParams) -> bool:
+def _is_comparable(entry: MemoryEntry, params: StoreParams) -> bool:
     return (
         entry.namespace == params.namespace
         and entry.category == params.category
@@ -241,19 +252,19 @@ def _comparable(entry: MemoryEntry, params: StoreParams) -> bool:
     )
 
 
-def _preference(duplicate: Duplicate) -> tuple[bool, str, str]:
+def _rank_duplicate(duplicate: Duplicate) -> tuple[bool, str, str]:
     entry = duplicate.entry
     moment = entry.updated_at.isoformat() if entry.updated_at else ""
     return (duplicate.likeness is Likeness.SAME, moment, entry.id)
 
 
-def _better(one: Tier, other: Tier) -> Tier:
-    return Tier.LONG_TERM if Tier.LONG_TERM in (one, other) else other
+def _pick_tier(first: Tier, second: Tier) -> Tier:
+    return Tier.LONG_TERM if Tier.LONG_TERM in (first, second) else second
 
 
-def _life(entry: MemoryEntry, params: StoreParams) -> float | None:
-    """What has no end gets none; of two ends the later."""
-    before = life_of(entry)
+def _merge_ttl(entry: MemoryEntry, params: StoreParams) -> float | None:
+    """Return no expiry if either has none, else the later one."""
+    before = get_ttl(entry)
     if entry.tier is Tier.LONG_TERM and params.tier is not Tier.LONG_TERM:
         return before
     if params.ttl_seconds is None or (before is None and entry.tier is params.tier):
@@ -261,26 +272,35 @@ def _life(entry: MemoryEntry, params: StoreParams) -> float | None:
     return params.ttl_seconds if before is None else max(before, params.ttl_seconds)
 
 
-def life_of(entry: MemoryEntry) -> float | None:
-    """Seconds from its last change to its end; nothing where there is no end."""
+def get_ttl(entry: MemoryEntry) -> float | None:
+    """Return the seconds from the entry's last change to its expiry, if it expires."""
     if entry.expires_at is None or entry.updated_at is None:
         return None
     return (entry.expires_at - entry.updated_at).total_seconds()
 
 
-def _fuller(old: Json, new: Json) -> Json:
-    if isinstance(old, str) and isinstance(new, str) and len(words_of(new)) < len(words_of(old)):
+def _pick_fuller(old: Json, new: Json) -> Json:
+    if (
+        isinstance(old, str)
+        and isinstance(new, str)
+        and len(stem_words(new)) < len(stem_words(old))
+    ):
         return old
     return new
 
 
-def _proofs(entry: MemoryEntry, params: StoreParams) -> dict[str, Json]:
-    witness = _witness(params.source)
-    known = list_in(entry.metadata, "proved_by", str) or [_witness(entry.source)]
-    if witness in known and witness != "//":
-        return {"proofs": proofs(entry), "proved_by": known}
-    return {"proofs": proofs(entry) + 1, "proved_by": [*known, witness][-_WITNESSES_KEPT:]}
+def _merge_evidence(entry: MemoryEntry, params: StoreParams) -> dict[str, Json]:
+    witness = _format_witness(params.source)
+    witnesses = get_metadata_list(entry.metadata, "proved_by", str) or [
+        _format_witness(entry.source)
+    ]
+    if witness in witnesses and witness != "//":
+        return {"proofs": count_evidence(entry), "proved_by": witnesses}
+    return {
+        "proofs": count_evidence(entry) + 1,
+        "proved_by": [*witnesses, witness][-_WITNESSES_KEPT:],
+    }
 
 
-def _witness(source: Source) -> str:
+def _format_witness(source: Source) -> str:
     return f"{source.run_id}/{source.node_id}/{source.message}"

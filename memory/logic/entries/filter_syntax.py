@@ -1,4 +1,4 @@
-"""A metadata filter as people type it: ``topic=cats n>=3 status=open|new !draft``, or the JSON of the language."""
+"""The text syntax of metadata filters: ``topic=cats n>=3 status=open|new !draft``."""
 
 import json
 import re
@@ -11,21 +11,24 @@ from memory.core.records import Json
 
 
 def read_filter(text: str) -> dict[str, Json]:
-    """Every condition must hold. Quotes keep spaces together: ``title="the big one"``."""
+    """Parse a filter, in the text syntax or the JSON of the filter language.
+
+    All conditions must hold. Quotes keep spaces together: ``title="the big one"``.
+    """
     text = text.strip()
-    found = _json(text) if text.startswith("{") else _conditions(text)
-    parse_filter(found)  # refuses here what the query would refuse
-    return found
+    conditions = _parse_json(text) if text.startswith("{") else _parse_conditions(text)
+    parse_filter(conditions)  # refuses here what the query would refuse
+    return conditions
 
 
-def _json(text: str) -> dict[str, Json]:
+def _parse_json(text: str) -> dict[str, Json]:
     try:
-        found = json.loads(text)
+        conditions = json.loads(text)
     except ValueError:
         raise InvalidInput("invalid JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(conditions, dict):
         raise InvalidInput("must be an object")
-    return found
+    return conditions
 
 
 _PART: Final = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
@@ -42,37 +45,37 @@ _SIGNS: Final[Mapping[str, str]] = {
 }
 
 
-def _conditions(text: str) -> dict[str, Json]:
-    parts = [_condition(part) for part in _PART.findall(text)]
+def _parse_conditions(text: str) -> dict[str, Json]:
+    parts = [_parse_condition(part) for part in _PART.findall(text)]
     if len(parts) > 1 and len({name for name, _ in parts}) < len(parts):
-        return {"$and": [{name: wanted} for name, wanted in parts]}
+        return {"$and": [{name: condition} for name, condition in parts]}
     return dict(parts)
 
 
-def _condition(part: str) -> tuple[str, Json]:
-    if found := _CONDITION.fullmatch(part):
-        name, sign, value = found["name"], found["sign"], found["value"]
+def _parse_condition(part: str) -> tuple[str, Json]:
+    if match := _CONDITION.fullmatch(part):
+        name, sign, value = match["name"], match["sign"], match["value"]
         if not value or name.startswith("$"):
             raise InvalidInput(part)
         if sign == "=":
-            return name, _among(value)
-        return name, {_SIGNS[sign]: _read(value)}
+            return name, _parse_alternatives(value)
+        return name, {_SIGNS[sign]: _parse_value(value)}
     bare = _BARE.fullmatch(part)
     if bare is None or bare["name"].startswith("$") or not (bare["not"] or part.endswith("?")):
         raise InvalidInput(part)
     return bare["name"], {"$exists": not bare["not"]}
 
 
-def _among(value: str) -> Json:
+def _parse_alternatives(value: str) -> Json:
     if "|" in value and not value.startswith('"'):
-        return {"$in": [_read(one) for one in value.split("|") if one]}
-    return _read(value)
+        return {"$in": [_parse_value(part) for part in value.split("|") if part]}
+    return _parse_value(value)
 
 
-def _read(value: str) -> Json:
-    """What reads as JSON is that, anything else is text."""
+def _parse_value(value: str) -> Json:
+    """Return the JSON scalar that the text is, or else the text itself."""
     try:
-        found: Json = json.loads(value)
+        parsed: Json = json.loads(value)
     except ValueError:
         return value.strip('"')
-    return value if isinstance(found, dict | list) else found
+    return value if isinstance(parsed, dict | list) else parsed

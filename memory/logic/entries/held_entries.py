@@ -1,6 +1,6 @@
-"""What may not be in use yet, though something of it is: kept apart under a key of its own, in quarantine.
+"""Entries in quarantine under a key of their own while their key is in use.
 
-Approved, it takes the place it was meant for.
+Once approved, such an entry is stored under the key that it was meant for.
 """
 
 from dataclasses import replace
@@ -10,13 +10,13 @@ from memory.core.records import StoreParams
 from memory.core.values import MAX_KEY_LENGTH
 
 
-MEANT_FOR: Final = "meant_for"  # in its metadata, the key of its place
+TARGET_KEY: Final = "meant_for"  # in the metadata: the key that it replaces once approved
 
 
-def held_for(key: str, params: StoreParams) -> StoreParams:
-    metadata = {**params.metadata, MEANT_FOR: key}
-    return replace(params, key=held_key(key), metadata=metadata)
+def hold_entry(key: str, params: StoreParams) -> StoreParams:
+    metadata = {**params.metadata, TARGET_KEY: key}
+    return replace(params, key=build_held_key(key), metadata=metadata)
 
 
-def held_key(key: str) -> str:
+def build_held_key(key: str) -> str:
     return f"held:{key}"[:MAX_KEY_LENGTH]

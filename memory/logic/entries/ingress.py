@@ -1,7 +1,7 @@
-"""The gate to memory: what may enter working memory, what waits in quarantine, what stays out.
+"""The content filter: what enters working memory, what waits in quarantine, what is refused.
 
-Each rule is a small function over what is coming in; all are asked, each gives its reason, and the
-strictest wins. A secret never gets further than this in clear.
+Each rule is a small function over what is coming in. All rules are evaluated, each gives its
+reason, and the strictest wins. No secret passes this filter in plain text.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,21 +12,25 @@ from typing import Final
 from memory.core.recall.tokens import terms
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.core.values import compact, size_of
-from memory.logic.entries.duplicates import Duplicate, Likeness, find_duplicate, likeness, merged
-from memory.logic.entries.instructions import find_orders
-from memory.logic.entries.origins import STRANGERS
-from memory.logic.entries.origins import Origin as Origin
-from memory.logic.entries.origins import origin_of as origin_of
+from memory.logic.entries.duplicates import (
+    Duplicate,
+    Likeness,
+    compare_values,
+    find_duplicate,
+    merge_duplicate,
+)
+from memory.logic.entries.instructions import find_instructions
+from memory.logic.entries.origins import UNTRUSTED, ContentOrigin, parse_origin
 from memory.logic.entries.secrets import redact_json
 from memory.logic.entries.text_similarity import is_unspaced
-from memory.logic.entries.tiers import fresh
+from memory.logic.entries.tiers import set_default_ttl
 
 
-HELD_FOR: Final = "quarantined_for"  # in the metadata: {reason, detail} each
+QUARANTINE_REASONS: Final = "quarantined_for"  # in the metadata: {reason, detail} each
 
 
-class Outcome(StrEnum):
-    """From the mildest to the strictest."""
+class IngressOutcome(StrEnum):
+    """The outcomes, from the mildest to the strictest."""
 
     ADMIT = "admit"
     MERGE = "merge"  # one proof more for what is there
@@ -34,209 +38,258 @@ class Outcome(StrEnum):
     REFUSE = "refuse"
 
 
-class Reason(StrEnum):
+class FindingReason(StrEnum):
     TOO_SHORT = "too_short"
     DUPLICATE = "duplicate"
     SECRET = "secret"  # noqa: S105 - the name of a rule
     TOO_LARGE = "too_large"
-    GIVES_ORDERS = "gives_orders"
+    HAS_INSTRUCTIONS = "gives_orders"
     REJECTED_BEFORE = "rejected_before"
-    FROM_OUTSIDE = "from_outside"  # and its author didn't say that this may be remembered at once
+    EXTERNAL_SOURCE = "from_outside"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    fewest_terms: int = 2
-    most_bytes: int = 16_384
-    recent: int = 50  # so many of the newest entries are compared
+class IngressLimits:
+    min_terms: int = 2
+    max_bytes: int = 16_384
+    recent_count: int = 50  # so many of the newest entries are compared
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """``recent``: the newest entries of the namespace; ``rejected``: what people refused there."""
+    """A value about to be stored.
+
+    ``recent``: the newest entries of the namespace; ``rejected``: the values that members
+    rejected there.
+    """
 
     params: StoreParams
-    origin: Origin = Origin.MODEL
+    origin: ContentOrigin = ContentOrigin.MODEL
     recent: Sequence[MemoryEntry] = ()
     rejected: Sequence[Json] = ()
     known_secrets: tuple[str, ...] = ()
-    limits: Limits = Limits()
-    hold: bool = False  # whoever asks wants it looked at first, whatever it says
+    limits: IngressLimits = IngressLimits()
+    hold: bool = False  # its author wants a review first, whatever it says
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Why a rule objects; ``detail`` is for people and never quotes a secret."""
+class RuleFinding:
+    """A rule's objection; ``detail`` is for readers and never quotes a secret."""
 
-    reason: Reason
-    outcome: Outcome
+    reason: FindingReason
+    outcome: IngressOutcome
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """``params`` is what to store, if anything: redacted, in its tier, under its key, with reasons."""
+class IngressDecision:
+    """The outcome, its reasons, and what to store, if anything: redacted and in its tier."""
 
-    outcome: Outcome
-    findings: tuple[Finding, ...]
+    outcome: IngressOutcome
+    findings: tuple[RuleFinding, ...]
     params: StoreParams | None
-    merged_into: MemoryEntry | None = None
+    target: MemoryEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What to store, and what was found in it. ``outcome``: to admit, or to quarantine."""
+class ScreeningResult:
+    """What to store after the screening, and its findings. ``outcome``: admit or quarantine."""
 
-    outcome: Outcome
-    findings: tuple[Finding, ...]
+    outcome: IngressOutcome
+    findings: tuple[RuleFinding, ...]
     params: StoreParams
 
 
-Rule = Callable[[Incoming], Finding | None]
+IngressRule = Callable[[Incoming], RuleFinding | None]
 
 
-def decide(incoming: Incoming) -> Decision:
-    found = [rule(incoming) for rule in RULES]
-    findings = tuple(one for one in found if one)
-    params, _ = _cleaned(incoming)
-    outcome = max((one.outcome for one in findings), key=_strictness, default=Outcome.ADMIT)
+def decide_ingress(incoming: Incoming) -> IngressDecision:
+    results = [rule(incoming) for rule in RULES]
+    findings = tuple(finding for finding in results if finding)
+    params, _ = _redact_params(incoming)
+    outcome = max(
+        (finding.outcome for finding in findings), key=_rank_outcome, default=IngressOutcome.ADMIT
+    )
     match outcome:
-        case Outcome.REFUSE:
-            return Decision(outcome, findings, None)
-        case Outcome.QUARANTINE:
-            held = replace(params, tier=Tier.QUARANTINE, ttl_seconds=None)
-            return Decision(outcome, findings, _with_reasons(held, findings))
-        case Outcome.MERGE:
-            return _merging(incoming, params, findings)
+        case IngressOutcome.REFUSE:
+            return IngressDecision(outcome, findings, None)
+        case IngressOutcome.QUARANTINE:
+            quarantined = replace(params, tier=Tier.QUARANTINE, ttl_seconds=None)
+            return IngressDecision(outcome, findings, _add_reasons(quarantined, findings))
+        case IngressOutcome.MERGE:
+            return _decide_merge(incoming, params, findings)
         case _:
-            return Decision(outcome, findings, fresh(params))
+            return IngressDecision(outcome, findings, set_default_ttl(params))
 
 
-def judge(params: StoreParams, origin: Origin, *, hold: bool = False) -> Judged:
-    """Of what is kept for good, or said: no secret in it, and no order of a stranger.
+def screen_params(
+    params: StoreParams, origin: ContentOrigin, *, hold: bool = False
+) -> ScreeningResult:
+    """Remove secrets from what is stored or said, and quarantine untrusted instructions.
 
-    How long it is and whether it was said before is its author's affair.
+    Length and repetition are up to the author.
     """
     incoming = Incoming(params, origin, hold=hold)
-    cleaned, kinds = _cleaned(incoming)
-    secret = Finding(Reason.SECRET, Outcome.ADMIT, ", ".join(kinds)) if kinds else None
-    against = [one for one in (from_outside(incoming), gives_orders(incoming)) if one]
-    findings = tuple(one for one in (secret, *against) if one)
+    redacted, kinds = _redact_params(incoming)
+    secret = (
+        RuleFinding(FindingReason.SECRET, IngressOutcome.ADMIT, ", ".join(kinds)) if kinds else None
+    )
+    objections = [
+        finding for finding in (check_hold(incoming), check_instructions(incoming)) if finding
+    ]
+    findings = tuple(finding for finding in (secret, *objections) if finding)
     if secret:
-        cleaned = replace(cleaned, metadata={**cleaned.metadata, "redacted": list(kinds)})
-    if not against:
-        return Judged(Outcome.ADMIT, findings, cleaned)
-    held = replace(cleaned, tier=Tier.QUARANTINE, ttl_seconds=None)
-    return Judged(Outcome.QUARANTINE, findings, _with_reasons(held, against))
+        redacted = replace(redacted, metadata={**redacted.metadata, "redacted": list(kinds)})
+    if not objections:
+        return ScreeningResult(IngressOutcome.ADMIT, findings, redacted)
+    quarantined = replace(redacted, tier=Tier.QUARANTINE, ttl_seconds=None)
+    return ScreeningResult(
+        IngressOutcome.QUARANTINE, findings, _add_reasons(quarantined, objections)
+    )
 
 
-def reasons_held(entry: MemoryEntry) -> tuple[str, ...]:
-    """Why it waits for a person; nothing where it is in use. An author's own metadata may look alike."""
-    found = entry.metadata.get(HELD_FOR)
-    if entry.tier is not Tier.QUARANTINE or not isinstance(found, list):
+def list_quarantine_reasons(entry: MemoryEntry) -> tuple[str, ...]:
+    """Return the reasons why an entry waits in quarantine; none if it is in use.
+
+    An author's own metadata may look alike.
+    """
+    reasons = entry.metadata.get(QUARANTINE_REASONS)
+    if entry.tier is not Tier.QUARANTINE or not isinstance(reasons, list):
         return ()
-    return tuple(str(one["reason"]) for one in found if isinstance(one, dict) and "reason" in one)
+    return tuple(
+        str(reason["reason"])
+        for reason in reasons
+        if isinstance(reason, dict) and "reason" in reason
+    )
 
 
-def origin_named(params: StoreParams) -> Origin:
-    """Authors say in the metadata whose words they store; otherwise they are a model's."""
-    return origin_of(params.metadata.get("origin"))
+def get_origin(params: StoreParams) -> ContentOrigin:
+    """Return the origin that the metadata names; it is a model's text otherwise."""
+    return parse_origin(params.metadata.get("origin"))
 
 
-def too_short(incoming: Incoming) -> Finding | None:
-    """A value that is no text, such as a number, is as short as it needs to be."""
+def check_length(incoming: Incoming) -> RuleFinding | None:
+    """Refuse texts with too few words. A value that is no text, such as a number, may be short."""
     value, limits = incoming.params.value, incoming.limits
-    if not isinstance(value, str) or _length(value) >= limits.fewest_terms:
+    if not isinstance(value, str) or _count_words(value) >= limits.min_terms:
         return None
-    return Finding(Reason.TOO_SHORT, Outcome.REFUSE, f"fewer than {limits.fewest_terms} words")
+    return RuleFinding(
+        FindingReason.TOO_SHORT, IngressOutcome.REFUSE, f"fewer than {limits.min_terms} words"
+    )
 
 
-def duplicate_of_recent(incoming: Incoming) -> Finding | None:
-    found = _duplicate(incoming)
-    return Finding(Reason.DUPLICATE, Outcome.MERGE, found.entry.key) if found else None
+def check_duplicate(incoming: Incoming) -> RuleFinding | None:
+    duplicate = _find_recent_duplicate(incoming)
+    return (
+        RuleFinding(FindingReason.DUPLICATE, IngressOutcome.MERGE, duplicate.entry.key)
+        if duplicate
+        else None
+    )
 
 
-def contains_secret(incoming: Incoming) -> Finding | None:
-    _, kinds = _cleaned(incoming)
-    return Finding(Reason.SECRET, Outcome.QUARANTINE, ", ".join(kinds)) if kinds else None
+def check_secret(incoming: Incoming) -> RuleFinding | None:
+    _, kinds = _redact_params(incoming)
+    return (
+        RuleFinding(FindingReason.SECRET, IngressOutcome.QUARANTINE, ", ".join(kinds))
+        if kinds
+        else None
+    )
 
 
-def over_size(incoming: Incoming) -> Finding | None:
-    size, most = size_of(incoming.params.value), incoming.limits.most_bytes
-    if size <= most:
+def check_size(incoming: Incoming) -> RuleFinding | None:
+    size, limit = size_of(incoming.params.value), incoming.limits.max_bytes
+    if size <= limit:
         return None
-    return Finding(Reason.TOO_LARGE, Outcome.QUARANTINE, f"{size} bytes of {most}")
+    return RuleFinding(
+        FindingReason.TOO_LARGE, IngressOutcome.QUARANTINE, f"{size} bytes of {limit}"
+    )
 
 
-def from_outside(incoming: Incoming) -> Finding | None:
-    return Finding(Reason.FROM_OUTSIDE, Outcome.QUARANTINE) if incoming.hold else None
+def check_hold(incoming: Incoming) -> RuleFinding | None:
+    return (
+        RuleFinding(FindingReason.EXTERNAL_SOURCE, IngressOutcome.QUARANTINE)
+        if incoming.hold
+        else None
+    )
 
 
-def gives_orders(incoming: Incoming) -> Finding | None:
-    if incoming.origin not in STRANGERS:
+def check_instructions(incoming: Incoming) -> RuleFinding | None:
+    if incoming.origin not in UNTRUSTED:
         return None
     value = incoming.params.value
-    orders = find_orders(value if isinstance(value, str) else compact(value))
-    if not orders:
+    instructions = find_instructions(value if isinstance(value, str) else compact(value))
+    if not instructions:
         return None
-    detail = "; ".join(f"{one.rule}: {one.excerpt}" if one.excerpt else one.rule for one in orders)
-    return Finding(Reason.GIVES_ORDERS, Outcome.QUARANTINE, detail[:500])
+    detail = "; ".join(
+        f"{instruction.rule}: {instruction.excerpt}" if instruction.excerpt else instruction.rule
+        for instruction in instructions
+    )
+    return RuleFinding(FindingReason.HAS_INSTRUCTIONS, IngressOutcome.QUARANTINE, detail[:500])
 
 
-def rejected_before(incoming: Incoming) -> Finding | None:
+def check_rejections(incoming: Incoming) -> RuleFinding | None:
     value = incoming.params.value
-    if all(likeness(value, one) is Likeness.DIFFERENT for one in incoming.rejected):
+    if all(compare_values(value, rejected) is Likeness.DIFFERENT for rejected in incoming.rejected):
         return None
-    return Finding(Reason.REJECTED_BEFORE, Outcome.REFUSE)
+    return RuleFinding(FindingReason.REJECTED_BEFORE, IngressOutcome.REFUSE)
 
 
-RULES: tuple[Rule, ...] = (
-    too_short,
-    rejected_before,
-    over_size,
-    contains_secret,
-    from_outside,
-    gives_orders,
-    duplicate_of_recent,
+RULES: tuple[IngressRule, ...] = (
+    check_length,
+    check_rejections,
+    check_size,
+    check_secret,
+    check_hold,
+    check_instructions,
+    check_duplicate,
 )
 
 
-def _strictness(outcome: Outcome) -> int:
-    return list(Outcome).index(outcome)
+def _rank_outcome(outcome: IngressOutcome) -> int:
+    return list(IngressOutcome).index(outcome)
 
 
-def _length(text: str) -> int:
-    """In words; a pair of Chinese characters is no third word."""
-    return sum(not (len(one) > 1 and is_unspaced(one)) for one in terms(text))
+def _count_words(text: str) -> int:
+    """Count words; a pair of Chinese characters is no third word."""
+    return sum(not (len(term) > 1 and is_unspaced(term)) for term in terms(text))
 
 
-def _duplicate(incoming: Incoming) -> Duplicate | None:
-    newest = sorted(incoming.recent, key=_age, reverse=True)[: incoming.limits.recent]
-    return find_duplicate(_cleaned(incoming)[0], newest)
+def _find_recent_duplicate(incoming: Incoming) -> Duplicate | None:
+    newest = sorted(incoming.recent, key=_get_sort_key, reverse=True)[
+        : incoming.limits.recent_count
+    ]
+    return find_duplicate(_redact_params(incoming)[0], newest)
 
 
-def _cleaned(incoming: Incoming) -> tuple[StoreParams, tuple[str, ...]]:
-    """Without secrets in value, metadata or key; and which kinds there were."""
+def _redact_params(incoming: Incoming) -> tuple[StoreParams, tuple[str, ...]]:
+    """Return the parameters without secrets, and the kinds of these."""
     params = incoming.params
-    together = [params.key, params.value, dict(params.metadata)]
-    done = redact_json(together, incoming.known_secrets)
-    if not done.kinds:
+    texts = [params.key, params.value, dict(params.metadata)]
+    redaction = redact_json(texts, incoming.known_secrets)
+    if not redaction.kinds:
         return params, ()
-    key, value, metadata = done.value
-    return replace(params, key=key, value=value, metadata=metadata), done.kinds
+    key, value, metadata = redaction.value
+    return replace(params, key=key, value=value, metadata=metadata), redaction.kinds
 
 
-def _merging(incoming: Incoming, params: StoreParams, findings: tuple[Finding, ...]) -> Decision:
-    found = _duplicate(incoming)
-    if found is None:  # no rule but the duplicate's asks for a merge
+def _decide_merge(
+    incoming: Incoming, params: StoreParams, findings: tuple[RuleFinding, ...]
+) -> IngressDecision:
+    duplicate = _find_recent_duplicate(incoming)
+    if duplicate is None:  # no rule but the duplicate's asks for a merge
         raise AssertionError(findings)
-    return Decision(Outcome.MERGE, findings, merged(found, fresh(params)), found.entry)
+    return IngressDecision(
+        IngressOutcome.MERGE,
+        findings,
+        merge_duplicate(duplicate, set_default_ttl(params)),
+        duplicate.entry,
+    )
 
 
-def _with_reasons(params: StoreParams, findings: Iterable[Finding]) -> StoreParams:
-    reasons = [{"reason": str(one.reason), "detail": one.detail} for one in findings]
-    return replace(params, metadata={**params.metadata, HELD_FOR: reasons})
+def _add_reasons(params: StoreParams, findings: Iterable[RuleFinding]) -> StoreParams:
+    reasons = [{"reason": str(finding.reason), "detail": finding.detail} for finding in findings]
+    return replace(params, metadata={**params.metadata, QUARANTINE_REASONS: reasons})
 
 
-def _age(entry: MemoryEntry) -> tuple[str, str]:
+def _get_sort_key(entry: MemoryEntry) -> tuple[str, str]:
     return (entry.updated_at.isoformat() if entry.updated_at else "", entry.id)

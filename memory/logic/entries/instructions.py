@@ -1,8 +1,9 @@
-"""Text that gives orders to whoever reads it: what a web page or a tool should never get remembered.
+"""Prompt injections: text with instructions for whoever reads it, from a web page or a tool.
 
-Memory is read back into prompts, so an order that is remembered is given again and again. This is
-a coarse sieve for text from outside, which costs a person a look when it is wrong; what people say
-themselves is not held against it. It is no wall: recalled text is quoted as data all the same.
+Memory is read back into prompts, so a remembered instruction is given again and again. This is a
+coarse filter for untrusted text, and a false alarm costs a member a look; what users say
+themselves is not filtered. It is no complete protection: recalled text is quoted as data all the
+same.
 """
 
 import re
@@ -11,46 +12,46 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """``rule`` is an id of the table below, whatever language it was said in; ``excerpt`` is what matched.
+class Instruction:
+    """A rule of the table below that matched, and the words that it matched.
 
-    Both are kept with what is held; pages say the rule in their reader's language.
+    Both are stored with the quarantined entry; pages translate the rule's id.
     """
 
     rule: str
     excerpt: str
 
 
-def find_orders(text: str) -> tuple[Order, ...]:
-    """The first of each rule, in the order of the table."""
-    plain = _plain(text[:_LONGEST])
-    found = [] if _TAGS.search(text) is None else [Order("hidden characters", "")]
+def find_instructions(text: str) -> tuple[Instruction, ...]:
+    """Return the first match of each rule, in the order of the table."""
+    plain = _normalize_text(text[:_MAX_LENGTH])
+    instructions = [] if _HIDDEN.search(text) is None else [Instruction("hidden characters", "")]
     for rule, pattern in _RULES:
         match = pattern.search(plain)
         if match:
             rest = _REST_OF_WORD.match(plain, match.end())
-            read = plain[match.start() : rest.end() if rest else match.end()]
-            found.append(Order(rule, " ".join(read.split())[:120]))
-    return tuple(found)
+            excerpt = plain[match.start() : rest.end() if rest else match.end()]
+            instructions.append(Instruction(rule, " ".join(excerpt.split())[:120]))
+    return tuple(instructions)
 
 
-def gives_orders(text: str) -> bool:
-    return bool(find_orders(text))
+def has_instructions(text: str) -> bool:
+    return bool(find_instructions(text))
 
 
-_LONGEST = 200_000
+_MAX_LENGTH = 200_000
 # What matched may end within an address: who reads why something waits reads all of it. Of Latin letters alone, as
 # other scripts have no spaces to end a word at.
 _REST_OF_WORD = re.compile(r"(?<=[a-z0-9/])[a-z0-9._/-]{0,80}[a-z0-9]")
 
 # Invisible characters that spell a text no person sees.
-_TAGS = re.compile("[\U000e0020-\U000e007f]|[\u200b\u200c\u200d\u2060]{4}")
+_HIDDEN = re.compile("[\U000e0020-\U000e007f]|[\u200b\u200c\u200d\u2060]{4}")
 
 
-def _plain(text: str) -> str:
-    """As a model reads it: one form a letter, nothing invisible, spaced-out letters joined."""
+def _normalize_text(text: str) -> str:
+    """Normalize the text as a model reads it: no invisible characters, spaced-out letters joined."""
     folded = unicodedata.normalize("NFKC", text)
-    visible = "".join(one for one in folded if unicodedata.category(one) != "Cf")
+    visible = "".join(character for character in folded if unicodedata.category(character) != "Cf")
     joined = _SPACED_OUT.sub(lambda match: match[0].replace(" ", ""), visible)
     return joined.casefold().replace("’", "'")
 
@@ -61,7 +62,7 @@ _EARLIER = (
     r"(?:previous|prior|preceding|earlier|above|existing|original|initial|former|foregoing"
     r"|your|system|all)"
 )
-_ORDERS = (
+_INSTRUCTIONS = (
     r"(?:instructions?|prompts?|rules?|directions?|guidelines?|commands?|directives?"
     r"|constraints?|messages?|context|training)"
 )
@@ -71,25 +72,25 @@ _NOT_OWN = r"(?!(?: of)? (?:my|our|mine)\b)"
 _TO_ADDRESS = r"\b(?:to|at)\b[^!?\n]{0,40}?(?:\w@\w|https?://|\bwebhook\b|\bendpoint\b)"
 
 
-def _rule(name: str, pattern: str) -> tuple[str, re.Pattern[str]]:
+def _build_rule(name: str, pattern: str) -> tuple[str, re.Pattern[str]]:
     return name, re.compile(pattern)
 
 
 _RULES = (
-    _rule(
+    _build_rule(
         "ignore instructions",
         # An order, not a report: no "she ignored", no "don't ignore".
         rf"(?<!not )(?<!don't )(?<!never )\b(?:ignore|disregard|forget|override|bypass"
         rf"|discard|neglect)\b(?! me)\s+"
         rf"(?:any |all |the |of |each |every |everything |these |those |my "
-        rf"|and )*{_EARLIER}\b{_GAP}\b{_ORDERS}\b",
+        rf"|and )*{_EARLIER}\b{_GAP}\b{_INSTRUCTIONS}\b",
     ),
-    _rule(
+    _build_rule(
         "ignore instructions",
         r"\b(?:ignore|disregard|forget)\s+(?:everything|anything|all)\s+(?:above|before"
         r"|you (?:were|have been) told|(?:that )?(?:was|has been|i) said)",
     ),
-    _rule(
+    _build_rule(
         "ignore instructions",
         # "Forget what you were told about fat" begins half of all articles; what was said before is meant.
         r"(?<!not )(?<!don't )(?<!never )\b(?:ignore|disregard|forget|discard)\s+"
@@ -98,56 +99,56 @@ _RULES = (
         r"|previously|so far|until now|up to now|above|by (?:your|the) (?:system|developers?"
         r"|operators?|owners?|creators?|users?))\b",
     ),
-    _rule(
+    _build_rule(
         "ignore instructions",
         r"\bdo not follow\s+(?:any |the |your |all )*(?:previous|prior|above|original|system)\b",
     ),
-    _rule(
+    _build_rule(
         "new instructions",
         rf"\b(?:new|updated|revised|real|actual|secret"
-        rf"|hidden)\s+(?:system\s+)?{_ORDERS}\s*(?:follow\s*)?[:：]",
+        rf"|hidden)\s+(?:system\s+)?{_INSTRUCTIONS}\s*(?:follow\s*)?[:：]",
     ),
-    _rule(
+    _build_rule(
         "new instructions",
         r"\byour (?:(?:new|real|actual|true|only|updated) (?:main |primary )?(?:task|mission"
         r"|objective|goal|orders?|instructions?)|(?:task|mission|objective|goal) from now on)"
         r"\s+(?:is|are|will be)(?: now)?(?: to\b|\s*[:：])",
     ),
-    _rule(
+    _build_rule(
         "another role",
         r"\b(?:you are|you're) now\s+(?:an?|the|in (?:\w+ )?mode|going to|no longer|my|free"
         r"|unrestricted|dan)\b",
     ),
-    _rule(
+    _build_rule(
         "another role",
         r"\b(?:pretend|act|behave|respond|roleplay)\s+(?:to be|as if you|as though you"
         r"|as an? (?:unrestricted|different|evil|new)|like you (?:are|have))",
     ),
-    _rule(
+    _build_rule(
         "another role",
         r"\b(?:enter|enable|activate|switch (?:in)?to)\s+(?:developer|debug|god|admin|dan"
         r"|jailbreak|unrestricted|sudo)\s+mode\b",
     ),
-    _rule(
+    _build_rule(
         "reveal instructions",
         rf"\b(?:reveal|show|print|output|repeat|display|leak|disclose|tell me|give me|what (?:is"
         rf"|are))\b{_GAP}\byour\b{_GAP}(?:system prompt|system message|hidden prompt"
         rf"|initial (?:prompt|instructions)|instructions)",
     ),
-    _rule(
+    _build_rule(
         "hide from the person",
         r"\b(?:do not|don't|never|without)\s+(?:tell|telling|inform|informing|mention(?:ing)?"
         r"|alert(?:ing)?|notify(?:ing)?|let|show(?:ing)?|reveal(?:ing)?)\b(?:[^.!?]"
         r"|\.(?=\w)){0,40}?\b(?:the )?(?:user|human|operator|owner|person|anyone)\b",
     ),
-    _rule(
+    _build_rule(
         "markup of a prompt",
         r"<\|?\s*/?(?:system|im_start|im_end|endoftext|start_header_id|assistant)\s*\|?>"
         r"|\[/?inst\]|<<\s*/?sys\s*>>"
         r"|(?m:^)\s{0,3}(?:#{1,4}\s*(?:system|instruction)s?(?: prompt)?\s*:|(?:system"
         r"|assistant)\s*:\s*you (?:are|must|will)\b)",
     ),
-    _rule(
+    _build_rule(
         "send data away",
         r"\b(?:send|post|upload|forward|exfiltrate|transmit|email|leak|append|include"
         r"|embed)\b(?:[^.!?]|\.(?=\w)){0,80}?\b(?:conversation|chat history|memor(?:y|ies)"
@@ -156,7 +157,7 @@ _RULES = (
         r"|\.(?=\w)){0,40}?(?:https?://|@|\burl\b|\baddress\b|\bserver\b|\bendpoint\b|\bwebhook\b"
         r"|\blink\b|\bimage\b)",
     ),
-    _rule(
+    _build_rule(
         "send data away",
         # Every one of somebody else's, to an address: "the minutes" or "all my mail" is an errand of one's
         # own, and "we forward all mail" a report.
@@ -166,7 +167,7 @@ _RULES = (
         r"|conversations?|chats?|repl(?:y|ies)|answers?|responses?|prompts?|questions?|inputs?"
         rf"|documents?|files?|entr(?:y|ies)|notes?|data|information)\b{_GAP}{_TO_ADDRESS}",
     ),
-    _rule(
+    _build_rule(
         "send data away",
         r"(?<!\bwe )(?<!\bi )(?<!\bthey )(?<!\bwill )(?<!\bcan )\b(?:forward|redirect|relay|send"
         r"|post|upload|e-?mail|transmit|copy)\s+(?:everything|anything|whatever|all|every|each|any)"
@@ -174,7 +175,7 @@ _RULES = (
         r"|conversations?|chats?|notes|files)|(?:you|they|people) (?:know|see|read|receive|get|hear"
         rf"|learn|remember|say|writes?|tell|type|are told))\b{_GAP}{_TO_ADDRESS}",
     ),
-    _rule(
+    _build_rule(
         "remember an order",
         r"\b(?:remember|memori[sz]e|store|save|note|add|write)\b(?:[^.!?]|\.(?=\w)){0,60}?\b(?:in"
         r"|to|into|that|as)\b(?:[^.!?]|\.(?=\w)){0,60}?\b(?:you (?:must|should|always|will)"
@@ -182,7 +183,7 @@ _RULES = (
         r"|never (?:recommend|trust|cite|use|say|mention)|(?:trusted|authoritative|reliable"
         r"|preferred|go-to) (?:source|authority|provider|vendor|expert))",
     ),
-    _rule(
+    _build_rule(
         "standing order",
         r"\b(?:from now on|in (?:all )?future (?:conversations|responses|answers|sessions|replies)"
         r"|whenever (?:the user|you|someone|anyone)|every time (?:the user|you|someone)|for (?:all"
@@ -190,7 +191,7 @@ _RULES = (
         r"|shall|are to|need to)|always|never|recommend|reply|respond|say|answer|include|mention"
         r"|call|send)\b",
     ),
-    _rule(
+    _build_rule(
         "order to an assistant",
         r"\b(?:ai|llm|language model|assistant|chatbot|agent|gpt|claude|gemini"
         r"|copilot)s?\b(?:[^.!?]|\.(?=\w)){0,30}?\b(?:reading|processing|summari[sz]ing|seeing"
@@ -198,18 +199,18 @@ _RULES = (
         r"|for)?\s*:?\s*(?:all |any |the |every )?(?:ai|llm|language model|assistant"
         r"|chatbot)s?(?: (?:assistant|model|agent|bot)s?)?\s*[:：,]",
     ),
-    _rule(
+    _build_rule(
         "order to use a tool",
         r"\b(?:you must|you should|immediately|now|then)\s+(?:call|invoke|use|run|execute"
         r"|trigger)\s+(?:the\s+)?[`'\"]?\w+[`'\"]?\s+(?:tool|function|command|plugin|action)\b",
     ),
-    _rule(
+    _build_rule(
         "ignore instructions",
         r"(?<!不要)(?<!不能)(?<!别)(?<!不得)(?:忽略|无视|忘记|忘掉|忽视|抛开|不要理会|不要遵守|覆盖|绕过)(?:掉"
         r"|了)?[^。!！?？\n]{0,12}?(?:之前|以前|先前|上述|上面|以上|前面|此前|原来|原有|系统|所有|你的|一切)[^。!！?？\n]{0,12}?(?:指令"
         r"|指示|提示|提示词|规则|设定|要求|限制|约束|命令|内容|对话)",
     ),
-    _rule(
+    _build_rule(
         "ignore instructions",
         r"(?<!不要)(?<!不能)(?<!别)(?<!不得)(?:忽略|无视|忽视|抛开|不要理会|不用理会|别管|不要管)(?:掉|了)?[^。!！?？\n]{0,8}?"
         r"(?:你(?:之前|以前|先前|此前)?(?:所)?(?:被告知|被要求|被教导|被吩咐)|(?:之前|以前|先前|此前|前面|刚才|过去)"
@@ -217,34 +218,34 @@ _RULES = (
         r"|(?<!不要)(?<!不能)(?<!别)(?<!不得)(?:忘记|忘掉)(?:掉|了)?[^。!！?？\n]{0,8}?"
         r"(?:告诉|教|给|吩咐|交代|要求|命令|告知)[^。!！?？\n]{0,6}?(?:一切|所有|全部)",
     ),
-    _rule(
+    _build_rule(
         "new instructions",
         r"(?:新的?|最新|真正的?|隐藏的?)(?:系统)?(?:指令|指示|提示词|规则)(?:如下)?\s*[::]",
     ),
-    _rule(
+    _build_rule(
         "new instructions",
         r"你的(?:新的?|真正的?|唯一的?)(?:任务|目标|使命|职责|指令)(?:就)?(?:是|为|[::])"
         r"(?!\s*(?:什么|啥|谁|哪|几|否|不是))",
     ),
-    _rule(
+    _build_rule(
         "another role",
         r"你现在(?:开始)?(?:是|扮演|将作为|要扮演)(?:一个|一名|一位|我的|没有|不受)|(?:假装|扮演)(?:你)?(?:是|成)?(?:一个|一名)?(?:不受限制"
         r"|没有限制|没有任何限制)|(?:进入|开启|启用|切换到)(?:开发者|调试|管理员|越狱|上帝)模式",
     ),
-    _rule(
+    _build_rule(
         "reveal instructions",
         r"(?:输出|显示|告诉我|透露|打印|重复|泄露|展示)[^。!！?？\n]{0,12}?(?:你的)?(?:系统提示词?|系统消息|初始指令|隐藏指令|提示词)",
     ),
-    _rule(
+    _build_rule(
         "hide from the person",
         r"(?:不要|别|请勿|不得|无需)(?:告诉|通知|告知|提醒|让|向)(?:用户|使用者|对方|任何人|人类)",
     ),
-    _rule(
+    _build_rule(
         "send data away",
         r"(?:把|将)[^。!！?？\n]{0,20}?(?:对话|聊天记录|记忆|密码|密钥|凭据|令牌|数据|信息)[^。!！?？\n]{0,12}?(?:发送|上传|转发|提交"
         r"|传)(?:到|给|至)",
     ),
-    _rule(
+    _build_rule(
         "send data away",
         r"(?:把|将)(?!我)[^。!！?？我\n]{0,6}?(?:每一?[条封个次]|所有|全部|任何|一切)(?:的)?(?!我)"
         r"[^。!！?？我\n]{0,12}?(?:消息|邮件|来信|短信|回复|回答|提问|问题|文件|内容|资料|记录)"
@@ -254,11 +255,11 @@ _RULES = (
         r"[^。!！?？我\n]{0,12}?(?:消息|邮件|来信|短信|回复|回答|内容|资料|记录)"
         r"[^。!！?？\n]{0,8}?(?:到|给|至)[^。!！?？\n]{0,30}?(?:[\w.-]@\w|https?://)",
     ),
-    _rule(
+    _build_rule(
         "remember an order",
         r"(?:记住|牢记|记下|存入记忆|保存到记忆)[^。!！?？\n]{0,40}?(?:你必须|你应该|你要|总是推荐|始终推荐|一律|永远不要|可信来源|权威来源|首选)",
     ),
-    _rule(
+    _build_rule(
         "standing order",
         r"(?:从现在开始|从今以后|今后|以后每次|每当用户|每次用户|无论用户)[^。!！?？\n]{0,40}?(?:你必须|你要|必须|一律|总是|都要|不得|永远|推荐|回复|回答)",
     ),

@@ -1,7 +1,7 @@
-"""Memories that name each other, as a drawing: a line each, and arcs between the lines.
+"""A map of entries that link to each other: a row for each, and arcs between the rows.
 
-Those that belong together stand together; nothing overlaps, however many there are, and on a narrow screen the
-lines are as readable as on a wide one.
+Linked entries are neighbors, nothing overlaps however many there are, and the rows are as
+readable on a narrow screen as on a wide one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ class LinkKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class EntryLink:
     """``source`` and ``target`` are ids."""
 
     source: str
@@ -34,7 +34,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    link: Linked
+    link: EntryLink
     path: str
 
 
@@ -49,75 +49,78 @@ LINE, WIDTH = 36, 132  # pixels: a line's height, and the room of the arcs left 
 _INSET = 10
 
 
-def named_in(entry: MemoryEntry) -> Iterator[tuple[LinkKind, str]]:
-    """Keys of others, and ids where it says ids; what a hand wrote into the metadata wrongly names nobody."""
-    for key in _texts(entry.metadata.get("related")):
+def list_references(entry: MemoryEntry) -> Iterator[tuple[LinkKind, str]]:
+    """Yield the keys and ids of the entries that the metadata names; ignore malformed metadata."""
+    for key in _filter_texts(entry.metadata.get("related")):
         yield LinkKind.RELATED, key
-    for key in _texts([entry.metadata.get("supersedes")]):
+    for key in _filter_texts([entry.metadata.get("supersedes")]):
         yield LinkKind.SUPERSEDES, key
     merged = entry.metadata.get("merged_from")
-    for one in merged if isinstance(merged, list | tuple) else ():
-        if isinstance(one, Mapping):
-            for found in _texts([one.get("id")]):
-                yield LinkKind.MERGED, found
+    for source in merged if isinstance(merged, list | tuple) else ():
+        if isinstance(source, Mapping):
+            for id_ in _filter_texts([source.get("id")]):
+                yield LinkKind.MERGED, id_
 
 
-def links_among(entries: Sequence[MemoryEntry]) -> list[Linked]:
-    """Between those that are there. What relates to each other is one link, whoever says so."""
+def find_links(entries: Sequence[MemoryEntry]) -> list[EntryLink]:
+    """Return the links between these entries; related ones have one link, whichever names it."""
     by_name = {entry.key: entry.id for entry in reversed(entries)}
     by_name |= {entry.id: entry.id for entry in entries}
-    found: dict[tuple[str, str, LinkKind], Linked] = {}
+    links: dict[tuple[str, str, LinkKind], EntryLink] = {}
     for entry in entries:
-        for kind, name in named_in(entry):
-            other = by_name.get(name)
-            if other is None or other == entry.id:
+        for kind, name in list_references(entry):
+            target = by_name.get(name)
+            if target is None or target == entry.id:
                 continue
-            ends = (entry.id, other)
+            ends = (entry.id, target)
             if kind is LinkKind.RELATED:
                 ends = (min(ends), max(ends))
-            found.setdefault((*ends, kind), Linked(*ends, kind))
-    return list(found.values())
+            links.setdefault((*ends, kind), EntryLink(*ends, kind))
+    return list(links.values())
 
 
-def drawn(ids: Sequence[str], links: Iterable[Linked]) -> LinkMap:
-    """In the order given, but that a cluster stays together where its first one stands. The unlinked are left out."""
-    known = [link for link in links if link.source in ids and link.target in ids]
-    ordered = _clustered(ids, known)
-    row = {one: number for number, one in enumerate(ordered)}
-    dots = tuple(Dot(one, _y(row[one])) for one in ordered)
-    arcs = tuple(Arc(link, _arc(row[link.source], row[link.target])) for link in known)
+def draw_map(ids: Sequence[str], links: Iterable[EntryLink]) -> LinkMap:
+    """Lay out linked entries in the given order, but each cluster together at its first entry.
+
+    Entries without links are left out.
+    """
+    visible = [link for link in links if link.source in ids and link.target in ids]
+    ordered = _order_by_cluster(ids, visible)
+    rows = {id_: number for number, id_ in enumerate(ordered)}
+    dots = tuple(Dot(id_, _compute_y(rows[id_])) for id_ in ordered)
+    arcs = tuple(Arc(link, _draw_arc(rows[link.source], rows[link.target])) for link in visible)
     return LinkMap(dots, arcs, LINE * len(ordered))
 
 
-def _clustered(ids: Sequence[str], links: Sequence[Linked]) -> list[str]:
-    beside: dict[str, list[str]] = {}
+def _order_by_cluster(ids: Sequence[str], links: Sequence[EntryLink]) -> list[str]:
+    neighbors: dict[str, list[str]] = {}
     for link in links:
-        beside.setdefault(link.source, []).append(link.target)
-        beside.setdefault(link.target, []).append(link.source)
-    place = {one: number for number, one in enumerate(ids)}
+        neighbors.setdefault(link.source, []).append(link.target)
+        neighbors.setdefault(link.target, []).append(link.source)
+    positions = {id_: number for number, id_ in enumerate(ids)}
     ordered: dict[str, None] = {}
-    for one in ids:
-        todo = [one] if one in beside else []
-        while todo:
-            next_ = todo.pop()
-            if next_ not in ordered:
-                ordered[next_] = None
-                todo += sorted(beside[next_], key=place.__getitem__, reverse=True)
+    for id_ in ids:
+        stack = [id_] if id_ in neighbors else []
+        while stack:
+            current = stack.pop()
+            if current not in ordered:
+                ordered[current] = None
+                stack += sorted(neighbors[current], key=positions.__getitem__, reverse=True)
     return list(ordered)
 
 
-def _y(row: int) -> int:
+def _compute_y(row: int) -> int:
     return LINE * row + LINE // 2
 
 
-def _arc(one: int, other: int) -> str:
-    """From line to line, the further apart the wider."""
+def _draw_arc(first: int, second: int) -> str:
+    """Return the SVG path between two rows; it is wider the further they are apart."""
     x = WIDTH - _INSET
-    reach = x - min(WIDTH - 2 * _INSET, 24 + 12 * abs(one - other))
-    return f"M{x} {_y(one)}C{reach} {_y(one)} {reach} {_y(other)} {x} {_y(other)}"
+    bend = x - min(WIDTH - 2 * _INSET, 24 + 12 * abs(first - second))
+    return f"M{x} {_compute_y(first)}C{bend} {_compute_y(first)} {bend} {_compute_y(second)} {x} {_compute_y(second)}"
 
 
-def _texts(value: object) -> list[str]:
+def _filter_texts(value: object) -> list[str]:
     if not isinstance(value, list | tuple):
         return []
-    return [one for one in value if isinstance(one, str)]
+    return [item for item in value if isinstance(item, str)]

@@ -1,15 +1,15 @@
-"""Whose words are remembered: a stranger's text gives no orders, and is known for what it is until a person approves it."""
+"""The origin of a text; text from tools and the web is untrusted until a member approves it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
 from memory.core.records import Json
-from memory.logic.entries.tiers import Move
+from memory.logic.entries.tiers import TierAction
 
 
-class Origin(StrEnum):
-    """Who said it: a stranger's text can't give orders that are remembered."""
+class ContentOrigin(StrEnum):
+    """The author of a text. Instructions in untrusted text are not remembered."""
 
     PERSON = "person"
     MODEL = "model"
@@ -18,15 +18,15 @@ class Origin(StrEnum):
     RULE = "rule"  # written by a workflow's author
 
 
-STRANGERS: Final = frozenset({Origin.TOOL, Origin.WEB})
+UNTRUSTED: Final = frozenset({ContentOrigin.TOOL, ContentOrigin.WEB})
 
 
-def origin_of(word: Json, otherwise: Origin = Origin.MODEL) -> Origin:
-    return next((one for one in Origin if one == word), otherwise)
+def parse_origin(value: Json, default: ContentOrigin = ContentOrigin.MODEL) -> ContentOrigin:
+    return next((origin for origin in ContentOrigin if origin == value), default)
 
 
-def strangers_origin(metadata: Mapping[str, Json]) -> str:
-    """Of what is remembered: tool or web, as long as no person has approved it; else nothing."""
-    said = metadata.get("origin")
-    approved = metadata.get("review") == Move.APPROVE
-    return str(said) if said in STRANGERS and not approved else ""
+def get_untrusted_origin(metadata: Mapping[str, Json]) -> str:
+    """Return tool or web for untrusted content that no member has approved, else an empty string."""
+    origin = metadata.get("origin")
+    approved = metadata.get("review") == TierAction.APPROVE
+    return str(origin) if origin in UNTRUSTED and not approved else ""

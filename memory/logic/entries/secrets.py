@@ -1,9 +1,9 @@
-"""Secrets in a text, found by their shape, so that none is remembered or sent to a model.
+"""Secrets in a text, detected by their shape, so that none is remembered or sent to a model.
 
-Shapes first, words second: a key that looks like one is found anywhere; what merely follows
-"password:" has to look like a secret, too, or every form with such a field would be blotted out.
-A check digit or a length decides where there is one. Patterns are written so that a long text
-costs one pass: no nested repetition, every repetition bounded.
+A key with a known shape is detected anywhere. What merely follows "password:" has to look like a
+secret as well, or every form with such a field would be redacted. A check digit or a length
+decides where there is one. The patterns take one pass over a long text: no nested repetition,
+every repetition bounded.
 """
 
 import re
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from memory.core.records import Json
 
 
-_SHORTEST = 4  # a secret of three letters would blank out half of every text
+_MIN_LENGTH = 4  # a secret of three letters would blank out half of every text
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where it stands and what it looks like; never the secret itself."""
+    """The position and the kind of a secret; never the secret itself."""
 
     kind: str
     start: int
@@ -26,70 +26,73 @@ class Secret:
 
 
 @dataclass(frozen=True, slots=True)
-class Redacted:
+class Redaction:
     value: Json
     kinds: tuple[str, ...]  # each once, in order
 
 
-def find_secrets(text: str, known: Iterable[str] = ()) -> tuple[Secret, ...]:
+def find_secrets(text: str, known_secrets: Iterable[str] = ()) -> tuple[Secret, ...]:
     """Find secrets in order, without overlaps.
 
-    ``known`` are secrets that are live here, in every form in which they may appear, whatever they look like.
+    ``known_secrets`` are secrets that are live here, in every form in which they may appear; they
+    need no known shape.
     """
-    found = [
+    secrets = [
         Secret("known secret", *span)
-        for form in known
-        if len(form) >= _SHORTEST
+        for form in known_secrets
+        if len(form) >= _MIN_LENGTH
         for span in _find_all(form, text)
     ]
     for shape in _SHAPES:
         for match in shape.pattern.finditer(text):
             group = "secret" if "secret" in shape.pattern.groupindex else 0
-            if shape.holds(match[group]):
-                found.append(Secret(shape.kind, *match.span(group)))
-    return _without_overlaps(found)
+            if shape.is_valid(match[group]):
+                secrets.append(Secret(shape.kind, *match.span(group)))
+    return _remove_overlaps(secrets)
 
 
-def redact(text: str, known: Iterable[str] = ()) -> Redacted:
-    """Each secret is replaced by its kind, so that the sentence round it stays readable."""
-    parts, at = [], 0
-    secrets = find_secrets(text, known)
+def redact(text: str, known_secrets: Iterable[str] = ()) -> Redaction:
+    """Replace each secret by its kind, so that the sentence around it stays readable."""
+    parts, position = [], 0
+    secrets = find_secrets(text, known_secrets)
     for secret in secrets:
-        parts += [text[at : secret.start], f"[redacted: {secret.kind}]"]
-        at = secret.end
-    return Redacted("".join([*parts, text[at:]]), _each_once(one.kind for one in secrets))
+        parts += [text[position : secret.start], f"[redacted: {secret.kind}]"]
+        position = secret.end
+    return Redaction(
+        "".join([*parts, text[position:]]), _deduplicate(item.kind for item in secrets)
+    )
 
 
-def redact_json(value: Json, known: Iterable[str] = ()) -> Redacted:
-    """Texts anywhere in a value, names included; what stands under a telling name goes whole."""
-    known = tuple(known)
+def redact_json(value: Json, known_secrets: Iterable[str] = ()) -> Redaction:
+    """Redact all texts in a value and its names; a value under a secret's name is redacted whole."""
+    known_secrets = tuple(known_secrets)
     kinds: list[str] = []
 
-    def clean(one: Json) -> Json:
-        if isinstance(one, str):
-            done = redact(one, known)
-            kinds.extend(done.kinds)
-            return done.value
-        if isinstance(one, Mapping):
-            return {clean(name): member(name, inner) for name, inner in one.items()}
-        if isinstance(one, list | tuple):
-            return [clean(inner) for inner in one]
-        return one
+    def clean(item: Json) -> Json:
+        if isinstance(item, str):
+            redaction = redact(item, known_secrets)
+            kinds.extend(redaction.kinds)
+            return redaction.value
+        if isinstance(item, Mapping):
+            return {clean(name): clean_member(name, inner) for name, inner in item.items()}
+        if isinstance(item, list | tuple):
+            return [clean(inner) for inner in item]
+        return item
 
-    def member(name: str, inner: Json) -> Json:
-        if isinstance(inner, str) and _SECRET_NAME.fullmatch(name) and _is_no_placeholder(inner):
+    def clean_member(name: str, inner: Json) -> Json:
+        if isinstance(inner, str) and _NAME.fullmatch(name) and _is_real_value(inner):
             kinds.append("password")
             return "[redacted: password]"
         return clean(inner)
 
-    return Redacted(clean(value), _each_once(kinds))
+    return Redaction(clean(value), _deduplicate(kinds))
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
     kind: str
     pattern: re.Pattern[str]
-    holds: Callable[[str], bool] = lambda _: True
+    is_valid: Callable[[str], bool] = lambda _: True
 
 
 def _find_all(form: str, text: str) -> Iterator[tuple[int, int]]:
@@ -99,31 +102,31 @@ def _find_all(form: str, text: str) -> Iterator[tuple[int, int]]:
         start = text.find(form, start + len(form))
 
 
-def _without_overlaps(found: Iterable[Secret]) -> tuple[Secret, ...]:
-    """Of two that overlap the one that starts first, then the longer."""
-    kept: list[Secret] = []
-    for one in sorted(found, key=lambda secret: (secret.start, -secret.end, secret.kind)):
-        if not kept or one.start >= kept[-1].end:
-            kept.append(one)
-        elif one.end > kept[-1].end:
-            kept[-1] = Secret(kept[-1].kind, kept[-1].start, one.end)
-    return tuple(kept)
+def _remove_overlaps(secrets: Iterable[Secret]) -> tuple[Secret, ...]:
+    """Join overlapping secrets under the kind of the one that starts first, or the longer one."""
+    result: list[Secret] = []
+    for secret in sorted(secrets, key=lambda item: (item.start, -item.end, item.kind)):
+        if not result or secret.start >= result[-1].end:
+            result.append(secret)
+        elif secret.end > result[-1].end:
+            result[-1] = Secret(result[-1].kind, result[-1].start, secret.end)
+    return tuple(result)
 
 
-def _each_once(kinds: Iterable[str]) -> tuple[str, ...]:
+def _deduplicate(kinds: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kinds))
 
 
-def _passes_luhn(text: str) -> bool:
-    digits = [int(one) for one in text if one.isascii() and one.isdigit()]
-    if not _is_card_number("".join(map(str, digits))):
+def _is_valid_card(text: str) -> bool:
+    digits = [int(character) for character in text if character.isascii() and character.isdigit()]
+    if not _has_issuer("".join(map(str, digits))):
         return False
-    doubled = [sum(divmod(2 * one, 10)) for one in digits[-2::-2]]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
     return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
-def _is_card_number(digits: str) -> bool:
-    """By issuer and length, or one long number in ten would pass for a card."""
+def _has_issuer(digits: str) -> bool:
+    """Check issuer and length; otherwise one long number in ten would pass for a card."""
     return len(set(digits)) > 1 and _ISSUERS.fullmatch(digits) is not None
 
 
@@ -138,27 +141,27 @@ _ISSUERS = re.compile(
 )
 
 
-def _is_no_placeholder(text: str) -> bool:
-    """Something a program would accept as a secret, rather than a word about one."""
+def _is_real_value(text: str) -> bool:
+    """Return whether a program would accept the text as a secret, unlike a placeholder."""
     plain = text.strip("\"'`")
-    if len(plain) < _SHORTEST_PASSWORD or _PLACEHOLDER.match(plain):
+    if len(plain) < _MIN_PASSWORD_LENGTH or _PLACEHOLDER.match(plain):
         return False
-    return len(set(plain)) > _FEWEST_CHARACTERS
+    return len(set(plain)) > _MIN_DISTINCT_CHARACTERS
 
 
-def _looks_chosen(text: str) -> bool:
-    """A password in running text: not a plain word, which would be the next of the sentence."""
+def _is_likely_password(text: str) -> bool:
+    """Return whether a word in running text is a password rather than the sentence's next word."""
     plain = text.strip("\"'`.,;:!?。，；：！？)")
-    if not _is_no_placeholder(plain):
+    if not _is_real_value(plain):
         return False
-    kinds = (str.isdigit, str.islower, str.isupper, lambda one: not one.isalnum())
+    kinds = (str.isdigit, str.islower, str.isupper, lambda character: not character.isalnum())
     classes = sum(any(map(kind, plain)) for kind in kinds)
-    return classes >= _CLASSES_IN_A_PASSWORD and not _ORDINARY.fullmatch(plain)
+    return classes >= _MIN_PASSWORD_CLASSES and not _ORDINARY_TEXT.fullmatch(plain)
 
 
-_SHORTEST_PASSWORD = 6
-_FEWEST_CHARACTERS = 2
-_CLASSES_IN_A_PASSWORD = 2
+_MIN_PASSWORD_LENGTH = 6
+_MIN_DISTINCT_CHARACTERS = 2
+_MIN_PASSWORD_CLASSES = 2
 _PLACEHOLDER = re.compile(
     r"""
     [<\[({$%*#] | x{4,} | \.{3} | \*
@@ -171,7 +174,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # Hyphenated and capitalised words, dates, versions, paths and addresses have two classes, too.
-_ORDINARY = re.compile(
+_ORDINARY_TEXT = re.compile(
     r"[A-Z]?[a-z]+(?:[-'’/][A-Za-z]+)*"
     r"|[\d.,:/-]+(?:[a-z]{1,2})?"
     r"|v?\d+(?:\.\d+)+"
@@ -179,18 +182,20 @@ _ORDINARY = re.compile(
     r"|(?:\.{0,2}/)?(?:[\w.-]+/)+[\w.-]*"
 )
 
-_NAMES = (
+_NAME_PATTERN = (
     r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|client[_ -]?secret|secret[_ -]?key"
     r"|api[_ -]?key|apikey"
     r"|access[_ -]?key|(?:access|auth|refresh|bearer|session|id)?[_ -]?token|private[_ -]?key"
     r"|credentials?|pin)"
 )
-_SECRET_NAME = re.compile(rf"(?:[a-z0-9]+[_-]){{0,4}}{_NAMES}|密码|口令|密钥|令牌", re.IGNORECASE)
+_NAME = re.compile(rf"(?:[a-z0-9]+[_-]){{0,4}}{_NAME_PATTERN}|密码|口令|密钥|令牌", re.IGNORECASE)
 _EDGE, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9_-])"
 
 
-def _shape(kind: str, pattern: str, holds: Callable[[str], bool] = lambda _: True) -> _Shape:
-    return _Shape(kind, re.compile(pattern), holds)
+def _build_shape(
+    kind: str, pattern: str, is_valid: Callable[[str], bool] = lambda _: True
+) -> _Shape:
+    return _Shape(kind, re.compile(pattern), is_valid)
 
 
 def _has_digit(text: str) -> bool:
@@ -198,74 +203,76 @@ def _has_digit(text: str) -> bool:
 
 
 _SHAPES = (
-    _shape(
+    _build_shape(
         "private key",
         r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
         # up to the next line of dashes, or to the end of a key that was cut
         r"(?:[^-]"
         r"|-(?!----)){0,20000}(?:-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?",
     ),
-    _shape("JWT", rf"{_EDGE}eyJ[\w-]{{8,2000}}\.[\w-]{{8,4000}}\.[\w-]{{10,1000}}{_END}"),
-    _shape("AWS key", rf"{_EDGE}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_END}"),
-    _shape("API key", rf"{_EDGE}sk-(?:[a-z]{{2,10}}-){{0,2}}[\w-]{{16,300}}", _has_digit),
-    _shape("API key", rf"{_EDGE}(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{{16,200}}{_END}"),
-    _shape("API key", rf"{_EDGE}AIza[\w-]{{35}}{_END}"),
-    _shape("API key", rf"{_EDGE}SG\.[\w-]{{16,32}}\.[\w-]{{16,64}}{_END}"),
-    _shape(
+    _build_shape("JWT", rf"{_EDGE}eyJ[\w-]{{8,2000}}\.[\w-]{{8,4000}}\.[\w-]{{10,1000}}{_END}"),
+    _build_shape("AWS key", rf"{_EDGE}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_END}"),
+    _build_shape("API key", rf"{_EDGE}sk-(?:[a-z]{{2,10}}-){{0,2}}[\w-]{{16,300}}", _has_digit),
+    _build_shape("API key", rf"{_EDGE}(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{{16,200}}{_END}"),
+    _build_shape("API key", rf"{_EDGE}AIza[\w-]{{35}}{_END}"),
+    _build_shape("API key", rf"{_EDGE}SG\.[\w-]{{16,32}}\.[\w-]{{16,64}}{_END}"),
+    _build_shape(
         "API key",
         rf"{_EDGE}(?:hf|gsk|r8|nvapi|xai|pplx|dop_v1|shpat|lin_api|ntn)[_-][\w-]{{24,200}}",
         _has_digit,
     ),
-    _shape("access token", rf"{_EDGE}gh[pousr]_[A-Za-z0-9]{{30,255}}{_END}"),
-    _shape("access token", rf"{_EDGE}github_pat_[A-Za-z0-9_]{{22,255}}{_END}"),
-    _shape("access token", rf"{_EDGE}gl(?:pat|dt|rt|cbt)-[\w-]{{20,100}}"),
-    _shape("access token", rf"{_EDGE}xox[abeoprs]-[A-Za-z0-9-]{{10,250}}"),
-    _shape("access token", rf"{_EDGE}xapp-\d-[A-Za-z0-9-]{{10,250}}"),
-    _shape("access token", rf"{_EDGE}npm_[A-Za-z0-9]{{36}}{_END}"),
-    _shape("access token", rf"{_EDGE}pypi-[\w-]{{50,300}}"),
-    _shape("access token", rf"{_EDGE}\d{{8,10}}:AA[\w-]{{32,36}}{_END}"),
-    _shape("access token", rf"{_EDGE}ya29\.[\w-]{{20,500}}"),
-    _shape("secret address", r"https://hooks\.slack\.com/services/[\w/]{20,120}"),
-    _shape(
+    _build_shape("access token", rf"{_EDGE}gh[pousr]_[A-Za-z0-9]{{30,255}}{_END}"),
+    _build_shape("access token", rf"{_EDGE}github_pat_[A-Za-z0-9_]{{22,255}}{_END}"),
+    _build_shape("access token", rf"{_EDGE}gl(?:pat|dt|rt|cbt)-[\w-]{{20,100}}"),
+    _build_shape("access token", rf"{_EDGE}xox[abeoprs]-[A-Za-z0-9-]{{10,250}}"),
+    _build_shape("access token", rf"{_EDGE}xapp-\d-[A-Za-z0-9-]{{10,250}}"),
+    _build_shape("access token", rf"{_EDGE}npm_[A-Za-z0-9]{{36}}{_END}"),
+    _build_shape("access token", rf"{_EDGE}pypi-[\w-]{{50,300}}"),
+    _build_shape("access token", rf"{_EDGE}\d{{8,10}}:AA[\w-]{{32,36}}{_END}"),
+    _build_shape("access token", rf"{_EDGE}ya29\.[\w-]{{20,500}}"),
+    _build_shape("secret address", r"https://hooks\.slack\.com/services/[\w/]{20,120}"),
+    _build_shape(
         "secret address",
         r"https://(?:\w{1,20}\.)?discord(?:app)?\.com/api/webhooks/\d{5,25}/[\w-]{20,120}",
     ),
-    _shape(
+    _build_shape(
         "password in an address",
         r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s:/@?#\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>]{1,200})@",
         lambda text: not text.startswith(("<", "$", "{", "*")),
     ),
-    _shape(
+    _build_shape(
         "access token",
         r"(?i:\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic"
         r"|token)\s{1,3})(?P<secret>[\w.~+/=-]{8,4000})",
     ),
-    _shape(
+    _build_shape(
         "access token", r"(?i:\bbearer)\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})", _has_digit
     ),
-    _shape("account key", r"(?i:\b(?:Account|SharedAccess)Key)=(?P<secret>[A-Za-z0-9+/=]{20,200})"),
-    _shape(
+    _build_shape(
+        "account key", r"(?i:\b(?:Account|SharedAccess)Key)=(?P<secret>[A-Za-z0-9+/=]{20,200})"
+    ),
+    _build_shape(
         "password",
-        rf"(?i:(?<![A-Za-z0-9]){_NAMES})[\"']?\s{{0,3}}(?:[:=]|=>"
+        rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})[\"']?\s{{0,3}}(?:[:=]|=>"
         rf"|:=)\s{{0,3}}\"(?P<secret>[^\"\n]{{6,300}})\"",
-        _is_no_placeholder,
+        _is_real_value,
     ),
-    _shape(
+    _build_shape(
         "password",
-        rf"(?i:(?<![A-Za-z0-9]){_NAMES})[\"']?\s{{0,3}}(?:[:=]|=>"
+        rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})[\"']?\s{{0,3}}(?:[:=]|=>"
         rf"|:=)\s{{0,3}}'(?P<secret>[^'\n]{{6,300}})'",
-        _is_no_placeholder,
+        _is_real_value,
     ),
-    _shape(
+    _build_shape(
         "password",
-        rf"(?i:(?<![A-Za-z0-9]){_NAMES})\s{{0,3}}(?:[:=]|:=|\bis\b"
+        rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})\s{{0,3}}(?:[:=]|:=|\bis\b"
         rf"|was\b)\s{{0,3}}(?P<secret>[^\s\"'&,;]{{6,300}})",
-        _looks_chosen,
+        _is_likely_password,
     ),
-    _shape(
+    _build_shape(
         "password",
         r"(?:密码|口令|密钥|令牌)\s{0,3}(?:[:：=]|是|为)\s{0,3}[\"'“]?(?P<secret>[!-~]{6,300})",
-        _looks_chosen,
+        _is_likely_password,
     ),
-    _shape("card number", r"(?<![\w.-])\d(?:[ -]?\d){11,18}(?![\w-]|\.\d)", _passes_luhn),
+    _build_shape("card number", r"(?<![\w.-])\d(?:[ -]?\d){11,18}(?![\w-]|\.\d)", _is_valid_card),
 )

@@ -1,4 +1,4 @@
-"""Overlap of two texts without any model: Dice over their terms and pairs of neighbouring terms."""
+"""Text similarity without any model: Dice's coefficient over terms and pairs of neighboring terms."""
 
 from collections.abc import Set
 from itertools import pairwise
@@ -9,38 +9,38 @@ from memory.core.recall.tokens import DEFAULT_LANGUAGE, query_terms
 Grams = frozenset[tuple[str, ...]]
 
 
-def keywords(query: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
-    """Terms that tell: no stop words, no single characters, each once."""
-    return tuple(dict.fromkeys(telling_terms(query, language)))
+def extract_keywords(query: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
+    """Return the significant terms, each once: no stop words, no single characters."""
+    return tuple(dict.fromkeys(list_significant_terms(query, language)))
 
 
-def grams(text: str, language: str = DEFAULT_LANGUAGE) -> Grams:
-    """Of the telling terms alone and in pairs, so that order counts a little."""
-    found = telling_terms(text, language)
-    return frozenset((one,) for one in found) | frozenset(pairwise(found))
+def build_grams(text: str, language: str = DEFAULT_LANGUAGE) -> Grams:
+    """Return the significant terms alone and in pairs, so that order counts a little."""
+    terms = list_significant_terms(text, language)
+    return frozenset((term,) for term in terms) | frozenset(pairwise(terms))
 
 
-def telling_terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
-    """A text of one Chinese character has nothing else to be found by, so it keeps it."""
+def list_significant_terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
+    """Return the significant terms in order; a text of one Chinese character keeps it."""
     # Where all are stop words, query_terms gives them all back; a word that is none, put behind
     # the text, keeps it from doing so.
-    asked = query_terms(f"{text} {_NO_STOP_WORD}", language)[:-1]
-    longer = [one for one in asked if len(one) > 1]
-    return longer or [one for one in asked if is_unspaced(one)]
+    terms = query_terms(f"{text} {_NO_STOP_WORD}", language)[:-1]
+    longer = [term for term in terms if len(term) > 1]
+    return longer or [term for term in terms if is_unspaced(term)]
 
 
 _NO_STOP_WORD = "qzxjvk"
 
 
-def dice_coefficient(one: Set[tuple[str, ...]], other: Set[tuple[str, ...]]) -> float:
+def compute_dice_coefficient(first: Set[tuple[str, ...]], second: Set[tuple[str, ...]]) -> float:
     """Return twice what two sets share over what they have together (Dice's coefficient), from 0.0 to 1.0."""
-    if not one or not other:
+    if not first or not second:
         return 0.0
-    return 2 * len(one & other) / (len(one) + len(other))
+    return 2 * len(first & second) / (len(first) + len(second))
 
 
 def is_unspaced(term: str) -> bool:
-    """A character, or a pair, of a script that is written without spaces."""
+    """Return whether the term is of a script that is written without spaces."""
     return bool(term) and not term.isascii() and all(map(_is_unspaced, term))
 
 

@@ -1,8 +1,8 @@
-"""How an entry moves between quarantine, working and long-term memory, and what keeps it alive.
+"""Transitions of an entry between quarantine, working and long-term memory.
 
-One promise runs through all of it: nothing verified is lost by expiry. What is long-term has no
-end unless its author set one, a working write never takes a long-term entry down with it, and
-what was verified is promoted before its day is over.
+They guarantee that nothing verified is lost by expiry: a long-term entry doesn't expire unless
+its author said so, a working write never demotes a long-term entry, and a verified entry is
+promoted before it expires.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,13 +14,13 @@ from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.core.scopes import WORKING_LIVES
-from memory.logic.entries.duplicates import life_of, proofs
+from memory.logic.entries.duplicates import count_evidence, get_ttl
 
 
 WORKING_TTL = timedelta(seconds=WORKING_LIVES)
 
 
-class Move(StrEnum):
+class TierAction(StrEnum):
     APPROVE = "approve"  # out of quarantine, by a person or the curator
     REJECT = "reject"  # stays in quarantine, and isn't proposed again
     PROMOTE = "promote"  # for good
@@ -28,27 +28,27 @@ class Move(StrEnum):
 
 
 # Which moves there are: from where, by which, to which of the tiers.
-MOVES: dict[tuple[Tier, Move], frozenset[Tier]] = {
-    (Tier.QUARANTINE, Move.APPROVE): frozenset({Tier.WORKING, Tier.LONG_TERM}),
-    (Tier.QUARANTINE, Move.REJECT): frozenset({Tier.QUARANTINE}),
-    (Tier.WORKING, Move.PROMOTE): frozenset({Tier.LONG_TERM}),
-    (Tier.WORKING, Move.QUARANTINE): frozenset({Tier.QUARANTINE}),
-    (Tier.LONG_TERM, Move.QUARANTINE): frozenset({Tier.QUARANTINE}),
+TRANSITIONS: dict[tuple[Tier, TierAction], frozenset[Tier]] = {
+    (Tier.QUARANTINE, TierAction.APPROVE): frozenset({Tier.WORKING, Tier.LONG_TERM}),
+    (Tier.QUARANTINE, TierAction.REJECT): frozenset({Tier.QUARANTINE}),
+    (Tier.WORKING, TierAction.PROMOTE): frozenset({Tier.LONG_TERM}),
+    (Tier.WORKING, TierAction.QUARANTINE): frozenset({Tier.QUARANTINE}),
+    (Tier.LONG_TERM, TierAction.QUARANTINE): frozenset({Tier.QUARANTINE}),
 }
 
 
-class Why(StrEnum):
-    """Why an entry is kept for good; each is a rule of ``promotion``."""
+class PromotionReason(StrEnum):
+    """The rule by which an entry is promoted."""
 
     BY_HAND = "by_hand"
-    BY_PROOF = "by_proof"
+    BY_EVIDENCE = "by_proof"
     BY_USE = "by_use"
     BY_RULE = "by_rule"
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """How an entry was read so far; the provenance knows."""
+class Usage:
+    """The number of reads of an entry so far, according to the provenance."""
 
     recalls: int = 0
     runs: int = 0
@@ -57,25 +57,27 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class PromotionRules:
-    proofs: int = 2  # said by so many different steps
+    evidence: int = 2  # said by so many different steps
     runs: int = 2  # recalled in so many different runs
     importance: float = 0.7
     categories: frozenset[str] = frozenset({"fact", "learning", "result", "error"})
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """What becomes of working entries whose day is nearly over."""
+class PromotionPlan:
+    """The outcome for working entries that expire soon."""
 
-    promoted: tuple[tuple[MemoryEntry, Why], ...]
-    left: tuple[MemoryEntry, ...]  # they expire, and may
+    promoted: tuple[tuple[MemoryEntry, PromotionReason], ...]
+    expiring: tuple[MemoryEntry, ...]  # no rule promotes them
 
 
-def moved(entry: MemoryEntry, move: Move, to: Tier, *, why: str = "") -> StoreParams:
-    """What to store to make that move; a move that isn't in the table is refused."""
-    if to not in MOVES.get((entry.tier, move), frozenset()):
-        raise InvalidInput(f"tier: {move} can't move an entry from {entry.tier} to {to}.")
-    review: dict[str, Json] = {"review": str(move), "review_reason": why}
+def build_transition(
+    entry: MemoryEntry, action: TierAction, tier: Tier, *, reason: str = ""
+) -> StoreParams:
+    """Return what to store to move the entry; raise InvalidInput if the transition isn't allowed."""
+    if tier not in TRANSITIONS.get((entry.tier, action), frozenset()):
+        raise InvalidInput(f"tier: {action} can't move an entry from {entry.tier} to {tier}.")
+    review: dict[str, Json] = {"review": str(action), "review_reason": reason}
     return StoreParams(
         namespace=entry.namespace,
         key=entry.key,
@@ -85,41 +87,45 @@ def moved(entry: MemoryEntry, move: Move, to: Tier, *, why: str = "") -> StorePa
     )
 
 
-def promotion(
-    entry: MemoryEntry, use: Use = Use(), rules: PromotionRules = PromotionRules()
-) -> Why | None:
-    """The first rule that keeps this entry for good, or none."""
+def find_promotion_reason(
+    entry: MemoryEntry, usage: Usage = Usage(), rules: PromotionRules = PromotionRules()
+) -> PromotionReason | None:
+    """Return the first rule that promotes this entry, or None."""
     if entry.tier is not Tier.WORKING or is_rejected(entry):
         return None
-    return next((why for why, holds in _RULES if holds(entry, use, rules)), None)
+    return next((reason for reason, applies in _RULES if applies(entry, usage, rules)), None)
 
 
-def settle(
+def plan_promotions(
     entries: Iterable[MemoryEntry],
     now: datetime,
     *,
-    use_of: Callable[[MemoryEntry], Use] = lambda _: Use(),
+    get_usage: Callable[[MemoryEntry], Usage] = lambda _: Usage(),
     rules: PromotionRules = PromotionRules(),
     margin: timedelta = timedelta(hours=2),
-) -> Settled:
-    """Asked every so often with a margin above that, so that no entry slips through between."""
-    ending = [one for one in entries if _ends_soon(one, now, margin)]
-    decided = [(one, promotion(one, use_of(one), rules)) for one in ending]
-    return Settled(
-        promoted=tuple((one, why) for one, why in decided if why),
-        left=tuple(one for one, why in decided if not why),
+) -> PromotionPlan:
+    """Decide which of the entries that expire within the margin are promoted.
+
+    The margin has to be longer than the interval between two calls, so that no entry expires in
+    between.
+    """
+    ending = [entry for entry in entries if _expires_soon(entry, now, margin)]
+    decisions = [(entry, find_promotion_reason(entry, get_usage(entry), rules)) for entry in ending]
+    return PromotionPlan(
+        promoted=tuple((entry, reason) for entry, reason in decisions if reason),
+        expiring=tuple(entry for entry, reason in decisions if not reason),
     )
 
 
-def guarded(params: StoreParams, present: MemoryEntry | None) -> StoreParams:
-    """What to store over an entry that is there already, if there is one.
+def protect_existing(params: StoreParams, present: MemoryEntry | None) -> StoreParams:
+    """Return what to store over an existing entry, if there is one.
 
-    Storing says tier and end anew. Where the present entry is long-term or verified, a working
-    write brings its value only, and neither tier nor end; the old value stays a revision. Into quarantine it doesn't go by accident
-    either: that takes a move.
+    A write sets tier and expiry. Over a long-term or verified entry, a working write sets its
+    value only; the old value stays a revision. A write can't quarantine such an entry by accident
+    either: that takes a transition.
     """
-    kept = present is not None and (present.tier is Tier.LONG_TERM or is_verified(present))
-    if present is None or not kept or params.tier is Tier.LONG_TERM:
+    is_protected = present is not None and (present.tier is Tier.LONG_TERM or is_verified(present))
+    if present is None or not is_protected or params.tier is Tier.LONG_TERM:
         return params
     if params.tier is Tier.QUARANTINE:
         raise InvalidInput(
@@ -128,43 +134,49 @@ def guarded(params: StoreParams, present: MemoryEntry | None) -> StoreParams:
     return replace(
         params,
         tier=Tier.LONG_TERM,
-        ttl_seconds=None if is_verified(present) else life_of(present),
+        ttl_seconds=None if is_verified(present) else get_ttl(present),
         importance=max(present.importance, params.importance),
     )
 
 
-def fresh(params: StoreParams) -> StoreParams:
-    """A working entry lives a day unless its author says otherwise; an id in quarantine has no end."""
+def set_default_ttl(params: StoreParams) -> StoreParams:
+    """Let a working entry expire after a day unless its author says otherwise."""
     if params.tier is Tier.WORKING and params.ttl_seconds is None:
         return replace(params, ttl_seconds=WORKING_TTL.total_seconds())
     return params
 
 
 def is_verified(entry: MemoryEntry) -> bool:
-    """Kept for good, or marked by somebody. A long-term entry with an end was given it on purpose."""
+    """Return whether the entry is long-term without an expiry, or marked as verified.
+
+    The author of a long-term entry with an expiry has set it on purpose.
+    """
     endless = entry.tier is Tier.LONG_TERM and entry.expires_at is None
     return endless or entry.metadata.get("verified") is True
 
 
 def is_rejected(entry: MemoryEntry) -> bool:
-    return entry.metadata.get("review") == Move.REJECT
+    return entry.metadata.get("review") == TierAction.REJECT
 
 
-def _ends_soon(entry: MemoryEntry, now: datetime, margin: timedelta) -> bool:
+def _expires_soon(entry: MemoryEntry, now: datetime, margin: timedelta) -> bool:
     if entry.tier is not Tier.WORKING or entry.expires_at is None:
         return False
     return now < entry.expires_at <= now + margin
 
 
-_Rule = Callable[[MemoryEntry, Use, PromotionRules], bool]
+_PromotionRule = Callable[[MemoryEntry, Usage, PromotionRules], bool]
 
-_RULES: tuple[tuple[Why, _Rule], ...] = (
-    (Why.BY_HAND, lambda entry, _use, _rules: is_verified(entry)),
-    (Why.BY_PROOF, lambda entry, _use, rules: proofs(entry) >= rules.proofs),
-    (Why.BY_USE, lambda _entry, use, rules: use.runs >= rules.runs),
+_RULES: tuple[tuple[PromotionReason, _PromotionRule], ...] = (
+    (PromotionReason.BY_HAND, lambda entry, _usage, _rules: is_verified(entry)),
     (
-        Why.BY_RULE,
-        lambda entry, _use, rules: (
+        PromotionReason.BY_EVIDENCE,
+        lambda entry, _usage, rules: count_evidence(entry) >= rules.evidence,
+    ),
+    (PromotionReason.BY_USE, lambda _entry, usage, rules: usage.runs >= rules.runs),
+    (
+        PromotionReason.BY_RULE,
+        lambda entry, _usage, rules: (
             entry.category in rules.categories and entry.importance >= rules.importance
         ),
     ),

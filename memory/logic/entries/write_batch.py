@@ -1,7 +1,7 @@
-"""Several writes that belong together, over a provider that knows no transactions.
+"""A batch of writes that belong together, over a provider without transactions.
 
-What was written before a failure is put back. The service has a real transaction round it; this
-keeps the same promise where there is none.
+What was written before a failure is rolled back. The services have a real transaction around it;
+the batch gives the same guarantee where there is none.
 """
 
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from datetime import datetime
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.provider import NamespaceStore
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
-from memory.logic.entries.duplicates import life_of
+from memory.logic.entries.duplicates import get_ttl
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """One entry before and after; nothing where it was not there."""
+class EntryWrite:
+    """One entry before and after a write; None where it did not exist."""
 
     namespace: str
     key: str
@@ -23,30 +23,30 @@ class Written:
     after: MemoryEntry | None
 
 
-class Writes:
+class WriteBatch:
     def __init__(self, entries: NamespaceStore) -> None:
         self._entries = entries
-        self.done: list[Written] = []
+        self.writes: list[EntryWrite] = []
 
     def store(self, params: StoreParams) -> MemoryEntry:
         before = find_entry(self._entries, params.namespace, params.key)
         after = self._entries.store(params)
-        self.done.append(Written(params.namespace, params.key, before, after))
+        self.writes.append(EntryWrite(params.namespace, params.key, before, after))
         return after
 
     def delete(self, namespace: str, key: str) -> None:
         before = find_entry(self._entries, namespace, key)
         if self._entries.delete(namespace, key):
-            self.done.append(Written(namespace, key, before, None))
+            self.writes.append(EntryWrite(namespace, key, before, None))
 
-    def take_back(self) -> None:
-        """Last first. What takes back doesn't count as done."""
-        while self.done:
-            one = self.done.pop()
-            if one.before is None:
-                self._entries.delete(one.namespace, one.key)
+    def roll_back(self) -> None:
+        """Undo the writes, the last one first."""
+        while self.writes:
+            write = self.writes.pop()
+            if write.before is None:
+                self._entries.delete(write.namespace, write.key)
             else:
-                self._entries.store(as_it_was(one.before))
+                self._entries.store(build_restore_params(write.before))
 
 
 def find_entry(entries: NamespaceStore, namespace: str, key: str) -> MemoryEntry | None:
@@ -54,12 +54,13 @@ def find_entry(entries: NamespaceStore, namespace: str, key: str) -> MemoryEntry
     return next(iter(entries.recall(MemoryQuery(namespace, key=key))), None)
 
 
-def as_it_was(entry: MemoryEntry, now: datetime | None = None) -> StoreParams:
-    """To store an entry again, as a revision of its own.
+def build_restore_params(entry: MemoryEntry, now: datetime | None = None) -> StoreParams:
+    """Return the parameters to store an entry again, as a new revision.
 
-    With ``now`` it ends when it would have ended; without, it gets its whole life once more.
+    With ``now`` it expires when it would have expired; without, its whole time to live starts
+    again.
     """
-    life = life_of(entry)
+    life = get_ttl(entry)
     if life is not None and now is not None and entry.expires_at is not None:
         life = (entry.expires_at - now).total_seconds()
     return StoreParams(

@@ -7,7 +7,7 @@ from memory.core.errors import AlreadyExists, NotFound
 from memory.core.provider import Clock, NamespaceStore, utc_now
 from memory.core.recall.tokens import DEFAULT_LANGUAGE
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams
-from memory.logic.entries.text_similarity import keywords
+from memory.logic.entries.text_similarity import extract_keywords
 from memory.logic.knowledge.page_files import export_page, import_page
 from memory.logic.knowledge.page_index import PageIndex, PageIndexEntry, StaleMark
 from memory.logic.knowledge.page_merge import Twin, find_twin, merged
@@ -91,7 +91,7 @@ class KnowledgeStore:
 
     def search(self, query: str, language: str = DEFAULT_LANGUAGE) -> list[KnowledgePage]:
         """Pages that have one of the keywords in title, summary or tags; most of them first."""
-        asked = keywords(query, language)
+        asked = extract_keywords(query, language)
         counted = [(_hits(page, asked, language), page) for page in self.pages()]
         found = [(hits, page) for hits, page in counted if hits]
         return [page for hits, page in sorted(found, key=lambda one: (-one[0], one[1].id))]
@@ -169,5 +169,5 @@ def page_entries(store: NamespaceStore, namespace: str) -> list[MemoryEntry]:
 
 
 def _hits(page: KnowledgePage, asked: Sequence[str], language: str) -> int:
-    there = set(keywords(" \n ".join((page.title, page.summary, *page.tags)), language))
+    there = set(extract_keywords(" \n ".join((page.title, page.summary, *page.tags)), language))
     return sum(one in there for one in asked)

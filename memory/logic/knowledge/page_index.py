@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from memory.logic.entries.duplicates import normalised
+from memory.logic.entries.duplicates import normalize
 from memory.logic.knowledge.pages import KnowledgePage, wiki_links
 
 
@@ -68,10 +68,10 @@ def _names(pages: Iterable[KnowledgePage]) -> dict[str, str]:
     pages = list(pages)
     names: dict[str, str] = {}
     for page in pages:
-        names.setdefault(normalised(page.title), page.id)
+        names.setdefault(normalize(page.title), page.id)
     for page in pages:
         for alias in page.aliases:
-            names.setdefault(normalised(alias), page.id)
+            names.setdefault(normalize(alias), page.id)
     return names
 
 
@@ -81,7 +81,7 @@ def _links(
     """What it refers to, there or not, and what its text links to, if that is there."""
     found = list(page.references)
     for name in wiki_links(page.content):
-        target = name if name in by_id else by_name.get(normalised(name), "")
+        target = name if name in by_id else by_name.get(normalize(name), "")
         if target and target != page.id:
             found.append(target)
     return tuple(dict.fromkeys(found))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from memory.logic.entries.duplicates import Likeness, likeness, normalised, similarity
+from memory.logic.entries.duplicates import Likeness, compare_values, measure_similarity, normalize
 from memory.logic.knowledge.pages import KnowledgePage, tidy
 
 
@@ -58,7 +58,7 @@ def merged_content(old: str, new: str) -> str:
         position = _said_at(paragraph, paragraphs)
         if position is None:
             added.append(paragraph)
-        elif len(normalised(paragraph)) > len(normalised(paragraphs[position])):
+        elif len(normalize(paragraph)) > len(normalize(paragraphs[position])):
             paragraphs[position] = paragraph
     kept = "\n\n".join(paragraphs)
     return "\n\n".join([kept.rstrip("\n"), *added]) if added else kept
@@ -67,7 +67,7 @@ def merged_content(old: str, new: str) -> str:
 def _said_at(paragraph: str, paragraphs: list[str]) -> int | None:
     """Where it is said already, in the same words or nearly."""
     for position, one in enumerate(paragraphs):
-        if likeness(paragraph, one) is not Likeness.DIFFERENT:
+        if compare_values(paragraph, one) is not Likeness.DIFFERENT:
             return position
     return None
 
@@ -77,11 +77,11 @@ _LEAST_CONTENT = 40  # characters; less says too little to be compared
 
 
 def _names(page: KnowledgePage) -> set[str]:
-    return {normalised(one) for one in (page.title, *page.aliases)} - {""}
+    return {normalize(one) for one in (page.title, *page.aliases)} - {""}
 
 
 def _same_title(one: KnowledgePage, other: KnowledgePage) -> bool:
-    return normalised(one.title) == normalised(other.title) != ""
+    return normalize(one.title) == normalize(other.title) != ""
 
 
 def _same_name(one: KnowledgePage, other: KnowledgePage) -> bool:
@@ -91,7 +91,7 @@ def _same_name(one: KnowledgePage, other: KnowledgePage) -> bool:
 def _same_content(one: KnowledgePage, other: KnowledgePage) -> bool:
     if min(len(one.content), len(other.content)) < _LEAST_CONTENT:
         return False
-    return similarity(one.content, other.content) >= _SIMILAR
+    return measure_similarity(one.content, other.content) >= _SIMILAR
 
 
 _TESTS = ((Twin.TITLE, _same_title), (Twin.ALIAS, _same_name), (Twin.CONTENT, _same_content))

@@ -8,8 +8,8 @@ from memory.core.errors import InvalidInput
 from memory.core.provider import Clock, NamespaceStore, utc_now
 from memory.core.recall.tokens import DEFAULT_LANGUAGE
 from memory.core.records import Json, MemoryEntry, Source
-from memory.logic.entries.duplicates import normalised
-from memory.logic.entries.origins import Origin
+from memory.logic.entries.duplicates import normalize
+from memory.logic.entries.origins import ContentOrigin
 from memory.logic.knowledge.knowledge_base import KnowledgeStore, Written
 from memory.logic.knowledge.page_gate import judged_page, page_apart
 from memory.logic.knowledge.page_merge import Twin
@@ -102,7 +102,7 @@ def write(
     mode: str = MERGE,
     clock: Clock = utc_now,
     source: Source = Source(),  # noqa: B008 - a frozen value
-    origin: Origin = Origin.MODEL,
+    origin: ContentOrigin = ContentOrigin.MODEL,
 ) -> tuple[Kept, ...]:
     """One after the other, so that two drafts about one thing end up in one page, too.
 
@@ -182,8 +182,8 @@ def _write_by_title(store: KnowledgeStore, page: KnowledgePage, mode: str) -> Wr
     named = replace(page, id=_free_id(page.title, {one.id for one in pages}))
     if mode == MERGE:
         return store.write(named)
-    title = normalised(page.title)
-    before = next((one for one in pages if normalised(one.title) == title), None)
+    title = normalize(page.title)
+    before = next((one for one in pages if normalize(one.title) == title), None)
     if before is None:
         return Written(store.add_page(named))
     return Written(_replaced(store, before, replace(page, id=before.id)))

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memory.core.errors import InvalidInput, Serialization
 from memory.core.records import Json, MemoryEntry
-from memory.logic.entries.origins import strangers_origin
+from memory.logic.entries.origins import get_untrusted_origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def page_of(key: str, value: Json, metadata: Mapping[str, Json], revision: int) 
             checked_at=_read(value.get("checked_at")),
             header=Header(header["text"], header["digest"]) if header else None,
             revision=revision,
-            origin=strangers_origin(metadata),
+            origin=get_untrusted_origin(metadata),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Serialization(f"{key} is not a page: {error!r}.") from None

@@ -13,7 +13,12 @@ from itertools import pairwise
 from memory.core.recall.ranking import Text, rank
 from memory.core.recall.tokens import DEFAULT_LANGUAGE
 from memory.logic.conversations.summary import sentences
-from memory.logic.entries.text_similarity import Grams, dice_coefficient, grams, keywords
+from memory.logic.entries.text_similarity import (
+    Grams,
+    build_grams,
+    compute_dice_coefficient,
+    extract_keywords,
+)
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.pages import KnowledgePage
 
@@ -66,7 +71,7 @@ def rank_pages(
     near: Mapping[str, float] = NOTHING_NEAR,
 ) -> tuple[ScoredItem, ...]:
     """Best first, ties by id; what scores under ``min_score`` is left out. ``near``: in meaning, 0 to 1, by page."""
-    if not keywords(query, config.language):
+    if not extract_keywords(query, config.language):
         return ()
     lexical = _lexical(query, pages, config) if config.bm25_weight else [0.0] * len(pages)
     scored = []
@@ -84,11 +89,12 @@ def rank_pages(
 
 def overlap(query: str, page: KnowledgePage, language: str = DEFAULT_LANGUAGE) -> dict[str, float]:
     """Dice of the question with each field, 0 to 1."""
-    asked = grams(query, language)
+    asked = build_grams(query, language)
     return {
-        "title": dice_coefficient(asked, grams(page.title, language)),
+        "title": compute_dice_coefficient(asked, build_grams(page.title, language)),
         "tags": max(
-            (dice_coefficient(asked, grams(tag, language)) for tag in page.tags), default=0.0
+            (compute_dice_coefficient(asked, build_grams(tag, language)) for tag in page.tags),
+            default=0.0,
         ),
         "summary": _best(asked, page.summary, language),
         "content": _best(asked, page.content, language),
@@ -112,7 +118,10 @@ def _best(asked: Grams, text: str, language: str) -> float:
     """Of the best sentence, or of two that follow each other."""
     parts = sentences(text)
     passages = [*parts, *(f"{one} {other}" for one, other in pairwise(parts))]
-    return max((dice_coefficient(asked, grams(one, language)) for one in passages), default=0.0)
+    return max(
+        (compute_dice_coefficient(asked, build_grams(one, language)) for one in passages),
+        default=0.0,
+    )
 
 
 def _fused(

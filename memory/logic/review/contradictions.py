@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memory.core.records import Json, MemoryEntry
-from memory.logic.entries.duplicates import Likeness, differs_by_negation, likeness, normalised
+from memory.logic.entries.duplicates import Likeness, compare_values, differs_by_negation, normalize
 from memory.logic.entries.texts import get_single_text
 
 
@@ -54,7 +54,7 @@ def conflict_between(one: Json, other: Json) -> tuple[Conflict, str] | None:
         return Conflict.VALUE, f"{left.subject}: {left.attribute}"
     said, denied = get_single_text(one), get_single_text(other)
     if said and denied and differs_by_negation(said, denied):
-        return Conflict.NEGATION, normalised(said)
+        return Conflict.NEGATION, normalize(said)
     return None
 
 
@@ -62,7 +62,7 @@ def claim_of(value: Json) -> Claim | None:
     if isinstance(value, dict):
         parts = [value.get(name) for name in ("subject", "attribute", "value")]
         if all(isinstance(part, str | int | float) for part in parts):
-            subject, attribute, said = (normalised(str(part)) for part in parts)
+            subject, attribute, said = (normalize(str(part)) for part in parts)
             return Claim(subject, attribute, said)
     text = get_single_text(value)
     return _claim_in(" ".join(text.split())) if text and len(text) <= _LONGEST else None
@@ -119,8 +119,8 @@ def _claim_in(text: str) -> Claim | None:
     for attribute, pattern in (*_ENGLISH_CLAIMS, *_CHINESE_CLAIMS):
         found = pattern.match(sentence)
         if found and (attribute != "is" or _HAD.search(found["subject"])):
-            subject = normalised(_ARTICLE.sub("", found["subject"]))
-            return Claim(subject, attribute, normalised(found["value"]))
+            subject = normalize(_ARTICLE.sub("", found["subject"]))
+            return Claim(subject, attribute, normalize(found["value"]))
     return None
 
 
@@ -133,7 +133,7 @@ def _of_the_same(one: Claim, other: Claim) -> bool:
 
 def _values_differ(one: str, other: str) -> bool:
     """ "Lyon" and "Lyon in France" agree."""
-    if likeness(one, other) is not Likeness.DIFFERENT:
+    if compare_values(one, other) is not Likeness.DIFFERENT:
         return False
     return not (_within(one, other) or _within(other, one))
 

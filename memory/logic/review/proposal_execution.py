@@ -7,7 +7,12 @@ from functools import partial
 from memory.core.errors import InvalidInput
 from memory.core.provider import NamespaceStore
 from memory.core.records import MemoryEntry
-from memory.logic.entries.write_batch import Writes, Written, as_it_was, find_entry
+from memory.logic.entries.write_batch import (
+    EntryWrite,
+    WriteBatch,
+    build_restore_params,
+    find_entry,
+)
 from memory.logic.review.proposal_plans import Problem, plan
 from memory.logic.review.proposals import Proposal, State, move
 
@@ -17,7 +22,7 @@ class Applied:
     """``written`` undoes it, newest first."""
 
     proposal: Proposal
-    written: tuple[Written, ...]
+    written: tuple[EntryWrite, ...]
 
 
 class Outdated(InvalidInput):
@@ -30,7 +35,7 @@ def apply(proposal: Proposal, entries: NamespaceStore) -> Applied:
     diff = plan(proposal, partial(find_entry, entries, proposal.namespace))
     if not diff.applicable:
         raise Outdated("; ".join(f"{key}: {problem}" for key, problem in diff.problems))
-    writes = Writes(entries)
+    writes = WriteBatch(entries)
     try:
         for change in diff.changes:
             if change.after is None:
@@ -38,9 +43,9 @@ def apply(proposal: Proposal, entries: NamespaceStore) -> Applied:
             else:
                 writes.store(change.after)
     except BaseException:  # cancelled, too
-        writes.take_back()
+        writes.roll_back()
         raise
-    return Applied(moved_on, tuple(writes.done))
+    return Applied(moved_on, tuple(writes.writes))
 
 
 def undo(applied: Applied, entries: NamespaceStore, now: datetime) -> Proposal:
@@ -52,12 +57,12 @@ def undo(applied: Applied, entries: NamespaceStore, now: datetime) -> Proposal:
     for one in applied.written:
         if not _untouched(one.after, find_entry(entries, one.namespace, one.key)):
             raise Outdated(f"{one.key}: {Problem.CHANGED}")
-    writes = Writes(entries)
+    writes = WriteBatch(entries)
     try:
         for one in reversed(applied.written):
             _put_back(one, writes, now)
     except BaseException:  # cancelled, too
-        writes.take_back()
+        writes.roll_back()
         raise
     return undone
 
@@ -68,9 +73,9 @@ def _untouched(after: MemoryEntry | None, present: MemoryEntry | None) -> bool:
     return (after.id, after.revision) == (present.id, present.revision)
 
 
-def _put_back(one: Written, writes: Writes, now: datetime) -> None:
+def _put_back(one: EntryWrite, writes: WriteBatch, now: datetime) -> None:
     before = one.before
     if before is None or (before.expires_at is not None and before.expires_at <= now):
         writes.delete(one.namespace, one.key)
     else:
-        writes.store(as_it_was(before, now))
+        writes.store(build_restore_params(before, now))

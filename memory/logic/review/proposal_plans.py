@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
-from memory.logic.entries.duplicates import proofs
-from memory.logic.entries.tiers import Move, moved
-from memory.logic.entries.write_batch import as_it_was
+from memory.logic.entries.duplicates import count_evidence
+from memory.logic.entries.tiers import TierAction, build_transition
+from memory.logic.entries.write_batch import build_restore_params
 from memory.logic.review.proposals import Kind, Proposal, Target
 
 
@@ -83,14 +83,14 @@ def _edit(proposal: Proposal, found: list[MemoryEntry]) -> Iterable[Change]:
     if proposal.new is None:
         return
     after = replace(
-        as_it_was(entry),
+        build_restore_params(entry),
         value=proposal.new.value,
         metadata={**entry.metadata, **proposal.new.metadata},
         category=proposal.new.category,
         importance=proposal.new.importance,
         source=proposal.new.source,
     )
-    if replace(after, source=entry.source) != as_it_was(entry):
+    if replace(after, source=entry.source) != build_restore_params(entry):
         yield Change(entry.key, entry, after)
 
 
@@ -104,12 +104,12 @@ def _merge(proposal: Proposal, found: list[MemoryEntry]) -> Iterable[Change]:
         metadata |= entry.metadata
     metadata |= proposal.new.metadata
     metadata |= {
-        "proofs": sum(map(proofs, found)),
+        "proofs": sum(map(count_evidence, found)),
         "merged_from": [{"key": one.key, "id": one.id} for one in others],
     }
     long_term = any(one.tier is Tier.LONG_TERM for one in found)
     after = replace(
-        as_it_was(survivor),
+        build_restore_params(survivor),
         value=proposal.new.value,
         metadata=metadata,
         tier=Tier.LONG_TERM if long_term else survivor.tier,
@@ -122,7 +122,7 @@ def _merge(proposal: Proposal, found: list[MemoryEntry]) -> Iterable[Change]:
 
 
 def _longest_life(found: list[MemoryEntry]) -> float | None:
-    lives = [as_it_was(one).ttl_seconds for one in found]
+    lives = [build_restore_params(one).ttl_seconds for one in found]
     ended = [life for life in lives if life is not None]
     return max(ended) if len(ended) == len(lives) else None
 
@@ -134,7 +134,9 @@ def _forget(_proposal: Proposal, found: list[MemoryEntry]) -> Iterable[Change]:
 def _promote(proposal: Proposal, found: list[MemoryEntry]) -> Iterable[Change]:
     for entry in found:
         if entry.tier is Tier.WORKING:
-            kept = moved(entry, Move.PROMOTE, Tier.LONG_TERM, why=proposal.reason)
+            kept = build_transition(
+                entry, TierAction.PROMOTE, Tier.LONG_TERM, reason=proposal.reason
+            )
             yield Change(entry.key, entry, kept)
 
 
@@ -144,7 +146,7 @@ def _link(_proposal: Proposal, found: list[MemoryEntry]) -> Iterable[Change]:
         new = [one.key for one in found if one.key != entry.key and one.key not in known]
         if new:
             metadata = {**entry.metadata, "related": [*known, *new]}
-            yield Change(entry.key, entry, replace(as_it_was(entry), metadata=metadata))
+            yield Change(entry.key, entry, replace(build_restore_params(entry), metadata=metadata))
 
 
 _CHANGES: dict[Kind, Callable[[Proposal, list[MemoryEntry]], Iterable[Change]]] = {

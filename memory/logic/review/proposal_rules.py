@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from memory.core.records import MemoryEntry, Source, StoreParams
 from memory.logic.curation.links import Link
-from memory.logic.entries.duplicates import Likeness, likeness, similarity
+from memory.logic.entries.duplicates import Likeness, compare_values, measure_similarity
 from memory.logic.entries.texts import list_texts
-from memory.logic.entries.write_batch import as_it_was
+from memory.logic.entries.write_batch import build_restore_params
 from memory.logic.ports import NewId
 from memory.logic.review.contradictions import Contradiction
 from memory.logic.review.proposals import Kind, Proposal, Target
@@ -23,7 +23,7 @@ def to_add(draft: StoreParams, new_id: NewId, *, by: str, reason: str = "") -> P
 def to_settle(found: Contradiction, new_id: NewId, *, by: str) -> Proposal:
     """The newer would take the older one's place; the older stays readable as what it took in."""
     new = replace(
-        as_it_was(found.newer),
+        build_restore_params(found.newer),
         metadata={"supersedes": found.older.key},
         source=Source(rule=by),
     )
@@ -51,7 +51,7 @@ def to_merge(
             taken |= {newer.id, *(one.id for one, _ in alike)}
             targets = (Target.of(newer), *(Target.of(one) for one, _ in alike))
             score = min(score for _, score in alike)
-            new = replace(as_it_was(newer), source=Source(rule=by))
+            new = replace(build_restore_params(newer), source=Source(rule=by))
             made.append(
                 Proposal(
                     new_id(),
@@ -103,9 +103,9 @@ def _alike(
 
 
 def _similarity(one: MemoryEntry, other: MemoryEntry) -> float:
-    if likeness(one.value, other.value) is not Likeness.DIFFERENT:
+    if compare_values(one.value, other.value) is not Likeness.DIFFERENT:
         return 1.0
-    return similarity("\n".join(list_texts(one.value)), "\n".join(list_texts(other.value)))
+    return measure_similarity("\n".join(list_texts(one.value)), "\n".join(list_texts(other.value)))
 
 
 def _age(entry: MemoryEntry) -> tuple[str, str]:

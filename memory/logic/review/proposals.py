@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, StoreParams
-from memory.logic.entries.duplicates import proofs, words_of
+from memory.logic.entries.duplicates import count_evidence, stem_words
 from memory.logic.entries.texts import list_texts
 
 
@@ -102,7 +102,7 @@ def joined(proposal: Proposal, there: MemoryEntry, value: Json) -> Proposal:
     metadata: dict[str, Json] = {
         **proposal.new.metadata,
         **there.metadata,
-        "proofs": proofs(there) + 1,
+        "proofs": count_evidence(there) + 1,
     }
     new = replace(
         proposal.new,
@@ -145,5 +145,5 @@ def admitted(proposals: Iterable[Proposal], rejected_always: Collection[str]) ->
 
 
 def _meaning(value: Json) -> Json:
-    words = [" ".join(words_of(text)) for text in list_texts(value)]
+    words = [" ".join(stem_words(text)) for text in list_texts(value)]
     return words if any(words) else value

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from config.ids import uuid7
 from memory.core.records import StoreParams
 from memory.logic.curation.curator import Curated, decided, keep
-from memory.logic.entries.ingress import Limits, Outcome
+from memory.logic.entries.ingress import IngressLimits, IngressOutcome
 from memory.logic.review.proposal_rules import to_add
 from memory.logic.review.proposals import Proposal
 from memory.logic.review.review_rules import waits
@@ -14,14 +14,14 @@ from memory.services.gateway.namespace_access import Batch, NamespaceAccess
 from memory.services.review.proposals import list_rejected_values, save_proposals
 
 
-LIMITS = Limits(recent=500, fewest_terms=1)
+LIMITS = IngressLimits(recent_count=500, min_terms=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
     """``keys``: what is remembered now that wasn't, or that has one proof more."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[IngressOutcome, ...]
     keys: tuple[str, ...]
     proposed: int
     stored: int
@@ -53,7 +53,7 @@ def admit(
     found: list[Proposal] = []
     for draft in waiting:
         decision = decided(draft, batch.store, never, known_secrets, LIMITS)
-        if decision.outcome is Outcome.ADMIT and decision.params:
+        if decision.outcome is IngressOutcome.ADMIT and decision.params:
             found.append(_proposal(decision.params, curated.by))
             continue
         decisions.append(decision)
@@ -64,7 +64,7 @@ def admit(
     proposed = save_proposals(
         access, found, run_id=run_id, mode=learning.review, sampled=learning.sampled
     )
-    known = (Outcome.ADMIT, Outcome.MERGE)
+    known = (IngressOutcome.ADMIT, IngressOutcome.MERGE)
     keys = [one.params.key for one in decisions if one.params and one.outcome in known]
     stored = sum(one.params is not None for one in decisions)
     return Admitted(tuple(one.outcome for one in decisions), tuple(keys), proposed, stored)

@@ -12,7 +12,7 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import AlreadyExists, InvalidInput
 from memory.core.records import Tier
-from memory.logic.entries.tiers import MOVES, Move
+from memory.logic.entries.tiers import TRANSITIONS, TierAction
 from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.entries.bulk_edit import Amendment, amend
@@ -112,11 +112,11 @@ def carry_out(
 
 AMENDING: Final = frozenset({Act.CATEGORY, Act.IMPORTANCE, Act.EXPIRY})
 
-_MOVES: Final[Mapping[Act, Move]] = {
-    Act.APPROVE: Move.APPROVE,
-    Act.REJECT: Move.REJECT,
-    Act.PROMOTE: Move.PROMOTE,
-    Act.QUARANTINE: Move.QUARANTINE,
+_MOVES: Final[Mapping[Act, TierAction]] = {
+    Act.APPROVE: TierAction.APPROVE,
+    Act.REJECT: TierAction.REJECT,
+    Act.PROMOTE: TierAction.PROMOTE,
+    Act.QUARANTINE: TierAction.QUARANTINE,
 }
 
 _Ids = Sequence[str]
@@ -170,8 +170,8 @@ def _applies(act: Act, entry: Entry) -> bool:
     move = _MOVES.get(act)
     if move is None:
         return True
-    rejected = move is Move.REJECT and entry.metadata.get("review") == Move.REJECT
-    return (Tier(entry.tier), move) in MOVES and not rejected
+    rejected = move is TierAction.REJECT and entry.metadata.get("review") == TierAction.REJECT
+    return (Tier(entry.tier), move) in TRANSITIONS and not rejected
 
 
 def _is_id(text: str) -> bool:

@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from config.retry import retry_on_conflict
 from memory.core.records import MemoryEntry
-from memory.logic.entries.link_map import LinkKind, LinkMap, drawn, links_among, named_in
+from memory.logic.entries.link_map import LinkKind, LinkMap, draw_map, find_links, list_references
 from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.gateway.caller import MemoryCaller
@@ -36,14 +36,14 @@ def links_in(caller: MemoryCaller, *, namespace: str, search: EntrySearch) -> Li
     ) as access:
         row = access.target.row
         if row is None or access.external is not None:
-            return Links(drawn([], []), {}, frozenset(), is_all=True)
+            return Links(draw_map([], []), {}, frozenset(), is_all=True)
         query = narrowed_to(row, replace(search, text=""), access.now)
         if search.text:
             query = query.filter(text__icontains=search.text)
         with_links = query.filter(metadata__has_any_keys=[str(kind) for kind in LinkKind])
         newest = list(with_links.order_by(*ORDERS[Sort.NEWEST])[: MOST_DRAWN + 1])
         speaking = [rows.entry_of(one, row.text) for one in newest[:MOST_DRAWN]]
-        names = {name for row in speaking for _kind, name in named_in(row)}
+        names = {name for row in speaking for _kind, name in list_references(row)}
         ids = [UUID(name) for name in names if _is_id(name)]
         siblings = Entry.objects.unscoped().filter(namespace=row)
         named = siblings.filter(Q(key__in=names, deleted_at=None) | Q(pk__in=ids))
@@ -52,7 +52,7 @@ def links_in(caller: MemoryCaller, *, namespace: str, search: EntrySearch) -> Li
         )
         entries = [*speaking, *(rows.entry_of(one, row.text) for one in others[:MOST_DRAWN])]
         access.detail["keys"] = len(entries)
-        drawing = drawn([row.id for row in entries], links_among(entries))
+        drawing = draw_map([row.id for row in entries], find_links(entries))
         gone = frozenset(str(row.pk) for row in others if row.is_forgotten)
         is_all = len(newest) <= MOST_DRAWN and len(others) <= MOST_DRAWN
         return Links(drawing, {row.id: row for row in entries}, gone, is_all)

@@ -16,7 +16,7 @@ from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.core.scopes import tier_named
-from memory.logic.entries.tiers import Move, moved
+from memory.logic.entries.tiers import TierAction, build_transition
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
 from memory.providers.postgres import bulk, rows
@@ -25,7 +25,7 @@ from memory.services.entries.forget import MOST_AT_ONCE
 from memory.services.entries.listing import EntryPage, entries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
-from memory.services.gateway.ingress_gate import MEANT_FOR
+from memory.services.gateway.ingress_gate import TARGET_KEY
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.gateway.single_namespace import get_shared_namespace
 
@@ -54,20 +54,20 @@ class PlannedMove:
 Ids = Sequence[UUID | str]
 
 # Each move's word in the audit trail.
-ACTIONS: Final[Mapping[Move, str]] = {
-    Move.APPROVE: "memory.approved",
-    Move.REJECT: "memory.rejected",
-    Move.PROMOTE: "memory.promoted",
-    Move.QUARANTINE: "memory.quarantined",
+ACTIONS: Final[Mapping[TierAction, str]] = {
+    TierAction.APPROVE: "memory.approved",
+    TierAction.REJECT: "memory.rejected",
+    TierAction.PROMOTE: "memory.promoted",
+    TierAction.QUARANTINE: "memory.quarantined",
 }
 
 
 # Where each leads unless it is said.
-LEADS_TO: Final[Mapping[Move, Tier]] = {
-    Move.APPROVE: Tier.LONG_TERM,
-    Move.REJECT: Tier.QUARANTINE,
-    Move.PROMOTE: Tier.LONG_TERM,
-    Move.QUARANTINE: Tier.QUARANTINE,
+LEADS_TO: Final[Mapping[TierAction, Tier]] = {
+    TierAction.APPROVE: Tier.LONG_TERM,
+    TierAction.REJECT: Tier.QUARANTINE,
+    TierAction.PROMOTE: Tier.LONG_TERM,
+    TierAction.QUARANTINE: Tier.QUARANTINE,
 }
 
 
@@ -104,22 +104,22 @@ def approve(
     caller: MemoryCaller, *, entry_ids: Ids, to: str = "long_term", reason: str = ""
 ) -> MovedEntries:
     """Out of quarantine, into use. What was held apart for a key takes its place there."""
-    return _move(caller, Move.APPROVE, tier_named(to), entry_ids, reason)
+    return _move(caller, TierAction.APPROVE, tier_named(to), entry_ids, reason)
 
 
 def reject(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
     """Stays in quarantine, so that the gate knows it when it is proposed again."""
-    return _move(caller, Move.REJECT, Tier.QUARANTINE, entry_ids, reason)
+    return _move(caller, TierAction.REJECT, Tier.QUARANTINE, entry_ids, reason)
 
 
 def promote(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
     """For good: it has no end any more."""
-    return _move(caller, Move.PROMOTE, Tier.LONG_TERM, entry_ids, reason)
+    return _move(caller, TierAction.PROMOTE, Tier.LONG_TERM, entry_ids, reason)
 
 
 def quarantine(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
     """Out of use, until somebody approves it."""
-    return _move(caller, Move.QUARANTINE, Tier.QUARANTINE, entry_ids, reason)
+    return _move(caller, TierAction.QUARANTINE, Tier.QUARANTINE, entry_ids, reason)
 
 
 def list_quarantined(
@@ -132,7 +132,7 @@ def list_quarantined(
     offset: int = 0,
 ) -> EntryPage:
     """List the entries in quarantine that wait for somebody, newest first; or those that were rejected there."""
-    decided: Json = str(Move.REJECT) if rejected else {"$ne": str(Move.REJECT)}
+    decided: Json = str(TierAction.REJECT) if rejected else {"$ne": str(TierAction.REJECT)}
     return entries(
         caller,
         scope=scope,
@@ -144,14 +144,14 @@ def list_quarantined(
     )
 
 
-def _parse_move(move: str) -> Move:
+def _parse_move(move: str) -> TierAction:
     try:
-        return Move(move)
+        return TierAction(move)
     except ValueError:
-        raise InvalidInput(f"move: use one of {', '.join(Move)}.") from None
+        raise InvalidInput(f"move: use one of {', '.join(TierAction)}.") from None
 
 
-def _leads(move: Move, to: str | None) -> Tier:
+def _leads(move: TierAction, to: str | None) -> Tier:
     return tier_named(to) if to else LEADS_TO[move]
 
 
@@ -172,20 +172,20 @@ def _list_chosen(namespace: Namespace | None, entry_ids: Ids, now: datetime) -> 
     return entries
 
 
-def _plan(row: Entry, move: Move, to: Tier, now: datetime) -> PlannedMove:
+def _plan(row: Entry, move: TierAction, to: Tier, now: datetime) -> PlannedMove:
     entry = rows.entry_of(row, row.namespace.text)
     try:
-        moved(entry, move, to)
+        build_transition(entry, move, to)
     except InvalidInput as fault:
         return PlannedMove(entry, to, problem=str(fault))
-    meant_for = entry.metadata.get(MEANT_FOR) if move is Move.APPROVE else None
+    meant_for = entry.metadata.get(TARGET_KEY) if move is TierAction.APPROVE else None
     replaced = rows.visible_key(row.namespace, str(meant_for), now) if meant_for else None
     return PlannedMove(entry, to, rows.entry_of(replaced, row.namespace.text) if replaced else None)
 
 
 def _move(
     caller: MemoryCaller,
-    move: Move,
+    move: TierAction,
     to: Tier,
     entry_ids: Ids,
     reason: str,
@@ -202,7 +202,9 @@ def _move(
         change = access.change(namespace, Operation.EDIT, len(chosen), reason)
         act = access.act(Operation.EDIT, reason, change.pk)
         held_entries = [
-            entry for entry in chosen if move is Move.APPROVE and entry.metadata.get(MEANT_FOR)
+            entry
+            for entry in chosen
+            if move is TierAction.APPROVE and entry.metadata.get(TARGET_KEY)
         ]
         where = [entry for entry in chosen if entry not in held_entries]
         bulk.revise(
@@ -219,8 +221,10 @@ def _move(
         return MovedEntries(tuple(moved_entries), change.pk)
 
 
-def _move_there(row: Entry, namespace: Namespace, move: Move, to: Tier, act: rows.Act) -> None:
-    params = moved(rows.entry_of(row, namespace.text), move, to, why=act.reason)
+def _move_there(
+    row: Entry, namespace: Namespace, move: TierAction, to: Tier, act: rows.Act
+) -> None:
+    params = build_transition(rows.entry_of(row, namespace.text), move, to, reason=act.reason)
     row.tier, row.metadata = params.tier.value, dict(params.metadata)
     ttl = params.ttl_seconds
     row.expires_at = None if ttl is None else act.at + timedelta(seconds=ttl)
@@ -230,13 +234,15 @@ def _put_in_its_place(
     access: NamespaceAccess, namespace: Namespace, row: Entry, to: Tier, act: rows.Act
 ) -> MemoryEntry:
     """Store what was held apart for a key under that key."""
-    params = moved(rows.entry_of(row, namespace.text), Move.APPROVE, to, why=act.reason)
-    params = _in_its_place(params, str(params.metadata[MEANT_FOR]))
+    params = build_transition(
+        rows.entry_of(row, namespace.text), TierAction.APPROVE, to, reason=act.reason
+    )
+    params = _in_its_place(params, str(params.metadata[TARGET_KEY]))
     rows.forget(namespace, [row], replace(act, operation=Operation.FORGET))
     entry, _before = rows.write(namespace, params, act, access.policy)
     return rows.entry_of(entry, namespace.text)
 
 
 def _in_its_place(params: StoreParams, key: str) -> StoreParams:
-    metadata = {name: value for name, value in params.metadata.items() if name != MEANT_FOR}
+    metadata = {name: value for name, value in params.metadata.items() if name != TARGET_KEY}
     return replace(params, key=key, metadata=metadata)

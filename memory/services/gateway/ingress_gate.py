@@ -14,23 +14,27 @@ from django.utils import timezone
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import NotAdmitted
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
-from memory.logic.entries.held_entries import MEANT_FOR as MEANT_FOR
-from memory.logic.entries.held_entries import held_for
+from memory.logic.entries.held_entries import TARGET_KEY as TARGET_KEY
+from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import (
-    Decision,
+    FindingReason,
     Incoming,
-    Judged,
-    Limits,
-    Origin,
-    Outcome,
-    Reason,
-    decide,
-    judge,
-    origin_of,
+    IngressDecision,
+    IngressLimits,
+    IngressOutcome,
+    ScreeningResult,
+    decide_ingress,
+    screen_params,
 )
-from memory.logic.entries.repetition import is_made, is_saying, said_again
+from memory.logic.entries.origins import ContentOrigin, parse_origin
+from memory.logic.entries.repetition import is_generated_key, is_statement, merge_repetition
 from memory.logic.entries.texts import list_texts
-from memory.logic.entries.tiers import Move, guarded, is_verified, promotion
+from memory.logic.entries.tiers import (
+    TierAction,
+    find_promotion_reason,
+    is_verified,
+    protect_existing,
+)
 from memory.logic.entries.write_batch import find_entry
 from memory.models import Namespace
 from memory.providers.postgres import rows
@@ -38,7 +42,7 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
-LIMITS: Final = Limits()
+LIMITS: Final = IngressLimits()
 MOST_REJECTED: Final = 200  # of the newest; what was refused years ago may be said again
 
 MOST_ALIKE: Final = 10
@@ -91,17 +95,19 @@ def check_ingress(params: StoreParams, ask: Callable[[], Known], who: Who) -> Pa
     """
     if params.tier is not Tier.WORKING:
         return _check_content(params, ask, origin_by(params, who))
-    known_entries, origin = ask(), origin_of(params.metadata.get("origin"), _OTHERWISE[who])
-    decision = decide(
+    known_entries, origin = ask(), parse_origin(params.metadata.get("origin"), _OTHERWISE[who])
+    decision = decide_ingress(
         Incoming(params, origin, known_entries.recent, known_entries.rejected, limits=LIMITS)
     )
     stored = decision.params
-    if stored is None or (decision.outcome is Outcome.QUARANTINE and not known_entries.can_hold):
+    if stored is None or (
+        decision.outcome is IngressOutcome.QUARANTINE and not known_entries.can_hold
+    ):
         raise _refusal(decision)
-    if decision.outcome is Outcome.QUARANTINE:
+    if decision.outcome is IngressOutcome.QUARANTINE:
         return Passed(_hold_apart(stored, known_entries), _detail(decision))
     return Passed(
-        _for_good(guarded(stored, known_entries.present(stored.key)), known_entries),
+        _for_good(protect_existing(stored, known_entries.present(stored.key)), known_entries),
         _detail(decision),
     )
 
@@ -109,7 +115,7 @@ def check_ingress(params: StoreParams, ask: Callable[[], Known], who: Who) -> Pa
 def check_amendment(params: StoreParams, ask: Callable[[], Known], who: Who) -> Passed:
     """Check the new content of an entry, whatever its tier. Content that has to wait for a person is stored beside it."""
     if params.tier is Tier.QUARANTINE:
-        return Passed(judge(params, origin_by(params, who)).params, {})
+        return Passed(screen_params(params, origin_by(params, who)).params, {})
     return _check_content(params, ask, origin_by(params, who))
 
 
@@ -123,14 +129,16 @@ def load_known(access: NamespaceAccess, namespace: Namespace | None) -> Known:
     if access.external is not None:
         return Known(
             lambda key: find_entry(store, access.text, key),
-            store.recall(MemoryQuery(access.text, top_k=LIMITS.recent)),
+            store.recall(MemoryQuery(access.text, top_k=LIMITS.recent_count)),
             can_hold=False,
             alike=search_alike,
         )
     if namespace is None:
         return Known(lambda key: None)
     visible = rows.visible(namespace, access.now).order_by("-updated_at", "-id")
-    refused = rows.living(namespace).filter(tier=Tier.QUARANTINE, metadata__review=str(Move.REJECT))
+    refused = rows.living(namespace).filter(
+        tier=Tier.QUARANTINE, metadata__review=str(TierAction.REJECT)
+    )
     refused = refused.order_by("-updated_at", "-id")
 
     def present(key: str) -> MemoryEntry | None:
@@ -140,7 +148,7 @@ def load_known(access: NamespaceAccess, namespace: Namespace | None) -> Known:
 
     return Known(
         present,
-        [rows.entry_of(entry, namespace.text) for entry in visible[: LIMITS.recent]],
+        [rows.entry_of(entry, namespace.text) for entry in visible[: LIMITS.recent_count]],
         list(refused.values_list("value", flat=True)[:MOST_REJECTED]),
         alike=search_alike,
     )
@@ -152,25 +160,29 @@ def who_writes(caller: MemoryCaller) -> Who:
     return Who.KEY if caller.principal.kind == "key" else Who.PERSON
 
 
-def origin_otherwise(who: Who) -> Origin:
+def origin_otherwise(who: Who) -> ContentOrigin:
     """Return the origin of content that names none: what a program writes comes from outside."""
     return _OTHERWISE[who]
 
 
-def origin_by(params: StoreParams, who: Who) -> Origin:
+def origin_by(params: StoreParams, who: Who) -> ContentOrigin:
     """A person's own typing is theirs, wherever they had it from."""
     return (
         _OTHERWISE[who]
         if who is Who.PERSON
-        else origin_of(params.metadata.get("origin"), _OTHERWISE[who])
+        else parse_origin(params.metadata.get("origin"), _OTHERWISE[who])
     )
 
 
-_OTHERWISE: Final = {Who.RUN: Origin.MODEL, Who.KEY: Origin.TOOL, Who.PERSON: Origin.PERSON}
+_OTHERWISE: Final = {
+    Who.RUN: ContentOrigin.MODEL,
+    Who.KEY: ContentOrigin.TOOL,
+    Who.PERSON: ContentOrigin.PERSON,
+}
 
 
-def _check_content(params: StoreParams, ask: Callable[[], Known], origin: Origin) -> Passed:
-    decision = judge(params, origin)
+def _check_content(params: StoreParams, ask: Callable[[], Known], origin: ContentOrigin) -> Passed:
+    decision = screen_params(params, origin)
     stored = decision.params
     detail = _detail(decision) if decision.findings else {}
     if stored.tier is not Tier.QUARANTINE:
@@ -181,21 +193,26 @@ def _check_content(params: StoreParams, ask: Callable[[], Known], origin: Origin
     return Passed(_hold_apart(stored, known_entries), detail)
 
 
-def _repeat(params: StoreParams, ask: Callable[[], Known], judgement: Judged) -> Passed | None:
+def _repeat(
+    params: StoreParams, ask: Callable[[], Known], judgement: ScreeningResult
+) -> Passed | None:
     """Return what is stored already, with one proof more, if this says the same under a generated key."""
-    if not is_made(params.key, params.source.run_id) or not is_saying(params.value):
+    if not is_generated_key(params.key, params.source.run_id) or not is_statement(params.value):
         return None
     known_entries = ask()
     if known_entries.present(params.key) is not None:
         return None
-    again = said_again(
+    again = merge_repetition(
         params, [*known_entries.recent, *known_entries.alike(params)], timezone.now()
     )
     if again is None:
         return None
     return Passed(
         again,
-        {"ingress": str(Outcome.MERGE), "reasons": [*_reasons(judgement), str(Reason.DUPLICATE)]},
+        {
+            "ingress": str(IngressOutcome.MERGE),
+            "reasons": [*_reasons(judgement), str(FindingReason.DUPLICATE)],
+        },
     )
 
 
@@ -211,7 +228,7 @@ def _hold_apart(params: StoreParams, known_entries: Known) -> StoreParams:
     present = known_entries.present(params.key)
     if present is None or present.tier is Tier.QUARANTINE:
         return params
-    return held_for(params.key, params)
+    return hold_entry(params.key, params)
 
 
 def _for_good(params: StoreParams, known_entries: Known) -> StoreParams:
@@ -219,16 +236,16 @@ def _for_good(params: StoreParams, known_entries: Known) -> StoreParams:
     if params.tier is not Tier.WORKING:
         return params
     written = MemoryEntry("", params.namespace, params.key, **get_state(params, CONTENT))
-    if is_verified(written) or (not known_entries.can_hold and promotion(written)):
+    if is_verified(written) or (not known_entries.can_hold and find_promotion_reason(written)):
         return replace(params, tier=Tier.LONG_TERM, ttl_seconds=None)
     return params
 
 
-def _detail(decision: Decision | Judged) -> dict[str, Json]:
+def _detail(decision: IngressDecision | ScreeningResult) -> dict[str, Json]:
     return {"ingress": str(decision.outcome), "reasons": _reasons(decision)}
 
 
-def _refusal(decision: Decision | Judged) -> NotAdmitted:
+def _refusal(decision: IngressDecision | ScreeningResult) -> NotAdmitted:
     reasons = "; ".join(
         f"{finding.reason} ({finding.detail})" if finding.detail else str(finding.reason)
         for finding in decision.findings
@@ -236,5 +253,5 @@ def _refusal(decision: Decision | Judged) -> NotAdmitted:
     return NotAdmitted(f"Rejected by the content filter: {reasons}", tuple(_reasons(decision)))
 
 
-def _reasons(decision: Decision | Judged) -> list[str]:
+def _reasons(decision: IngressDecision | ScreeningResult) -> list[str]:
     return [str(finding.reason) for finding in decision.findings]

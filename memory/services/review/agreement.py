@@ -13,7 +13,7 @@ from accounts.tenancy import tenant
 from memory import permissions
 from memory.core.records import Json, Tier
 from memory.core.scopes import parse_namespace
-from memory.logic.entries.tiers import Move
+from memory.logic.entries.tiers import TierAction
 from memory.logic.review import review_rules
 from memory.logic.review.proposals import State
 from memory.logic.review.review_rules import Precision
@@ -83,7 +83,7 @@ def list_rejection_rules(caller: MemoryCaller) -> list[RejectionRule]:
     ]
 
 
-_STATES: Final = {str(Move.APPROVE): State.APPLIED, str(Move.REJECT): State.REJECTED}
+_STATES: Final = {str(TierAction.APPROVE): State.APPLIED, str(TierAction.REJECT): State.REJECTED}
 
 
 def _list_outcomes(caller: MemoryCaller, since: datetime) -> Iterable[tuple[str, str, bool]]:
@@ -116,7 +116,7 @@ def _list_rejected_proposals(caller: MemoryCaller) -> Sequence[RejectionRule]:
 def _list_rejected_entries(caller: MemoryCaller) -> Sequence[RejectionRule]:
     entries = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
     rows = entries.filter(
-        tier=Tier.QUARANTINE.value, deleted_at=None, metadata__contains={"review": str(Move.REJECT)}
+        tier=Tier.QUARANTINE.value, deleted_at=None, metadata__contains={"review": str(TierAction.REJECT)}
     )
     return [
         RejectionRule(row, row.updated_at, "", str(row.metadata.get("review_reason") or ""))

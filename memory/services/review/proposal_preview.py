@@ -13,13 +13,13 @@ from django.db.models import Q
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.records import MemoryEntry, Tier
 from memory.core.scopes import parse_namespace
-from memory.logic.entries.tiers import Move, moved
+from memory.logic.entries.tiers import TierAction, build_transition
 from memory.logic.review.proposal_plans import Change, Diff, plan
 from memory.logic.review.proposals import Target
 from memory.models import Entry, Namespace, Proposal
 from memory.providers.postgres.rows import entry_of
 from memory.routing import external_provider
-from memory.services.gateway.ingress_gate import MEANT_FOR
+from memory.services.gateway.ingress_gate import TARGET_KEY
 from memory.services.review.proposal_rows import to_proposal
 
 
@@ -39,8 +39,8 @@ def _build_diff(row: Proposal | Entry, entries: Entries) -> Diff:
     namespace = row.namespace.text
     if isinstance(row, Proposal):
         return plan(to_proposal(row), lambda key: entries.get((namespace, key)))
-    approved = moved(entry_of(row, namespace), Move.APPROVE, Tier.LONG_TERM)
-    key = str(row.metadata.get(MEANT_FOR) or row.key)
+    approved = build_transition(entry_of(row, namespace), TierAction.APPROVE, Tier.LONG_TERM)
+    key = str(row.metadata.get(TARGET_KEY) or row.key)
     return Diff((Change(key, entries.get((namespace, key)), approved),))
 
 
@@ -68,7 +68,7 @@ def _load_entries(
 
 def _list_keys(row: Proposal | Entry) -> Iterable[EntryKey]:
     if isinstance(row, Entry):
-        yield row.namespace_id, str(row.metadata.get(MEANT_FOR) or row.key)
+        yield row.namespace_id, str(row.metadata.get(TARGET_KEY) or row.key)
         return
     yield from ((row.namespace_id, target["key"]) for target in row.targets)
     if row.new:

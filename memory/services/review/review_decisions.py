@@ -16,10 +16,10 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
-from memory.logic.entries.duplicates import list_in, proofs
+from memory.logic.entries.duplicates import count_evidence, get_metadata_list
 from memory.logic.entries.texts import list_texts
-from memory.logic.entries.tiers import Move
-from memory.logic.entries.write_batch import as_it_was, find_entry
+from memory.logic.entries.tiers import TierAction
+from memory.logic.entries.write_batch import build_restore_params, find_entry
 from memory.logic.review.proposals import State
 from memory.models import Entry, Proposal, Revision
 from memory.models.entries import Operation
@@ -197,7 +197,7 @@ def _find_last_change(caller: MemoryCaller, row: Entry) -> UUID:
 def _merge_entry(caller: MemoryCaller, row: Entry, into: str, value: Json, reason: str) -> None:
     namespace = row.namespace.text
     with MemoryGateway(caller).open_namespace(
-        "write", tiers.ACTIONS[Move.APPROVE], namespace=namespace
+        "write", tiers.ACTIONS[TierAction.APPROVE], namespace=namespace
     ) as access:
         batch = Batch(access, reason)
         source = rows.living(batch.namespace).filter(pk=row.pk, tier=Tier.QUARANTINE.value).first()
@@ -206,12 +206,12 @@ def _merge_entry(caller: MemoryCaller, row: Entry, into: str, value: Json, reaso
             raise NotFound(_("Memory not found. It may have been forgotten."))
         if access.external is not None:
             raise InvalidInput("namespace: external providers have no quarantine.")
-        before = list_in(target.metadata, "merged_from", dict)
+        before = get_metadata_list(target.metadata, "merged_from", dict)
         merged = [*before, {"key": source.key, "id": str(source.pk)}]
-        metadata = {**target.metadata, "proofs": proofs(target) + 1, "merged_from": merged}
+        metadata = {**target.metadata, "proofs": count_evidence(target) + 1, "merged_from": merged}
         change_id = batch.change_id
         access.change(batch.namespace, Operation.EDIT, 2, reason, change_id=change_id)
-        params = replace(as_it_was(target, access.now), value=value, metadata=metadata)
+        params = replace(build_restore_params(target, access.now), value=value, metadata=metadata)
         batch.store.store(params)
         batch.store.delete(namespace, source.key)
         access.detail.update(

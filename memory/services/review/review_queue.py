@@ -19,7 +19,7 @@ from memory import permissions
 from memory.core.errors import NotFound
 from memory.core.records import Json, Source, Tier
 from memory.core.scopes import parse_namespace
-from memory.logic.entries.tiers import Move
+from memory.logic.entries.tiers import TierAction
 from memory.logic.review.proposal_plans import Diff
 from memory.logic.review.proposals import State
 from memory.models import Entry, Namespace, Proposal
@@ -35,7 +35,7 @@ MAX_PAGE_SIZE = 100
 MAX_NAMESPACES = 100  # offered as a filter
 
 # Quarantined entries that nobody has rejected. Containment is never NULL, even if the key is missing.
-_UNDECIDED = ~Q(metadata__contains={"review": str(Move.REJECT)})
+_UNDECIDED = ~Q(metadata__contains={"review": str(TierAction.REJECT)})
 _SUPERSEDES = Q(kind="merge", new__metadata__has_key="supersedes")
 
 
@@ -209,7 +209,7 @@ def get_value(row: Proposal | Entry) -> Json:
 def _is_undecided(row: Proposal | Entry) -> bool:
     if isinstance(row, Proposal):
         return row.state == State.OPEN
-    is_rejected = row.metadata.get("review") == Move.REJECT
+    is_rejected = row.metadata.get("review") == TierAction.REJECT
     return row.tier == Tier.QUARANTINE and not row.is_forgotten and not is_rejected
 
 

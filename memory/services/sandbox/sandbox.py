@@ -147,7 +147,7 @@ def _load_known(access: NamespaceAccess, copy: DryRunStore) -> ingress_gate.Know
     visible = [entry for entry in newest if entry.tier is not Tier.QUARANTINE]
     return ingress_gate.Known(
         living.get,
-        visible[: ingress_gate.LIMITS.recent],
+        visible[: ingress_gate.LIMITS.recent_count],
         [entry.value for entry in newest if is_rejected(entry)][: ingress_gate.MOST_REJECTED],
         can_hold=access.external is None,
         alike=lambda params: copy.recall(ingress_gate.like(params)),

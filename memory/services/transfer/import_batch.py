@@ -14,7 +14,7 @@ from memory.core.errors import InvalidInput, MemoryFault, QuotaExceeded
 from memory.core.policy import check_room, check_value
 from memory.core.records import Json, Source, StoreParams, Tier
 from memory.core.values import check_params, search_text
-from memory.logic.entries.held_entries import held_key
+from memory.logic.entries.held_entries import build_held_key
 from memory.models import Change, Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
@@ -87,7 +87,7 @@ class Batch:
         """By the keys they have, or would have if they were held apart."""
         lines = [unit for unit in units if unit.line.forgotten_at is None]
         keys = {unit.line.key for unit in lines}
-        keys |= {held_key(unit.line.key) for unit in lines if unit.is_held}
+        keys |= {build_held_key(unit.line.key) for unit in lines if unit.is_held}
         return {one.key: one for one in rows.living(self.namespace).filter(key__in=keys)}
 
     def _met(self, unit: Unit, living: Mapping[str, Entry]) -> Entry | None:

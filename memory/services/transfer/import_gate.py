@@ -11,10 +11,16 @@ from typing import Any, Final, TypeVar
 from memory.core.filters import same_json
 from memory.core.records import Json, StoreParams, Tier
 from memory.core.values import MAX_KEY_LENGTH
-from memory.logic.entries.held_entries import held_for
-from memory.logic.entries.ingress import Judged, Origin, Outcome, Reason, judge
+from memory.logic.entries.held_entries import hold_entry
+from memory.logic.entries.ingress import (
+    FindingReason,
+    IngressOutcome,
+    ScreeningResult,
+    screen_params,
+)
+from memory.logic.entries.origins import ContentOrigin
 from memory.logic.entries.secrets import find_secrets, redact
-from memory.logic.entries.tiers import Move
+from memory.logic.entries.tiers import TierAction
 from memory.services.transfer import file_format
 
 
@@ -48,7 +54,7 @@ class Unit:
     def hold_apart(self) -> None:
         """Under a key of its own, so that what is in use under its key stays in use."""
         line = self.line
-        apart = held_for(
+        apart = hold_entry(
             line.key, StoreParams("", line.key, value=line.value, metadata=line.metadata)
         )
         self.line = _with(line, key=apart.key, metadata=apart.metadata)
@@ -91,14 +97,20 @@ class Gate:
             return line, Found(number)
         kept, said = judged.params, {one.reason: one.detail for one in judged.findings}
         changes: dict[str, Any] = {"value": kept.value, "metadata": dict(kept.metadata)}
-        if judged.outcome is Outcome.QUARANTINE:
+        if judged.outcome is IngressOutcome.QUARANTINE:
             changes |= {"tier": Tier.QUARANTINE, "expires_at": None}
             changes["metadata"] = _undecided(changes["metadata"])
-        secrets = tuple(said.get(Reason.SECRET, "").split(", ")) if Reason.SECRET in said else ()
-        return _with(line, **changes), Found(number, secrets, said.get(Reason.GIVES_ORDERS, ""))
+        secrets = (
+            tuple(said.get(FindingReason.SECRET, "").split(", "))
+            if FindingReason.SECRET in said
+            else ()
+        )
+        return _with(line, **changes), Found(
+            number, secrets, said.get(FindingReason.HAS_INSTRUCTIONS, "")
+        )
 
 
-_Known = tuple[file_format.EntryLine | file_format.RevisionLine, Judged]
+_Known = tuple[file_format.EntryLine | file_format.RevisionLine, ScreeningResult]
 L = TypeVar("L", file_format.EntryLine, file_format.RevisionLine)
 _M = TypeVar("_M", file_format.EntryLine, file_format.RevisionLine, file_format.Source)
 
@@ -114,16 +126,16 @@ def _says(line: file_format.EntryLine | file_format.RevisionLine, known: _Known)
     return same and line.tier is before.tier
 
 
-def _judge(line: file_format.EntryLine | file_format.RevisionLine) -> Judged:
+def _judge(line: file_format.EntryLine | file_format.RevisionLine) -> ScreeningResult:
     """What waits over there waits here, for the reasons it has."""
     waits = line.tier is Tier.QUARANTINE
     params = StoreParams("", "", value=line.value, metadata=line.metadata, tier=line.tier)
-    return judge(params, Origin.PERSON if waits else Origin.TOOL)
+    return screen_params(params, ContentOrigin.PERSON if waits else ContentOrigin.TOOL)
 
 
 def _undecided(metadata: Mapping[str, Json]) -> dict[str, Json]:
     """That it was approved somewhere else decides nothing here; that it was rejected, may stay."""
-    if metadata.get("review") == Move.REJECT:
+    if metadata.get("review") == TierAction.REJECT:
         return dict(metadata)
     return {name: value for name, value in metadata.items() if name not in _DECISION}
 

@@ -17,7 +17,7 @@ from memory.core.errors import AlreadyExists, NotFound
 from memory.core.records import Tier
 from memory.forms.entries import EditForm
 from memory.logic.conversations.conversation import BEGINNING
-from memory.logic.entries.tiers import Move
+from memory.logic.entries.tiers import TierAction
 from memory.logic.text_diff import DiffSegment, diff_values
 from memory.models import Entry
 from memory.services import MemoryCaller, MovedEntries
@@ -111,13 +111,17 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 
 Ids = list[UUID]
 
-_MOVES: dict[Move, Callable[[MemoryCaller, Ids, Tier, str], MovedEntries]] = {
-    Move.APPROVE: lambda caller, ids, to, why: services.approve(
+_MOVES: dict[TierAction, Callable[[MemoryCaller, Ids, Tier, str], MovedEntries]] = {
+    TierAction.APPROVE: lambda caller, ids, to, why: services.approve(
         caller, entry_ids=ids, to=str(to), reason=why
     ),
-    Move.REJECT: lambda caller, ids, _to, why: services.reject(caller, entry_ids=ids, reason=why),
-    Move.PROMOTE: lambda caller, ids, _to, why: services.promote(caller, entry_ids=ids, reason=why),
-    Move.QUARANTINE: lambda caller, ids, _to, why: services.quarantine(
+    TierAction.REJECT: lambda caller, ids, _to, why: services.reject(
+        caller, entry_ids=ids, reason=why
+    ),
+    TierAction.PROMOTE: lambda caller, ids, _to, why: services.promote(
+        caller, entry_ids=ids, reason=why
+    ),
+    TierAction.QUARANTINE: lambda caller, ids, _to, why: services.quarantine(
         caller, entry_ids=ids, reason=why
     ),
 }

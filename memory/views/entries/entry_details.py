@@ -12,8 +12,8 @@ from accounts.principals import Principal
 from memory import selectors
 from memory.core.recall.selection import NO_VECTOR
 from memory.core.records import Json, Tier
-from memory.logic.entries.duplicates import proofs
-from memory.logic.entries.tiers import MOVES, Move
+from memory.logic.entries.duplicates import count_evidence
+from memory.logic.entries.tiers import TRANSITIONS, TierAction
 from memory.logic.knowledge.pages import CATEGORY
 from memory.logic.knowledge.pages import key_of as page_key
 from memory.logic.text_diff import diff_values
@@ -57,7 +57,7 @@ class LinkTold:
 
 @dataclass(frozen=True, slots=True)
 class TierMove:
-    move: Move
+    move: TierAction
     to: Tier
     label: str | Promise
     why: str | Promise
@@ -93,18 +93,19 @@ def story(principal: Principal, entry: Entry, before: int | None = None) -> Stor
         tuple(_read(told, one) for one in reads),
         tuple(_links(entry)),
         () if entry.is_forgotten else moves_of(entry),
-        proofs(entry_of(entry, entry.namespace.text)),
+        count_evidence(entry_of(entry, entry.namespace.text)),
     )
 
 
 def moves_of(entry: Entry) -> tuple[TierMove, ...]:
     """Where it may go from its tier; what was rejected already isn't rejected again."""
     tier = Tier(entry.tier)
-    rejected = entry.metadata.get("review") == Move.REJECT
+    rejected = entry.metadata.get("review") == TierAction.REJECT
     return tuple(
         one
         for one in _TIER_MOVES
-        if one.to in MOVES.get((tier, one.move), ()) and not (rejected and one.move is Move.REJECT)
+        if one.to in TRANSITIONS.get((tier, one.move), ())
+        and not (rejected and one.move is TierAction.REJECT)
     )
 
 
@@ -131,33 +132,33 @@ TIER_HINTS: Final[Mapping[Tier, Promise]] = {
 
 _TIER_MOVES = (
     TierMove(
-        Move.APPROVE,
+        TierAction.APPROVE,
         Tier.LONG_TERM,
         _("Approve as long-term"),
         _("Workflows can recall it from now on."),
         is_main=True,
     ),
     TierMove(
-        Move.APPROVE,
+        TierAction.APPROVE,
         Tier.WORKING,
         _("Approve for 1 day"),
         _("Moves to working memory and expires tomorrow unless it proves useful."),
     ),
     TierMove(
-        Move.REJECT,
+        TierAction.REJECT,
         Tier.QUARANTINE,
         _("Reject"),
         _("Stays in quarantine so that it isn't proposed again."),
     ),
     TierMove(
-        Move.PROMOTE,
+        TierAction.PROMOTE,
         Tier.LONG_TERM,
         _("Move to long-term"),
         _("Moves to long-term memory and no longer expires."),
         is_main=True,
     ),
     TierMove(
-        Move.QUARANTINE,
+        TierAction.QUARANTINE,
         Tier.QUARANTINE,
         _("Move to quarantine"),
         _("Not recalled by any workflow until approved."),

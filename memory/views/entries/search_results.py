@@ -11,7 +11,7 @@ from accounts.principals import get_principal
 from memory import naming, services
 from memory.core.records import MemoryEntry, Tier
 from memory.forms.browsing import PlacesForm
-from memory.logic.entries.tiers import Move
+from memory.logic.entries.tiers import TierAction
 from memory.models import Entry, Namespace
 from memory.views.entries.entry_details import PARTS
 from memory.views.pagination import PAGE_SIZE, OffsetPage, offset_in
@@ -67,7 +67,7 @@ def why_found(entry: MemoryEntry) -> tuple[int | None, Parts]:
 
 def waits(entry: Entry | MemoryEntry) -> bool:
     """In quarantine, and nobody has decided about it."""
-    return entry.tier == Tier.QUARANTINE and entry.metadata.get("review") != Move.REJECT
+    return entry.tier == Tier.QUARANTINE and entry.metadata.get("review") != TierAction.REJECT
 
 
 def _shown(

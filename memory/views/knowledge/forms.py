@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import Json
-from memory.logic.entries.duplicates import normalised
+from memory.logic.entries.duplicates import normalize
 from memory.logic.knowledge.pages import KnowledgePage
 
 
@@ -77,7 +77,7 @@ class PageForm(forms.Form):
             "summary": _lines(found["summary"]),
             "content": _lines(found["content"]),
             "tags": found["tags"],
-            "references": [names.get(normalised(one), one) for one in references],
+            "references": [names.get(normalize(one), one) for one in references],
             "aliases": found["aliases"],
         }
 
@@ -99,7 +99,7 @@ def names_of(pages: Sequence[KnowledgePage]) -> dict[str, str]:
     ):
         for page in pages:
             for name in name_of(page):
-                names.setdefault(normalised(name), page.id)
+                names.setdefault(normalize(name), page.id)
     return names
 
 

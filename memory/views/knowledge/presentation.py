@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
-from memory.logic.entries.duplicates import normalised
+from memory.logic.entries.duplicates import normalize
 from memory.logic.knowledge.page_index import StaleMark, Staleness
 from memory.logic.knowledge.page_requests import Hit
 from memory.logic.knowledge.pages import KnowledgePage
@@ -137,7 +137,7 @@ def finder(shelf: Shelf) -> Callable[[str], str]:
     def names() -> dict[str, str]:
         return names_of(shelf.pages)
 
-    return lambda name: _url_in(shelf, names().get(normalised(name), ""))
+    return lambda name: _url_in(shelf, names().get(normalize(name), ""))
 
 
 def past(principal: Principal, revisions: Sequence[Revision]) -> tuple[RevisionTold, ...]:

@@ -10,14 +10,14 @@ from typing import Any, Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from memory.logic.entries.ingress import Reason
+from memory.logic.entries.ingress import FindingReason
 
 
 REASONS: Final[Mapping[str, Promise]] = {
-    Reason.SECRET: _("Contained a secret, which was removed"),
-    Reason.GIVES_ORDERS: _("Looks like a prompt injection"),
-    Reason.TOO_LARGE: _("Too large for a memory"),
-    Reason.FROM_OUTSIDE: _("From an external source"),
+    FindingReason.SECRET: _("Contained a secret, which was removed"),
+    FindingReason.HAS_INSTRUCTIONS: _("Looks like a prompt injection"),
+    FindingReason.TOO_LARGE: _("Too large for a memory"),
+    FindingReason.EXTERNAL_SOURCE: _("From an external source"),
 }
 
 # The rules of memory.logic.entries.instructions.
@@ -53,7 +53,7 @@ def reason_said(found: Mapping[str, Any]) -> str:
     """A reason as it is kept: {reason, detail}. One that is not known stands as it is."""
     name, detail = str(found.get("reason", "")), str(found.get("detail") or "")
     words = str(REASONS.get(name, name))
-    if name == Reason.GIVES_ORDERS:
+    if name == FindingReason.HAS_INSTRUCTIONS:
         detail = orders_said(detail)
     return f"{words} ({detail})." if detail else f"{words}."
 

@@ -16,8 +16,8 @@ from memory.logic.curation.curator import Curated, Curator, curate, in_batches, 
 from memory.logic.curation.extractive import ExtractiveCurator
 from memory.logic.curation.model import ModelCurator
 from memory.logic.curation.work import FinishedWork, Status
-from memory.logic.entries.duplicates import Likeness, likeness
-from memory.logic.entries.ingress import Outcome
+from memory.logic.entries.duplicates import Likeness, compare_values
+from memory.logic.entries.ingress import IngressOutcome
 from memory.logic.entries.texts import list_texts
 from memory.providers.in_memory import InMemoryProvider
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, REPEATED, messages
@@ -64,7 +64,7 @@ async def test_result_is_curated_and_kept():
     stored = keep(done, entries)
 
     assert "## Task\n~~~~\nSort\n" in asked[0]
-    assert stored.count(Outcome.ADMIT) == 2
+    assert stored.count(IngressOutcome.ADMIT) == 2
     [learnt] = kept(entries, "result")
     assert learnt.value == {"learnings": ["Quick sort needs a good pivot"]}
     assert learnt.key.startswith("learning:")
@@ -189,7 +189,7 @@ async def test_order_that_came_out_of_an_output_waits_in_quarantine():
 
     stored = keep(await curated(FinishedWork("t"), scripted), entries)
 
-    assert stored.count(Outcome.QUARANTINE) == 1
+    assert stored.count(IngressOutcome.QUARANTINE) == 1
     assert kept(entries, "result") == []
 
 
@@ -225,7 +225,7 @@ async def test_rejected_for_good_is_not_stored_again():
         rejected=[{"learnings": ["bob smells of old cheese."]}],
     )
 
-    assert stored.count(Outcome.REFUSE) == 1
+    assert stored.count(IngressOutcome.REFUSE) == 1
     assert kept(entries, "result") == []
 
 
@@ -274,7 +274,7 @@ def _facts_in(texts: list[str]) -> set[str]:
     return {
         fact
         for fact in FACTS
-        if any(likeness(fact, text) is not Likeness.DIFFERENT for text in texts)
+        if any(compare_values(fact, text) is not Likeness.DIFFERENT for text in texts)
     }
 
 

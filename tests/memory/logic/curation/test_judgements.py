@@ -17,7 +17,7 @@ from memory.logic.curation.scoring import (
     may_expire,
     revalued,
 )
-from memory.logic.entries.tiers import Use
+from memory.logic.entries.tiers import Usage
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, OTHER_FACTS, OTHER_JUNK
 from tests.memory.logic.support import NAMESPACE, START
 
@@ -91,10 +91,10 @@ def test_importance_adds_up_what_speaks_for_it():
     assert told.score == pytest.approx(sum(told.parts.values()))
     assert told.score >= 0.7
     assert importance_of("tea", "learning", said=3).score == pytest.approx(0.55)
-    assert importance_of("tea", "learning", use=Use(runs=9)).score == pytest.approx(0.55)
+    assert importance_of("tea", "learning", use=Usage(runs=9)).score == pytest.approx(0.55)
     assert (
         importance_of(
-            "Remember: x must be 3 because we decided", "fact", said=9, use=Use(runs=9)
+            "Remember: x must be 3 because we decided", "fact", said=9, use=Usage(runs=9)
         ).score
         == 1.0
     )
@@ -134,11 +134,11 @@ def test_authors_choice_of_a_life_stands():
     assert chosen_life(held) is None
 
 
-GAINS: list[tuple[MemoryEntry, Use, float | None, float | None]] = [
+GAINS: list[tuple[MemoryEntry, Usage, float | None, float | None]] = [
     # Nothing speaks for it that wasn't known: nothing to store.
-    (MemoryEntry("1", NAMESPACE, "k", value="tea", importance=0.5), Use(), None, None),
+    (MemoryEntry("1", NAMESPACE, "k", value="tea", importance=0.5), Usage(), None, None),
     # Used often: more important, and still for good.
-    (MemoryEntry("1", NAMESPACE, "k", value="tea", importance=0.4), Use(runs=4), 0.55, None),
+    (MemoryEntry("1", NAMESPACE, "k", value="tea", importance=0.4), Usage(runs=4), 0.55, None),
     # More important by now: lives longer.
     (
         MemoryEntry(
@@ -152,7 +152,7 @@ GAINS: list[tuple[MemoryEntry, Use, float | None, float | None]] = [
             updated_at=START,
             expires_at=START + timedelta(days=30),
         ),
-        Use(runs=2),
+        Usage(runs=2),
         0.4,
         60 * 86_400,
     ),
@@ -169,7 +169,7 @@ GAINS: list[tuple[MemoryEntry, Use, float | None, float | None]] = [
             updated_at=START,
             expires_at=START + timedelta(days=90),
         ),
-        Use(runs=9),
+        Usage(runs=9),
         0.8,
         None,
     ),
@@ -178,7 +178,7 @@ GAINS: list[tuple[MemoryEntry, Use, float | None, float | None]] = [
 
 @pytest.mark.parametrize(("one", "use", "importance", "life"), GAINS)
 def test_what_is_proved_or_used_only_gains(
-    one: MemoryEntry, use: Use, importance: float | None, life: float | None
+    one: MemoryEntry, use: Usage, importance: float | None, life: float | None
 ):
     found = revalued(one, use)
 

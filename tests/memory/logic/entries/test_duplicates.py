@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
 from memory.logic.entries.duplicates import (
     Likeness,
+    compare_values,
+    count_evidence,
     differs_by_negation,
     find_duplicate,
-    likeness,
-    merged,
-    proofs,
-    similarity,
+    measure_similarity,
+    merge_duplicate,
 )
 from memory.logic.review.contradictions import (
     Claim,
@@ -81,15 +81,15 @@ PAIRS: list[tuple[Any, Any, Likeness]] = [
 
 @pytest.mark.parametrize(("one", "other", "expected"), PAIRS)
 def test_two_values_are(one: Any, other: Any, expected: Likeness):
-    assert likeness(one, other) is expected
-    assert likeness(other, one) is expected
+    assert compare_values(one, other) is expected
+    assert compare_values(other, one) is expected
 
 
 @quick
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_likeness_takes_any_text_both_ways_round(one: str, other: str):
-    assert likeness(one, one) is SAME
-    assert likeness(one, other) is likeness(other, one)
+    assert compare_values(one, one) is SAME
+    assert compare_values(one, other) is compare_values(other, one)
 
 
 @quick
@@ -102,7 +102,7 @@ def test_likeness_takes_any_text_both_ways_round(one: str, other: str):
 def test_changing_a_number_always_makes_it_another_text(words: list[str]):
     one, other = " ".join([*words, "7"]), " ".join([*words, "8"])
 
-    assert likeness(one, other) is DIFFERENT
+    assert compare_values(one, other) is DIFFERENT
 
 
 def entry(value: Any, **changes: Any) -> MemoryEntry:
@@ -154,7 +154,7 @@ def test_no_duplicate_where(_why: str, of_entry: dict[str, Any], of_params: dict
 def merge(known: MemoryEntry, new: StoreParams) -> StoreParams:
     found = find_duplicate(new, [known])
     assert found is not None
-    return merged(found, new)
+    return merge_duplicate(found, new)
 
 
 def test_merging_adds_a_proof_and_keeps_the_key():
@@ -170,7 +170,7 @@ def test_merging_again_counts_on():
 
     again = merge(known, params("Alice likes tea", source=Source(run_id="run3", node_id="n")))
 
-    assert proofs(entry("x", metadata=again.metadata)) == 3
+    assert count_evidence(entry("x", metadata=again.metadata)) == 3
 
 
 def test_retry_of_the_same_step_proves_nothing():
@@ -221,9 +221,9 @@ def test_merging_never_shortens_a_life(
 
 
 def test_similarity_is_one_for_the_same_and_nothing_for_strangers():
-    assert similarity("red green tea", "Red green tea!") == 1
-    assert similarity("red green tea", "blue whales sing") == 0
-    assert 0 < similarity("red green tea", "red tea") < 1
+    assert measure_similarity("red green tea", "Red green tea!") == 1
+    assert measure_similarity("red green tea", "blue whales sing") == 0
+    assert 0 < measure_similarity("red green tea", "red tea") < 1
 
 
 NEGATED = [

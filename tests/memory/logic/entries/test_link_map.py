@@ -3,7 +3,7 @@
 from typing import Any
 
 from memory.core.records import MemoryEntry
-from memory.logic.entries.link_map import LINE, Linked, LinkKind, drawn, links_among
+from memory.logic.entries.link_map import LINE, EntryLink, LinkKind, draw_map, find_links
 
 
 def entry(id_: str, **metadata: Any) -> MemoryEntry:
@@ -18,12 +18,12 @@ def test_links_are_by_key_or_id_and_each_kind_once() -> None:
         entry("d"),
     ]
 
-    assert set(links_among(entries)) == {
-        Linked("a", "b", LinkKind.RELATED),
-        Linked("a", "c", LinkKind.SUPERSEDES),
-        Linked("b", "d", LinkKind.MERGED),
+    assert set(find_links(entries)) == {
+        EntryLink("a", "b", LinkKind.RELATED),
+        EntryLink("a", "c", LinkKind.SUPERSEDES),
+        EntryLink("b", "d", LinkKind.MERGED),
     }
-    assert len(links_among(entries)) == 3  # what relates to each other is one link
+    assert len(find_links(entries)) == 3  # what relates to each other is one link
 
 
 def test_metadata_somebody_wrote_by_hand_names_nobody() -> None:
@@ -32,18 +32,18 @@ def test_metadata_somebody_wrote_by_hand_names_nobody() -> None:
         entry("b", related=["key-b", None]),
     ]
 
-    assert links_among(entries) == []
+    assert find_links(entries) == []
 
 
 def test_drawing_leaves_out_the_unlinked_and_keeps_clusters_together() -> None:
     links = [
-        Linked("a", "d", LinkKind.RELATED),
-        Linked("c", "e", LinkKind.RELATED),
-        Linked("d", "f", LinkKind.SUPERSEDES),
-        Linked("a", "elsewhere", LinkKind.RELATED),
+        EntryLink("a", "d", LinkKind.RELATED),
+        EntryLink("c", "e", LinkKind.RELATED),
+        EntryLink("d", "f", LinkKind.SUPERSEDES),
+        EntryLink("a", "elsewhere", LinkKind.RELATED),
     ]
 
-    drawing = drawn(["a", "b", "c", "d", "e", "f"], links)
+    drawing = draw_map(["a", "b", "c", "d", "e", "f"], links)
 
     assert [dot.id for dot in drawing.dots] == ["a", "d", "f", "c", "e"]
     assert [dot.y for dot in drawing.dots] == [LINE // 2 + LINE * n for n in range(5)]

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from memory.core.errors import InvalidInput
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.logic.entries.tiers import (
-    MOVES,
+    TRANSITIONS,
     WORKING_TTL,
-    Move,
+    PromotionReason,
     PromotionRules,
-    Use,
-    Why,
-    fresh,
-    guarded,
+    TierAction,
+    Usage,
+    build_transition,
+    find_promotion_reason,
     is_verified,
-    moved,
-    promotion,
-    settle,
+    plan_promotions,
+    protect_existing,
+    set_default_ttl,
 )
 from tests.memory.logic.support import NAMESPACE, START, Ticking, provider, quick
 
@@ -43,50 +43,50 @@ def entry(**changes: Any) -> MemoryEntry:
 
 def test_working_memory_lives_a_day():
     """seed 2, working memory: TTL 24 hours."""
-    assert fresh(StoreParams(NAMESPACE, "k", value=1, tier=Tier.WORKING)).ttl_seconds == 86_400
+    assert set_default_ttl(StoreParams(NAMESPACE, "k", value=1, tier=Tier.WORKING)).ttl_seconds == 86_400
     assert (
-        fresh(StoreParams(NAMESPACE, "k", value=1, tier=Tier.WORKING, ttl_seconds=5)).ttl_seconds
+        set_default_ttl(StoreParams(NAMESPACE, "k", value=1, tier=Tier.WORKING, ttl_seconds=5)).ttl_seconds
         == 5
     )
-    assert fresh(StoreParams(NAMESPACE, "k", value=1)).ttl_seconds is None
+    assert set_default_ttl(StoreParams(NAMESPACE, "k", value=1)).ttl_seconds is None
 
 
-@pytest.mark.parametrize(("tier", "move", "to"), list(product(Tier, Move, Tier)))
-def test_move_is_made_only_where_the_table_has_it(tier: Tier, move: Move, to: Tier):
+@pytest.mark.parametrize(("tier", "move", "to"), list(product(Tier, TierAction, Tier)))
+def test_move_is_made_only_where_the_table_has_it(tier: Tier, move: TierAction, to: Tier):
     one = entry(tier=tier)
-    if to in MOVES.get((tier, move), ()):
-        params = moved(one, move, to, why="looks right")
+    if to in TRANSITIONS.get((tier, move), ()):
+        params = build_transition(one, move, to, reason="looks right")
         assert (params.tier, params.metadata["review"]) == (to, str(move))
         assert params.metadata["review_reason"] == "looks right"
     else:
         with pytest.raises(InvalidInput):
-            moved(one, move, to)
+            build_transition(one, move, to)
 
 
 def test_approved_entry_lives_as_its_new_tier_does():
     held = entry(tier=Tier.QUARANTINE, expires_at=None)
 
-    assert moved(held, Move.APPROVE, Tier.WORKING).ttl_seconds == 86_400
-    assert moved(held, Move.APPROVE, Tier.LONG_TERM).ttl_seconds is None
+    assert build_transition(held, TierAction.APPROVE, Tier.WORKING).ttl_seconds == 86_400
+    assert build_transition(held, TierAction.APPROVE, Tier.LONG_TERM).ttl_seconds is None
 
 
-PROMOTED: list[tuple[MemoryEntry, Use, Why | None]] = [
-    (entry(metadata={"verified": True}), Use(), Why.BY_HAND),
-    (entry(metadata={"proofs": 2}), Use(), Why.BY_PROOF),
-    (entry(), Use(recalls=5, runs=2), Why.BY_USE),
-    (entry(), Use(recalls=9, runs=1), None),
-    (entry(importance=0.7), Use(), Why.BY_RULE),
-    (entry(importance=0.7, category="message"), Use(), None),
-    (entry(importance=0.69), Use(), None),
-    (entry(tier=Tier.LONG_TERM, importance=1), Use(runs=9), None),
-    (entry(tier=Tier.QUARANTINE, metadata={"verified": True}), Use(), None),
-    (entry(metadata={"review": "reject", "proofs": 9}), Use(runs=9), None),
+PROMOTED: list[tuple[MemoryEntry, Usage, PromotionReason | None]] = [
+    (entry(metadata={"verified": True}), Usage(), PromotionReason.BY_HAND),
+    (entry(metadata={"proofs": 2}), Usage(), PromotionReason.BY_EVIDENCE),
+    (entry(), Usage(recalls=5, runs=2), PromotionReason.BY_USE),
+    (entry(), Usage(recalls=9, runs=1), None),
+    (entry(importance=0.7), Usage(), PromotionReason.BY_RULE),
+    (entry(importance=0.7, category="message"), Usage(), None),
+    (entry(importance=0.69), Usage(), None),
+    (entry(tier=Tier.LONG_TERM, importance=1), Usage(runs=9), None),
+    (entry(tier=Tier.QUARANTINE, metadata={"verified": True}), Usage(), None),
+    (entry(metadata={"review": "reject", "proofs": 9}), Usage(runs=9), None),
 ]
 
 
 @pytest.mark.parametrize(("one", "use", "expected"), PROMOTED)
-def test_promotion_is(one: MemoryEntry, use: Use, expected: Why | None):
-    assert promotion(one, use) == expected
+def test_promotion_is(one: MemoryEntry, use: Usage, expected: PromotionReason | None):
+    assert find_promotion_reason(one, use) == expected
 
 
 def test_settling_looks_at_what_ends_soon_and_at_nothing_else():
@@ -96,37 +96,39 @@ def test_settling_looks_at_what_ends_soon_and_at_nothing_else():
     )
     fades = entry(id="d", importance=0.1, expires_at=START + timedelta(hours=1))
 
-    settled = settle([ends, later, gone, fades, entry(expires_at=None)], START)
+    settled = plan_promotions([ends, later, gone, fades, entry(expires_at=None)], START)
 
-    assert settled.promoted == ((ends, Why.BY_RULE),)
-    assert settled.left == (fades,)
+    assert settled.promoted == ((ends, PromotionReason.BY_RULE),)
+    assert settled.expiring == (fades,)
 
 
 def test_settling_asks_how_an_entry_was_used():
     ends = entry(expires_at=START + timedelta(hours=1))
 
-    settled = settle([ends], START, use_of=lambda _: Use(runs=3), rules=PromotionRules(runs=3))
+    settled = plan_promotions(
+        [ends], START, get_usage=lambda _: Usage(runs=3), rules=PromotionRules(runs=3)
+    )
 
-    assert settled.promoted == ((ends, Why.BY_USE),)
+    assert settled.promoted == ((ends, PromotionReason.BY_USE),)
 
 
 def test_working_write_over_a_verified_entry_brings_its_value_only():
     verified = entry(tier=Tier.LONG_TERM, importance=0.9, expires_at=None)
     write = StoreParams(NAMESPACE, "k", value="new", tier=Tier.WORKING, ttl_seconds=60)
 
-    kept = guarded(write, verified)
+    kept = protect_existing(write, verified)
 
     assert (kept.value, kept.tier, kept.ttl_seconds) == ("new", Tier.LONG_TERM, None)
     assert kept.importance == 0.9
-    assert guarded(write, None) is write
-    assert guarded(write, entry()) is write
+    assert protect_existing(write, None) is write
+    assert protect_existing(write, entry()) is write
 
 
 def test_working_write_over_a_long_term_entry_with_an_end_leaves_it_its_end():
     present = entry(tier=Tier.LONG_TERM, expires_at=START + timedelta(days=30))
     write = StoreParams(NAMESPACE, "k", value="new", tier=Tier.WORKING, ttl_seconds=60)
 
-    kept = guarded(write, present)
+    kept = protect_existing(write, present)
 
     assert (kept.tier, kept.ttl_seconds) == (Tier.LONG_TERM, 30 * 86_400)
 
@@ -135,7 +137,7 @@ def test_verified_entry_is_not_quarantined_by_a_write():
     write = StoreParams(NAMESPACE, "k", value="new", tier=Tier.QUARANTINE)
 
     with pytest.raises(InvalidInput):
-        guarded(write, entry(tier=Tier.LONG_TERM))
+        protect_existing(write, entry(tier=Tier.LONG_TERM))
 
 
 class Life:
@@ -146,15 +148,15 @@ class Life:
         self.entries = provider(self.clock)
 
     def store(self, key: str, tier: Tier) -> None:
-        write = fresh(StoreParams(NAMESPACE, key, value="said again", tier=tier))
-        self.entries.store(guarded(write, self._present(key)))
+        write = set_default_ttl(StoreParams(NAMESPACE, key, value="said again", tier=tier))
+        self.entries.store(protect_existing(write, self._present(key)))
 
     def verify(self, key: str, _tier: Tier) -> None:
         present = self._present(key)
         if present and present.tier is Tier.WORKING:
             marked = {"verified": True}
             self.entries.store(
-                fresh(
+                set_default_ttl(
                     StoreParams(
                         NAMESPACE, key, value=present.value, metadata=marked, tier=Tier.WORKING
                     )
@@ -166,8 +168,8 @@ class Life:
         for _ in range(7):
             self.clock.now += timedelta(hours=1)
             found = self.entries.recall(MemoryQuery(NAMESPACE))
-            for one, _why in settle(found, self.clock.now).promoted:
-                self.entries.store(moved(one, Move.PROMOTE, Tier.LONG_TERM))
+            for one, _why in plan_promotions(found, self.clock.now).promoted:
+                self.entries.store(build_transition(one, TierAction.PROMOTE, Tier.LONG_TERM))
 
     def verified(self) -> set[str]:
         found = self.entries.recall(MemoryQuery(NAMESPACE))

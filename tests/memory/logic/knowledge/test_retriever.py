@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.logic.entries.text_similarity import dice_coefficient, grams, keywords
+from memory.logic.entries.text_similarity import (
+    build_grams,
+    compute_dice_coefficient,
+    extract_keywords,
+)
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.logic.knowledge.retriever import (
@@ -40,7 +44,7 @@ KEYWORDS = [
 @pytest.mark.parametrize(("query", "expected"), KEYWORDS)
 def test_keywords_of(query: str, expected: tuple[str, ...]):
     """seed 4 step 4: keyword extraction splits, drops stop words and single characters."""
-    assert keywords(query) == expected
+    assert extract_keywords(query) == expected
 
 
 DICE = [
@@ -56,7 +60,7 @@ DICE = [
 @pytest.mark.parametrize(("one", "other", "expected"), DICE)
 def test_overlap_is_dice_of_terms_and_pairs(one: str, other: str, expected: float):
     """seed 4 step 4: TextOverlap by the Dice coefficient is right."""
-    assert dice_coefficient(grams(one), grams(other)) == pytest.approx(expected)
+    assert compute_dice_coefficient(build_grams(one), build_grams(other)) == pytest.approx(expected)
 
 
 WIKI = [

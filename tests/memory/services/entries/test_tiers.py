@@ -12,7 +12,7 @@ from memory import routing, services
 from memory.core.errors import InvalidInput, NotAdmitted, NotFound
 from memory.core.records import MemoryEntry
 from memory.models import Revision
-from memory.services.gateway.ingress_gate import MEANT_FOR
+from memory.services.gateway.ingress_gate import TARGET_KEY
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
 
@@ -154,7 +154,7 @@ def test_what_must_wait_takes_nothing_in_use_out_of_use(alice: Person) -> None:
     held = work(alice, "k", SECRET)
     quarantined = work(alice, "k", "Some raw words", tier="quarantine")
 
-    assert (held.key, held.metadata[MEANT_FOR]) == ("held:k", "k")
+    assert (held.key, held.metadata[TARGET_KEY]) == ("held:k", "k")
     assert quarantined.id == held.id  # the newest of what waits for the key
     assert entry(alice, "k") == kept
 
@@ -199,7 +199,7 @@ def test_approved_entry_takes_the_place_it_was_meant_for(alice: Person) -> None:
     (now,) = services.approve(at_door(alice), entry_ids=[held.id]).entries
 
     assert (now.key, now.value, now.tier) == ("k", "Alice likes coffee a lot", "long_term")
-    assert MEANT_FOR not in now.metadata
+    assert TARGET_KEY not in now.metadata
     assert services.entries(at_door(alice), namespace=HERE).total == 1
 
 
