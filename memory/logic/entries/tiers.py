@@ -81,8 +81,8 @@ def build_transition(
     return StoreParams(
         namespace=entry.namespace,
         key=entry.key,
-        **{**get_state(entry, CONTENT), "metadata": {**entry.metadata, **review}, "tier": to},
-        ttl_seconds=WORKING_TTL.total_seconds() if to is Tier.WORKING else None,
+        **{**get_state(entry, CONTENT), "metadata": {**entry.metadata, **review}, "tier": tier},
+        ttl_seconds=WORKING_TTL.total_seconds() if tier is Tier.WORKING else None,
         source=entry.source,
     )
 

@@ -43,9 +43,14 @@ def entry(**changes: Any) -> MemoryEntry:
 
 def test_working_memory_lives_a_day():
     """seed 2, working memory: TTL 24 hours."""
-    assert set_default_ttl(StoreParams(NAMESPACE, "k", value=1, tier=Tier.WORKING)).ttl_seconds == 86_400
     assert (
-        set_default_ttl(StoreParams(NAMESPACE, "k", value=1, tier=Tier.WORKING, ttl_seconds=5)).ttl_seconds
+        set_default_ttl(StoreParams(NAMESPACE, "k", value=1, tier=Tier.WORKING)).ttl_seconds
+        == 86_400
+    )
+    assert (
+        set_default_ttl(
+            StoreParams(NAMESPACE, "k", value=1, tier=Tier.WORKING, ttl_seconds=5)
+        ).ttl_seconds
         == 5
     )
     assert set_default_ttl(StoreParams(NAMESPACE, "k", value=1)).ttl_seconds is None
