@@ -116,7 +116,9 @@ def _list_rejected_proposals(caller: MemoryCaller) -> Sequence[RejectionRule]:
 def _list_rejected_entries(caller: MemoryCaller) -> Sequence[RejectionRule]:
     entries = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
     rows = entries.filter(
-        tier=Tier.QUARANTINE.value, deleted_at=None, metadata__contains={"review": str(TierAction.REJECT)}
+        tier=Tier.QUARANTINE.value,
+        deleted_at=None,
+        metadata__contains={"review": str(TierAction.REJECT)},
     )
     return [
         RejectionRule(row, row.updated_at, "", str(row.metadata.get("review_reason") or ""))
