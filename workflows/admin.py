@@ -1,6 +1,6 @@
-"""Django admin of workflows: one's own teams' rows, to look at. Secrets and private runs stay out.
+"""Django admin of workflows: read-only rows of one's own teams, without secrets and private runs.
 
-Changes are made on the pages and over the API, where they are checked and audited.
+Changes are made on the pages and in the API, where they are checked and audited.
 """
 
 from typing import Any
@@ -41,15 +41,15 @@ from workflows.models import (
 
 
 class PersonalAdmin(ReadOnlyTenantAdmin):
-    """Rows of a person: the admin pages show no more of them than any other page."""
+    """Rows of a person, as visible here as on any other page."""
 
     run_path = ""  # from the row to its run or conversation; "" is the row itself
     owner: type[Run] | type[Conversation] | type[Task] = Run
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        mine = self.owner.objects.visible_to(get_principal(request)).values("pk")
+        visible_ids = self.owner.objects.visible_to(get_principal(request)).values("pk")
         path = f"{self.run_path}__in" if self.run_path else "pk__in"
-        return super().get_queryset(request).filter(**{path: mine})
+        return super().get_queryset(request).filter(**{path: visible_ids})
 
 
 class OfRunAdmin(PersonalAdmin):
@@ -92,7 +92,7 @@ class VariableAdmin(ReadOnlyTenantAdmin):
 
 
 class SecretAdmin(ReadOnlyTenantAdmin):
-    """Never the secret, not even encrypted."""
+    """Rows of secrets, without the secret itself, encrypted or not."""
 
     exclude = ("secret",)
 
@@ -167,7 +167,7 @@ class TestResultAdmin(ReadOnlyTenantAdmin):
 
 @admin.register(FirstSteps)
 class FirstStepsAdmin(ReadOnlyAdmin):
-    """A person's own, and nobody else's: they belong to no team."""
+    """The signed-in person's own first steps, which belong to no team."""
 
     list_display = ("user", "done", "dismissed_at", "tour")
     list_select_related = ("user",)

@@ -21,7 +21,9 @@ class WorkflowsConfig(AppConfig):
             register()
 
     def texts_of_files(self) -> list[tuple[str, str]]:
-        """Context and text of what the gallery's documents say to people, for the catalogues."""
+        """Return context and text of what the gallery's documents say to people, for the translation
+        catalogs.
+        """
         # Inline import: documents are read with what needs the app registry.
         from workflows.samples.wording import CONTEXT, texts_of_files  # noqa: PLC0415
 

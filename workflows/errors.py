@@ -1,7 +1,7 @@
-"""What workflows can refuse. A docstring says what happened; ``sentence`` is what people read.
+"""Errors of workflows. The docstring says what happened; people read the ``sentence``.
 
-A document that is wrong is the engine's ``DocumentInvalid``, with every problem in it; a thing that
-isn't there, or isn't yours, is ``accounts.errors.NotFound``.
+An invalid document raises the engine's ``DocumentInvalid`` with every problem; a missing row, or
+one of another team, raises ``accounts.errors.NotFound``.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class WorkflowsFault(Exception):
 
 
 class NewerDocument(WorkflowsFault):
-    """The document was written by a newer version of the language; reading it needs a yes."""
+    """The document was written by a newer version of the format; importing it must be confirmed."""
 
     sentence = _("This document was created by a newer version. Confirm to import it anyway.")
 
@@ -54,38 +54,38 @@ class NothingToPublish(WorkflowsFault):
 
 
 class WorkflowArchived(WorkflowsFault):
-    """The workflow is archived: it can be looked at and exported, nothing else."""
+    """The workflow is archived: it can be viewed and exported, but not changed or run."""
 
     sentence = _("This workflow is archived.")
 
 
 class StillRunning(WorkflowsFault):
-    """A run for this person is going on."""
+    """A run for this person is in progress."""
 
     retryable = True
     sentence = _("A run for this user is in progress. Try again when it has finished.")
 
 
 class RunNotPaused(WorkflowsFault):
-    """Only a run that stands still at a breakpoint can go on, or be changed."""
+    """Only a run that is paused at a breakpoint can be resumed or edited."""
 
     sentence = _("This run is not paused at a breakpoint.")
 
 
 class NameTaken(WorkflowsFault):
-    """The team has something else by this name."""
+    """The team uses this name already."""
 
     sentence = _("This name is already taken.")
 
 
 class InvalidValue(WorkflowsFault):
-    """A value given to a service breaks a rule; the sentence says which."""
+    """A value passed to a service breaks a rule; the sentence says which."""
 
     sentence = _("This value is not allowed.")
 
 
 class EditClash(WorkflowsFault):
-    """Somebody else changed the same thing meanwhile; ``clashes`` holds both values."""
+    """Someone else changed the same value in the meantime; ``clashes`` holds both values."""
 
     sentence = _("Someone else changed this in the meantime.")
 
@@ -98,6 +98,6 @@ class EditClash(WorkflowsFault):
 
 
 class NothingToUndo(WorkflowsFault):
-    """There is no edit of one's own left to take back, or to do again."""
+    """The principal has no edit to undo or redo."""
 
     sentence = _("You have nothing to undo.")

@@ -1,4 +1,4 @@
-"""Forms of the workflow pages. The run form is made from the start node's own description."""
+"""Forms of the workflow pages. The run form is built from the start node's variables."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,9 +34,9 @@ FILES = frozenset({"file", "file-list", "array[file]"})
 
 @dataclass(frozen=True, slots=True)
 class InputField:
-    """One variable of the start node as a control.
+    """A variable of the start node as a form control.
 
-    ``value`` is what was typed, else what somebody gave it last, else ``default``, the author's.
+    ``value`` is the submitted value, else the last run's, else the author's ``default``.
     """
 
     name: str
@@ -55,37 +55,47 @@ class InputField:
         return f"input-{self.name}"
 
 
-def input_fields(
+def build_input_fields(
     document: Document,
-    typed: Mapping[str, str] | None = None,
+    submitted: Mapping[str, str] | None = None,
     errors: Mapping[str, str] | None = None,
     last: Mapping[str, Json] | None = None,
 ) -> list[InputField]:
-    """The controls for a run of this document, in the order the author put them; ``last``: an earlier run's inputs."""
+    """Return the controls for a run of this document, in the author's order; ``last``: an earlier
+    run's inputs.
+    """
     return [
-        _field(variable, typed, (errors or {}).get(str(variable.get("variable")), ""), last or {})
-        for variable in _variables(document)
+        _build_field(
+            variable, submitted, (errors or {}).get(str(variable.get("variable")), ""), last or {}
+        )
+        for variable in _list_variables(document)
         if not variable.get("hide") and variable.get("type") not in FILES
     ]
 
 
 def read_inputs(document: Document, data: Mapping[str, str]) -> dict[str, Json]:
-    """What was typed, as the start node wants it. Wrong JSON stays text: the start node names the field."""
-    values = {f.name: _read(f, data) for f in input_fields(document)}
+    """Return the submitted values as the start node expects them. Invalid JSON stays text, so that
+    the start node reports the field.
+    """
+    values = {field.name: _read_value(field, data) for field in build_input_fields(document)}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _variables(document: Document) -> Sequence[Mapping[str, Any]]:
+def _list_variables(document: Document) -> Sequence[Mapping[str, Any]]:
     for node in document.nodes:
         if node.kind == "start":
-            found = node.data.get("variables")
-            return [v for v in found if isinstance(v, dict)] if isinstance(found, list) else []
+            variables = node.data.get("variables")
+            return (
+                [variable for variable in variables if isinstance(variable, dict)]
+                if isinstance(variables, list)
+                else []
+            )
     return []
 
 
-def _field(
+def _build_field(
     variable: Mapping[str, Any],
-    typed: Mapping[str, str] | None,
+    submitted: Mapping[str, str] | None,
     error: str,
     last: Mapping[str, Json],
 ) -> InputField:
@@ -95,37 +105,41 @@ def _field(
     options = variable.get("options")
     length = variable.get("max_length")
     control = CONTROLS.get(kind, "json")
-    choices = tuple(str(o) for o in options) if isinstance(options, list) else ()
-    shown = _shown(last[name] if _fits(last.get(name), control, choices) else default, control)
+    choices = tuple(str(option) for option in options) if isinstance(options, list) else ()
+    initial = _format_value(
+        last[name] if _is_reusable(last.get(name), control, choices) else default, control
+    )
     return InputField(
         name=name,
         label=str(variable.get("label") or name),
         control=control,
         required=bool(variable.get("required")),
-        value=typed.get(name, "") if typed is not None else shown,
+        value=submitted.get(name, "") if submitted is not None else initial,
         options=choices,
         max_length=length if isinstance(length, int) and length > 0 else None,
         hint=str(variable.get("description") or ""),
         error=error,
-        default=_shown(default, control),
+        default=_format_value(default, control),
     )
 
 
-def _fits(value: Json, control: str, options: Sequence[str]) -> bool:
-    """Whether an earlier run's value can stand in the field as it is today."""
+def _is_reusable(value: Json, control: str, options: Sequence[str]) -> bool:
+    """Return whether an earlier run's value is valid for the field as it is today."""
     if value is None or (control == "select" and value not in options):
         return False
     return isinstance(value, bool) == (control == "switch") or control == "json"
 
 
-def _shown(value: Json, control: str) -> str:
-    """Nothing is what a switch that is off says, so that the template need not know its words."""
+def _format_value(value: Json, control: str) -> str:
+    """Return the value as the control's text; "" for a switch that is off, so that templates needn't
+    know its values.
+    """
     if value is None or (control == "switch" and value in (False, "false")):
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _read(field: InputField, data: Mapping[str, str]) -> Json:
+def _read_value(field: InputField, data: Mapping[str, str]) -> Json:
     if field.control == "switch":
         return field.name in data
     text = data.get(field.name, "").replace("\x00", "")  # which no database can keep
@@ -140,14 +154,14 @@ def _read(field: InputField, data: Mapping[str, str]) -> Json:
 
 
 class PageForm(forms.Form):
-    """Labels stand above their fields here, without a colon."""
+    """A form whose labels are above the fields, without a colon."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: Django's own signature
         super().__init__(*args, **{"label_suffix": "", **kwargs})
 
 
 class ImportForm(PageForm):
-    """A document pasted or dropped; one of the two."""
+    """A document that is either pasted or uploaded."""
 
     document = forms.CharField(
         label=_("Document (YAML or JSON)"),
@@ -239,7 +253,7 @@ class PublishForm(PageForm):
 
 
 class ProviderForm(PageForm):
-    """An OpenAI-compatible endpoint. The key is written, never shown."""
+    """An OpenAI-compatible endpoint. The API key can be set but is never shown."""
 
     name = forms.RegexField(
         r"^[A-Za-z0-9._-]{1,80}$",

@@ -1,7 +1,8 @@
-"""Who may do what with a workflow, its runs and the team's credentials.
+"""Permissions for workflows, runs, conversations and the team's credentials.
 
-Pairs: ``may_…`` answers, ``check_…`` raises with a sentence. What role has which verb is the table
-in ``accounts.roles``; here stands what a verb is asked about.
+They come in pairs: ``may_…`` returns whether it is allowed, ``check_…`` raises with a sentence.
+The table in ``accounts.roles`` gives each role its verbs; this module says on what each verb is
+checked.
 """
 
 from typing import TYPE_CHECKING
@@ -28,7 +29,9 @@ def check_create(principal: Principal, team_id: UUID) -> None:
 
 
 def may_arrange(principal: Principal, team_id: UUID) -> bool:
-    """Make, rename, move and delete the team's folders: they are nobody's own."""
+    """Return whether the principal may create, rename, move and delete the team's folders, which
+    nobody owns.
+    """
     return can(principal, "workflow.edit", team_id)
 
 
@@ -85,7 +88,7 @@ def check_run(principal: Principal, workflow: Workflow) -> None:
 
 
 def check_task(principal: Principal, team_id: UUID) -> None:
-    """Who may run the team's workflows may write tasks down."""
+    """Check that the principal may create tasks, as everybody may who runs the team's workflows."""
     check(principal, "workflow.run", team_id)
 
 
@@ -98,7 +101,7 @@ def check_comment(principal: Principal, workflow: Workflow) -> None:
 
 
 def may_change_comment(principal: Principal, comment: Comment) -> bool:
-    """Its words are its author's alone."""
+    """Return whether the principal may edit the comment: only its author may."""
     return comment.actor == principal.actor and can(principal, "workflow.comment", comment)
 
 
@@ -109,7 +112,7 @@ def check_change_comment(principal: Principal, comment: Comment) -> None:
 
 
 def may_delete_comment(principal: Principal, comment: Comment) -> bool:
-    """One's own; and whoever manages the team's members may take away what shouldn't stand there."""
+    """Return whether the principal may delete the comment: its author and managers of members may."""
     return may_change_comment(principal, comment) or can(principal, "member.manage", comment)
 
 
@@ -120,7 +123,7 @@ def check_delete_comment(principal: Principal, comment: Comment) -> None:
 
 
 def may_resolve_comment(principal: Principal, comment: Comment) -> bool:
-    """Who began the thread, and who edits the workflow."""
+    """Return whether the principal may resolve the thread: its author and editors may."""
     return may_change_comment(principal, comment) or can(principal, "workflow.edit", comment)
 
 
@@ -131,7 +134,9 @@ def check_resolve_comment(principal: Principal, comment: Comment) -> None:
 
 
 def may_see_secrets(principal: Principal, workflow: Workflow) -> bool:
-    """An export with the values of secret variables: people who manage credentials, never a key."""
+    """Return whether the principal may export secret values: people who manage credentials, never an
+    API key.
+    """
     return may_view(principal, workflow) and can(principal, "credential.manage", workflow.team_id)
 
 
@@ -141,12 +146,12 @@ def check_see_secrets(principal: Principal, workflow: Workflow) -> None:
 
 
 def may_view_run(principal: Principal, run: Run) -> bool:
-    return can(principal, "run.view", run) and is_theirs(principal, run)
+    return can(principal, "run.view", run) and is_own(principal, run)
 
 
 def check_view_run(principal: Principal, run: Run) -> None:
     check(principal, "run.view", run)
-    if not is_theirs(principal, run):
+    if not is_own(principal, run):
         raise NotAllowed
 
 
@@ -160,17 +165,17 @@ def check_cancel(principal: Principal, run: Run) -> None:
 
 
 def may_view_conversation(principal: Principal, conversation: Conversation) -> bool:
-    return can(principal, "run.view", conversation) and is_theirs(principal, conversation)
+    return can(principal, "run.view", conversation) and is_own(principal, conversation)
 
 
 def check_view_conversation(principal: Principal, conversation: Conversation) -> None:
     check(principal, "run.view", conversation)
-    if not is_theirs(principal, conversation):
+    if not is_own(principal, conversation):
         raise NotAllowed
 
 
 def check_rename(principal: Principal, conversation: Conversation) -> None:
-    """As going on with it: a key that may only read may not."""
+    """Check as for continuing the conversation: a read-only API key may not rename it."""
     check_view_conversation(principal, conversation)
     check(principal, "workflow.run", conversation)
 
@@ -191,8 +196,10 @@ def check_manage(principal: Principal, row: Credential | ModelProvider | UUID) -
     check(principal, "credential.manage", row)
 
 
-def is_theirs(principal: Principal, row: Run | Conversation) -> bool:
-    """The one-row form of ``models.personal.whose``; a test holds the two together."""
+def is_own(principal: Principal, row: Run | Conversation) -> bool:
+    """Return whether the row is the principal's: the one-row form of ``models.personal.match_own``;
+    a test compares them.
+    """
     if principal.kind == "key":
         return row.api_key_id is not None and row.api_key_id == get_key_id(principal)
     if principal.user_id is None:

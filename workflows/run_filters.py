@@ -1,5 +1,4 @@
-"""Which runs a list shows, on the page and over the API: of a status, a workflow, a person, between two days, with a
-text in what went in."""
+"""The filters of the list of runs, on the page and in the API."""
 
 import json
 from dataclasses import dataclass
@@ -15,27 +14,30 @@ from workflows.models import Run, Step
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """``named``: what the workflow is called, about; so ``person``, where ``user`` is one exactly, by the id under
-    which programmes name them. ``since`` and ``until`` are days of the reader, both among those shown."""
+    """Filters of a list of runs.
+
+    ``workflow_name`` and ``person`` match part of a name; ``user`` is the exact id that programs
+    use. ``since`` and ``until`` are days in the reader's time zone, both included.
+    """
 
     status: str = ""
-    named: str = ""
+    workflow_name: str = ""
     person: str = ""
     user: str = ""
-    said: str = ""
+    text: str = ""
     node: str = ""
     since: date | None = None
     until: date | None = None
 
     @property
-    def is_narrow(self) -> bool:
+    def is_active(self) -> bool:
         return self != RunFilter()
 
-    def of_rows(self, rows: QuerySet[Run]) -> QuerySet[Run]:
+    def apply(self, rows: QuerySet[Run]) -> QuerySet[Run]:
         if self.status:
             rows = rows.filter(status=self.status)
-        if self.named:
-            rows = rows.filter(workflow__name__icontains=self.named)
+        if self.workflow_name:
+            rows = rows.filter(workflow__name__icontains=self.workflow_name)
         if self.person:
             rows = rows.filter(
                 Q(subject__icontains=self.person)
@@ -43,32 +45,32 @@ class RunFilter:
                 | Q(subject_user__email__icontains=self.person)
             )
         if self.user:
-            rows = rows.filter(_is_for(self.user))
-        if self.said:
+            rows = rows.filter(_match_user(self.user))
+        if self.text:
             # Inputs are kept as JSON text, where other scripts than Latin may stand as escapes.
-            rows = rows.alias(went_in=Cast("inputs", TextField())).filter(
-                Q(went_in__icontains=self.said)
-                | Q(went_in__icontains=json.dumps(self.said)[1:-1])
-                | Q(pk__in=rows.filter(messages__query__icontains=self.said).values("pk"))
+            rows = rows.alias(inputs_text=Cast("inputs", TextField())).filter(
+                Q(inputs_text__icontains=self.text)
+                | Q(inputs_text__icontains=json.dumps(self.text)[1:-1])
+                | Q(pk__in=rows.filter(messages__query__icontains=self.text).values("pk"))
             )
         if self.node:
             reached = Step.objects.unscoped().filter(run=OuterRef("pk"), node_key=self.node)
             rows = rows.filter(Exists(reached))
         if self.since:
-            rows = rows.filter(created_at__gte=_begin(self.since))
+            rows = rows.filter(created_at__gte=_get_day_start(self.since))
         if self.until:
-            rows = rows.filter(created_at__lt=_begin(self.until, days=1))
+            rows = rows.filter(created_at__lt=_get_day_start(self.until, days=1))
         return rows
 
 
-def _is_for(user: str) -> Q:
+def _match_user(user: str) -> Q:
     try:
         return Q(subject=user) | Q(subject_user=UUID(user))
     except ValueError:
         return Q(subject=user)
 
 
-def _begin(day: date, *, days: int = 0) -> datetime:
+def _get_day_start(day: date, *, days: int = 0) -> datetime:
     try:
         moved = date.fromordinal(day.toordinal() + days)
         return timezone.make_aware(datetime.combine(moved, time.min))

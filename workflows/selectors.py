@@ -1,7 +1,7 @@
-"""Finding things: every function finds and admits in one call.
+"""Selectors: every function finds rows and checks the permission in one call.
 
-What isn't there and what isn't yours are the same ``NotFound``; what you may see but not do that
-way is ``NotAllowed``, with a sentence.
+A missing row and another team's row raise the same ``NotFound``; a row that the principal may see
+but not use in this way raises ``NotAllowed`` with a sentence.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -49,63 +49,71 @@ CHECKS: dict[str, Callable[[Principal, Workflow], None]] = {
 def workflows_for(
     principal: Principal, *, team_id: UUID | None = None, archived: bool = False
 ) -> QuerySet[Workflow]:
-    """Workflows the principal may see, newest change first."""
+    """Return the workflows that the principal may see, most recently changed first."""
     teams = [team for team in principal.team_ids if can(principal, "workflow.view", team)]
-    found = Workflow.objects.visible_to(principal).filter(
+    rows = Workflow.objects.visible_to(principal).filter(
         team_id__in=teams, archived_at__isnull=not archived
     )
     if team_id is not None:
-        found = found.filter(team_id=team_id)
-    return found.select_related("published_version").order_by("-updated_at", "-id")
+        rows = rows.filter(team_id=team_id)
+    return rows.select_related("published_version").order_by("-updated_at", "-id")
 
 
 def workflow_for(principal: Principal, workflow_id: UUID, verb: str = "view") -> Workflow:
-    """One workflow, admitted for a verb of ``CHECKS``; what is published is known by its hash, and read
-    when it is asked for."""
-    found = _one(
+    """Return one workflow, checked for a verb of ``CHECKS``.
+
+    The published version comes with its hash; its document is read on access.
+    """
+    workflow = _get(
         Workflow.objects.visible_to(principal)
         .select_related("published_version__snapshot")
         .defer("published_version__snapshot__document"),
         pk=workflow_id,
     )
-    CHECKS[verb](principal, found)
-    return found
+    CHECKS[verb](principal, workflow)
+    return workflow
 
 
 def workflows_by_id(
     principal: Principal, ids: Iterable[UUID], verb: str = "view"
 ) -> list[Workflow]:
-    """All of these, each admitted for the verb, in one query; one that isn't there is ``NotFound``."""
-    wanted = set(ids)
-    found = list(Workflow.objects.visible_to(principal).filter(pk__in=wanted).order_by("id"))
-    if len(found) < len(wanted):
+    """Return all of these workflows, each checked for the verb, in one query. Raises NotFound if one
+    is missing.
+    """
+    pks = set(ids)
+    workflows = list(Workflow.objects.visible_to(principal).filter(pk__in=pks).order_by("id"))
+    if len(workflows) < len(pks):
         raise NotFound
-    for workflow in found:
+    for workflow in workflows:
         CHECKS[verb](principal, workflow)
-    return found
+    return workflows
 
 
 def tasks_for(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Task]:
-    """One's own, newest first."""
+    """Return the principal's own tasks, newest first."""
     teams = [team for team in principal.team_ids if can(principal, "run.view", team)]
-    found = Task.objects.visible_to(principal).filter(team_id__in=teams)
+    rows = Task.objects.visible_to(principal).filter(team_id__in=teams)
     if team_id is not None:
-        found = found.filter(team_id=team_id)
-    return found.select_related("run").order_by("-created_at", "-id")
+        rows = rows.filter(team_id=team_id)
+    return rows.select_related("run").order_by("-created_at", "-id")
 
 
 def task_for(principal: Principal, task_id: UUID) -> Task:
-    return _one(tasks_for(principal), pk=task_id)
+    return _get(tasks_for(principal), pk=task_id)
 
 
 def folders_for(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Folder]:
-    """Folders by name, each with how many workflows lie in it directly (``held``)."""
+    """Return the folders by name, each with the number of workflows directly in it
+    (``workflow_count``).
+    """
     teams = [team for team in principal.team_ids if can(principal, "workflow.view", team)]
-    found = Folder.objects.visible_to(principal).filter(team_id__in=teams)
+    rows = Folder.objects.visible_to(principal).filter(team_id__in=teams)
     if team_id is not None:
-        found = found.filter(team_id=team_id)
+        rows = rows.filter(team_id=team_id)
     unarchived = Q(workflows__archived_at__isnull=True)
-    return found.annotate(held=Count("workflows", filter=unarchived)).order_by("name", "id")
+    return rows.annotate(workflow_count=Count("workflows", filter=unarchived)).order_by(
+        "name", "id"
+    )
 
 
 def folder_tree(principal: Principal, team_id: UUID) -> FolderTree:
@@ -113,12 +121,12 @@ def folder_tree(principal: Principal, team_id: UUID) -> FolderTree:
 
 
 def folder_for(principal: Principal, folder_id: UUID) -> Folder:
-    """One folder; whoever sees the team's workflows sees it."""
-    return _one(folders_for(principal), pk=folder_id)
+    """Return one folder; whoever may see the team's workflows may see it."""
+    return _get(folders_for(principal), pk=folder_id)
 
 
 def versions_of(principal: Principal, workflow: Workflow) -> QuerySet[Version]:
-    """Newest first, without their documents."""
+    """Return the versions, newest first, without their documents."""
     permissions.check_view(principal, workflow)
     return (
         Version.objects.visible_to(principal)
@@ -131,7 +139,7 @@ def versions_of(principal: Principal, workflow: Workflow) -> QuerySet[Version]:
 
 def version_for(principal: Principal, workflow: Workflow, number: int) -> Version:
     permissions.check_view(principal, workflow)
-    return _one(
+    return _get(
         Version.objects.visible_to(principal).select_related("snapshot"),
         workflow=workflow,
         number=number,
@@ -139,7 +147,7 @@ def version_for(principal: Principal, workflow: Workflow, number: int) -> Versio
 
 
 def cases_for(principal: Principal, workflow_id: UUID) -> QuerySet[TestCase]:
-    """A workflow's test cases, in its order."""
+    """Return the workflow's test cases in their order."""
     workflow = workflow_for(principal, workflow_id)
     return TestCase.objects.visible_to(principal).filter(workflow=workflow)
 
@@ -147,32 +155,32 @@ def cases_for(principal: Principal, workflow_id: UUID) -> QuerySet[TestCase]:
 def case_for(
     principal: Principal, workflow_id: UUID, case_id: UUID, verb: str = "view"
 ) -> TestCase:
-    found = _one(
+    case = _get(
         TestCase.objects.visible_to(principal).select_related("workflow"),
         pk=case_id,
         workflow_id=workflow_id,
     )
-    CHECKS[verb](principal, found.workflow)
-    return found
+    CHECKS[verb](principal, case.workflow)
+    return case
 
 
 def case_result_for(principal: Principal, workflow_id: UUID, result_id: UUID) -> TestResult:
-    found = _one(
+    result = _get(
         TestResult.objects.visible_to(principal).select_related("case__workflow"),
         pk=result_id,
         case__workflow_id=workflow_id,
     )
-    permissions.check_view(principal, found.case.workflow)
-    return found
+    permissions.check_view(principal, result.case.workflow)
+    return result
 
 
 def case_results_for(principal: Principal, ids: Iterable[UUID]) -> QuerySet[TestResult]:
-    """Results by id, for who has just started them."""
+    """Return results by id, for the caller who has just started them."""
     return TestResult.objects.visible_to(principal).filter(pk__in=list(ids)).order_by("id")
 
 
 def version_or_draft(principal: Principal, workflow: Workflow, which: str) -> Version | None:
-    """By its number; None for ``draft``."""
+    """Return the version with this number, or None for ``draft``."""
     if which == "draft":
         permissions.check_view(principal, workflow)
         return None
@@ -181,7 +189,7 @@ def version_or_draft(principal: Principal, workflow: Workflow, which: str) -> Ve
 
 
 def revisions_of(principal: Principal, workflow: Workflow) -> QuerySet[Revision]:
-    """The draft's edits, newest first."""
+    """Return the draft's edits, newest first."""
     permissions.check_view(principal, workflow)
     return (
         Revision.objects.visible_to(principal)
@@ -192,50 +200,50 @@ def revisions_of(principal: Principal, workflow: Workflow) -> QuerySet[Revision]
 
 
 def runs_for(principal: Principal, *, workflow: Workflow | None = None) -> QuerySet[Run]:
-    """Runs that are the principal's own business, newest first."""
+    """Return the runs that the principal started or that are for the principal, newest first."""
     teams = [team for team in principal.team_ids if can(principal, "run.view", team)]
-    found = Run.objects.visible_to(principal).filter(team_id__in=teams)
+    rows = Run.objects.visible_to(principal).filter(team_id__in=teams)
     if workflow is not None:
-        found = found.filter(workflow=workflow)
-    return found.select_related("workflow").order_by("-created_at", "-id")
+        rows = rows.filter(workflow=workflow)
+    return rows.select_related("workflow").order_by("-created_at", "-id")
 
 
 def run_for(principal: Principal, run_id: UUID) -> Run:
-    found = _one(Run.objects.visible_to(principal).select_related("workflow", "api_key"), pk=run_id)
-    permissions.check_view_run(principal, found)
-    return found
+    run = _get(Run.objects.visible_to(principal).select_related("workflow", "api_key"), pk=run_id)
+    permissions.check_view_run(principal, run)
+    return run
 
 
 def steps_of(principal: Principal, run: Run) -> QuerySet[Step]:
-    """In the order they began."""
+    """Return the run's steps in the order they began."""
     permissions.check_view_run(principal, run)
     return Step.objects.visible_to(principal).filter(run=run).order_by("started_at", "id")
 
 
 def step_titles(principal: Principal, nodes: Mapping[UUID, str]) -> Iterable[tuple[UUID, str, str]]:
-    """Run, node and title, of the one node asked for in each of these runs; of a container's any round."""
-    found = Step.objects.visible_to(principal).filter(
+    """Return run, node and title of the given node of each run; inside a container, of any round."""
+    steps = Step.objects.visible_to(principal).filter(
         run__in=Run.objects.visible_to(principal).filter(pk__in=list(nodes)),
         node_key__in=set(nodes.values()),
     )
-    return found.order_by().values_list("run_id", "node_key", "title").distinct()
+    return steps.order_by().values_list("run_id", "node_key", "title").distinct()
 
 
 def events_of(principal: Principal, run: Run, *names: str) -> QuerySet[RunEvent]:
-    """What was said by these names, in order."""
+    """Return the run's events with these names, in order."""
     permissions.check_view_run(principal, run)
     return RunEvent.objects.visible_to(principal).filter(run=run, name__in=names).order_by("seq")
 
 
 def step_for(principal: Principal, run: Run, node: str, rounds: str = "") -> Step:
-    """One step; of a node inside a container its newest round, or the one asked for (``0.2``)."""
-    found = steps_of(principal, run).filter(node_key=node)
+    """Return one step; of a node inside a container its newest round, or the given one (``0.2``)."""
+    steps = steps_of(principal, run).filter(node_key=node)
     parts = rounds.split(".") if rounds else []
     if parts:
         if not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts):
             raise NotFound
-        found = found.filter(rounds=[int(part) for part in parts])
-    step = found.order_by("-id").first()
+        steps = steps.filter(rounds=[int(part) for part in parts])
+    step = steps.order_by("-id").first()
     if step is None:
         raise NotFound
     return step
@@ -244,31 +252,33 @@ def step_for(principal: Principal, run: Run, node: str, rounds: str = "") -> Ste
 def step_in_workflow(
     principal: Principal, workflow: Workflow, node: str, run_id: UUID | None
 ) -> Step | None:
-    """What a node did in a run; without one, in the newest of one's own runs in which it ran."""
+    """Return a node's step in a run; without a run, in the newest of one's own runs that ran the
+    node.
+    """
     permissions.check_view(principal, workflow)
-    mine = runs_for(principal, workflow=workflow)
+    runs = runs_for(principal, workflow=workflow)
     if run_id is not None:
-        mine = mine.filter(pk=run_id)
-    steps = Step.objects.visible_to(principal).filter(run__in=mine, node_key=node)
+        runs = runs.filter(pk=run_id)
+    steps = Step.objects.visible_to(principal).filter(run__in=runs, node_key=node)
     return steps.select_related("run", "run__workflow").order_by("-run_id", "-id").first()
 
 
 def step_before(principal: Principal, workflow: Workflow, step: Step) -> Step | None:
-    """The same node in the run before, to compare with."""
-    mine = runs_for(principal, workflow=workflow).filter(pk__lt=step.run_id)
+    """Return the same node's step in the previous run, for comparison."""
+    earlier_runs = runs_for(principal, workflow=workflow).filter(pk__lt=step.run_id)
     steps = Step.objects.visible_to(principal).filter(
-        run__in=mine, node_key=step.node_key, status="succeeded", reused_from=None
+        run__in=earlier_runs, node_key=step.node_key, status="succeeded", reused_from=None
     )
     return steps.order_by("-run_id", "-id").first()
 
 
 def rounds_of(principal: Principal, step: Step) -> int:
-    """How often the node ran in that run."""
+    """Return how often the node ran in that run."""
     same = Step.objects.visible_to(principal).filter(run_id=step.run_id, node_key=step.node_key)
     return same.count()
 
 
-def would_be_of(principal: Principal, run: Run) -> QuerySet[WouldBe]:
+def memory_changes_of(principal: Principal, run: Run) -> QuerySet[WouldBe]:
     permissions.check_view_run(principal, run)
     return WouldBe.objects.visible_to(principal).filter(run=run).order_by("number")
 
@@ -287,15 +297,15 @@ def conversations_for(principal: Principal, workflow: Workflow) -> QuerySet[Conv
     )
 
 
-def conversations_begun(
-    principal: Principal, workflow: Workflow, subject: str, *, but: str, limit: int
+def list_recent_conversations(
+    principal: Principal, workflow: Workflow, subject: str, *, excluded_key: str, limit: int
 ) -> list[tuple[str, str]]:
-    """Keys of one person's conversations and what each is called, or began with; newest first."""
+    """Return keys and names (or first messages) of a person's conversations, newest first."""
     first = Message.objects.unscoped().filter(conversation=OuterRef("pk")).order_by("number")
     rows = (
         conversations_for(principal, workflow)
         .filter(subject=subject, archived_at=None)
-        .exclude(key=but)
+        .exclude(key=excluded_key)
         .annotate(began=Subquery(first.values("query")[:1]))
         .values_list("key", "name", "began")[:limit]
     )
@@ -303,36 +313,36 @@ def conversations_begun(
 
 
 def conversation_for(principal: Principal, conversation_id: UUID) -> Conversation:
-    found = _one(
+    conversation = _get(
         Conversation.objects.visible_to(principal).select_related("workflow", "api_key"),
         pk=conversation_id,
     )
-    permissions.check_view_conversation(principal, found)
-    return found
+    permissions.check_view_conversation(principal, conversation)
+    return conversation
 
 
-def conversation_keyed(principal: Principal, team_id: UUID, key: str) -> Conversation:
-    """By the id that runs and the API know it by."""
-    found = _one(
+def conversation_by_key(principal: Principal, team_id: UUID, key: str) -> Conversation:
+    """Return the conversation with the id that runs and the API use."""
+    conversation = _get(
         Conversation.objects.visible_to(principal).select_related("workflow", "api_key"),
         team_id=team_id,
         key=key,
     )
-    permissions.check_view_conversation(principal, found)
-    return found
+    permissions.check_view_conversation(principal, conversation)
+    return conversation
 
 
 def credentials_for(principal: Principal, team_id: UUID) -> QuerySet[Credential]:
-    """The team's credentials, without what is secret about them."""
+    """Return the team's credentials without their secrets."""
     permissions.check_view_credentials(principal, team_id)
     return Credential.objects.visible_to(principal).filter(team_id=team_id).defer("secret")
 
 
 def credential_for(principal: Principal, credential_id: UUID) -> Credential:
-    """For changing it; nothing else is done with one."""
-    found = _one(Credential.objects.visible_to(principal), pk=credential_id)
-    permissions.check_manage(principal, found)
-    return found
+    """Return a credential that the principal may change."""
+    credential = _get(Credential.objects.visible_to(principal), pk=credential_id)
+    permissions.check_manage(principal, credential)
+    return credential
 
 
 def providers_for(principal: Principal, team_id: UUID) -> QuerySet[ModelProvider]:
@@ -346,18 +356,18 @@ def providers_for(principal: Principal, team_id: UUID) -> QuerySet[ModelProvider
 
 
 def provider_for(principal: Principal, provider_id: UUID, *, change: bool = False) -> ModelProvider:
-    found = _one(
+    provider = _get(
         ModelProvider.objects.visible_to(principal).select_related("credential"), pk=provider_id
     )
     if change:
-        permissions.check_manage(principal, found)
+        permissions.check_manage(principal, provider)
     else:
-        permissions.check_view_credentials(principal, found.team_id)
-    return found
+        permissions.check_view_credentials(principal, provider.team_id)
+    return provider
 
 
-def _one(queryset: QuerySet[M], **which: Any) -> M:  # Any: field lookups
-    found = queryset.filter(**which).first()
-    if found is None:
+def _get(queryset: QuerySet[M], **lookups: Any) -> M:  # Any: field lookups
+    row = queryset.filter(**lookups).first()
+    if row is None:
         raise NotFound
-    return found
+    return row

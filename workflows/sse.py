@@ -1,7 +1,7 @@
 """A run's events as server-sent events: native names, ``id:`` = sequence, resumed by Last-Event-ID.
 
-Who may read is asked before the stream begins; the stream itself holds no database connection of
-the request and no thread, only a place in the process's hub.
+Access is checked before the stream begins; the stream itself holds no database connection of the
+request and no thread, only a place in the process's hub.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -34,56 +34,56 @@ HEADERS = {
 
 @require_safe
 async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
-    """For pages, by session."""
-    principal, run = await sync_to_async(_admitted)(request, run_id)
-    return stream_of(request, principal, run)
+    """Stream a run's events to a page, authenticated by session."""
+    principal, run = await sync_to_async(_authorize)(request, run_id)
+    return build_response(request, principal, run)
 
 
-def stream_of(request: HttpRequest, principal: Principal, run: Run) -> HttpResponseBase:
-    """The stream of a run that the caller has found for the one who asks."""
-    after = last_event_id(request)
+def build_response(request: HttpRequest, principal: Principal, run: Run) -> HttpResponseBase:
+    """Return the stream of a run that the caller has found for this principal."""
+    after = read_last_event_id(request)
     if run.has_ended and after >= run.last_seq > 0:
         return HttpResponse(status=204)  # tells a browser to stop asking
     return StreamingHttpResponse(
-        lines(run.team_id, run.pk, after, watch_stream(principal, run)),
+        stream_lines(run.team_id, run.pk, after, watch_stream(principal, run)),
         content_type="text/event-stream",
         headers=HEADERS,
     )
 
 
-async def lines(
-    team_id: UUID, run_id: UUID, after: int, watch: StreamAccess | None = None
+async def stream_lines(
+    team_id: UUID, run_id: UUID, after: int, access: StreamAccess | None = None
 ) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MS}\n\n".encode()
-    async for said in follow(get_run_feed(), team_id, run_id, after, patience=PING):
-        if watch is not None and said is not None and watch.is_due(said.name, said.data):
-            await sync_to_async(_noted)(watch)  # before it is shown
-        yield b": still here\n\n" if said is None else frame(said)
+    async for event in follow(get_run_feed(), team_id, run_id, after, patience=PING):
+        if access is not None and event is not None and access.is_due(event.name, event.data):
+            await sync_to_async(_record_access)(access)  # before it is shown
+        yield b": still here\n\n" if event is None else build_frame(event)
 
 
-def frame(said: StreamEvent) -> bytes:
-    data = dumps(said.data, ensure_ascii=False, separators=(",", ":"))
-    number = "" if said.seq is None else f"id: {said.seq}\n"
-    return f"{number}event: {said.name}\ndata: {data}\n\n".encode()
+def build_frame(event: StreamEvent) -> bytes:
+    data = dumps(event.data, ensure_ascii=False, separators=(",", ":"))
+    number = "" if event.seq is None else f"id: {event.seq}\n"
+    return f"{number}event: {event.name}\ndata: {data}\n\n".encode()
 
 
-def last_event_id(request: HttpRequest) -> int:
-    """What isn't a number of ours is none: the reader gets the whole run."""
-    given = request.headers.get("Last-Event-ID") or request.GET.get("last_event_id") or ""
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 19 else 0
+def read_last_event_id(request: HttpRequest) -> int:
+    """Return the requested event number; 0, which means the whole run, if it is invalid."""
+    text = request.headers.get("Last-Event-ID") or request.GET.get("last_event_id") or ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def find_run(principal: Principal, run_id: UUID) -> Run:
-    """Find and admit, and give the connection back before the stream begins."""
-    with connections_given_back(), tenant(principal.team_ids):
+    """Find the run, check access, and release the connection before the stream begins."""
+    with close_connections(), tenant(principal.team_ids):
         return run_for(principal, run_id)
 
 
 @contextmanager
-def connections_given_back() -> Iterator[None]:
-    """In the thread that opened them: a stream would keep them to its end.
+def close_connections() -> Iterator[None]:
+    """Close the thread's connections afterwards: a stream would keep them to its end.
 
-    Inside a transaction that somebody else began the connection isn't ours to close.
+    Inside a transaction of the caller the connection stays open.
     """
     try:
         yield
@@ -93,11 +93,11 @@ def connections_given_back() -> Iterator[None]:
                 connection.close()
 
 
-def _admitted(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
+def _authorize(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
     principal = get_principal(request)
     return principal, find_run(principal, run_id)
 
 
-def _noted(watch: StreamAccess) -> None:
-    with connections_given_back():
-        watch.note()
+def _record_access(access: StreamAccess) -> None:
+    with close_connections():
+        access.note()

@@ -19,7 +19,7 @@ from workflows.execution.events.run_feed import RunFeed
 from workflows.execution.worker import Worker
 from workflows.models import Run
 from workflows.services.runs.runs import start_run
-from workflows.sse import lines
+from workflows.sse import stream_lines
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -137,7 +137,7 @@ async def test_lines_carry_ids_for_rows_only(run: Run, valkey_url: str) -> None:
     await driven(run)
 
     try:
-        text = b"".join([line async for line in lines(run.team_id, run.pk, 0)]).decode()
+        text = b"".join([line async for line in stream_lines(run.team_id, run.pk, 0)]).decode()
     finally:
         await get_hub().close()  # a web process keeps it; this loop ends with the test
 

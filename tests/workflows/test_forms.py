@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tests.support.documents import document, node
 from workflows.engine.language.document import Document
-from workflows.forms import MAX_DOCUMENT_BYTES, ImportForm, input_fields, read_inputs
+from workflows.forms import MAX_DOCUMENT_BYTES, ImportForm, build_input_fields, read_inputs
 
 
 def asking(*variables: dict[str, Any]) -> Document:
@@ -73,13 +73,13 @@ def test_typed_text_is_read_as_its_variable_wants_it(
 def test_field_begins_with_what_was_given_last_where_that_still_fits(
     variable: dict[str, Any], last: Any, shown: str
 ):
-    (field,) = input_fields(asking({"variable": "v", **variable}), last={"v": last})
+    (field,) = build_input_fields(asking({"variable": "v", **variable}), last={"v": last})
 
     assert field.value == shown
 
 
 def test_fields_come_in_the_order_of_the_start_node():
-    fields = input_fields(
+    fields = build_input_fields(
         asking(
             {"variable": "b", "label": "Second", "type": "number", "default": 2},
             {"variable": "a", "type": "object", "default": {"x": 1}, "description": "An object."},
@@ -94,13 +94,13 @@ def test_fields_come_in_the_order_of_the_start_node():
 
 @pytest.mark.parametrize(("default", "shown"), [(False, ""), (True, "true"), (None, "")])
 def test_switch_is_on_only_when_its_default_says_so(default: object, shown: str):
-    (field,) = input_fields(asking({"variable": "v", "type": "boolean", "default": default}))
+    (field,) = build_input_fields(asking({"variable": "v", "type": "boolean", "default": default}))
 
     assert field.value == shown
 
 
 def test_fields_after_a_refusal_hold_what_was_typed_and_what_is_wrong():
-    (field,) = input_fields(
+    (field,) = build_input_fields(
         asking({"variable": "v", "type": "number", "default": 1}), {"v": "x"}, {"v": "No number."}
     )
 
@@ -111,7 +111,7 @@ def test_fields_after_a_refusal_hold_what_was_typed_and_what_is_wrong():
 def test_start_node_that_is_oddly_written_asks_for_nothing(variables: object):
     strange = document([node("start", "start", variables=variables)], [])
 
-    assert (input_fields(strange), read_inputs(strange, {"v": "x"})) == ([], {})
+    assert (build_input_fields(strange), read_inputs(strange, {"v": "x"})) == ([], {})
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,6 @@ def test_worker_that_ends_stops_its_runs_and_then_leaves_nothing_to_be_looked_th
     monkeypatch.setattr(tasks, "get_worker", Ending)
     monkeypatch.setattr(tasks.gc, "freeze", lambda: done.append("frozen"))
 
-    tasks.end()
+    tasks.stop_worker()
 
     assert done == ["stopped", "frozen"]

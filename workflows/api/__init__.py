@@ -1,4 +1,4 @@
-"""``/api/v1`` of workflows: one router, put together of one module a noun."""
+"""The workflows part of ``/api/v1``: one router, assembled from one module for each resource."""
 
 from importlib import import_module
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""``/api/v1/workflows/{id}/tests``: saved test cases and their results."""
+"""Routes of ``/api/v1/workflows/{id}/tests``: saved test cases and their results."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,15 +19,15 @@ from workflows.services.debugging import cases
 
 router = Router(auth=api_auth(), tags=["test cases"])
 
-LOOK_EVERY = 0.2  # seconds, for who waits
+POLL_INTERVAL = 0.2  # seconds, for who waits
 
 
 @router.get("/workflows/{uuid:workflow_id}/tests", response=list[schemas.CaseOut], summary="List")
 def list_cases(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
-    """Every case with what came of it last, in the workflow's order."""
-    found = list(selectors.cases_for(get_principal(request), workflow_id))
-    newest = cases.find_newest_results(found)
-    return [_case(case, newest.get(case.pk)) for case in found]
+    """Return the workflow's test cases in their order, each with its last result."""
+    rows = list(selectors.cases_for(get_principal(request), workflow_id))
+    newest = cases.find_newest_results(rows)
+    return [_build_case(case, newest.get(case.pk)) for case in rows]
 
 
 @router.post(
@@ -38,9 +38,10 @@ def list_cases(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object
 def create_case(
     request: HttpRequest, workflow_id: UUID, body: schemas.CaseIn
 ) -> Status[dict[str, object]]:
+    """Create a test case. Fails with DocumentInvalid with the fields, or NameTaken."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
-    return Status(201, _case(cases.save_case(principal, workflow=workflow, spec=body.case)))
+    return Status(201, _build_case(cases.save_case(principal, workflow=workflow, spec=body.case)))
 
 
 @router.put(
@@ -51,9 +52,10 @@ def create_case(
 def change_case(
     request: HttpRequest, workflow_id: UUID, case_id: UUID, body: schemas.CaseIn
 ) -> dict[str, object]:
+    """Replace a test case. Fails with DocumentInvalid with the fields, or NameTaken."""
     principal = get_principal(request)
     case = selectors.case_for(principal, workflow_id, case_id, "edit")
-    return _case(
+    return _build_case(
         cases.save_case(principal, workflow=case.workflow, spec=body.case, case=case),
         cases.find_newest_results([case]).get(case.pk),
     )
@@ -65,6 +67,7 @@ def change_case(
     summary="Delete a test case",
 )
 def delete_case(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> Status[None]:
+    """Delete a test case and its results."""
     principal = get_principal(request)
     case = selectors.case_for(principal, workflow_id, case_id, "edit")
     cases.delete_case(principal, workflow=case.workflow, case=case)
@@ -79,13 +82,18 @@ def delete_case(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> Statu
 async def run_cases(
     request: HttpRequest, workflow_id: UUID, body: schemas.RunCasesIn
 ) -> Status[list[dict[str, object]]]:
-    """All of them, or those named. With ``wait_seconds`` the answer comes when they are done, or the time is up."""
+    """Run the listed test cases against the draft, by default all.
+
+    With ``wait_seconds`` the response comes when they have finished or the time is up.
+    """
     # Not in the request's transaction: no worker hears of a case before what queued it is committed.
     principal = get_principal(request)
-    made = await sync_to_async(_queue)(principal, workflow_id, body)
+    results = await sync_to_async(_queue)(principal, workflow_id, body)
     if body.wait_seconds:
-        made = await _waited_for(principal, [result.pk for result in made], body.wait_seconds)
-    return Status(202, [_result(result) for result in made])
+        results = await _wait_for_results(
+            principal, [result.pk for result in results], body.wait_seconds
+        )
+    return Status(202, [_build_result(result) for result in results])
 
 
 @router.get(
@@ -94,59 +102,64 @@ async def run_cases(
     summary="Get a test result",
 )
 def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> dict[str, object]:
-    return _result(selectors.case_result_for(get_principal(request), workflow_id, result_id))
+    """Return a test result."""
+    return _build_result(selectors.case_result_for(get_principal(request), workflow_id, result_id))
 
 
 @router.get(
     "/runs/{uuid:run_id}/case", response=schemas.CaseIn, summary="Create a test case from a run"
 )
-def case_of_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
-    """What went in, and that the same comes out; to be saved by a POST, changed or not."""
+def create_case_from_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
+    """Return a test case with a run's inputs that expects the same outputs. It isn't saved; send it
+    with a POST.
+    """
     run = selectors.run_for(get_principal(request), run_id)
     return {"case": cases.dump_case(cases.build_case_from_run(run))}
 
 
 def _queue(principal: Principal, workflow_id: UUID, body: schemas.RunCasesIn) -> list[TestResult]:
-    with sse.connections_given_back(), tenant(principal.team_ids):
+    with sse.close_connections(), tenant(principal.team_ids):
         workflow = selectors.workflow_for(principal, workflow_id, "edit")
-        chosen = selectors.cases_for(principal, workflow_id)
+        selected = selectors.cases_for(principal, workflow_id)
         if body.cases is not None:
-            chosen = chosen.filter(pk__in=body.cases)
+            selected = selected.filter(pk__in=body.cases)
         return cases.run_cases(
-            principal, workflow=workflow, cases=list(chosen), offline=body.offline
+            principal, workflow=workflow, cases=list(selected), offline=body.offline
         )
 
 
-async def _waited_for(
+async def _wait_for_results(
     principal: Principal, keys: Sequence[UUID], seconds: float
 ) -> list[TestResult]:
-    """As they are when the last is done, or the time is up; nothing is held in between."""
+    """Return the results when the last is finished or the time is up; no connection is held in
+    between.
+    """
     loop = asyncio.get_running_loop()
-    until = loop.time() + seconds
+    deadline = loop.time() + seconds
     while True:
-        found = await sync_to_async(_results)(principal, keys)
-        left = until - loop.time()
-        if left <= 0 or not any(result.is_open for result in found):
-            return found
-        await asyncio.sleep(min(LOOK_EVERY, left))
+        results = await sync_to_async(_load_results)(principal, keys)
+        remaining = deadline - loop.time()
+        if remaining <= 0 or not any(result.is_open for result in results):
+            return results
+        await asyncio.sleep(min(POLL_INTERVAL, remaining))
 
 
-def _results(principal: Principal, keys: Sequence[UUID]) -> list[TestResult]:
-    with sse.connections_given_back(), tenant(principal.team_ids):
+def _load_results(principal: Principal, keys: Sequence[UUID]) -> list[TestResult]:
+    with sse.close_connections(), tenant(principal.team_ids):
         return list(selectors.case_results_for(principal, list(keys)))
 
 
-def _case(case: TestCase, newest: TestResult | None = None) -> dict[str, object]:
+def _build_case(case: TestCase, newest: TestResult | None = None) -> dict[str, object]:
     return {
         "id": case.pk,
         "name": case.name,
         "case": case.spec,
         "updated_at": case.updated_at,
-        "last": _result(newest) if newest else None,
+        "last": _build_result(newest) if newest else None,
     }
 
 
-def _result(result: TestResult) -> dict[str, object]:
+def _build_result(result: TestResult) -> dict[str, object]:
     return {
         "id": result.pk,
         "case_id": result.case_id,

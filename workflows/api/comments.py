@@ -1,4 +1,4 @@
-"""``/api/v1/…/comments``: threads of a workflow, for programmes."""
+"""Routes of a workflow's comments."""
 
 import datetime as dt
 from typing import Annotated
@@ -23,7 +23,9 @@ Text = Annotated[str, Field(min_length=1, max_length=LONGEST_COMMENT)]
 
 
 class CommentIn(Body):
-    """``node`` is a node's id, "" the workflow as a whole; ``answers`` is a comment of the thread."""
+    """A comment. ``node`` is a node's id, or "" for the whole workflow; ``answers`` is a comment of
+    the thread.
+    """
 
     body: Text
     node: Annotated[str, Field(max_length=255)] = ""
@@ -31,7 +33,7 @@ class CommentIn(Body):
 
 
 class CommentChangeIn(Body):
-    """Left out stays as it is. ``resolved`` is said of the whole thread."""
+    """Fields that are left out keep their value. ``resolved`` applies to the whole thread."""
 
     body: Text | None = None
     resolved: bool | None = None
@@ -63,18 +65,18 @@ class ThreadOut(Schema):
 def list_comments(
     request: HttpRequest, workflow_id: UUID, node: str | None = None, resolved: bool | None = None
 ) -> list[dict[str, object]]:
-    """By thread, oldest first. Whoever sees the workflow sees them."""
+    """Return the comments by thread, oldest first. Everybody who may see the workflow may read them."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
-    found = comments.list_threads(principal, workflow, node=node)
+    threads = comments.list_threads(principal, workflow, node=node)
     return [
         {
             "node": thread.first.node,
             "resolved": thread.is_resolved,
             "resolved_by": thread.first.resolved_by,
-            "comments": [_out(row) for row in (thread.first, *thread.answers)],
+            "comments": [_build_comment(row) for row in (thread.first, *thread.answers)],
         }
-        for thread in found
+        for thread in threads
         if resolved is None or thread.is_resolved == resolved
     ]
 
@@ -85,14 +87,14 @@ def list_comments(
 def write_comment(
     request: HttpRequest, workflow_id: UUID, body: CommentIn
 ) -> Status[dict[str, object]]:
-    """A little Markdown; ``@name`` mentions a member of the team."""
+    """Write a comment, with basic Markdown; ``@name`` mentions a member of the team."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     answers = comments.get_comment(principal, body.answers) if body.answers else None
-    made = comments.write(
+    comment = comments.write(
         principal, workflow=workflow, body=body.body, node=body.node, answers=answers
     )
-    return Status(201, _out(made))
+    return Status(201, _build_comment(comment))
 
 
 @router.patch(
@@ -101,25 +103,25 @@ def write_comment(
 def change_comment(
     request: HttpRequest, comment_id: UUID, body: CommentChangeIn
 ) -> dict[str, object]:
-    """The text: who wrote it. Resolving: who began the thread, and editors."""
+    """Edit your own comment, or resolve or reopen its thread as its author or as an editor."""
     principal = get_principal(request)
-    found = comments.get_comment(principal, comment_id)
+    comment = comments.get_comment(principal, comment_id)
     if body.body is not None:
-        found = comments.change(principal, comment=found, body=body.body)
+        comment = comments.change(principal, comment=comment, body=body.body)
     if body.resolved is not None:
-        comments.resolve(principal, comment=found, resolved=body.resolved)
-    return _out(found)
+        comments.resolve(principal, comment=comment, resolved=body.resolved)
+    return _build_comment(comment)
 
 
 @router.delete("/comments/{uuid:comment_id}", response={204: None}, summary="Delete a comment")
 def delete_comment(request: HttpRequest, comment_id: UUID) -> Status[None]:
-    """One's own, or anybody's for who manages the members. The words are gone for good."""
+    """Delete your own comment, or as a manager of members any comment. The text can't be restored."""
     principal = get_principal(request)
     comments.delete(principal, comment=comments.get_comment(principal, comment_id))
     return Status(204, None)
 
 
-def _out(row: Comment) -> dict[str, object]:
+def _build_comment(row: Comment) -> dict[str, object]:
     return {
         "id": row.pk,
         "thread": row.thread_id or row.pk,

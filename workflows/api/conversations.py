@@ -1,4 +1,4 @@
-"""``/api/v1/conversations``: what one is called."""
+"""The route of ``/api/v1/conversations``, which names a conversation."""
 
 from django.http import HttpRequest
 from ninja import Router
@@ -20,13 +20,19 @@ router = Router(auth=api_auth(), tags=["runs"])
 def rename_conversation(
     request: HttpRequest, conversation_id: str, body: ConversationIn
 ) -> dict[str, object]:
-    """``conversation_id`` as the runs say it."""
+    """Name a conversation; ``conversation_id`` is the one in its runs. Fails with NotFound if it isn't
+    yours.
+    """
     principal = get_principal(request)
-    found = selectors.conversation_keyed(principal, get_current_team_id(request), conversation_id)
-    return _out(conversations.rename(principal, conversation=found, name=body.name))
+    conversation = selectors.conversation_by_key(
+        principal, get_current_team_id(request), conversation_id
+    )
+    return _build_response(
+        conversations.rename(principal, conversation=conversation, name=body.name)
+    )
 
 
-def _out(row: Conversation) -> dict[str, object]:
+def _build_response(row: Conversation) -> dict[str, object]:
     return {
         "conversation_id": row.key,
         "workflow_id": row.workflow_id,

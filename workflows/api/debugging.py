@@ -1,4 +1,6 @@
-"""``/api/v1``: look into runs. Resume them, read and change their steps, pin outputs, decide about tried-out memory."""
+"""Routes for debugging: resume runs, read and edit steps, pin outputs, apply the memory changes of
+dry runs.
+"""
 
 from uuid import UUID
 
@@ -8,11 +10,12 @@ from ninja import Router, Status
 from accounts.http.auth import api_auth
 from accounts.principals import get_principal
 from workflows import selectors
-from workflows.api.run_responses import run_out, step_detail_out, step_out
+from workflows.api.run_responses import build_run, build_step, build_step_detail
 from workflows.models import Pin, WouldBe
 from workflows.schemas.runs import (
-    ChosenIn,
-    DecidedOut,
+    MemoryChangeOut,
+    MemoryChangesIn,
+    MemoryDecisionOut,
     OutputsIn,
     PinIn,
     PinOut,
@@ -20,7 +23,6 @@ from workflows.schemas.runs import (
     RunOut,
     StepDetailOut,
     StepOut,
-    WouldBeOut,
 )
 from workflows.services.debugging import pauses, pins, sandbox_memory
 from workflows.services.runs import run_access
@@ -31,18 +33,26 @@ router = Router(auth=api_auth(), tags=["debugging"])
 
 @router.post("/runs/{uuid:run_id}/resume", response=RunOut, summary="Continue a paused run")
 def resume_run(request: HttpRequest, run_id: UUID, body: ResumeIn) -> dict[str, object]:
-    """``continue`` to the next breakpoint, ``step`` one node, or ``stop``. 409 for a run that isn't paused."""
+    """Resume a paused run: ``continue`` to the next breakpoint, ``step`` one node, or ``stop``.
+
+    The response is 409 if the run isn't paused.
+    """
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
-    return run_out(pauses.resume_run(principal, run, mode=body.mode, breakpoints=body.breakpoints))
+    return build_run(
+        pauses.resume_run(principal, run, mode=body.mode, breakpoints=body.breakpoints)
+    )
 
 
 @router.get("/runs/{uuid:run_id}/steps/{path:node}", response=StepDetailOut, summary="Get a step")
 def read_step(request: HttpRequest, run_id: UUID, node: str, rounds: str = "") -> dict[str, object]:
-    """Inputs, outputs, prompt messages, memories. ``rounds``: which one, as ``0.2``, inside a container."""
+    """Return a step with inputs, outputs, prompt messages and memories.
+
+    Inside a container, ``rounds`` selects the round, such as ``0.2``; by default the newest.
+    """
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
-    return step_detail_out(principal, run, selectors.step_for(principal, run, node, rounds))
+    return build_step_detail(principal, run, selectors.step_for(principal, run, node, rounds))
 
 
 @router.patch(
@@ -51,58 +61,66 @@ def read_step(request: HttpRequest, run_id: UUID, node: str, rounds: str = "") -
     summary="Edit the outputs of a finished step",
 )
 def edit_step(request: HttpRequest, run_id: UUID, node: str, body: OutputsIn) -> dict[str, object]:
-    """While the run is paused, for the rest of it. The step says who changed it."""
+    """Edit the outputs of a finished step for the rest of a paused run; the step records who edited
+    it.
+
+    The response is 409 if the run isn't paused.
+    """
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
-    return step_out(pauses.edit_step(principal, run, node=node, outputs=body.outputs), run)
+    return build_step(pauses.edit_step(principal, run, node=node, outputs=body.outputs), run)
 
 
 @router.get(
     "/runs/{uuid:run_id}/memory",
-    response=list[WouldBeOut],
+    response=list[MemoryChangeOut],
     summary="List memory changes of a dry run",
 )
-def list_would_be(request: HttpRequest, run_id: UUID) -> list[dict[str, object]]:
-    """What a run with ``memory: sandbox`` would have remembered or forgotten, in order."""
+def list_memory_changes(request: HttpRequest, run_id: UUID) -> list[dict[str, object]]:
+    """Return the memory changes that a run with ``memory: sandbox`` would have made, in order."""
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
-    rows = list(selectors.would_be_of(principal, run))
+    rows = list(selectors.memory_changes_of(principal, run))
     run_access.record_api_access(principal, run, {row.namespace for row in rows})
-    return [would_be_out(row) for row in rows]
+    return [_build_memory_change(row) for row in rows]
 
 
 @router.post(
     "/runs/{uuid:run_id}/memory/keep",
-    response=DecidedOut,
+    response=MemoryDecisionOut,
     summary="Keep memory changes of a dry run",
 )
-def keep_memory(request: HttpRequest, run_id: UUID, body: ChosenIn) -> dict[str, object]:
-    """Through memory's own door, as the run itself. What it refuses stays undecided and says why."""
+def keep_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> dict[str, object]:
+    """Apply memory changes of a dry run as the run itself would have. Refused changes stay
+    undecided; the response gives the reason.
+    """
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
-    decided = sandbox_memory.keep_memories(principal, run, numbers=body.numbers)
-    return {"done": decided.count, "refused": decided.refused}
+    decision = sandbox_memory.keep_memories(principal, run, numbers=body.numbers)
+    return {"done": decision.count, "refused": decision.refused}
 
 
 @router.post(
     "/runs/{uuid:run_id}/memory/drop",
-    response=DecidedOut,
+    response=MemoryDecisionOut,
     summary="Discard memory changes of a dry run",
 )
-def drop_memory(request: HttpRequest, run_id: UUID, body: ChosenIn) -> dict[str, object]:
+def drop_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> dict[str, object]:
+    """Discard memory changes of a dry run."""
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
-    decided = sandbox_memory.drop_memories(principal, run, numbers=body.numbers)
-    return {"done": decided.count, "refused": decided.refused}
+    decision = sandbox_memory.drop_memories(principal, run, numbers=body.numbers)
+    return {"done": decision.count, "refused": decision.refused}
 
 
 @router.get(
     "/workflows/{uuid:workflow_id}/pins", response=list[PinOut], summary="List pinned outputs"
 )
 def list_pins(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
+    """Return the workflow's pinned outputs."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
-    return [pin_out(pin) for pin in selectors.pins_of(principal, workflow)]
+    return [_build_pin(pin) for pin in selectors.pins_of(principal, workflow)]
 
 
 @router.put(
@@ -111,13 +129,16 @@ def list_pins(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]
     summary="Pin a node's outputs",
 )
 def pin_node(request: HttpRequest, workflow_id: UUID, node: str, body: PinIn) -> dict[str, object]:
-    """Runs with ``debug.pins`` take them instead of running the node."""
+    """Pin a node's outputs: runs with ``debug.pins`` use them instead of running the node.
+
+    Fails with InvalidValue for an output that doesn't have its declared type.
+    """
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
-    made = pins.pin_node(
+    pin = pins.pin_node(
         principal, workflow=workflow, node=node, outputs=body.outputs, handle=body.handle
     )
-    return pin_out(made)
+    return _build_pin(pin)
 
 
 @router.delete(
@@ -126,13 +147,14 @@ def pin_node(request: HttpRequest, workflow_id: UUID, node: str, body: PinIn) ->
     summary="Unpin a node's outputs",
 )
 def unpin_node(request: HttpRequest, workflow_id: UUID, node: str) -> Status[None]:
+    """Remove a node's pinned outputs."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     pins.unpin_node(principal, workflow=workflow, node=node)
     return Status(204, None)
 
 
-def pin_out(pin: Pin) -> dict[str, object]:
+def _build_pin(pin: Pin) -> dict[str, object]:
     return {
         "node": pin.node_key,
         "outputs": pin.outputs,
@@ -141,7 +163,7 @@ def pin_out(pin: Pin) -> dict[str, object]:
     }
 
 
-def would_be_out(row: WouldBe) -> dict[str, object]:
+def _build_memory_change(row: WouldBe) -> dict[str, object]:
     return {
         "number": row.number,
         "node": row.node_key,

@@ -1,6 +1,6 @@
-"""``/api/v1/workflows/{id}/draft`` and around it: edits by operations, undo, history, versions compared.
+"""Routes of drafts: editing by operations, undo, history and comparison of versions.
 
-On the router of ``workflows``: a path's methods must be on one.
+They are on the router of ``workflows``, because a path's methods must be on one router.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 from accounts.principals import Principal, get_principal
 from config.http.openapi import Limit, Number, Offset
 from workflows import selectors
-from workflows.api.responses import version_out
+from workflows.api.responses import build_version
 from workflows.api.workflows import router
 from workflows.engine.editing import write_ops
 from workflows.engine.editing.decode import MAX_OPS, Asked
@@ -30,7 +30,7 @@ from workflows.services.editing.changes import Change, build_revision_tree
 
 __all__ = ["router"]
 
-Which = Annotated[str, Field(pattern=r"^(draft|[1-9][0-9]{0,8})$")]
+VersionOrDraft = Annotated[str, Field(pattern=r"^(draft|[1-9][0-9]{0,8})$")]
 After = Annotated[int, Field(ge=0, lt=2**31)]
 Json = Any  # values of a document are its author's business
 Key = Annotated[
@@ -82,7 +82,7 @@ class LabelOut(Schema):
 
 
 class RevisionOut(Schema):
-    """One edit: plain operations, as they were done."""
+    """One edit with its operations."""
 
     revision: int
     base: int
@@ -96,7 +96,9 @@ class RevisionOut(Schema):
 
 
 class ChangeOut(RevisionOut):
-    """``problems`` are those of the nodes in ``checked``; the draft's validation has them all."""
+    """An edit and the current state. ``problems`` are those of the nodes in ``checked``; validate
+    the draft for all.
+    """
 
     problems: list[workflows.ProblemOut]
     checked: list[str]
@@ -117,7 +119,7 @@ class RevisionsOut(Schema):
 
 
 class ClashOut(Schema):
-    """``op`` is the index of your operation."""
+    """A conflict; ``op`` is the index of your operation."""
 
     op: int
     node: str | None
@@ -137,7 +139,7 @@ class ClashErrorOut(Schema):
     undoes: int | None = Field(None, description="For an undo or redo: its revision.")
 
 
-class ClashedOut(Schema):
+class ClashResponseOut(Schema):
     error: ClashErrorOut
     revision: int
     reload: bool
@@ -151,7 +153,7 @@ class FieldOut(Schema):
 
 
 class DiffOut(Schema):
-    """The operations that lead from the one to the other, and what to mark in a drawing."""
+    """The operations that turn the first into the second, and the marks for drawing the difference."""
 
     ops: list[dict[str, Json]]
     nodes: dict[str, Literal["added", "removed", "changed", "moved"]]
@@ -161,17 +163,19 @@ class DiffOut(Schema):
     variables: list[FieldOut]
 
 
-WRITTEN = {200: ChangeOut, 409: ClashedOut}
+EDIT_RESPONSES = {200: ChangeOut, 409: ClashResponseOut}
 
 
 @router.patch(
-    "/workflows/{uuid:workflow_id}/draft", response=WRITTEN, summary="Edit the draft by operations"
+    "/workflows/{uuid:workflow_id}/draft",
+    response=EDIT_RESPONSES,
+    summary="Edit the draft by operations",
 )
 def edit_draft(request: HttpRequest, workflow_id: UUID, body: EditIn) -> Any:
-    """One gesture: all of it or nothing, one revision, one step to undo.
+    """Apply operations to the draft: all of them or none, as one revision and one undo step.
 
-    An edit made on an older revision is rebased over what came after. Where somebody else set the same
-    field to another value the answer is 409 with both; ask again with ``resolve``.
+    An edit of an older revision is rebased over later edits. If another member set the same field
+    to another value, the response is 409 with both values; repeat the request with ``resolve``.
     """
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
@@ -187,47 +191,49 @@ def edit_draft(request: HttpRequest, workflow_id: UUID, body: EditIn) -> Any:
             resolve=body.resolve,
         )
     except EditClash as clash:
-        return _clashed(principal, workflow, clash, body.base)
+        return _build_clash_response(principal, workflow, clash, body.base)
     return change.tree()
 
 
-@router.post("/workflows/{uuid:workflow_id}/undo", response=WRITTEN, summary="Undo")
+@router.post("/workflows/{uuid:workflow_id}/undo", response=EDIT_RESPONSES, summary="Undo")
 def undo(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
-    """Takes back your own last edit, over what others did since.
+    """Undo your own last edit, keeping later edits of others.
 
-    409 where that clashes; ask again with ``resolve``, and with the answer's ``undoes``.
+    The response is 409 if they conflict; repeat the request with ``resolve`` and the response's
+    ``undoes``.
     """
-    return _walk(request, workflow_id, body, undoing.undo)
+    return _undo_or_redo(request, workflow_id, body, undoing.undo)
 
 
-@router.post("/workflows/{uuid:workflow_id}/redo", response=WRITTEN, summary="Redo")
+@router.post("/workflows/{uuid:workflow_id}/redo", response=EDIT_RESPONSES, summary="Redo")
 def redo(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
-    """Does again what you last took back. An edit of your own in between empties this.
+    """Redo the edit that you undid last; an edit of your own in between clears the redo stack.
 
-    A clash is decided as one of an undo.
+    A conflict is resolved as for undo.
     """
-    return _walk(request, workflow_id, body, undoing.redo)
+    return _undo_or_redo(request, workflow_id, body, undoing.redo)
 
 
 @router.get(
     "/workflows/{uuid:workflow_id}/changes", response=ChangesOut, summary="Changes since a revision"
 )
 def list_changes(request: HttpRequest, workflow_id: UUID, after: After) -> dict[str, Json]:
+    """Return the draft's changes after a revision, or ``reload`` if they are too many."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
-    return _since(principal, workflow, after)
+    return _build_changes(principal, workflow, after)
 
 
 @router.get("/workflows/{uuid:workflow_id}/revisions", response=RevisionsOut, summary="List edits")
 def list_revisions(
     request: HttpRequest, workflow_id: UUID, offset: Offset = 0, limit: Limit = 50
 ) -> dict[str, Json]:
-    """The draft's history, newest first."""
+    """Return the draft's history, newest first."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
-    found = selectors.revisions_of(principal, workflow)
-    items = [build_revision_tree(row) for row in found[offset : offset + limit]]
-    return {"items": items, "count": found.count()}
+    revisions = selectors.revisions_of(principal, workflow)
+    items = [build_revision_tree(row) for row in revisions[offset : offset + limit]]
+    return {"items": items, "count": revisions.count()}
 
 
 @router.post(
@@ -235,10 +241,10 @@ def list_revisions(
     response=ChangeOut,
     summary="Restore a revision",
 )
-def go_back(
+def restore_revision(
     request: HttpRequest, workflow_id: UUID, number: Path[Number], body: StepIn
 ) -> dict[str, Json]:
-    """Takes back everything after it, whoever did it, as one edit that can be undone."""
+    """Undo every edit after this revision, whoever made it, as one edit that can be undone."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
     return restore.restore_revision(
@@ -254,11 +260,11 @@ def go_back(
 def add_version(
     request: HttpRequest, workflow_id: UUID, body: VersionIn
 ) -> Status[dict[str, object]]:
-    """A version is the draft as it is, for good. ``publish: false``: a place to come back to."""
+    """Create a permanent version from the draft. ``publish: false`` creates it without publishing."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "publish")
     make = publishing.publish if body.publish else publishing.add_version
-    return Status(201, version_out(make(principal, workflow=workflow, note=body.note), workflow))
+    return Status(201, build_version(make(principal, workflow=workflow, note=body.note), workflow))
 
 
 @router.post(
@@ -269,11 +275,14 @@ def add_version(
 def publish_version(
     request: HttpRequest, workflow_id: UUID, number: Path[Number]
 ) -> dict[str, object]:
+    """Publish an existing version, which may be an older one. Fails with NothingToPublish if it is
+    published.
+    """
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "publish")
     version = selectors.version_for(principal, workflow, number)
     publishing.publish_version(principal, workflow=workflow, version=version)
-    return version_out(version, workflow)
+    return build_version(version, workflow)
 
 
 @router.post(
@@ -284,7 +293,7 @@ def publish_version(
 def restore_version(
     request: HttpRequest, workflow_id: UUID, number: Path[Number], body: StepIn
 ) -> dict[str, Json]:
-    """The draft becomes what the version says, as one edit that can be undone."""
+    """Replace the draft with a version's document, as one edit that can be undone."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
     version = selectors.version_for(principal, workflow, number)
@@ -299,62 +308,69 @@ def restore_version(
     summary="Compare two versions, or a version with the draft",
 )
 def compare_versions(
-    request: HttpRequest, workflow_id: UUID, before: Path[Which], after: Path[Which]
+    request: HttpRequest,
+    workflow_id: UUID,
+    before: Path[VersionOrDraft],
+    after: Path[VersionOrDraft],
 ) -> dict[str, Json]:
-    """Each is a version's number, or ``draft``."""
+    """Compare two versions by number, or a version with ``draft``."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
-    one = selectors.version_or_draft(principal, workflow, before)
-    other = selectors.version_or_draft(principal, workflow, after)
-    found = compare.compare(workflow, one, other)
-    marks = found.drawn
+    old = selectors.version_or_draft(principal, workflow, before)
+    new = selectors.version_or_draft(principal, workflow, after)
+    comparison = compare.compare(workflow, old, new)
+    marks = comparison.drawn
     return {
-        "ops": write_ops(found.ops),
+        "ops": write_ops(comparison.ops),
         "nodes": marks.nodes,
         "edges": marks.edges,
-        "fields": {node: _fields(changes) for node, changes in marks.fields.items()},
-        "features": _fields(marks.features),
-        "variables": _fields(marks.variables),
+        "fields": {node: _build_fields(changes) for node, changes in marks.fields.items()},
+        "features": _build_fields(marks.features),
+        "variables": _build_fields(marks.variables),
     }
 
 
-def _fields(changes: tuple[FieldChange, ...]) -> list[dict[str, Json]]:
-    return [{"path": c.path, "before": c.before, "after": c.after} for c in changes]
+def _build_fields(changes: tuple[FieldChange, ...]) -> list[dict[str, Json]]:
+    return [
+        {"path": change.path, "before": change.before, "after": change.after} for change in changes
+    ]
 
 
-def _since(principal: Principal, workflow: Workflow, after: int) -> dict[str, Json]:
+def _build_changes(principal: Principal, workflow: Workflow, after: int) -> dict[str, Json]:
     since = catch_up.list_changes(principal, workflow=workflow, after=after)
-    changes = [_told(change) for change in since.changes]
+    changes = [_build_change(change) for change in since.changes]
     return {"revision": since.revision, "reload": since.reload, "changes": changes}
 
 
-def _walk(request: HttpRequest, workflow_id: UUID, body: BackIn, way: Callable[..., Change]) -> Any:
+def _undo_or_redo(
+    request: HttpRequest, workflow_id: UUID, body: BackIn, operation: Callable[..., Change]
+) -> Any:
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
-    decided = None if body.undoes is None else undoing.Resolution(body.undoes, body.resolve)
+    resolution = None if body.undoes is None else undoing.Resolution(body.undoes, body.resolve)
     try:
-        change = way(
-            principal, workflow=workflow, client=body.client, key=body.key, resolution=decided
+        change = operation(
+            principal, workflow=workflow, client=body.client, key=body.key, resolution=resolution
         )
     except EditClash as clash:
-        return _clashed(principal, workflow, clash, None)
+        return _build_clash_response(principal, workflow, clash, None)
     return change.tree()
 
 
-def _told(change: Change) -> dict[str, Json]:
+def _build_change(change: Change) -> dict[str, Json]:
     return change.tree()
 
 
-def _clashed(
+def _build_clash_response(
     principal: Principal, workflow: Workflow, clash: EditClash, base: int | None
 ) -> JsonResponse:
-    """Both values, and everything that came after the base."""
+    """Return both values of each conflict, and every change after the base."""
     error = {
         "type": type(clash).__name__,
         "message": str(clash),
         "retryable": False,
-        "clashes": [each.tree() for each in clash.clashes],
+        "clashes": [item.tree() for item in clash.clashes],
         "undoes": clash.undoes,
     }
-    since = _since(principal, workflow, workflow.revision if base is None else base)
+    since = _build_changes(principal, workflow, workflow.revision if base is None else base)
     return JsonResponse({"error": error, **since}, status=409)

@@ -1,4 +1,4 @@
-"""``/api/v1/folders``: where a team's workflows lie, and moving them."""
+"""Routes of ``/api/v1/folders``, and the route that moves workflows."""
 
 import datetime as dt
 from typing import Annotated
@@ -13,7 +13,7 @@ from accounts.http.auth import api_auth
 from accounts.principals import Principal, get_current_team_id, get_principal
 from config.http.openapi import Body
 from workflows import selectors
-from workflows.api.responses import workflow_out
+from workflows.api.responses import build_workflow
 from workflows.models import Folder, FolderTree
 from workflows.schemas import workflows as schemas
 from workflows.services.catalog import folders
@@ -31,7 +31,7 @@ class FolderIn(Body):
 
 
 class FolderPatch(Body):
-    """Left out stays as it is; ``parent`` null is the top."""
+    """Fields that are left out keep their value; ``parent`` null moves the folder to the top level."""
 
     name: Name = ""
     parent: Parent = None
@@ -50,37 +50,43 @@ class FolderOut(Schema):
 
 @router.get("/folders", response=list[FolderOut], summary="List folders")
 def list_folders(request: HttpRequest, team: UUID | None = None) -> list[dict[str, object]]:
-    """Every folder you may see, each after the one it stands in; ``team`` narrows it to one team."""
+    """Return every folder that you may see, each after its parent. ``team`` limits the list to one
+    team.
+    """
     tree = FolderTree.of(selectors.folders_for(get_principal(request), team_id=team))
-    return [_out(folder, tree) for folder, _level in tree.beneath(None)]
+    return [_build_response(folder, tree) for folder, _level in tree.beneath(None)]
 
 
 @router.post("/folders", response={201: FolderOut}, summary="Create a folder")
 def create_folder(request: HttpRequest, body: FolderIn) -> Status[dict[str, object]]:
-    """A name is there once in a folder, whatever its case; folders go five levels deep."""
+    """Create a folder in your current team.
+
+    A name may occur once in a parent folder, ignoring case, and folders nest at most five levels
+    deep.
+    """
     principal, team_id = get_principal(request), get_current_team_id(request)
-    parent = folder_named(principal, body.parent)
-    made = folders.create_folder(principal, team_id=team_id, name=body.name, parent=parent)
-    return Status(201, _read(principal, made))
+    parent = find_folder(principal, body.parent)
+    folder = folders.create_folder(principal, team_id=team_id, name=body.name, parent=parent)
+    return Status(201, _load_response(principal, folder))
 
 
 @router.patch("/folders/{uuid:folder_id}", response=FolderOut, summary="Rename or move a folder")
 def change_folder(request: HttpRequest, folder_id: UUID, body: FolderPatch) -> dict[str, object]:
-    """It takes along what is in it."""
+    """Rename a folder, move it with its content, or both."""
     principal = get_principal(request)
     folder = selectors.folder_for(principal, folder_id)
     with transaction.atomic():  # both or neither
         if "parent" in body.model_fields_set:
-            into = folder_named(principal, body.parent)
+            into = find_folder(principal, body.parent)
             folder = folders.move_folder(principal, folder=folder, into=into)
         if "name" in body.model_fields_set:
             folder = folders.rename_folder(principal, folder=folder, name=body.name)
-    return _read(principal, folder)
+    return _load_response(principal, folder)
 
 
 @router.delete("/folders/{uuid:folder_id}", response={204: None}, summary="Delete a folder")
 def delete_folder(request: HttpRequest, folder_id: UUID) -> Status[None]:
-    """Its folders and workflows move up to where it stood: nothing else is deleted."""
+    """Delete a folder. Its folders and workflows move to its parent; nothing else is deleted."""
     principal = get_principal(request)
     folders.delete_folder(principal, folder=selectors.folder_for(principal, folder_id))
     return Status(204, None)
@@ -90,23 +96,26 @@ def delete_folder(request: HttpRequest, folder_id: UUID) -> Status[None]:
     "/workflows/move", response=list[schemas.WorkflowOut], summary="Move workflows to a folder"
 )
 def move_workflows(request: HttpRequest, body: schemas.MoveIn) -> list[dict[str, object]]:
+    """Move all of these workflows to a folder, or none. You need the permission to edit each of
+    them.
+    """
     principal = get_principal(request)
-    chosen = selectors.workflows_by_id(principal, body.workflows, "edit")
-    into = folder_named(principal, body.folder)
-    moved = folders.move_workflows(principal, workflows=chosen, into=into)
-    return [workflow_out(row) for row in moved]
+    workflows = selectors.workflows_by_id(principal, body.workflows, "edit")
+    into = find_folder(principal, body.folder)
+    moved = folders.move_workflows(principal, workflows=workflows, into=into)
+    return [build_workflow(row) for row in moved]
 
 
-def folder_named(principal: Principal, folder_id: UUID | None) -> Folder | None:
+def find_folder(principal: Principal, folder_id: UUID | None) -> Folder | None:
     return selectors.folder_for(principal, folder_id) if folder_id else None
 
 
-def _read(principal: Principal, folder: Folder) -> dict[str, object]:
+def _load_response(principal: Principal, folder: Folder) -> dict[str, object]:
     tree = selectors.folder_tree(principal, folder.team_id)
-    return _out(tree.folders[folder.pk], tree)
+    return _build_response(tree.folders[folder.pk], tree)
 
 
-def _out(row: Folder, tree: FolderTree) -> dict[str, object]:
+def _build_response(row: Folder, tree: FolderTree) -> dict[str, object]:
     return {
         "id": row.pk,
         "team_id": row.team_id,

@@ -1,4 +1,6 @@
-"""``/api/v1/providers`` and ``/api/v1/credentials``: for people, never for keys; secrets go in only."""
+"""Routes of ``/api/v1/providers`` and ``/api/v1/credentials``: for people, not for API keys. No
+secret is returned.
+"""
 
 from uuid import UUID
 
@@ -8,7 +10,7 @@ from ninja import Router, Status
 from accounts.http.auth import api_auth
 from accounts.principals import get_current_team_id, get_principal
 from workflows import selectors
-from workflows.api.responses import credential_out, provider_out
+from workflows.api.responses import build_credential, build_provider
 from workflows.schemas import workflows
 from workflows.services.models import credentials
 
@@ -18,13 +20,15 @@ router = Router(auth=api_auth(), tags=["providers"])
 
 @router.get("/providers", response=list[workflows.ProviderOut], summary="List model providers")
 def list_providers(request: HttpRequest) -> list[dict[str, object]]:
-    found = selectors.providers_for(get_principal(request), get_current_team_id(request))
-    return [provider_out(row) for row in found]
+    """Return the current team's model providers, without their secrets."""
+    rows = selectors.providers_for(get_principal(request), get_current_team_id(request))
+    return [build_provider(row) for row in rows]
 
 
 @router.post("/providers", response={201: workflows.ProviderOut}, summary="Add a model provider")
 def create_provider(request: HttpRequest, body: workflows.ProviderIn) -> Status[dict[str, object]]:
-    made = credentials.create_provider(
+    """Add a model provider to your current team. A ``secret`` is stored as a credential."""
+    provider = credentials.create_provider(
         get_principal(request),
         team_id=get_current_team_id(request),
         name=body.name,
@@ -34,19 +38,23 @@ def create_provider(request: HttpRequest, body: workflows.ProviderIn) -> Status[
         secret=body.secret,
         enabled=body.enabled,
     )
-    return Status(201, provider_out(made))
+    return Status(201, build_provider(provider))
 
 
 @router.get("/providers/{uuid:provider_id}", response=workflows.ProviderOut, summary="Read")
 def read_provider(request: HttpRequest, provider_id: UUID) -> dict[str, object]:
-    return provider_out(selectors.provider_for(get_principal(request), provider_id))
+    """Return a model provider, without its secret."""
+    return build_provider(selectors.provider_for(get_principal(request), provider_id))
 
 
 @router.patch("/providers/{uuid:provider_id}", response=workflows.ProviderOut, summary="Change")
 def update_provider(
     request: HttpRequest, provider_id: UUID, body: workflows.ProviderPatch
 ) -> dict[str, object]:
-    """What is left out stays. An address on another host drops the stored secret unless a new one comes along."""
+    """Change a model provider; fields that are left out keep their value.
+
+    A URL on another host drops the stored secret unless a new one is sent along.
+    """
     principal = get_principal(request)
     provider = selectors.provider_for(principal, provider_id, change=True)
     changed = credentials.update_provider(
@@ -57,11 +65,12 @@ def update_provider(
         enabled=body.enabled,
         secret=body.secret,
     )
-    return provider_out(changed)
+    return build_provider(changed)
 
 
 @router.delete("/providers/{uuid:provider_id}", response={204: None}, summary="Delete")
 def delete_provider(request: HttpRequest, provider_id: UUID) -> Status[None]:
+    """Delete a model provider, and its credential unless another provider uses it."""
     principal = get_principal(request)
     provider = selectors.provider_for(principal, provider_id, change=True)
     credentials.delete_provider(principal, provider=provider)
@@ -70,16 +79,19 @@ def delete_provider(request: HttpRequest, provider_id: UUID) -> Status[None]:
 
 @router.get("/credentials", response=list[workflows.CredentialOut], summary="List credentials")
 def list_credentials(request: HttpRequest) -> list[dict[str, object]]:
-    """Names and hints; what a credential says is never given back."""
-    found = selectors.credentials_for(get_principal(request), get_current_team_id(request))
-    return [credential_out(row) for row in found]
+    """Return the current team's credentials with names and hints, without their secrets."""
+    rows = selectors.credentials_for(get_principal(request), get_current_team_id(request))
+    return [build_credential(row) for row in rows]
 
 
 @router.post("/credentials", response={201: workflows.CredentialOut}, summary="Add a credential")
 def create_credential(
     request: HttpRequest, body: workflows.CredentialIn
 ) -> Status[dict[str, object]]:
-    made = credentials.create_credential(
+    """Add a credential to your current team. ``hosts`` says where it may be sent; by default the
+    host of ``base_url``.
+    """
+    credential = credentials.create_credential(
         get_principal(request),
         team_id=get_current_team_id(request),
         name=body.name,
@@ -87,7 +99,7 @@ def create_credential(
         base_url=body.base_url,
         hosts=body.hosts,
     )
-    return Status(201, credential_out(made))
+    return Status(201, build_credential(credential))
 
 
 @router.put(
@@ -98,15 +110,17 @@ def create_credential(
 def replace_secret(
     request: HttpRequest, credential_id: UUID, body: workflows.SecretIn
 ) -> dict[str, object]:
+    """Replace a credential's secret."""
     principal = get_principal(request)
     credential = selectors.credential_for(principal, credential_id)
-    return credential_out(
+    return build_credential(
         credentials.replace_secret(principal, credential=credential, secret=body.secret)
     )
 
 
 @router.delete("/credentials/{uuid:credential_id}", response={204: None}, summary="Delete")
 def delete_credential(request: HttpRequest, credential_id: UUID) -> Status[None]:
+    """Delete a credential."""
     principal = get_principal(request)
     credential = selectors.credential_for(principal, credential_id)
     credentials.delete_credential(principal, credential=credential)

@@ -1,11 +1,11 @@
-"""Rows as the API's answers: only what is named here leaves the house."""
+"""Build the API's responses from rows; only the fields named here are sent."""
 
 from workflows.engine.language.problems import Problem
 from workflows.models import Credential, ModelProvider, Version, Workflow
 from workflows.samples import Sample
 
 
-def workflow_out(row: Workflow) -> dict[str, object]:
+def build_workflow(row: Workflow) -> dict[str, object]:
     published = row.published_version
     return {
         "id": row.pk,
@@ -24,7 +24,7 @@ def workflow_out(row: Workflow) -> dict[str, object]:
     }
 
 
-def version_out(row: Version, workflow: Workflow) -> dict[str, object]:
+def build_version(row: Version, workflow: Workflow) -> dict[str, object]:
     return {
         "number": row.number,
         "note": row.note,
@@ -34,7 +34,7 @@ def version_out(row: Version, workflow: Workflow) -> dict[str, object]:
     }
 
 
-def problem_out(problem: Problem) -> dict[str, object]:
+def build_problem(problem: Problem) -> dict[str, object]:
     return {
         "code": problem.code,
         "message": problem.message,
@@ -45,7 +45,7 @@ def problem_out(problem: Problem) -> dict[str, object]:
     }
 
 
-def sample_out(sample: Sample) -> dict[str, object]:
+def build_sample(sample: Sample) -> dict[str, object]:
     return {
         "slug": sample.slug,
         "title": str(sample.title),
@@ -54,7 +54,7 @@ def sample_out(sample: Sample) -> dict[str, object]:
     }
 
 
-def provider_out(row: ModelProvider) -> dict[str, object]:
+def build_provider(row: ModelProvider) -> dict[str, object]:
     return {
         "id": row.pk,
         "name": row.name,
@@ -67,7 +67,7 @@ def provider_out(row: ModelProvider) -> dict[str, object]:
     }
 
 
-def credential_out(row: Credential) -> dict[str, object]:
+def build_credential(row: Credential) -> dict[str, object]:
     return {
         "id": row.pk,
         "name": row.name,

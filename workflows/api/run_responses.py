@@ -1,4 +1,4 @@
-"""Runs as the API's answers: only what is named here leaves the house."""
+"""Build the API's responses for runs; only the fields named here are sent."""
 
 from accounts.access import Principal
 from workflows import selectors
@@ -9,7 +9,7 @@ from workflows.models.run import RunStatus
 from workflows.services.runs import run_access
 
 
-def run_out(row: Run) -> dict[str, object]:
+def build_run(row: Run) -> dict[str, object]:
     version, conversation = row.version, row.conversation
     return {
         "id": row.pk,
@@ -29,20 +29,20 @@ def run_out(row: Run) -> dict[str, object]:
         "started_at": row.started_at,
         "finished_at": row.finished_at,
         "elapsed": row.elapsed,
-        "debug": _asked(row.debug),
-        "paused_at": paused_at(row),
+        "debug": _build_debug_options(row.debug),
+        "paused_at": list_paused_nodes(row),
         "pinned": sorted(row.mocks or ()),
         "events_url": f"/api/v1/runs/{row.pk}/events",
     }
 
 
-def detail_out(principal: Principal, row: Run) -> dict[str, object]:
-    steps = [step_out(step, row) for step in selectors.steps_of(principal, row)]
-    return {**run_out(row), "steps": steps, **_memories(principal, row)}
+def build_run_detail(principal: Principal, row: Run) -> dict[str, object]:
+    steps = [build_step(step, row) for step in selectors.steps_of(principal, row)]
+    return {**build_run(row), "steps": steps, **_build_memories(principal, row)}
 
 
-def step_out(row: Step, run: Run) -> dict[str, object]:
-    names = (
+def build_step(row: Step, run: Run) -> dict[str, object]:
+    fields = (
         "rounds",
         "kind",
         "title",
@@ -62,13 +62,20 @@ def step_out(row: Step, run: Run) -> dict[str, object]:
         "edited_at",
     )
     pinned = is_pinned(run, row)
-    return {"node": row.node_key, "pinned": pinned, **{n: getattr(row, n) for n in names}}
+    return {
+        "node": row.node_key,
+        "pinned": pinned,
+        **{field: getattr(row, field) for field in fields},
+    }
 
 
-def step_detail_out(principal: Principal, run: Run, row: Step) -> dict[str, object]:
-    of_run = _memories(principal, run).items()
-    of_step = {name: [one for one in said if one["node"] == row.node_key] for name, said in of_run}
-    return {**step_out(row, run), **of_step}
+def build_step_detail(principal: Principal, run: Run, row: Step) -> dict[str, object]:
+    run_memories = _build_memories(principal, run).items()
+    step_memories = {
+        name: [memory for memory in memories if memory["node"] == row.node_key]
+        for name, memories in run_memories
+    }
+    return {**build_step(row, run), **step_memories}
 
 
 def is_pinned(run: Run, row: Step) -> bool:
@@ -76,29 +83,31 @@ def is_pinned(run: Run, row: Step) -> bool:
     return row.node_key in mocks or f"type:{row.kind}" in mocks
 
 
-def paused_at(run: Run) -> list[str]:
-    """The nodes a run stands still before."""
+def list_paused_nodes(run: Run) -> list[str]:
+    """Return the nodes that a paused run waits at."""
     return (run.pause or {}).get("nodes", []) if run.status == RunStatus.PAUSED else []
 
 
-def _asked(debug: Json) -> Json:
-    """What was asked for; where the conversation stood is the run's own business."""
+def _build_debug_options(debug: Json) -> Json:
+    """Return the requested options, without the internal state of the conversation."""
     if debug is None:
         return None
     return {name: value for name, value in debug.items() if name not in ("turn", "variables")}
 
 
-def _memories(principal: Principal, run: Run) -> dict[str, list[Json]]:
-    """What memory told the run and what it wrote. Who reads of an outside person's is in the trail.
+def _build_memories(principal: Principal, run: Run) -> dict[str, list[Json]]:
+    """Return what the run recalled and wrote; reading an external user's memories is recorded in the
+    audit log.
 
-    Of one step as well: what another recalled may stand in its prompt.
+    Single steps need the same record, because their prompts may contain what another step
+    recalled.
     """
-    events = list(selectors.events_of(principal, run, *_SHOWN_AS).values_list("name", "data"))
+    events = list(selectors.events_of(principal, run, *_MEMORY_KEYS).values_list("name", "data"))
     run_access.record_api_access(principal, run, run_access.list_shown_namespaces(events))
     return {
-        shown_as: [data for name, data in events if name == said]
-        for said, shown_as in _SHOWN_AS.items()
+        key: [data for name, data in events if name == event_name]
+        for event_name, key in _MEMORY_KEYS.items()
     }
 
 
-_SHOWN_AS = {MemoryRecalled.name: "memories_recalled", MemoryWritten.name: "memories_written"}
+_MEMORY_KEYS = {MemoryRecalled.name: "memories_recalled", MemoryWritten.name: "memories_written"}

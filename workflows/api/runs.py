@@ -1,4 +1,4 @@
-"""``/api/v1``: start runs, read them, follow them, stop them."""
+"""Routes of ``/api/v1/runs``: start, list, read, stream, compare and cancel runs."""
 
 import asyncio
 from typing import TypeVar
@@ -13,7 +13,7 @@ from accounts.http.auth import api_auth
 from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
 from workflows import selectors, sse
-from workflows.api.run_responses import detail_out, run_out
+from workflows.api.run_responses import build_run, build_run_detail
 from workflows.execution.events.reader import RUN_FINISHED, follow
 from workflows.execution.events.run_feed import get_run_feed
 from workflows.models import Run
@@ -46,63 +46,75 @@ T = TypeVar("T")
 async def start_run(
     request: HttpRequest, workflow_id: UUID, body: StartIn
 ) -> Status[dict[str, object]]:
-    """``blocking`` answers 200 with the finished run, or 202 when it takes longer than you would wait."""
+    """Start a run of a workflow that you may run.
+
+    With ``blocking`` the response is 200 with the finished run, or 202 if the run takes longer
+    than ``wait_seconds``. Fails with InputRejected with the fields that don't fit.
+    """
     principal = get_principal(request)
     run = await sync_to_async(_start)(principal, workflow_id, body)
     if body.response_mode == "async":
-        return Status(202, run_out(run))
-    ended = await _ended(run, body.wait_seconds)
+        return Status(202, build_run(run))
+    ended = await _wait_until_ended(run, body.wait_seconds)
     if not ended:
-        return Status(202, run_out(run))
-    return Status(200, await sync_to_async(_detail)(principal, run.pk))
+        return Status(202, build_run(run))
+    return Status(200, await sync_to_async(_load_detail)(principal, run.pk))
 
 
 @router.get("/runs", response=RunPageOut, summary="List runs")
 def list_runs(
     request: HttpRequest,
-    asked: Query[RunsQuery],
+    filters: Query[RunsQuery],
 ) -> dict[str, object]:
-    """Runs you started, that are for you, or of a key you made; newest first."""
-    principal, limit, offset = get_principal(request), asked.limit, asked.offset
-    found = asked.narrowed_to().of_rows(selectors.runs_for(principal))
-    if asked.workflow is not None:
-        found = found.filter(workflow=selectors.workflow_for(principal, asked.workflow))
-    rows = found.select_related("version", "conversation")[offset : offset + limit]
-    return {"items": [run_out(row) for row in rows], "count": found.count()}
+    """Return the runs that you started, that are for you, or that a key of yours started; newest
+    first.
+    """
+    principal, limit, offset = get_principal(request), filters.limit, filters.offset
+    visible = filters.build_filter().apply(selectors.runs_for(principal))
+    if filters.workflow is not None:
+        visible = visible.filter(workflow=selectors.workflow_for(principal, filters.workflow))
+    rows = visible.select_related("version", "conversation")[offset : offset + limit]
+    return {"items": [build_run(row) for row in rows], "count": visible.count()}
 
 
 @router.get("/runs/{uuid:run_id}", response=RunDetailOut, summary="Get a run with its steps")
 def read_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
+    """Return a run with its steps and its memories."""
     principal = get_principal(request)
-    return detail_out(principal, selectors.run_for(principal, run_id))
+    return build_run_detail(principal, selectors.run_for(principal, run_id))
 
 
 @router.get("/runs/{uuid:run_id}/events", summary="Stream the events of a run (server-sent events)")
 async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
-    """Every event from the first on, live to the end; ``Last-Event-ID`` goes on after that one.
+    """Stream every event of a run until it ends; ``Last-Event-ID`` continues after that event.
 
     Events: run_started, node_state_change, text_chunk, memory_recalled, memory_written,
-    memory_retrieval_error, run_paused, run_resumed, step_edited, run_finished. ``text_chunk`` has no id; put its text at ``offset``
-    (UTF-16 units) and drop what stood there, and a reconnect or a recovered run reads right.
+    memory_retrieval_error, run_paused, run_resumed, step_edited, run_finished. A ``text_chunk``
+    has no id: replace the text from its ``offset`` on (in UTF-16 units) by its text, so that a
+    reconnect or a recovered run shows the same text.
     """
     principal = get_principal(request)
-    return sse.stream_of(request, principal, await sync_to_async(sse.find_run)(principal, run_id))
+    return sse.build_response(
+        request, principal, await sync_to_async(sse.find_run)(principal, run_id)
+    )
 
 
 @router.post("/runs/{uuid:run_id}/cancel", response=RunOut, summary="Stop a run")
 def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
-    """At once when nobody drives it yet, within a second otherwise; an ended run stays as it ended."""
+    """Cancel a run: at once if it is queued or paused, otherwise within a second. An ended run stays
+    as it is.
+    """
     principal = get_principal(request)
-    return run_out(runs.cancel_run(principal, selectors.run_for(principal, run_id)))
+    return build_run(runs.cancel_run(principal, selectors.run_for(principal, run_id)))
 
 
 def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
-    with sse.connections_given_back(), tenant(principal.team_ids):
+    with sse.close_connections(), tenant(principal.team_ids):
         workflow = selectors.workflow_for(principal, workflow_id, "run")
-        merged = [selectors.workflow_for(principal, one, "run") for one in body.merge]
+        merged = [selectors.workflow_for(principal, merged_id, "run") for merged_id in body.merge]
         return start_run_with_options(
             principal,
-            options_of(body.debug),
+            build_options(body.debug),
             workflow=workflow,
             inputs=body.inputs,
             query=body.query,
@@ -115,31 +127,31 @@ def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
         )
 
 
-def options_of(asked: DebugIn | None) -> RunOptions | None:
-    if asked is None:
+def build_options(debug: DebugIn | None) -> RunOptions | None:
+    if debug is None:
         return None
     return RunOptions(
-        part=select_part(only=asked.only, until=asked.until, start_from=asked.start_from),
-        reuse=asked.reuse,
-        breakpoints=tuple(asked.breakpoints),
-        step=asked.step,
-        memory=asked.memory,
-        pins=asked.pins,
-        values=asked.values,
+        part=select_part(only=debug.only, until=debug.until, start_from=debug.start_from),
+        reuse=debug.reuse,
+        breakpoints=tuple(debug.breakpoints),
+        step=debug.step,
+        memory=debug.memory,
+        pins=debug.pins,
+        values=debug.values,
     )
 
 
-def _detail(principal: Principal, run_id: UUID) -> dict[str, object]:
-    with sse.connections_given_back(), tenant(principal.team_ids):
-        return detail_out(principal, selectors.run_for(principal, run_id))
+def _load_detail(principal: Principal, run_id: UUID) -> dict[str, object]:
+    with sse.close_connections(), tenant(principal.team_ids):
+        return build_run_detail(principal, selectors.run_for(principal, run_id))
 
 
-async def _ended(run: Run, seconds: float) -> bool:
-    """Wait for the end; whoever gives up waiting does not stop the run."""
+async def _wait_until_ended(run: Run, seconds: float) -> bool:
+    """Wait for the end of the run; a timeout doesn't stop the run."""
     try:
         async with asyncio.timeout(seconds):
-            async for said in follow(get_run_feed(), run.team_id, run.pk, 0, patience=seconds):
-                if said is not None and said.name == RUN_FINISHED:
+            async for event in follow(get_run_feed(), run.team_id, run.pk, 0, patience=seconds):
+                if event is not None and event.name == RUN_FINISHED:
                     return True
     except TimeoutError:
         return False
@@ -152,7 +164,7 @@ async def _ended(run: Run, seconds: float) -> bool:
     summary="Compare two runs",
 )
 def compare_runs(request: HttpRequest, run_id: UUID, other_id: UUID) -> dict[str, object]:
-    """Both must be yours to see. ``lines`` are a line-by-line comparison: - first, + second."""
+    """Compare two runs that you may see. In ``lines``, - marks the first run and + the second."""
     principal = get_principal(request)
     first, second = selectors.run_for(principal, run_id), selectors.run_for(principal, other_id)
     pairs = compare_steps(
@@ -163,12 +175,12 @@ def compare_runs(request: HttpRequest, run_id: UUID, other_id: UUID) -> dict[str
         "outputs": compare_values("outputs", first.outputs or {}, second.outputs or {}),
         "nodes": [
             {
-                "node": pair.node,
-                "rounds": list(pair.rounds),
-                "verdict": pair.verdict.value,
-                "slower_by": pair.slower_by,
-                "differences": pair.differences,
+                "node": step_pair.node,
+                "rounds": list(step_pair.rounds),
+                "verdict": step_pair.verdict.value,
+                "slower_by": step_pair.slower_by,
+                "differences": step_pair.differences,
             }
-            for pair in pairs
+            for step_pair in pairs
         ],
     }

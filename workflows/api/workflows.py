@@ -1,4 +1,4 @@
-"""``/api/v1/workflows``: documents in, documents out, versions, samples."""
+"""Routes of ``/api/v1/workflows``: documents, versions and samples."""
 
 from typing import Literal
 from uuid import UUID
@@ -11,8 +11,8 @@ from accounts.http.auth import api_auth
 from accounts.principals import get_current_team_id, get_principal
 from config.http.openapi import Limit, Number, Offset
 from workflows import selectors
-from workflows.api.folders import folder_named
-from workflows.api.responses import problem_out, sample_out, version_out, workflow_out
+from workflows.api.folders import find_folder
+from workflows.api.responses import build_problem, build_sample, build_version, build_workflow
 from workflows.engine.language.document import Dialect
 from workflows.engine.language.problems import Problem, errors_of
 from workflows.models.documents import to_json
@@ -37,45 +37,54 @@ def list_workflows(
     offset: Offset = 0,
     limit: Limit = 50,
 ) -> dict[str, object]:
-    """Every workflow you may see, newest change first. ``team`` narrows it to one team, ``folder`` to
-    what lies directly in a folder, or in none (``top``)."""
+    """Return every workflow that you may see, most recently changed first.
+
+    ``team`` limits the list to one team, ``folder`` to the workflows directly in a folder, or to
+    those in none (``top``).
+    """
     principal = get_principal(request)
-    found = selectors.workflows_for(principal, team_id=team, archived=archived)
+    rows = selectors.workflows_for(principal, team_id=team, archived=archived)
     if folder is not None:
         inside = None if folder == "top" else selectors.folder_for(principal, folder)
-        found = found.filter(folder=inside)
-    items = [workflow_out(row) for row in found[offset : offset + limit]]
-    return {"items": items, "count": found.count()}
+        rows = rows.filter(folder=inside)
+    items = [build_workflow(row) for row in rows[offset : offset + limit]]
+    return {"items": items, "count": rows.count()}
 
 
 @router.post(
     "/workflows", response={201: workflows.CreatedOut}, summary="Create a workflow from a document"
 )
 def create_workflow(request: HttpRequest, body: workflows.WorkflowIn) -> Status[dict[str, object]]:
-    """Parses only: nothing is run or requested. What isn't understood is kept, and reported."""
+    """Create a workflow in your current team from a document.
+
+    The document is only parsed: nothing is run or requested. Content that the format doesn't know
+    is kept and reported as a warning. Fails with DocumentInvalid, or NewerDocument unless
+    ``confirm_newer`` is set.
+    """
     principal = get_principal(request)
-    made = importing.import_document(
+    imported = importing.import_document(
         principal,
         team_id=get_current_team_id(request),
         source=body.document,
         name=body.name,
-        folder=folder_named(principal, body.folder),
+        folder=find_folder(principal, body.folder),
         confirm_newer=body.confirm_newer,
     )
-    return Status(201, _imported(made))
+    return Status(201, _build_import(imported))
 
 
 @router.post("/workflows/validate", response=workflows.ReportOut, summary="Validate a document")
 def validate_document(request: HttpRequest, body: workflows.ValidateIn) -> dict[str, object]:
-    """Every problem of a document that is not stored, at once."""
+    """Return every problem of a document without storing it."""
     get_principal(request)
-    return _report(importing.list_document_problems(body.document))
+    return _build_report(importing.list_document_problems(body.document))
 
 
 @router.get("/workflows/samples", response=list[workflows.SampleOut], summary="List samples")
 def list_samples(request: HttpRequest) -> list[dict[str, object]]:
+    """Return the samples that can run on this installation."""
     get_principal(request)
-    return [sample_out(sample) for sample in samples.list_offered()]
+    return [build_sample(sample) for sample in samples.list_offered()]
 
 
 @router.post(
@@ -86,18 +95,20 @@ def list_samples(request: HttpRequest) -> list[dict[str, object]]:
 def copy_sample(
     request: HttpRequest, slug: str, folder: UUID | None = None
 ) -> Status[dict[str, object]]:
+    """Create a workflow in your current team from a sample, with its test cases and memories."""
     principal, team_id = get_principal(request), get_current_team_id(request)
-    made = samples.copy_sample(
-        principal, team_id=team_id, slug=slug, folder=folder_named(principal, folder)
+    workflow = samples.copy_sample(
+        principal, team_id=team_id, slug=slug, folder=find_folder(principal, folder)
     )
-    return Status(201, workflow_out(made))
+    return Status(201, build_workflow(workflow))
 
 
 @router.get("/workflows/{uuid:workflow_id}", response=workflows.WorkflowDetailOut, summary="Read")
 def read_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
+    """Return a workflow with its draft."""
     workflow = selectors.workflow_for(get_principal(request), workflow_id)
     document = to_json(drafts.draft_document(workflow))
-    return {**workflow_out(workflow), "document": document}
+    return {**build_workflow(workflow), "document": document}
 
 
 @router.patch(
@@ -108,27 +119,29 @@ def read_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
 def change_workflow(
     request: HttpRequest, workflow_id: UUID, body: workflows.WorkflowPatch
 ) -> dict[str, object]:
-    """Moving it to another folder is no change of its draft: the revision stays."""
+    """Change a workflow's name, description or folder. Moving it doesn't change the draft's
+    revision.
+    """
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
-    said = body.model_fields_set
+    fields = body.model_fields_set
     with transaction.atomic():  # both or neither
-        if "folder" in said:
-            into = folder_named(principal, body.folder)
+        if "folder" in fields:
+            into = find_folder(principal, body.folder)
             (workflow,) = folders.move_workflows(principal, workflows=[workflow], into=into)
-        if said & {"name", "description"}:
+        if fields & {"name", "description"}:
             workflow = drafts.rename(
                 principal,
                 workflow=workflow,
-                name=body.name if "name" in said else workflow.name,
+                name=body.name if "name" in fields else workflow.name,
                 description=body.description,
             )
-    return workflow_out(workflow)
+    return build_workflow(workflow)
 
 
 @router.delete("/workflows/{uuid:workflow_id}", response={204: None}, summary="Archive")
 def archive_workflow(request: HttpRequest, workflow_id: UUID) -> Status[None]:
-    """Takes it out of the lists; its versions and runs stay, and it can be restored."""
+    """Archive a workflow: it leaves the lists, keeps its versions and runs, and can be restored."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "delete")
     drafts.archive(principal, workflow=workflow)
@@ -141,10 +154,10 @@ def archive_workflow(request: HttpRequest, workflow_id: UUID) -> Status[None]:
     summary="Restore an archived workflow",
 )
 def restore_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
-    """Back into the lists and into its folder, as it was."""
+    """Restore an archived workflow into its folder."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "delete")
-    return workflow_out(drafts.unarchive(principal, workflow=workflow))
+    return build_workflow(drafts.unarchive(principal, workflow=workflow))
 
 
 @router.put(
@@ -155,9 +168,14 @@ def restore_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, objec
 def replace_draft(
     request: HttpRequest, workflow_id: UUID, body: workflows.DraftIn
 ) -> dict[str, object]:
+    """Replace the draft with a document, as one edit that can be undone. The workflow keeps its
+    name.
+
+    Fails with DocumentInvalid, or NewerDocument unless ``confirm_newer`` is set.
+    """
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
-    return _imported(
+    return _build_import(
         importing.reimport(
             principal,
             workflow=workflow,
@@ -175,7 +193,9 @@ def export_workflow(
     format: Literal["yaml", "json"] = "yaml",  # noqa: A002 - the name in the address
     include_secrets: bool = False,
 ) -> HttpResponse:
-    """The document as a file in either dialect. Secret variables are blank unless asked for."""
+    """Return the draft as a file in either format. Secret variables are blank unless
+    ``include_secrets`` is set.
+    """
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     text = drafts.export(
@@ -198,8 +218,9 @@ def export_workflow(
     summary="Validate the draft",
 )
 def validate_draft(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
+    """Return every problem of the draft, errors and warnings."""
     workflow = selectors.workflow_for(get_principal(request), workflow_id)
-    return _report(drafts.validate_draft(workflow))
+    return _build_report(drafts.validate_draft(workflow))
 
 
 @router.post(
@@ -210,11 +231,13 @@ def validate_draft(request: HttpRequest, workflow_id: UUID) -> dict[str, object]
 def duplicate_workflow(
     request: HttpRequest, workflow_id: UUID, body: workflows.DuplicateIn
 ) -> Status[dict[str, object]]:
-    """A new workflow with the same draft. Versions, runs and secret values stay with the first."""
+    """Create a workflow with the same draft. Versions, runs and secret values stay with the
+    original.
+    """
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     return Status(
-        201, workflow_out(importing.duplicate(principal, workflow=workflow, name=body.name))
+        201, build_workflow(importing.duplicate(principal, workflow=workflow, name=body.name))
     )
 
 
@@ -226,10 +249,13 @@ def duplicate_workflow(
 def publish_workflow(
     request: HttpRequest, workflow_id: UUID, body: workflows.PublishIn
 ) -> Status[dict[str, object]]:
+    """Publish the draft as a new version. Fails with DocumentInvalid with every error, or
+    NothingToPublish.
+    """
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "publish")
     version = publishing.publish(principal, workflow=workflow, note=body.note)
-    return Status(201, version_out(version, workflow))
+    return Status(201, build_version(version, workflow))
 
 
 @router.get(
@@ -238,9 +264,10 @@ def publish_workflow(
     summary="List versions",
 )
 def list_versions(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
+    """Return the workflow's versions, newest first."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
-    return [version_out(row, workflow) for row in selectors.versions_of(principal, workflow)]
+    return [build_version(row, workflow) for row in selectors.versions_of(principal, workflow)]
 
 
 @router.get(
@@ -251,21 +278,22 @@ def list_versions(request: HttpRequest, workflow_id: UUID) -> list[dict[str, obj
 def read_version(
     request: HttpRequest, workflow_id: UUID, number: Path[Number]
 ) -> dict[str, object]:
+    """Return a version with its document."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     version = selectors.version_for(principal, workflow, number)
-    return {**version_out(version, workflow), "document": version.snapshot.document}
+    return {**build_version(version, workflow), "document": version.snapshot.document}
 
 
-def _imported(made: importing.Imported) -> dict[str, object]:
+def _build_import(imported: importing.Imported) -> dict[str, object]:
     return {
-        "workflow": workflow_out(made.workflow),
-        "warnings": [problem_out(problem) for problem in made.warnings],
+        "workflow": build_workflow(imported.workflow),
+        "warnings": [build_problem(problem) for problem in imported.warnings],
     }
 
 
-def _report(problems: list[Problem]) -> dict[str, object]:
+def _build_report(problems: list[Problem]) -> dict[str, object]:
     return {
         "valid": not errors_of(problems),
-        "problems": [problem_out(problem) for problem in problems],
+        "problems": [build_problem(problem) for problem in problems],
     }

@@ -1,4 +1,4 @@
-"""Bodies and answers of the test cases' API."""
+"""Request and response schemas of the test cases API."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -11,7 +11,7 @@ from config.http.openapi import Body
 
 
 class CaseIn(Body):
-    """``case`` is read by the engine, which names every field that isn't as it should be."""
+    """A test case; the engine reads it and names every invalid field."""
 
     case: dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""Bodies and answers of the runs API."""
+"""Request and response schemas of the runs API."""
 
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
@@ -15,15 +15,16 @@ from workflows.run_filters import RunFilter
 Inputs = dict[str, Any]  # JSON, checked against the start node's form
 
 
-Sought = Annotated[str, Field(max_length=255)]
+FilterText = Annotated[str, Field(max_length=255)]
 NodeId = Annotated[str, Field(min_length=1, max_length=255)]
 
 
 class DebugIn(Schema):
-    """Look into a run. At most one of ``only``, ``until`` and ``from`` may be given.
+    """Options of a debug run. At most one of ``only``, ``until`` and ``from`` may be given.
 
-    ``reuse``: the run whose results are kept. ``values``: what a node alone reads and nothing has run
-    for, by node and output. ``memory: sandbox`` tries memory out without changing it.
+    ``reuse``: the run whose results are reused. ``values``: outputs that a node alone reads and
+    that no run has produced, by node and output. ``memory: sandbox`` previews memory changes
+    without applying them.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -40,10 +41,10 @@ class DebugIn(Schema):
 
 
 class StartIn(Schema):
-    """``user`` names the person the run is for, by your own id for them.
+    """A run to start. ``user`` is your own id of the person that the run is for.
 
-    ``group_id`` says whose the workflow's own memory is. ``merge``: workflows that share a memory with
-    this one in this run, which none of them sees alone.
+    ``group_id`` selects the group whose workflow memory is used. ``merge``: workflows that share
+    a memory with this one in this run, which none of them sees alone.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -115,24 +116,28 @@ class RunDetailOut(RunOut):
 
 
 class RunsQuery(Schema):
-    """``user`` is whom they are for, by your own id for them or their account's; ``text`` is in what went in; ``node``
-    has been reached, by its id; ``since`` and ``until`` are days, both among them."""
+    """Filters of the list of runs.
+
+    ``user``: your own id of the person that the run is for, or their account's. ``text``: a text
+    in the inputs. ``node``: the id of a node that ran. ``since`` and ``until``: days, both
+    included.
+    """
 
     workflow: UUID | None = None
     status: RunStatus | None = None
-    user: Sought = ""
-    text: Sought = ""
-    node: Sought = ""
+    user: FilterText = ""
+    text: FilterText = ""
+    node: FilterText = ""
     since: date | None = None
     until: date | None = None
     offset: Offset = 0
     limit: Limit = 50
 
-    def narrowed_to(self) -> RunFilter:
+    def build_filter(self) -> RunFilter:
         return RunFilter(
             status=self.status.value if self.status else "",
             user=self.user,
-            said=self.text,
+            text=self.text,
             node=self.node,
             since=self.since,
             until=self.until,
@@ -145,14 +150,14 @@ class RunPageOut(Schema):
 
 
 class StepDetailOut(StepOut):
-    """``inputs`` of a model's step hold its prompt, message by message."""
+    """A step; the ``inputs`` of a model's step contain its prompt, message by message."""
 
     memories_recalled: list[dict[str, Any]]
     memories_written: list[dict[str, Any]]
 
 
 class ResumeIn(Schema):
-    """``breakpoints``, where given, are those of the rest of the run."""
+    """How to resume; ``breakpoints`` replace those of the rest of the run."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -167,7 +172,7 @@ class OutputsIn(Schema):
 
 
 class PinIn(OutputsIn):
-    """``handle``: the way a branch takes."""
+    """The outputs to pin. ``handle``: the branch that the node takes."""
 
     handle: Annotated[str, Field(max_length=255)] | None = None
 
@@ -179,8 +184,8 @@ class PinOut(Schema):
     pinned_at: datetime
 
 
-class WouldBeOut(Schema):
-    """``operation``: store | forget. ``fate``: open | kept | dropped."""
+class MemoryChangeOut(Schema):
+    """A memory change of a dry run. ``operation``: store | forget. ``fate``: open | kept | dropped."""
 
     number: int
     node: str
@@ -192,15 +197,15 @@ class WouldBeOut(Schema):
     fate: str
 
 
-class ChosenIn(Schema):
-    """Numbers of would-be changes; none: all that are undecided."""
+class MemoryChangesIn(Schema):
+    """Numbers of memory changes; none selects all that are undecided."""
 
     model_config = ConfigDict(extra="forbid")
 
     numbers: Annotated[list[int], Field(max_length=10_000)] | None = None
 
 
-class DecidedOut(Schema):
+class MemoryDecisionOut(Schema):
     done: int
     refused: dict[int, str]
 
@@ -247,7 +252,9 @@ class ComparisonOut(Schema):
 
 
 class TaskIn(Schema):
-    """``user`` names the person it is for. ``workflow`` does it; without one the team's for tasks."""
+    """A task. ``user`` names the person it is for; without a ``workflow`` the team's task workflow
+    runs it.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -257,8 +264,8 @@ class TaskIn(Schema):
     user: Annotated[str, Field(min_length=1, max_length=80)] | None = None
 
 
-class LearntOut(Schema):
-    """What became of the run's curation; ``problem`` says why nothing was learnt."""
+class LearningOut(Schema):
+    """The result of the run's curation; ``problem`` says why nothing was learned."""
 
     status: str
     problem: str
@@ -266,7 +273,7 @@ class LearntOut(Schema):
 
 
 class TaskOut(Schema):
-    """``status`` is ``created`` before it is executed, then its run's."""
+    """A task; its ``status`` is ``created`` before it is executed, then its run's status."""
 
     id: UUID
     title: str
@@ -277,7 +284,7 @@ class TaskOut(Schema):
     user: str
     outputs: dict[str, Any] | None
     error: str
-    learnt: LearntOut | None
+    learnt: LearningOut | None
     created_at: datetime
 
 

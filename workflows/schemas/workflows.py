@@ -1,4 +1,6 @@
-"""What the API takes and gives. Team, owner and ids never come in a body; unknown fields are refused."""
+"""Request and response schemas of workflows. Bodies contain no team, owner or id; unknown fields are
+refused.
+"""
 
 import datetime as dt
 from typing import Annotated, Any, Literal
@@ -23,7 +25,7 @@ class In(Schema):
 
 
 class ProblemOut(Schema):
-    """Something wrong with a document, addressed to the node, field or edge it is about."""
+    """A problem of a document, with the node, field or edge that it concerns."""
 
     code: str
     message: str
@@ -34,7 +36,7 @@ class ProblemOut(Schema):
 
 
 class ReportOut(Schema):
-    """All problems at once. ``valid``: no errors; there may be warnings."""
+    """All problems of a document. ``valid``: there are no errors, but there may be warnings."""
 
     valid: bool
     problems: list[ProblemOut]
@@ -59,7 +61,9 @@ class ValidateIn(In):
 
 
 class WorkflowPatch(In):
-    """Left out stays as it is. ``folder`` null is the top."""
+    """Fields that are left out keep their value. ``folder`` null moves the workflow to the top
+    level.
+    """
 
     name: Name = Field("")
     description: str | None = Field(None, max_length=10_000)
@@ -67,7 +71,7 @@ class WorkflowPatch(In):
 
 
 class MoveIn(In):
-    """All or none."""
+    """The workflows to move; all are moved or none."""
 
     workflows: list[UUID] = Field(min_length=1, max_length=200)
     folder: UUID | None = Field(description="null for the top level.")

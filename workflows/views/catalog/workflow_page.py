@@ -14,7 +14,7 @@ from workflows import permissions, selectors
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.memory_usage import scopes_of
 from workflows.engine.language.validation import validate
-from workflows.forms import input_fields
+from workflows.forms import build_input_fields
 from workflows.models import Conversation, Run, Workflow
 from workflows.models.documents import from_json
 from workflows.services.editor.drafts import draft_document
@@ -65,7 +65,7 @@ def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow
     if workflow.is_chat:
         return context | chat_pane(request.GET, principal, workflow, document)
     return context | {
-        "fields": input_fields(document, last=_last_inputs(principal, runs)),
+        "fields": build_input_fields(document, last=_last_inputs(principal, runs)),
         "by_conversation": "conversation" in scopes_of(document, installed_kinds()),
         **group_asked(request.GET, document),
     }
@@ -105,11 +105,11 @@ def chat_pane(
         "messages_of_conversation": turns_of(principal, workflow, conversation)
         if conversation
         else [],
-        "earlier": selectors.conversations_begun(
+        "earlier": selectors.list_recent_conversations(
             principal,
             workflow,
             subject,
-            but=conversation.key if conversation else "",
+            excluded_key=conversation.key if conversation else "",
             limit=EARLIER_SHOWN,
         ),
         "opening": _opening(document),

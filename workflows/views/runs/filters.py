@@ -18,9 +18,9 @@ def filter_asked(data: Mapping[str, str]) -> RunFilter:
     status = typed(data, "status")
     return RunFilter(
         status=status if status in RunStatus.values else "",
-        named=typed(data, "named"),
+        workflow_name=typed(data, "named"),
         person=typed(data, "person"),
-        said=typed(data, "said"),
+        text=typed(data, "said"),
         since=_day(typed(data, "since")),
         until=_day(typed(data, "until")),
     )

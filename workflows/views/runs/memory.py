@@ -47,7 +47,7 @@ class LeftOff:
 
 def run_memory(principal: Principal, run: Run) -> dict[str, Any]:
     said = said_in(principal, run)
-    changes = list(selectors.would_be_of(principal, run))
+    changes = list(selectors.memory_changes_of(principal, run))
     titles = titles_of(principal, run) if changes else {}
     recalled, written = looked_at(
         principal,

@@ -15,7 +15,7 @@ from workflows import permissions, selectors
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.memory_usage import scopes_of
 from workflows.errors import InvalidValue
-from workflows.forms import input_fields, read_inputs
+from workflows.forms import build_input_fields, read_inputs
 from workflows.models.run import RunStatus
 from workflows.services.debugging.start import start_run_with_options
 from workflows.services.kinds import installed_kinds
@@ -43,7 +43,7 @@ def index(request: HttpRequest) -> HttpResponse:
     principal = get_principal(request)
     asked = filter_asked(request.GET)
     mine = selectors.runs_for(principal).filter(team_id=get_current_team_id(request))
-    rows = asked.of_rows(mine)
+    rows = asked.apply(mine)
     workflow = None
     if request.GET.get("workflow"):
         _, workflow = workflow_for(request, _uuid(request.GET["workflow"]))
@@ -105,7 +105,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         return redirect("workflows:run", run.pk)
     context = {
         "workflow": workflow,
-        "fields": input_fields(document, request.POST.dict(), errors=errors),
+        "fields": build_input_fields(document, request.POST.dict(), errors=errors),
         "person": request.POST.get("person", ""),
         # a new one that the run opened is the one to go on with
         "conversation_id": run.conversation.key

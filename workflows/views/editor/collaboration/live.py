@@ -17,7 +17,14 @@ from workflows.execution.events.reader import StreamEvent as Framed
 from workflows.live.draft_feed import get_draft_feed
 from workflows.live.following import follow
 from workflows.live.seats import Seat, build_card
-from workflows.sse import HEADERS, PING, RETRY_MS, connections_given_back, frame, last_event_id
+from workflows.sse import (
+    HEADERS,
+    PING,
+    RETRY_MS,
+    build_frame,
+    close_connections,
+    read_last_event_id,
+)
 from workflows.views.editor.collaboration.presence import client_of
 from workflows.views.request_context import workflow_for
 
@@ -34,18 +41,18 @@ async def _lines(seat: Seat) -> AsyncIterator[bytes]:
         if said is None:
             yield b": still here\n\n"
         else:
-            yield frame(Framed(said.name, said.data, said.revision))
+            yield build_frame(Framed(said.name, said.data, said.revision))
 
 
 def _seat(request: HttpRequest, workflow_id: UUID) -> Seat:
     principal = get_principal(request)
     if not isinstance(principal, UserPrincipal):
         raise Http404
-    with connections_given_back(), tenant(principal.team_ids):
+    with close_connections(), tenant(principal.team_ids):
         _principal, workflow = workflow_for(request, workflow_id)
         client = client_of(request.GET.get("client", ""))
         # A tab that says how far it is hears at once of what came after; a new one has it all.
-        known = last_event_id(request) or workflow.revision
+        known = read_last_event_id(request) or workflow.revision
         seat = Seat(
             team_id=workflow.team_id,
             workflow_id=workflow.pk,

@@ -110,8 +110,8 @@ def _asked(spec: NodeSpec) -> dict[str, Any]:
 def _conversations(
     principal: Principal, workflow: Workflow, subject: Subject
 ) -> list[tuple[str, str]]:
-    return selectors.conversations_begun(
-        principal, workflow, subject.id, but="", limit=CONVERSATIONS_SHOWN
+    return selectors.list_recent_conversations(
+        principal, workflow, subject.id, excluded_key="", limit=CONVERSATIONS_SHOWN
     )
 
 
