@@ -1,10 +1,6 @@
-"""Titles of namespaces for people: "You", a test person's name, the first words of a conversation.
+"""Titles of namespaces for people: "You", a test person's name, the first words of a conversation."""
 
-Another app knows the owners of conversations and workflows; it registers a namer here, which
-answers for all ids of a page by one query.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -18,10 +14,8 @@ from accounts.personas import find_key_id, find_player, strip_player
 from accounts.tenancy import HasTeams
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import Scope, parse_namespace, scope_kinds
+from memory.host import get_host
 from memory.models import Namespace
-
-
-Namer = Callable[[UUID, Sequence[str]], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +25,6 @@ class NamedNamespace:
     row: Namespace
     title: str
     is_own: bool = False
-
-
-def register_namer(scope: str, namer: Namer) -> None:
-    """Register the function that returns the titles for the first ids of a scope's namespaces, for
-    those it knows.
-    """
-    _NAMERS[scope] = namer
 
 
 def name_namespaces(rows: Sequence[Namespace], *, reader_id: UUID | None) -> list[NamedNamespace]:
@@ -61,19 +48,16 @@ def name_namespaces(rows: Sequence[Namespace], *, reader_id: UUID | None) -> lis
     ]
 
 
-_NAMERS: dict[str, Namer] = {}
-
 Titles = dict[tuple[str, str], str]  # scope and first id → what people say
 
 
 def _find_titles(
     scope: str, rows: Sequence[Namespace], ids: Sequence[str], reader_id: UUID | None
 ) -> Titles:
-    names: Mapping[str, str] = {}
-    if scope in _NAMERS:
-        names = _NAMERS[scope](rows[0].team_id, ids)
-    elif parse_namespace(rows[0].text).seen_by is SeenBy.PERSON:
+    if parse_namespace(rows[0].text).seen_by is SeenBy.PERSON:
         names = _name_people(rows, ids, reader_id)
+    else:
+        names = get_host().list_names(rows[0].team_id, scope, ids)
     titles: Titles = {(scope, subject): name for subject, name in names.items() if name}
     if scope == Scope.GLOBAL:
         titles.setdefault((scope, "default"), _("Everyone in the team"))

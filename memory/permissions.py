@@ -21,11 +21,11 @@ rows applies to it (``SeenBy``); one that says nothing is open to runs only.
 that explains access lists them.
 
 A namespace that doesn't exist yet may be filled only by the participants of its conversation:
-what somebody else wrote there would be read in their next prompt. Another app knows the
-participants of a conversation and registers a resolver here (``register_participants``).
+what somebody else wrote there would be read in their next prompt. The host knows the participants
+of a conversation.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -42,6 +42,7 @@ from accounts.roles import VERBS
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, parse_namespace
+from memory.host import get_host
 from memory.models import EmergencyAccess, Namespace
 from memory.models.emergency_access import find_open_emergency_access
 
@@ -67,10 +68,6 @@ class AccessReason(StrEnum):
     GRANT = "grant"  # it was shared with them
     GUEST = "guest"  # another installation whose memory this is
     EMERGENCY_ACCESS = "emergency_access"  # for a while; the person is told
-
-
-# A team and the first id of a namespace → the accounts and keys whose it is.
-ParticipantResolver = Callable[[UUID, str], frozenset[UUID]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,22 +107,13 @@ class AccessFacts:
         return find_open_emergency_access(principal, row.pk, row.team_id) if row else None
 
 
-def register_participants(scope: str, resolver: ParticipantResolver) -> None:
-    """Register the resolver that returns the participants of a scope's conversations, or an empty
-    set if it doesn't know one.
-    """
-    _RESOLVERS[scope] = resolver
-
-
 def find_participants(target: NamespaceTarget) -> frozenset[UUID]:
     """Return those whose runs reached the namespace and those whose conversation it is, even before
     its first run.
     """
     participants = frozenset(target.row.participants if target.row else ())
-    resolver = _RESOLVERS.get(target.parsed.scope)
-    if resolver is None:
-        return participants
-    return participants | resolver(target.team_id, target.parsed.ids[0])
+    scope, key = target.parsed.scope, target.parsed.ids[0]
+    return participants | get_host().list_participants(target.team_id, scope, key)
 
 
 def get_participant_id(principal: Principal) -> UUID | None:
@@ -309,9 +297,6 @@ def find_account_id(parsed: ParsedNamespace) -> UUID | None:
     except ValueError:
         return None
     return account if User.objects.filter(pk=account).exists() else None
-
-
-_RESOLVERS: dict[str, ParticipantResolver] = {}
 
 
 def _find_private_reason(

@@ -15,10 +15,10 @@ from accounts import access
 from accounts.tenancy import tenant
 from memory import naming, provenance
 from memory.core.errors import AccessDenied, NotFound
+from memory.host import RunDescription
 from memory.models import Entry, Namespace, Read, Revision
 from memory.models.entries import Operation, TierChoice
 from memory.models.namespaces import ScopeChoice
-from memory.provenance import RunDescription
 from memory.providers.postgres.newest import newest
 from memory.services.access.pause_state import Pause, pause_of
 from memory.services.gateway.caller import MemoryCaller

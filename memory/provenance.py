@@ -1,13 +1,11 @@
 """Names of the actors and runs that wrote or read a memory: accounts, keys, upkeep, runs and their
 nodes.
 
-Another app knows the runs; it registers a describer here, which answers for all runs of a page by
-one query and leaves out those that the reader may not see.
+The host describes the runs and leaves out those that the reader may not see.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.utils.functional import Promise
@@ -16,22 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import ApiKey, User
 from accounts.principals import Principal
-
-
-@dataclass(frozen=True, slots=True)
-class RunDescription:
-    """A run in the words of its users: the workflow, a summary of the input, and its nodes' titles
-    by their ids.
-    """
-
-    workflow: str
-    summary: str
-    at: datetime
-    url: str
-    nodes: Mapping[str, str] = field(default_factory=dict)
-
-
-RunDescriber = Callable[[Principal, Iterable[str]], Mapping[str, RunDescription]]
+from memory.host import RunDescription, get_host
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +31,18 @@ class Provenance:
         return (run.nodes.get(node_id) if run else None) or node_id
 
 
-def register_run_describer(describer: RunDescriber) -> None:
-    """Register the function that describes those of the runs that a principal may see."""
-    _DESCRIBERS[:] = [describer]
-
-
 def load_provenance(principal: Principal, actors: Iterable[str], runs: Iterable[str]) -> Provenance:
     """Return the names of actors and runs, by one query for each kind of actor."""
     actor_names = {name for name in actors if name}
     actor_runs = {name.removeprefix("run:") for name in actor_names if name.startswith("run:")}
     run_ids = {name for name in (*runs, *actor_runs) if name}
-    descriptions = _DESCRIBERS[0](principal, run_ids) if _DESCRIBERS and run_ids else {}
+    descriptions = get_host().describe_runs(principal, run_ids) if run_ids else {}
     names = _name_people(principal, actor_names) | _name_keys(principal, actor_names)
     return Provenance(
         {name: names.get(name) or _name_other_actor(name, descriptions) for name in actor_names},
         descriptions,
     )
 
-
-_DESCRIBERS: list[RunDescriber] = []
 
 # Who acts without anybody having asked.
 _UPKEEP: Mapping[str, str | Promise] = {

@@ -16,7 +16,7 @@ class WorkflowsConfig(AppConfig):
             register_namer(family, audit_lines.list_display_names)
         if memory_app.is_on():
             # Inline import: models need the app registry.
-            from workflows.memory_names import register  # noqa: PLC0415
+            from workflows.memory_host import register  # noqa: PLC0415
 
             register()
 

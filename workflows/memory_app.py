@@ -23,17 +23,12 @@ if TYPE_CHECKING:
     from memory.logic.curation.work import Status as Status
     from memory.logic.ports import AskModel as AskModel
     from memory.models import Change as Change
-    from memory.naming import register_namer as register_namer
-    from memory.permissions import register_participants as register_participants
     from memory.personal import Remembered as Remembered
     from memory.personal import remembered_now as remembered_now
     from memory.personal import words_of as words_of
     from memory.plugins import make_provider as make_provider
-    from memory.provenance import RunDescription as RunDescription
-    from memory.provenance import register_run_describer as register_run_describer
     from memory.providers.base import MemoryProvider as MemoryProvider
     from memory.providers.in_memory import InMemoryProvider as InMemoryProvider
-    from memory.services.access.leak_checks import asks_to_try_nodes as asks_to_try_nodes
     from memory.services.access.pause import own_pause as own_pause
     from memory.services.curation.curate import Finished as Finished
     from memory.services.curation.curate import curate as curate
@@ -51,8 +46,6 @@ if TYPE_CHECKING:
     from memory.services.entries.remember import remember as remember
     from memory.services.entries.run_notes import clear_run_notes as clear_run_notes
     from memory.services.entries.run_notes import write_run_down as write_run_down
-    from memory.services.erasure.erase import asks_to_erase_too as asks_to_erase_too
-    from memory.services.erasure.erase import asks_what_is_of as asks_what_is_of
     from memory.services.gateway.caller import CallOrigin as CallOrigin
     from memory.services.gateway.caller import MemoryCaller as MemoryCaller
     from memory.services.gateway.caller import reach_of as reach_of
@@ -64,9 +57,6 @@ if TYPE_CHECKING:
     from memory.services.recall.recall import recall as recall
     from memory.services.sandbox.sandbox import SandboxMemory as SandboxMemory
     from memory.services.sandbox.sandbox import WouldChange as WouldChange
-    from memory.services.transfer.exporting import asks_what_is_known_of as asks_what_is_known_of
-    from memory.upkeep.curating import asks_to_curate as asks_to_curate
-    from memory.upkeep.notes import asks_which_ended as asks_which_ended
 
 
 # The same names again: the types above are for readers, this is where they are found.
@@ -85,18 +75,10 @@ _WHERE = {
     "MemoryProvider": "memory.providers.base",
     "Remembered": "memory.personal",
     "RunMemory": "memory.services.gateway.engine_port",
-    "RunDescription": "memory.provenance",
     "SandboxMemory": "memory.services.sandbox.sandbox",
     "Source": "memory.core.records",
     "Status": "memory.logic.curation.work",
     "WouldChange": "memory.services.sandbox.sandbox",
-    "asks_to_curate": "memory.upkeep.curating",
-    "asks_to_erase_too": "memory.services.erasure.erase",
-    "asks_what_is_known_of": "memory.services.transfer.exporting",
-    "asks_to_try_nodes": "memory.services.access.leak_checks",
-    "asks_what_is_of": "memory.services.erasure.erase",
-    "asks_which_ended": "memory.upkeep.notes",
-    "register_participants": "memory.permissions",
     "clear_run_notes": "memory.services.entries.run_notes",
     "curate": "memory.services.curation.curate",
     "curation_of": "memory.services.curation.curate",
@@ -107,7 +89,6 @@ _WHERE = {
     "learning_of": "memory.services.curation.learning_rules",
     "learnt_from": "memory.services.curation.run_lessons",
     "make_provider": "memory.plugins",
-    "register_namer": "memory.naming",
     "own_pause": "memory.services.access.pause",
     "plan_curation": "memory.services.curation.curate",
     "list_plugged_scopes": "memory.core.scopes",
@@ -120,7 +101,6 @@ _WHERE = {
     "retry_curation": "memory.services.curation.curate",
     "set_rule": "memory.services.curation.learning_rules",
     "stream_of": "memory.core.scopes",
-    "register_run_describer": "memory.provenance",
     "undo": "memory.services.history.undo",
     "undo_run": "memory.services.history.undo_run",
     "words_of": "memory.personal",

@@ -36,10 +36,10 @@ from accounts.tenancy import TenantManager, TenantQuerySet, tenant
 from config.ids import uuid7
 from memory import services
 from memory.core.records import Json
+from memory.host import get_host
 from memory.management.canaries import Canary, foreign_in
 from memory.models import Curation, Entry, Namespace, Proposal
 from memory.services import CallOrigin, MemoryCaller, reach_of
-from memory.services.access.leak_checks import node_trials
 from memory.services.gateway import engine_port
 
 
@@ -160,16 +160,14 @@ def _people() -> list[Person]:
 
 def _fill(person: Person) -> None:
     """Something of theirs in every place that memory has."""
-    trials = node_trials()
-    if trials is not None:
-        made = trials.prepare(
-            load_user_principal(person.user),
-            person.team.pk,
-            own=person.own.text,
-            shared=person.shared.text,
-        )
-        for kind, one in made.items():
-            person.add(kind, one)
+    ids = get_host().node_trials.prepare(
+        load_user_principal(person.user),
+        person.team.pk,
+        own=person.own.text,
+        shared=person.shared.text,
+    )
+    for kind, id_ in ids.items():
+        person.add(kind, id_)
     caller = _running(person)
     secret = f"The secret is {person.own.text}"
     mine = {"group": person.own.text, "topic": person.own.text}
@@ -278,12 +276,10 @@ class _Asked:
                 raise _TakenBack
 
     def nodes(self) -> None:
-        trials = node_trials()
-        if trials is None:
-            return
         memory = engine_port.RunMemory(_running(self.person))
         groups = [str(other.user.pk) for other in self.victims]
-        for where, said in trials.answers(memory, _system(self.person), groups=groups):
+        trials = get_host().node_trials
+        for where, said in trials.run_nodes(memory, _system(self.person), groups=groups):
             self.look("node kinds", where, said.encode())
 
     def rows(self) -> None:

@@ -1,12 +1,10 @@
 """Curates the runs that wait for it, one at a time in a process: learning never takes the place of running.
 
-What runs were about another app knows; it says here how one is curated. What a worker that died left
-behind is found by a sweep.
+The host knows what a run was about and curates it. What a worker that died left behind is found by a sweep.
 """
 
 import threading
 from collections import deque
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -14,19 +12,13 @@ from django.utils import timezone
 
 from accounts.models import Team
 from accounts.tenancy import tenant
+from memory.host import get_host
 from memory.models import Curation
 from memory.models.jobs import left_behind
 
 
-# A team and a curation's id; it tells the row how it ended and raises nothing.
-Curates = Callable[[UUID, UUID], object]
-
 UNHEARD_AFTER = timedelta(seconds=60)
 MOST_A_SWEEP = 200
-
-
-def asks_to_curate(resolver: Curates) -> None:
-    _RESOLVERS["run"] = resolver
 
 
 def curate_soon(team_id: UUID, curation_id: UUID) -> int:
@@ -44,8 +36,6 @@ def curate_soon(team_id: UUID, curation_id: UUID) -> int:
 
 def sweep_curations(now: datetime | None = None) -> int:
     """Every team's; safe to run twice, or at the same time."""
-    if not _RESOLVERS:
-        return 0
     at = now or timezone.now()
     left = [
         (team_id, one)
@@ -55,7 +45,6 @@ def sweep_curations(now: datetime | None = None) -> int:
     return sum(curate_soon(team_id, one) for team_id, one in left)
 
 
-_RESOLVERS: dict[str, Curates] = {}
 _QUEUE: deque[tuple[UUID, UUID]] = deque()
 _ALONE = threading.Lock()
 
@@ -67,10 +56,8 @@ def _drain() -> int:
             team_id, curation_id = _QUEUE.popleft()
         except IndexError:
             return done
-        resolver = _RESOLVERS.get("run")
-        if resolver is not None:
-            resolver(team_id, curation_id)
-            done += 1
+        get_host().curate_run(team_id, curation_id)
+        done += 1
 
 
 def _left_behind(team_id: UUID, now: datetime) -> list[UUID]:

@@ -4,7 +4,6 @@ Who drives runs says so when one ends. What nobody said (the worker died, a run 
 nobody held it) a sweep finds; without either, notes go after thirty minutes.
 """
 
-from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -14,20 +13,13 @@ from accounts import audit
 from accounts.models import Team
 from accounts.tenancy import tenant
 from memory.core.scopes import Scope, notes_namespace, parse_namespace
+from memory.host import get_host
 from memory.models import Namespace
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 
 
-# A team and ids of runs → those of them that have ended.
-WhichEnded = Callable[[UUID, Sequence[str]], Iterable[str]]
-
 WHY = "the run ended"
-
-
-def asks_which_ended(resolver: WhichEnded) -> None:
-    """Runs are another app's; it answers for all of a team's at once."""
-    _RESOLVERS["run"] = resolver
 
 
 def clear_run_notes(team_id: UUID, run_id: UUID | str, *, now: datetime | None = None) -> int:
@@ -54,19 +46,13 @@ def clear_run_notes(team_id: UUID, run_id: UUID | str, *, now: datetime | None =
 
 def sweep_notes() -> int:
     """Every team's; safe to run twice, or at the same time."""
-    resolver = _RESOLVERS.get("run")
-    if resolver is None:
-        return 0
     cleared = 0
     for team_id in Team.objects.values_list("id", flat=True):
         noted = _noted(team_id)
         with tenant([team_id]):
-            ended = list(resolver(team_id, noted)) if noted else []
+            ended = get_host().list_ended_runs(team_id, noted) if noted else []
         cleared += sum(clear_run_notes(team_id, run_id) for run_id in ended)
     return cleared
-
-
-_RESOLVERS: dict[str, WhichEnded] = {}
 
 
 def _noted(team_id: UUID) -> list[str]:

@@ -20,10 +20,10 @@ from accounts.principals import get_current_team_id, get_principal
 from memory import naming, provenance
 from memory.core.errors import AlreadyExists
 from memory.forms.review import KINDS, LearningForm
+from memory.host import RunDescription
 from memory.logic.text_diff import format_value
 from memory.models import Curation, Namespace
 from memory.models.jobs import JobStatus
-from memory.provenance import RunDescription
 from memory.services.curation import curate, learning_rules
 from memory.services.curation.learning_applications import Learner, learners, may_change_rules
 from memory.services.review.agreement import list_rejection_rules

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from memory import routing
+from memory.host import get_host, register_host
+from tests.memory.fake_host import FakeHost
 
 
 @pytest.fixture
@@ -16,3 +18,13 @@ def in_redis(settings: Any, valkey_url: str) -> Iterator[None]:
     routing.check()
     yield
     routing.close()
+
+
+@pytest.fixture
+def fake_host() -> Iterator[FakeHost]:
+    """A host without workflows, in place of the real one."""
+    registered = get_host()
+    fake = FakeHost()
+    register_host(fake)
+    yield fake
+    register_host(registered)

@@ -1,15 +1,15 @@
 """Erase a person: everything memory keeps for them, history included, and no way back.
 
 What is theirs: their own namespace, those of their test persons, of their conversations, and of the runs
-that were for them; whose conversations and runs are, another app says (``asks_what_is_of``), and erases
-those too when asked (``asks_to_erase_too``). It ends with a receipt: how many rows of each table went, the
-same question asked anew, and what stays.
+that were for them; the host knows whose conversations and runs those are, and erases them as well. It ends with a
+receipt: how many rows of each table went, the same question asked anew, and what stays.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -28,6 +28,7 @@ from memory import permissions
 from memory.core.errors import AccessDenied, MemoryFault, NotFound
 from memory.core.policy import NO_LIMITS
 from memory.core.scopes import ParsedNamespace, parse_namespace, resolve_namespace
+from memory.host import get_host
 from memory.models import Namespace
 from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
@@ -37,11 +38,6 @@ from memory.services.gateway.caller import MemoryCaller
 
 
 QUERIES: Final = read_queries("memory/sql/queries/counts.sql")
-
-# A team and a person's id → the namespaces of their conversations and runs.
-WhatIsOf = Callable[[UUID, str], Iterable[str]]
-# A team, a person's id, and whether to do it → rows of each table that are theirs, or went.
-EraseToo = Callable[[UUID, str, bool], Mapping[str, int]]
 
 TABLES = (
     "memory_entry", "memory_revision", "memory_read", "memory_change", "memory_posting",
@@ -63,15 +59,6 @@ class Receipt:
     tables: Mapping[str, int]
     left: Mapping[str, int]
     kept: Mapping[str, int]
-
-
-def asks_what_is_of(resolver: WhatIsOf) -> None:
-    _RESOLVERS["person"] = resolver
-
-
-def asks_to_erase_too(eraser: EraseToo) -> None:
-    """What another app keeps of a person. It raises rather than leave half of it."""
-    _ERASERS["person"] = eraser
 
 
 def erase(
@@ -97,16 +84,18 @@ def _tried(
 ) -> Receipt:
     with tenant([caller.team_id]):
         found = what_is_theirs(caller.team_id, subject)
-        too = _too(caller.team_id, subject, runs)
+        erase_in_host = partial(_erase_in_host, caller.team_id, subject, runs)
         persons = _in_words(caller.team_id, subject, found)
         named = audit.count_persons(caller.team_id, persons)
-        _check(caller, subject, bool(found or named) or any(too(False).values()))
+        _check(caller, subject, bool(found or named) or any(erase_in_host(dry_run=True).values()))
         trail = _in_the_trail(caller.team_id, found, persons)
         if dry_run:
-            tables = left = _all_counted(caller.team_id, found, persons) | too(False)
+            tables = left = _all_counted(caller.team_id, found, persons) | erase_in_host(
+                dry_run=True
+            )
         else:
             # What lies above memory is locked before it, everywhere: their runs first.
-            others = too(True)
+            others = erase_in_host(dry_run=False)
             rows.lock_namespaces(caller.team_id, [row.text for row in found])
             _clear_external(caller.team_id, found, cleared)
             tables = {"elsewhere": cleared.total(), "sharing": access.end_sharing(found)}
@@ -114,7 +103,7 @@ def _tried(
             # Last: what the trail says of the erasing so far still means them by their key.
             audit.forget_persons(caller.team_id, persons)
             tables |= {PERSONS: named}
-            left = _all_counted(caller.team_id, found, persons) | too(False)
+            left = _all_counted(caller.team_id, found, persons) | erase_in_host(dry_run=True)
         receipt = Receipt(
             subject,
             dry_run,
@@ -129,9 +118,8 @@ def _tried(
     return receipt
 
 
-def _too(team_id: UUID, subject: str, runs: bool) -> Callable[[bool], dict[str, int]]:
-    eraser = _ERASERS.get("person") if runs else None
-    return lambda do: dict(eraser(team_id, subject, do)) if eraser else {}
+def _erase_in_host(team_id: UUID, subject: str, runs: bool, *, dry_run: bool) -> dict[str, int]:
+    return dict(get_host().erase_person(team_id, subject, dry_run=dry_run)) if runs else {}
 
 
 def _all_counted(team_id: UUID, found: list[Namespace], persons: Sequence[str]) -> dict[str, int]:
@@ -178,11 +166,11 @@ def _leads(role: Role | None, place: NamespaceTarget) -> bool:
 
 def what_is_theirs(team_id: UUID, subject: str) -> list[Namespace]:
     """The person's own, their test persons', and those of the conversations and runs of each."""
-    resolver = _RESOLVERS.get("person")
+    host = get_host()
     texts = set(_personas(team_id, subject))
     for one in (subject, *(parse_namespace(text).ids[0] for text in sorted(texts))):
         texts.add(resolve_namespace("user", {"user_id": one}))
-        texts.update(resolver(team_id, one) if resolver else ())
+        texts.update(host.list_namespaces_of_person(team_id, one))
     found = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
     return list(found.order_by("id"))
 
@@ -248,7 +236,3 @@ def _record(caller: MemoryCaller, receipt: Receipt) -> None:
     }
     subject = audit.anonymize(f"user:{receipt.subject}")
     record(caller, "memory.erased", subject, detail, is_hidden=True)
-
-
-_RESOLVERS: dict[str, WhatIsOf] = {}
-_ERASERS: dict[str, EraseToo] = {}

@@ -5,7 +5,7 @@ transaction, and a refusal comes before the first byte.
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,6 +29,7 @@ from memory.core.policy import NO_LIMITS
 from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.scopes import parse_namespace, resolve_namespace
+from memory.host import get_host
 from memory.models import Entry, Group, Namespace, Read, Revision
 from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
@@ -45,8 +46,6 @@ AT_ONCE: Final = 100  # entries
 IN_MEMORY: Final = 2 * 1024 * 1024  # bytes, before a file is a file
 CHUNK: Final = 256 * 1024
 
-# A team and a person's id → what another app keeps about them: a kind, and what it is.
-WhatIsKnownOf = Callable[[UUID, str], Iterable[tuple[str, Mapping[str, Json]]]]
 T = TypeVar("T")
 
 
@@ -73,10 +72,6 @@ class _Spool(SpooledTemporaryFile[bytes]):
 
     def __del__(self) -> None:
         self.close()
-
-
-def asks_what_is_known_of(resolver: WhatIsKnownOf) -> None:
-    _RESOLVERS["person"] = resolver
 
 
 @retry_on_conflict
@@ -111,9 +106,8 @@ def export_person(caller: MemoryCaller, *, subject: str) -> Exported:
             if theirs:
                 record_refusal(caller, "memory.exported", named.text, fault)
             raise fault
-        known = _RESOLVERS.get("person")
-        told = known is not None and own and who.allows("runs:read")
-        about = list(known(caller.team_id, subject)) if known and told else []
+        may_read_runs = own and who.allows("runs:read")
+        about = _list_host_records(caller.team_id, subject) if may_read_runs else []
         return _written(
             caller, "person", subject, seen,
             Also(left_out=len(theirs) - len(seen), own=own, reads=True, about=about),
@@ -140,8 +134,7 @@ def export_all(
     with tenant([team_id]):
         if subject is not None:
             found = what_is_theirs(team_id, subject)
-            known = _RESOLVERS.get("person")
-            about = list(known(team_id, subject)) if known else []
+            about = _list_host_records(team_id, subject)
             also = Also(own=True, reads=True, about=about)
             return _written(caller, "person", subject, found, also)
         rows_ = Namespace.objects.unscoped().filter(team_id=team_id)
@@ -156,6 +149,10 @@ def export_all(
         of: Literal["namespace", "team"] = "team" if namespace is None else "namespace"
         name = namespace or Team.objects.values_list("name", flat=True).get(pk=team_id)
         return _written(caller, of, name, found, Also(own=True))
+
+
+def _list_host_records(team_id: UUID, subject: str) -> list[tuple[str, Mapping[str, Json]]]:
+    return list(get_host().list_records_of_person(team_id, subject))
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +429,3 @@ def _batches(found: Iterable[T], size: int) -> Iterator[list[T]]:
     items = iter(found)
     while batch := list(islice(items, size)):
         yield batch
-
-
-_RESOLVERS: dict[str, WhatIsKnownOf] = {}

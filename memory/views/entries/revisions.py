@@ -10,10 +10,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import Json
+from memory.host import RunDescription
 from memory.logic.text_diff import DiffSegment
 from memory.models import Revision
 from memory.models.entries import TierChoice
-from memory.provenance import Provenance, RunDescription
+from memory.provenance import Provenance
 
 
 @dataclass(frozen=True, slots=True)

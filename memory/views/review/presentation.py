@@ -19,6 +19,7 @@ from accounts.principals import get_principal
 from memory import naming, provenance
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.forms.review import KINDS
+from memory.host import RunDescription
 from memory.logic.review.proposal_plans import Change, Problem
 from memory.logic.text_diff import (
     ABSENT,
@@ -29,7 +30,7 @@ from memory.logic.text_diff import (
 )
 from memory.models import Entry, Proposal
 from memory.models.entries import TierChoice
-from memory.provenance import Provenance, RunDescription
+from memory.provenance import Provenance
 from memory.services.review.review_queue import CONTRADICTION, HELD, QueueItem
 from memory.views.review.quarantine_reasons import reason_said
 

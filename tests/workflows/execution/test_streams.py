@@ -20,7 +20,7 @@ from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.errors import InvalidValue
 from workflows.execution.worker import Worker
-from workflows.memory_names import name_streams
+from workflows.memory_host import WorkflowsHost
 from workflows.models import Run, Workflow
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import start_run
@@ -133,7 +133,10 @@ def test_merged_workflows_have_a_memory_that_neither_sees_alone(cast: Cast, driv
     merged = f"{chat.pk}-{desktop.pk}"
     assert f"ai:memory:{merged}:group_123" in _spaces(cast.team_a.pk)
     with tenant([cast.team_a.pk]):
-        assert name_streams(cast.team_a.pk, [merged, str(chat.pk), "odd"]) == {
+        names = WorkflowsHost().list_names(
+            cast.team_a.pk, "workflow", [merged, str(chat.pk), "odd"]
+        )
+        assert names == {
             merged: "chat + desktop",
             str(chat.pk): "chat",
         }

@@ -28,7 +28,7 @@ TEXT: Final = "What is the secret?"
 
 
 class NodeTrials:
-    """Implements ``memory.services.access.leak_checks.Trials``."""
+    """Implements ``memory.host.NodeTrials``."""
 
     def prepare(
         self, principal: Principal, team_id: UUID, *, own: str, shared: str
@@ -46,7 +46,7 @@ class NodeTrials:
             else {}
         )
 
-    def answers(
+    def run_nodes(
         self, memory: Any, system: Mapping[str, Json], *, groups: Iterable[str]
     ) -> Iterator[tuple[str, str]]:
         templates = TemplatePool()

@@ -14,6 +14,7 @@ from memory.logic.curation.work import FinishedWork, Status
 from memory.models import Curation, Policy
 from memory.services.curation.curate import curate, curation_of, curations, retry_curation
 from memory.upkeep import curating as upkeep
+from tests.memory.fake_host import FakeHost
 from tests.memory.logic.curation.test_curator import (
     KEY,
     WRAPPINGS,
@@ -331,26 +332,22 @@ def test_row_taken_by_one_worker_is_nobody_elses(alice: Person):
     assert (row.status, row.problem) == ("failed", "LookupError: enough")
 
 
-def test_row_a_dead_worker_left_is_found_by_the_sweep_and_given_up_in_the_end(alice: Person):
+def test_row_a_dead_worker_left_is_found_by_the_sweep_and_given_up_in_the_end(
+    alice: Person, fake_host: FakeHost
+):
     learns(alice)
     planned_id = planned(alice)
-    done: list[Any] = []
-    known = dict(upkeep._RESOLVERS)
-    upkeep.asks_to_curate(lambda team, one: done.append((team, one)))
-    try:
-        assert upkeep.sweep_curations() == 0  # it waits for its message still
-        later = timezone.now() + timedelta(minutes=2)
-        assert upkeep.sweep_curations(later) == 1
-        with tenant([alice.team.id]):
-            Curation.objects.unscoped().filter(pk=planned_id).update(
-                status="running", attempts=3, held_until=timezone.now() - timedelta(seconds=1)
-            )
-        assert upkeep.sweep_curations() == 1
-    finally:
-        upkeep._RESOLVERS.clear()
-        upkeep._RESOLVERS.update(known)
 
-    assert done == [(alice.team.id, planned_id)] * 2
+    assert upkeep.sweep_curations() == 0  # it waits for its message still
+    later = timezone.now() + timedelta(minutes=2)
+    assert upkeep.sweep_curations(later) == 1
+    with tenant([alice.team.id]):
+        Curation.objects.unscoped().filter(pk=planned_id).update(
+            status="running", attempts=3, held_until=timezone.now() - timedelta(seconds=1)
+        )
+    assert upkeep.sweep_curations() == 1
+
+    assert fake_host.curated == [(alice.team.id, planned_id)] * 2
     assert planned_id is not None
     assert curate(alice.team.id, planned_id, lambda *_: pytest.fail("not again")) is None
     [row] = curations(at_door(alice))

@@ -15,7 +15,7 @@ from memory import services
 from memory.core.errors import AccessDenied, NotFound
 from memory.core.provider import MAX_TOP_K
 from memory.models import Change, Entry, Group, Policy, Revision
-from memory.services.transfer import exporting
+from tests.memory.fake_host import FakeHost
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.memory.services.exchanging import (
     AT,
@@ -434,11 +434,16 @@ def test_undo_of_an_import_that_is_not_ones_own_is_refused(cast: Cast) -> None:
     ],
 )
 def test_key_takes_of_a_person_it_names_what_it_may_read(
-    alice: Person, api_key: Any, scopes: set[str], status: int, found: list[str], monkeypatch: Any
+    alice: Person,
+    api_key: Any,
+    scopes: set[str],
+    status: int,
+    found: list[str],
+    fake_host: FakeHost,
 ) -> None:
     caller = in_run(alice, outside=True, user_id="mia")
     services.remember(caller, scope="user", key="k", value="mia's secret")
-    monkeypatch.setitem(exporting._RESOLVERS, "person", lambda *_: [("turn", {"said": "hello"})])
+    fake_host.records = [("turn", {"said": "hello"})]
 
     answer = api_key(alice, scopes=scopes).get("/api/v1/memory/subjects/mia/export")
 

@@ -1,0 +1,105 @@
+"""The host: everything that memory asks of the application around it.
+
+Memory stores ids of runs, workflows and conversations without knowing what they are. The application that owns them
+implements ``Host`` and registers it once at start-up, because memory never imports that application.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from accounts.principals import Principal
+from memory.core.records import Json
+
+
+@dataclass(frozen=True, slots=True)
+class RunDescription:
+    """A run as people know it; ``nodes`` maps the ids of its nodes to their titles."""
+
+    workflow: str
+    summary: str
+    at: datetime
+    url: str
+    nodes: Mapping[str, str] = field(default_factory=dict)
+
+
+class NodeTrials(Protocol):
+    """Runs for the leak check, which looks for one person's secrets in another person's output."""
+
+    def prepare(
+        self, principal: Principal, team_id: UUID, *, own: str, shared: str
+    ) -> Mapping[str, str]:
+        """Create a workflow that contains ``shared``, and a run and a conversation that contain ``own``. Return their
+        ids by kind.
+        """
+        ...
+
+    def run_nodes(
+        self, memory: Any, system: Mapping[str, Json], *, groups: Iterable[str]
+    ) -> Iterable[tuple[str, str]]:
+        """Run each node kind that uses memory in this process over ``memory``. Yield its label and its whole output.
+
+        ``groups`` are ids of groups that a node tries to read, whether it may or not.
+        """
+        ...
+
+
+class Host(Protocol):
+    """The application that runs workflows. A method that takes ids answers for a whole page at once."""
+
+    node_trials: NodeTrials
+
+    def list_names(self, team_id: UUID, scope: str, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the display names of a scope's ids, without those that the host doesn't know."""
+        ...
+
+    def list_participants(self, team_id: UUID, scope: str, key: str) -> frozenset[UUID]:
+        """Return the accounts and the API key that take part in a conversation or run; none if there is none."""
+        ...
+
+    def describe_runs(
+        self, principal: Principal, run_ids: Iterable[str]
+    ) -> Mapping[str, RunDescription]:
+        """Describe the runs by id, without those that the principal may not see."""
+        ...
+
+    def list_ended_runs(self, team_id: UUID, run_ids: Sequence[str]) -> Sequence[str]:
+        """Return those of the runs that have ended."""
+        ...
+
+    def curate_run(self, team_id: UUID, curation_id: UUID) -> None:
+        """Curate a run. Nothing is raised; the curation's row says how it ended."""
+        ...
+
+    def list_namespaces_of_person(self, team_id: UUID, subject: str) -> Sequence[str]:
+        """Return the namespaces of a person's conversations and runs."""
+        ...
+
+    def list_records_of_person(
+        self, team_id: UUID, subject: str
+    ) -> Iterable[tuple[str, Mapping[str, Json]]]:
+        """Yield the kind and the content of everything the host stores about a person, for their export."""
+        ...
+
+    def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
+        """Erase what the host stores about a person and return the number of rows by table.
+
+        It raises an error rather than erase only a part.
+        """
+        ...
+
+
+def register_host(host: Host) -> None:
+    """Make ``host`` the one that memory asks, in place of an earlier one."""
+    _registered[:] = [host]
+
+
+def get_host() -> Host:
+    if not _registered:
+        raise RuntimeError("No host is registered with memory: see memory.host.register_host.")
+    return _registered[0]
+
+
+_registered: list[Host] = []

@@ -1,0 +1,72 @@
+"""A host without workflows, for tests of memory alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from accounts.principals import Principal
+from memory.core.records import Json
+from memory.host import RunDescription
+
+
+@dataclass
+class FakeNodeTrials:
+    ids: Mapping[str, str] = field(default_factory=dict)
+    output: Sequence[tuple[str, str]] = ()
+
+    def prepare(
+        self, principal: Principal, team_id: UUID, *, own: str, shared: str
+    ) -> Mapping[str, str]:
+        return self.ids
+
+    def run_nodes(
+        self, memory: Any, system: Mapping[str, Json], *, groups: Iterable[str]
+    ) -> Iterable[tuple[str, str]]:
+        return self.output
+
+
+@dataclass
+class FakeHost:
+    """Answers from its fields and records what it was asked to curate and to erase."""
+
+    names: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    participants: Mapping[tuple[str, str], frozenset[UUID]] = field(default_factory=dict)
+    runs: Mapping[str, RunDescription] = field(default_factory=dict)
+    ended: Sequence[str] = ()
+    namespaces: Sequence[str] = ()
+    records: Sequence[tuple[str, Mapping[str, Json]]] = ()
+    rows: Mapping[str, int] = field(default_factory=dict)
+    curated: list[tuple[UUID, UUID]] = field(default_factory=list)
+    erased: list[str] = field(default_factory=list)
+    node_trials: FakeNodeTrials = field(default_factory=FakeNodeTrials)
+
+    def list_names(self, team_id: UUID, scope: str, ids: Sequence[str]) -> Mapping[str, str]:
+        return {id_: self.names[scope, id_] for id_ in ids if (scope, id_) in self.names}
+
+    def list_participants(self, team_id: UUID, scope: str, key: str) -> frozenset[UUID]:
+        return self.participants.get((scope, key), frozenset())
+
+    def describe_runs(
+        self, principal: Principal, run_ids: Iterable[str]
+    ) -> Mapping[str, RunDescription]:
+        return {run_id: self.runs[run_id] for run_id in run_ids if run_id in self.runs}
+
+    def list_ended_runs(self, team_id: UUID, run_ids: Sequence[str]) -> Sequence[str]:
+        return [run_id for run_id in run_ids if run_id in self.ended]
+
+    def curate_run(self, team_id: UUID, curation_id: UUID) -> None:
+        self.curated.append((team_id, curation_id))
+
+    def list_namespaces_of_person(self, team_id: UUID, subject: str) -> Sequence[str]:
+        return self.namespaces
+
+    def list_records_of_person(
+        self, team_id: UUID, subject: str
+    ) -> Iterable[tuple[str, Mapping[str, Json]]]:
+        return self.records
+
+    def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
+        if not dry_run:
+            self.erased.append(subject)
+        return self.rows
