@@ -49,7 +49,8 @@ class NodeTrials(Protocol):
 class Host(Protocol):
     """The application that runs workflows. A method that takes ids answers for a whole page at once."""
 
-    node_trials: NodeTrials
+    @property
+    def node_trials(self) -> NodeTrials: ...
 
     def list_names(self, team_id: UUID, scope: str, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the display names of a scope's ids, without those that the host doesn't know."""

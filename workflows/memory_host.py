@@ -41,12 +41,12 @@ class WorkflowsHost:
         if scope == "conversation":
             rows = Conversation.objects.unscoped().filter(team_id=team_id, key=key)
             ids = rows.values_list("started_by_id", "subject_user_id", "api_key_id").first()
-        elif scope in ("run", "run_metadata"):
+            return frozenset(filter(None, ids or ()))
+        if scope in ("run", "run_metadata"):
             runs = Run.objects.unscoped().filter(team_id=team_id, pk__in=_parse_ids([key]))
-            ids = runs.values_list("pk", "started_by_id", "subject_user_id", "api_key_id").first()
-        else:
-            ids = None
-        return frozenset(filter(None, ids or ()))
+            owners = runs.values_list("pk", "started_by_id", "subject_user_id", "api_key_id")
+            return frozenset(filter(None, owners.first() or ()))
+        return frozenset()
 
     def describe_runs(
         self, principal: Principal, run_ids: Iterable[str]
