@@ -79,7 +79,7 @@ def test_names_come_from_the_host(alice: Person, fake_host: FakeHost):
 
     with tenant([alice.team.id]):
         rows = list(Namespace.objects.visible_to(alice.principal))
-        (name,) = naming.named(rows, reader_id=alice.user.pk)
+        (name,) = naming.name_namespaces(rows, reader_id=alice.user.pk)
 
     assert name.title == "About tea"
 
