@@ -12,7 +12,7 @@ from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryQuery, StoreParams
 from memory.logic.conversations.messages import estimate
 from memory.logic.curation.batches import batches, parts
-from memory.logic.curation.feedback import (
+from memory.logic.curation.feedback_loop import (
     Recalled,
     merely_told_again,
     names,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from memory.logic.curation.parsing import Analysis, parse_analysis
-from memory.logic.curation.prompt import build_prompt, build_retry
+from memory.logic.curation.model_curator import build_prompt, build_retry
 from memory.logic.curation.repair import Unreadable
 from memory.logic.curation.work import FinishedWork
 from memory.logic.ports import AskModel

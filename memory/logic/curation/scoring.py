@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
-from memory.logic.curation.junk import judge
+from memory.logic.curation.sentence_rating import judge
 from memory.logic.entries.duplicates import count_evidence
 from memory.logic.entries.texts import list_texts
 from memory.logic.entries.tiers import Usage, is_verified

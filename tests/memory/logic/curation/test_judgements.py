@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
-from memory.logic.curation.feedback import Recalled, recalled_texts, without_recalled
-from memory.logic.curation.junk import Judgement, judge
+from memory.logic.curation.feedback_loop import Recalled, recalled_texts, without_recalled
+from memory.logic.curation.sentence_rating import Judgement, judge
 from memory.logic.curation.links import links
 from memory.logic.curation.scoring import (
     chosen_life,

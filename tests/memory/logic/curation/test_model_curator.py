@@ -5,7 +5,7 @@ import pytest
 from memory.core.errors import InvalidInput
 from memory.logic.conversations.messages import estimate
 from memory.logic.curation.batches import batches, clipped, parts
-from memory.logic.curation.prompt import build_prompt, build_retry
+from memory.logic.curation.model_curator import build_prompt, build_retry
 from memory.logic.curation.work import FinishedWork, Status, redacted
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.logic.curation.feedback import Recalled, merely_told_again
+from memory.logic.curation.feedback_loop import Recalled, merely_told_again
 
 
 KNOWN = Recalled.of(

@@ -14,7 +14,7 @@ from itertools import pairwise
 from memory.core.recall.tokens import query_terms
 from memory.core.records import MemoryEntry
 from memory.logic.conversations.summary import sentences
-from memory.logic.curation.junk import is_question, judge
+from memory.logic.curation.sentence_rating import is_question, judge
 from memory.logic.entries.duplicates import Likeness, compare_values, is_significant, normalize
 from memory.logic.entries.text_similarity import is_unspaced
 from memory.logic.entries.texts import list_texts
