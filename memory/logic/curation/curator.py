@@ -4,12 +4,12 @@ Redact, analyse, drop what was recalled, score, choose a life, pass the gate, st
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from memory.core.provider import NamespaceStore
-from memory.core.records import Json, MemoryQuery, StoreParams
+from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.logic.conversations.messages import estimate
 from memory.logic.curation.batches import batches, parts
 from memory.logic.curation.feedback_loop import (
@@ -18,19 +18,28 @@ from memory.logic.curation.feedback_loop import (
     names,
     without_recalled,
 )
-from memory.logic.curation.originals import below, original_of, proved
 from memory.logic.curation.parsing import Analysis, drafts
 from memory.logic.curation.scoring import chosen_life, importance_of
 from memory.logic.curation.work import FinishedWork, redacted
-from memory.logic.entries.duplicates import NEVER_MERGED
+from memory.logic.entries.duplicates import (
+    NEVER_MERGED,
+    Duplicate,
+    Likeness,
+    compare_values,
+    measure_similarity,
+    merge_duplicate,
+)
 from memory.logic.entries.ingress import (
+    FindingReason,
     Incoming,
     IngressDecision,
     IngressLimits,
     IngressOutcome,
+    RuleFinding,
     decide_ingress,
 )
 from memory.logic.entries.origins import ContentOrigin, get_untrusted_origin
+from memory.logic.entries.texts import get_single_text
 from memory.logic.entries.write_batch import WriteBatch
 from memory.logic.ports import NewId
 
@@ -184,3 +193,49 @@ _LEARNT: Final = "result"
 
 # What these hold is recalled where nobody knows any more where it came from.
 _CAREFUL: Final = ("user:", "global:")
+
+
+def original_of(draft: StoreParams, said: Iterable[MemoryEntry]) -> MemoryEntry | None:
+    """The entry that says in one sentence what the draft says."""
+    text = get_single_text(draft.value)
+    if text is None:
+        return None
+    return next(
+        (one for one in _originals(said) if _is_like(get_single_text(one.value), text)), None
+    )
+
+
+def proved(draft: StoreParams, original: MemoryEntry) -> IngressDecision:
+    """The original's own words and metadata stay; it has one proof more."""
+    again = replace(
+        draft, value=original.value, metadata={}, importance=0.0, category=original.category
+    )
+    finding = RuleFinding(FindingReason.DUPLICATE, IngressOutcome.MERGE, original.key)
+    params = merge_duplicate(Duplicate(original, Likeness.SAME), again)
+    return IngressDecision(
+        IngressOutcome.MERGE, (finding,), replace(params, source=original.source), original
+    )
+
+
+def below(draft: StoreParams, said: Sequence[MemoryEntry]) -> StoreParams:
+    """No more important than what it was made of, however telling it sounds."""
+    text = get_single_text(draft.value)
+    if text is None:
+        return draft
+    near = [
+        one.importance
+        for one in _originals(said)
+        if (own := get_single_text(one.value)) and measure_similarity(own, text) >= _MADE_OF
+    ]
+    return replace(draft, importance=min([draft.importance, *near]))
+
+
+_MADE_OF = 0.5  # of their words, alone and in pairs
+
+
+def _originals(said: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+    return [one for one in said if one.tier is not Tier.QUARANTINE]
+
+
+def _is_like(one: str | None, other: str) -> bool:
+    return one is not None and compare_values(one, other) is not Likeness.DIFFERENT

@@ -10,8 +10,8 @@ from memory.core.recall.tokens import DEFAULT_LANGUAGE
 from memory.logic.conversations.folding import excerpt
 from memory.logic.conversations.summary import sentences
 from memory.logic.curation.feedback_loop import Recalled
-from memory.logic.curation.sentence_rating import judge
 from memory.logic.curation.parsing import Analysis
+from memory.logic.curation.sentence_rating import judge
 from memory.logic.curation.work import FinishedWork
 from memory.logic.entries.duplicates import Likeness, compare_values
 from memory.logic.entries.text_similarity import list_significant_terms

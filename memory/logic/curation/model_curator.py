@@ -7,7 +7,26 @@ long loses its middle, since a beginning and an end say more than two beginnings
 from dataclasses import dataclass
 
 from memory.logic.curation.batches import clipped
+from memory.logic.curation.parsing import Analysis, parse_analysis
+from memory.logic.curation.repair import Unreadable
 from memory.logic.curation.work import FinishedWork
+from memory.logic.ports import AskModel
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCurator:
+    ask: AskModel
+    name: str = "model"
+    budget: int = 6_000
+
+    async def analyse(self, work: FinishedWork) -> Analysis:
+        """Raises ``Unreadable`` after the second answer, and whatever the model raises."""
+        prompt = build_prompt(work, budget=self.budget)
+        answer = await self.ask(prompt)
+        try:
+            return parse_analysis(answer)
+        except Unreadable as error:
+            return parse_analysis(await self.ask(build_retry(prompt, answer, str(error))))
 
 
 def build_prompt(work: FinishedWork, *, budget: int = 6_000) -> str:

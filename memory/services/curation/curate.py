@@ -27,7 +27,7 @@ from memory.core.scopes import resolve_namespace
 from memory.logic.curation import curator as logic
 from memory.logic.curation.curator import Curated, Curator, in_batches
 from memory.logic.curation.extractive import ExtractiveCurator
-from memory.logic.curation.model import ModelCurator
+from memory.logic.curation.model_curator import ModelCurator
 from memory.logic.curation.work import FinishedWork
 from memory.logic.entries.secrets import redact
 from memory.logic.ports import AskModel

@@ -14,7 +14,7 @@ from memory.core.errors import ProviderError
 from memory.core.records import MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.logic.curation.curator import Curated, Curator, curate, in_batches, keep
 from memory.logic.curation.extractive import ExtractiveCurator
-from memory.logic.curation.model import ModelCurator
+from memory.logic.curation.model_curator import ModelCurator
 from memory.logic.curation.work import FinishedWork, Status
 from memory.logic.entries.duplicates import Likeness, compare_values
 from memory.logic.entries.ingress import IngressOutcome

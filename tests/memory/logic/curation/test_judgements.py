@@ -7,7 +7,6 @@ import pytest
 
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
 from memory.logic.curation.feedback_loop import Recalled, recalled_texts, without_recalled
-from memory.logic.curation.sentence_rating import Judgement, judge
 from memory.logic.curation.links import links
 from memory.logic.curation.scoring import (
     chosen_life,
@@ -17,6 +16,7 @@ from memory.logic.curation.scoring import (
     may_expire,
     revalued,
 )
+from memory.logic.curation.sentence_rating import Judgement, judge
 from memory.logic.entries.tiers import Usage
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, OTHER_FACTS, OTHER_JUNK
 from tests.memory.logic.support import NAMESPACE, START
