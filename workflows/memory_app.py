@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.core.scopes import resolve_namespace as resolve_namespace
     from memory.core.scopes import stream_of as stream_of
     from memory.logic.curation.work import FinishedWork as FinishedWork
-    from memory.logic.curation.work import Status as Status
+    from memory.logic.curation.work import WorkStatus as WorkStatus
     from memory.logic.ports import AskModel as AskModel
     from memory.models import Change as Change
     from memory.personal import Remembered as Remembered
@@ -77,7 +77,7 @@ _WHERE = {
     "RunMemory": "memory.services.gateway.engine_port",
     "SandboxMemory": "memory.services.sandbox.sandbox",
     "Source": "memory.core.records",
-    "Status": "memory.logic.curation.work",
+    "WorkStatus": "memory.logic.curation.work",
     "WouldChange": "memory.services.sandbox.sandbox",
     "clear_run_notes": "memory.services.entries.run_notes",
     "curate": "memory.services.curation.curate",

@@ -1,6 +1,7 @@
 """Curation of one piece of work, from what happened to what is stored. It never raises into a run.
 
-Redact, analyse, drop what was recalled, score, choose a life, pass the gate, store all or nothing.
+The steps: redact, analyse, drop what was recalled, score, set the time to live, pass the content
+filter, store all or nothing.
 """
 
 import asyncio
@@ -11,16 +12,16 @@ from typing import Final, Protocol
 from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.logic.conversations.messages import estimate
-from memory.logic.curation.batches import batches, parts
+from memory.logic.curation.batches import split_batches, split_text
 from memory.logic.curation.feedback_loop import (
-    Recalled,
-    merely_told_again,
-    names,
-    without_recalled,
+    KnownTexts,
+    exclude_known,
+    mentions_task,
+    only_repeats,
 )
-from memory.logic.curation.parsing import Analysis, drafts
-from memory.logic.curation.scoring import chosen_life, importance_of
-from memory.logic.curation.work import FinishedWork, redacted
+from memory.logic.curation.parsing import Analysis, build_drafts
+from memory.logic.curation.scoring import choose_ttl, compute_importance
+from memory.logic.curation.work import FinishedWork, redact_work
 from memory.logic.entries.duplicates import (
     NEVER_MERGED,
     Duplicate,
@@ -45,7 +46,7 @@ from memory.logic.ports import NewId
 
 
 class Curator(Protocol):
-    """``name`` is what a reader of the memory sees."""
+    """An analysis of finished work; its name is shown to readers of the memory."""
 
     @property
     def name(self) -> str: ...
@@ -54,8 +55,8 @@ class Curator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Curated:
-    """``problem`` says why there are no drafts; it is shown, not raised."""
+class CurationResult:
+    """The drafts of one piece of work, or the ``problem`` why there are none; it isn't raised."""
 
     drafts: tuple[StoreParams, ...]
     by: str
@@ -64,13 +65,13 @@ class Curated:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """What became of each draft, in their order."""
+class StoredDrafts:
+    """The decision on each draft, in their order."""
 
     decisions: tuple[IngressDecision, ...]
 
     def count(self, outcome: IngressOutcome) -> int:
-        return sum(one.outcome is outcome for one in self.decisions)
+        return sum(decision.outcome is outcome for decision in self.decisions)
 
 
 async def curate(
@@ -81,89 +82,96 @@ async def curate(
     new_id: NewId,
     known_secrets: Sequence[str] = (),
     seconds: float = 60.0,
-) -> Curated:
-    """Whatever goes wrong, a model's error, its silence or its nonsense, ends up in ``problem``."""
-    work = redacted(work, known_secrets)
+) -> CurationResult:
+    """Analyse the work into drafts.
+
+    Any failure, a model's error, its silence or its nonsense, ends up in ``problem``.
+    """
+    work = redact_work(work, known_secrets)
     try:
         async with asyncio.timeout(seconds):
             analysis = await curator.analyse(work)
     except TimeoutError:
-        return Curated((), curator.name, problem=f"No answer within {seconds:g} seconds.")
+        return CurationResult((), curator.name, problem=f"No answer within {seconds:g} seconds.")
     except Exception as error:  # whatever a model raises; the run is long over
-        return Curated((), curator.name, problem=f"{type(error).__name__}: {error}"[:500])
-    made = drafts(_only_new(analysis, work), namespace, new_id, work.source)
-    if work.outside:
-        made = [
-            replace(one, metadata={**one.metadata, "origin": str(ContentOrigin.WEB)})
-            for one in made
+        return CurationResult((), curator.name, problem=f"{type(error).__name__}: {error}"[:500])
+    drafts = build_drafts(_remove_known(analysis, work), namespace, new_id, work.source)
+    if work.is_untrusted:
+        drafts = [
+            replace(draft, metadata={**draft.metadata, "origin": str(ContentOrigin.WEB)})
+            for draft in drafts
         ]
-    return Curated(tuple(map(_valued, made)), curator.name, analysis.repairs)
+    return CurationResult(tuple(map(_set_importance, drafts)), curator.name, analysis.repairs)
 
 
-def in_batches(work: FinishedWork, budget: int) -> list[FinishedWork]:
-    """Work whose outputs are too long for one prompt, in pieces; errors go with the first."""
-    texts = (part for text in work.outputs for part in parts(text, budget))
-    pieces = [replace(work, outputs=tuple(one)) for one in batches(texts, budget, estimate)]
+def split_work(work: FinishedWork, budget: int) -> list[FinishedWork]:
+    """Split work whose outputs are too long for one prompt; errors go with the first piece."""
+    texts = (text_part for text in work.outputs for text_part in split_text(text, budget))
+    pieces = [
+        replace(work, outputs=tuple(piece)) for piece in split_batches(texts, budget, estimate)
+    ]
     first, *rest = pieces or [work]
-    return [first, *(replace(one, errors=()) for one in rest)]
+    return [first, *(replace(piece, errors=()) for piece in rest)]
 
 
-def keep(
-    curated: Curated,
+def store_drafts(
+    result: CurationResult,
     entries: NamespaceStore,
     *,
     rejected: Sequence[Json] = (),
     known_secrets: tuple[str, ...] = (),
     limits: IngressLimits = IngressLimits(recent_count=500, min_terms=1),  # noqa: B008 - a frozen value
-) -> Stored:
-    """Each draft through the gate, compared with what is there and with those before it.
+) -> StoredDrafts:
+    """Pass each draft through the content filter, which compares it with existing and previous ones.
 
-    All are stored or none: what was written before a failure is put back as it was.
+    All are stored or none: what was written before a failure is rolled back.
     """
-    writes = WriteBatch(entries)
+    batch = WriteBatch(entries)
     decisions = []
     try:
-        for draft in curated.drafts:
-            decision = decided(draft, entries, rejected, known_secrets, limits)
+        for draft in result.drafts:
+            decision = decide_draft(draft, entries, rejected, known_secrets, limits)
             decisions.append(decision)
             if decision.params:
-                writes.store(decision.params)
+                batch.store(decision.params)
     except BaseException:  # cancelled, too
-        writes.roll_back()
+        batch.roll_back()
         raise
-    return Stored(tuple(decisions))
+    return StoredDrafts(tuple(decisions))
 
 
-def _only_new(analysis: Analysis, work: FinishedWork) -> Analysis:
-    """Without what was known; without an account, too, where nothing else is left to tell of."""
-    known = Recalled.of([*work.recalled, *work.written])
+def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:
+    """Remove what was known already, and the summary as well if nothing else is left."""
+    known_texts = KnownTexts.of([*work.recalled_texts, *work.stored_texts])
     new = replace(
         analysis,
-        key_learnings=without_recalled(analysis.key_learnings, known),
-        solutions=without_recalled(analysis.solutions, known),
-        errors=without_recalled(analysis.errors, known),
+        key_learnings=exclude_known(analysis.key_learnings, known_texts),
+        solutions=exclude_known(analysis.solutions, known_texts),
+        errors=exclude_known(analysis.errors, known_texts),
     )
-    if new.key_learnings or new.solutions or work.errors or not work.succeeded:
+    if new.key_learnings or new.solutions or work.errors or not work.has_succeeded:
         return new
-    return replace(new, summary="") if _is_nothing_new(analysis.summary, work, known) else new
-
-
-def _is_nothing_new(summary: str, work: FinishedWork, known: Recalled) -> bool:
-    """A task that is the very thing the run stored is no task; its summary would say it once more."""
     return (
-        (known.says(summary) and not names(work.task, summary))
-        or Recalled.of(work.written).says(work.task)
-        or merely_told_again(work.task, work.outputs, known)
+        replace(new, summary="") if _is_summary_known(analysis.summary, work, known_texts) else new
     )
 
 
-def _valued(draft: StoreParams) -> StoreParams:
-    importance = importance_of(draft.value, draft.category).score
+def _is_summary_known(summary: str, work: FinishedWork, known_texts: KnownTexts) -> bool:
+    """Return whether the summary only repeats what is known or what the run itself stored."""
+    return (
+        (known_texts.covers(summary) and not mentions_task(work.task, summary))
+        or KnownTexts.of(work.stored_texts).covers(work.task)
+        or only_repeats(work.task, work.outputs, known_texts)
+    )
+
+
+def _set_importance(draft: StoreParams) -> StoreParams:
+    importance = compute_importance(draft.value, draft.category).score
     scored = replace(draft, importance=importance)
-    return replace(scored, ttl_seconds=chosen_life(scored))
+    return replace(scored, ttl_seconds=choose_ttl(scored))
 
 
-def decided(
+def decide_draft(
     draft: StoreParams,
     entries: NamespaceStore,
     rejected: Sequence[Json],
@@ -174,68 +182,76 @@ def decided(
         draft.namespace, filter={"category": draft.category}, top_k=limits.recent_count
     )
     recent = entries.recall(query)
-    is_strange = bool(get_untrusted_origin(draft.metadata))
-    if draft.category == _LEARNT:
-        others: Json = {"$not": {"category": {"$in": [_LEARNT, "execution", *NEVER_MERGED]}}}
-        said = entries.recall(replace(query, filter=others))
-        draft = below(draft, said)
-        known = None if is_strange else original_of(draft, said)
-        if known is not None:
-            return proved(draft, known)
-    # What a model made of outputs may carry orders from them, so it is treated as a stranger's.
-    hold = is_strange and draft.namespace.startswith(_CAREFUL)
+    is_untrusted = bool(get_untrusted_origin(draft.metadata))
+    if draft.category == _LEARNING_CATEGORY:
+        originals_filter: Json = {
+            "$not": {"category": {"$in": [_LEARNING_CATEGORY, "execution", *NEVER_MERGED]}}
+        }
+        originals = entries.recall(replace(query, filter=originals_filter))
+        draft = cap_importance(draft, originals)
+        original = None if is_untrusted else find_original(draft, originals)
+        if original is not None:
+            return confirm_original(draft, original)
+    # A model may copy instructions from outputs into a draft, so it counts as untrusted.
+    hold = is_untrusted and draft.namespace.startswith(_SHARED_PREFIXES)
     return decide_ingress(
         Incoming(draft, ContentOrigin.TOOL, recent, rejected, known_secrets, limits, hold=hold)
     )
 
 
-_LEARNT: Final = "result"
+_LEARNING_CATEGORY: Final = "result"
 
-# What these hold is recalled where nobody knows any more where it came from.
-_CAREFUL: Final = ("user:", "global:")
+# Memory of these namespaces is recalled where its origin is no longer known.
+_SHARED_PREFIXES: Final = ("user:", "global:")
 
 
-def original_of(draft: StoreParams, said: Iterable[MemoryEntry]) -> MemoryEntry | None:
-    """The entry that says in one sentence what the draft says."""
+def find_original(draft: StoreParams, entries: Iterable[MemoryEntry]) -> MemoryEntry | None:
+    """Return the entry that says in one sentence what the draft says."""
     text = get_single_text(draft.value)
     if text is None:
         return None
     return next(
-        (one for one in _originals(said) if _is_like(get_single_text(one.value), text)), None
+        (
+            entry
+            for entry in _exclude_quarantined(entries)
+            if _is_like(get_single_text(entry.value), text)
+        ),
+        None,
     )
 
 
-def proved(draft: StoreParams, original: MemoryEntry) -> IngressDecision:
-    """The original's own words and metadata stay; it has one proof more."""
-    again = replace(
+def confirm_original(draft: StoreParams, original: MemoryEntry) -> IngressDecision:
+    """Add one piece of evidence to the original; its own words and metadata stay."""
+    repeated = replace(
         draft, value=original.value, metadata={}, importance=0.0, category=original.category
     )
     finding = RuleFinding(FindingReason.DUPLICATE, IngressOutcome.MERGE, original.key)
-    params = merge_duplicate(Duplicate(original, Likeness.SAME), again)
+    params = merge_duplicate(Duplicate(original, Likeness.SAME), repeated)
     return IngressDecision(
         IngressOutcome.MERGE, (finding,), replace(params, source=original.source), original
     )
 
 
-def below(draft: StoreParams, said: Sequence[MemoryEntry]) -> StoreParams:
-    """No more important than what it was made of, however telling it sounds."""
+def cap_importance(draft: StoreParams, entries: Sequence[MemoryEntry]) -> StoreParams:
+    """Limit the draft's importance to that of the entries it was derived from."""
     text = get_single_text(draft.value)
     if text is None:
         return draft
-    near = [
-        one.importance
-        for one in _originals(said)
-        if (own := get_single_text(one.value)) and measure_similarity(own, text) >= _MADE_OF
+    importances = [
+        entry.importance
+        for entry in _exclude_quarantined(entries)
+        if (original_text := get_single_text(entry.value))
+        and measure_similarity(original_text, text) >= _DERIVED_SIMILARITY
     ]
-    return replace(draft, importance=min([draft.importance, *near]))
+    return replace(draft, importance=min([draft.importance, *importances]))
 
 
-_MADE_OF = 0.5  # of their words, alone and in pairs
+_DERIVED_SIMILARITY = 0.5  # of their words, alone and in pairs
 
 
-def _originals(said: Iterable[MemoryEntry]) -> list[MemoryEntry]:
-    return [one for one in said if one.tier is not Tier.QUARANTINE]
+def _exclude_quarantined(entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+    return [entry for entry in entries if entry.tier is not Tier.QUARANTINE]
 
 
-def _is_like(one: str | None, other: str) -> bool:
-    return one is not None and compare_values(one, other) is not Likeness.DIFFERENT
+def _is_like(text: str | None, other: str) -> bool:
+    return text is not None and compare_values(text, other) is not Likeness.DIFFERENT

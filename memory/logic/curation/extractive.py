@@ -1,4 +1,4 @@
-"""The curator without a model: sentences as they were said, chosen by plain rules."""
+"""The curator without a model: whole sentences, selected by plain rules."""
 
 import re
 from collections import Counter
@@ -9,9 +9,9 @@ from itertools import islice
 from memory.core.recall.tokens import DEFAULT_LANGUAGE
 from memory.logic.conversations.folding import excerpt
 from memory.logic.conversations.summary import sentences
-from memory.logic.curation.feedback_loop import Recalled
+from memory.logic.curation.feedback_loop import KnownTexts
 from memory.logic.curation.parsing import Analysis
-from memory.logic.curation.sentence_rating import judge
+from memory.logic.curation.sentence_rating import rate_sentence
 from memory.logic.curation.work import FinishedWork
 from memory.logic.entries.duplicates import Likeness, compare_values
 from memory.logic.entries.text_similarity import list_significant_terms
@@ -20,25 +20,25 @@ from memory.logic.entries.text_similarity import list_significant_terms
 @dataclass(frozen=True, slots=True)
 class ExtractiveCurator:
     name: str = "extractive"
-    most_learnings: int = 20
+    max_learnings: int = 20
 
     async def analyse(self, work: FinishedWork) -> Analysis:
-        known = Recalled.of([*work.recalled, *work.written])
+        known_texts = KnownTexts.of([*work.recalled_texts, *work.stored_texts])
         learnings: list[tuple[int, str]] = []
         solutions: list[tuple[int, str]] = []
-        for sentence in _new(work.outputs, known):
-            judgement = judge(sentence)
-            if judgement.worth_keeping:
-                home = solutions if "solution" in judgement.because and work.errors else learnings
-                home.append((judgement.points, sentence))
-        errors = list(islice(_errors(work.errors), _MOST_ERRORS))
+        for sentence in _list_new_sentences(work.outputs, known_texts):
+            rating = rate_sentence(sentence)
+            if rating.is_worth_keeping:
+                target = solutions if "solution" in rating.rules and work.errors else learnings
+                target.append((rating.points, sentence))
+        errors = list(islice(_list_error_lines(work.errors), _MAX_ERRORS))
         return Analysis(
-            summary=_summary(work),
-            key_learnings=_each_once(_best(learnings, self.most_learnings)),
-            errors=_each_once(errors),
-            solutions=_each_once(_best(solutions, self.most_learnings)),
-            tags=_tags(work),
-            category="execution" if work.succeeded else "error",
+            summary=_build_summary(work),
+            key_learnings=_remove_duplicates(_pick_best(learnings, self.max_learnings)),
+            errors=_remove_duplicates(errors),
+            solutions=_remove_duplicates(_pick_best(solutions, self.max_learnings)),
+            tags=_pick_tags(work),
+            category="execution" if work.has_succeeded else "error",
         )
 
 
@@ -46,23 +46,23 @@ _ENDINGS = {
     "en": {"succeeded": "succeeded", "failed": "failed", "stopped": "was stopped"},
     "zh": {"succeeded": "成功", "failed": "失败", "stopped": "已停止"},
 }
-_MOST_ERRORS = 10
-_MOST_TAGS = 5
-_LONGEST_ERROR = 300
+_MAX_ERRORS = 10
+_MAX_TAGS = 5
+_MAX_ERROR_LENGTH = 300
 
 
-def _summary(work: FinishedWork) -> str:
+def _build_summary(work: FinishedWork) -> str:
     zh = work.language.casefold().startswith("zh")
     ending = _ENDINGS["zh" if zh else "en"][work.status]
     task = excerpt(work.task, 200).rstrip(".。 ") or ("任务" if zh else "The task")
     return f"{task}：{ending}。" if zh else f"{task}: {ending}."
 
 
-def _new(texts: Iterable[str], known: Recalled) -> Iterator[str]:
+def _list_new_sentences(texts: Iterable[str], known_texts: KnownTexts) -> Iterator[str]:
     for text in texts:
         for sentence in sentences(_CODE_BLOCK.sub("\n", text)):
             plain = _BULLET.sub("", sentence).strip()
-            if not known.says(plain):
+            if not known_texts.covers(plain):
                 yield plain
 
 
@@ -70,27 +70,29 @@ _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _BULLET = re.compile(r"^(?:[-*•>]|\d{1,2}[.)])\s+|\*\*|^#{1,6}\s+")
 
 
-def _best(found: Iterable[tuple[int, str]], most: int) -> list[str]:
-    """The most telling ones, in the order they were said."""
-    numbered = list(enumerate(found))
-    chosen = sorted(numbered, key=lambda one: (-one[1][0], one[0]))[:most]
-    return [sentence for _, (_, sentence) in sorted(chosen)]
+def _pick_best(rated: Iterable[tuple[int, str]], limit: int) -> list[str]:
+    """Return the sentences with the highest rating, in their original order."""
+    numbered = list(enumerate(rated))
+    best = sorted(numbered, key=lambda item: (-item[1][0], item[0]))[:limit]
+    return [sentence for _, (_, sentence) in sorted(best)]
 
 
-def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
-    kept: list[str] = []
+def _remove_duplicates(texts: Iterable[str]) -> tuple[str, ...]:
+    distinct: list[str] = []
     for text in texts:
-        if all(compare_values(text, one) is Likeness.DIFFERENT for one in kept):
-            kept.append(text)
-    return tuple(kept)
+        if all(compare_values(text, other) is Likeness.DIFFERENT for other in distinct):
+            distinct.append(text)
+    return tuple(distinct)
 
 
-def _errors(texts: Iterable[str]) -> Iterator[str]:
-    """Of a stack trace the last line says what happened; of anything else, each line that names it."""
+def _list_error_lines(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the lines that name an error, or else the last line, as of a stack trace."""
     for text in texts:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        named = [line for line in lines if _NAMES_ERROR.search(line) and not _LOCATION.match(line)]
-        yield from (line[:_LONGEST_ERROR] for line in (named or lines[-1:])[-_MOST_ERRORS:])
+        error_lines = [
+            line for line in lines if _NAMES_ERROR.search(line) and not _LOCATION.match(line)
+        ]
+        yield from (line[:_MAX_ERROR_LENGTH] for line in (error_lines or lines[-1:])[-_MAX_ERRORS:])
 
 
 _NAMES_ERROR = re.compile(
@@ -103,14 +105,14 @@ _LOCATION = re.compile(
 )
 
 
-def _tags(work: FinishedWork) -> tuple[str, ...]:
-    """Words of the task that come up again, most often first."""
-    asked = list(dict.fromkeys(list_significant_terms(work.task, DEFAULT_LANGUAGE)))
+def _pick_tags(work: FinishedWork) -> tuple[str, ...]:
+    """Return the words of the task that recur, the most frequent first."""
+    task_terms = list(dict.fromkeys(list_significant_terms(work.task, DEFAULT_LANGUAGE)))
     counts = Counter(
         term
         for text in (work.task, *work.outputs)
         for term in list_significant_terms(text)
-        if term in asked
+        if term in task_terms
     )
-    known = sorted(asked, key=lambda term: (-counts[term], asked.index(term)))
-    return tuple(term for term in known if not term.isdigit())[:_MOST_TAGS]
+    ranked = sorted(task_terms, key=lambda term: (-counts[term], task_terms.index(term)))
+    return tuple(term for term in ranked if not term.isdigit())[:_MAX_TAGS]

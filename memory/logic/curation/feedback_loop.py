@@ -1,9 +1,9 @@
-"""Keeps memory from feeding on itself: what was recalled into a prompt, or stored by the run itself, is not learnt from its answer.
+"""Protection against feedback loops: what a run recalled or stored is not learned again.
 
-Word by word, since a model that repeats a memory wraps it ("as you told me, …") and turns it round,
-and over all of a run's texts together, since an answer quotes two of them in one sentence.
-A sentence with anything new in it that matters, a number, a no, a name, is no repetition; nor is one
-that puts known words beside each other which stood beside each other nowhere.
+Texts are compared word by word, since a model that repeats a memory wraps it ("as you told me,
+…") and rephrases it, and with all of a run's texts together, since an answer quotes two of them
+in one sentence. A sentence with any new significant term (a number, a negation, a name) is no
+repetition; nor is one with known words next to each other that were not neighbors in any text.
 """
 
 import re
@@ -14,7 +14,7 @@ from itertools import pairwise
 from memory.core.recall.tokens import query_terms
 from memory.core.records import MemoryEntry
 from memory.logic.conversations.summary import sentences
-from memory.logic.curation.sentence_rating import is_question, judge
+from memory.logic.curation.sentence_rating import is_question, rate_sentence
 from memory.logic.entries.duplicates import Likeness, compare_values, is_significant, normalize
 from memory.logic.entries.text_similarity import is_unspaced
 from memory.logic.entries.texts import list_texts
@@ -24,8 +24,8 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
-    """The terms of each text that was put before a model, all of them, and which stand side by side."""
+class KnownTexts:
+    """The terms of each known text, all of them together, and their neighboring pairs."""
 
     terms: tuple[frozenset[str], ...]
     all: frozenset[str] = frozenset()
@@ -33,99 +33,105 @@ class Recalled:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Recalled":
-        plain = [unwrapped(one) for one in dict.fromkeys(texts)]
-        terms = tuple(filter(None, map(_terms, plain)))
-        return cls(terms, frozenset().union(*terms), frozenset().union(*map(_pairs, plain)))
+        plain = [strip_wrapping(text) for text in dict.fromkeys(texts)]
+        terms = tuple(filter(None, map(_list_terms, plain)))
+        return cls(terms, frozenset().union(*terms), frozenset().union(*map(_list_pairs, plain)))
 
-    def says(self, sentence: str) -> bool:
-        """Nothing in the sentence but these texts, and the phrases of telling them again."""
-        quoted = [part for part in _QUOTES.split(unwrapped(sentence)) if _own(part)]
-        return bool(quoted) and all(map(self._covers, quoted))
+    def covers(self, sentence: str) -> bool:
+        """Return whether the sentence says nothing but these texts and introductory phrases."""
+        quoted = [
+            part for part in _QUOTES.split(strip_wrapping(sentence)) if _list_content_terms(part)
+        ]
+        return bool(quoted) and all(map(self._covers_part, quoted))
 
-    def _covers(self, part: str) -> bool:
-        own = _own(part)
-        return any(_is_within(text, own) for text in self.terms) or self._covers_together(part, own)
+    def _covers_part(self, part: str) -> bool:
+        part_terms = _list_content_terms(part)
+        return any(_is_within(text, part_terms) for text in self.terms) or self._covers_together(
+            part, part_terms
+        )
 
-    def _covers_together(self, part: str, own: frozenset[str]) -> bool:
-        beside = _pairs(part)
-        strange = sum(pair not in self.pairs for pair in beside)
-        return _is_within(self.all, own) and strange <= (1 - _BESIDE) * len(beside)
+    def _covers_together(self, part: str, part_terms: frozenset[str]) -> bool:
+        pairs = _list_pairs(part)
+        unknown_count = sum(pair not in self.pairs for pair in pairs)
+        return _is_within(self.all, part_terms) and unknown_count <= (1 - _PAIR_SHARE) * len(pairs)
 
 
-def recalled_texts(entries: Iterable[MemoryEntry]) -> tuple[str, ...]:
-    """The mark of what was recalled into a run's prompts: what its provenance lists, as texts."""
+def list_recalled_texts(entries: Iterable[MemoryEntry]) -> tuple[str, ...]:
+    """Return the texts of the entries that were recalled into a run's prompts."""
     return tuple(dict.fromkeys(text for entry in entries for text in list_texts(entry.value)))
 
 
-def without_recalled(sentences: Sequence[str], recalled: Recalled) -> tuple[str, ...]:
-    return tuple(one for one in sentences if not recalled.says(one))
+def exclude_known(sentences: Sequence[str], known_texts: KnownTexts) -> tuple[str, ...]:
+    return tuple(sentence for sentence in sentences if not known_texts.covers(sentence))
 
 
-def merely_told_again(task: str, outputs: Iterable[str], known: Recalled) -> bool:
-    """Whether a run did no more than answer from memory, or say what it stored.
+def only_repeats(task: str, outputs: Iterable[str], known_texts: KnownTexts) -> bool:
+    """Return whether a run only answered from memory, or said what it stored.
 
-    What repeats the task is the question, not the answer; small talk round the answer is nothing new.
-    A question nothing came of is no more worth an account than one that memory answered.
+    Sentences that repeat the task are the question, not the answer, and small talk adds nothing
+    new. A question without a result isn't worth a summary either.
     """
-    said = [
-        one
+    answers = [
+        sentence
         for text in outputs
-        for one in sentences(text)
-        if compare_values(one, task) is Likeness.DIFFERENT
+        for sentence in sentences(text)
+        if compare_values(sentence, task) is Likeness.DIFFERENT
     ]
-    new = [one for one in said if not known.says(one)]
-    if any(judge(one).worth_keeping for one in new):
+    new = [sentence for sentence in answers if not known_texts.covers(sentence)]
+    if any(rate_sentence(sentence).is_worth_keeping for sentence in new):
         return False
-    return len(new) < len(said) or is_question(task)
+    return len(new) < len(answers) or is_question(task)
 
 
-def names(task: str, summary: str) -> bool:
-    """An account of a task that was done before says what memory says, and is one all the same."""
-    return bool(_terms(task)) and _terms(task) <= _terms(summary)
+def mentions_task(task: str, summary: str) -> bool:
+    """Return whether the summary has all terms of the task, as of a task that was done before."""
+    return bool(_list_terms(task)) and _list_terms(task) <= _list_terms(summary)
 
 
-def unwrapped(text: str) -> str:
-    """Without the names of what memory is written down in: keys of a list, members of an entry."""
-    return _MEMBER.sub(" ", _LISTED.sub("", text))
+def strip_wrapping(text: str) -> str:
+    """Remove the names that memory is presented with: keys of a list, members of an entry."""
+    return _MEMBER.sub(" ", _LIST_KEY.sub("", text))
 
 
-_COVERED = 0.8
-_BESIDE = 0.75  # of what stands side by side in the sentence, in one of the texts
+_TERM_SHARE = 0.8
+_PAIR_SHARE = 0.75  # of the neighboring pairs in the sentence, in one of the texts
 
-# A key looks made: said_01a2, task:01a2. "Rome: …" and "2.0: …" are somebody's words.
-_LISTED = re.compile(r"(?:^|(?<=\s))(?:[-*•]\s+)?[a-zA-Z]\w*[_:][\w:.@/-]*:\s+(?=\S)", re.MULTILINE)
+# A generated key: said_01a2, task:01a2. "Rome: …" and "2.0: …" are ordinary text.
+_LIST_KEY = re.compile(
+    r"(?:^|(?<=\s))(?:[-*•]\s+)?[a-zA-Z]\w*[_:][\w:.@/-]*:\s+(?=\S)", re.MULTILINE
+)
 _MEMBER = re.compile(r"[\"'](?:summary|learnings|errors|solutions)[\"']\s*:")
 _QUOTES = re.compile(r"[“”„«»「」『』\"\n]")
 
 
-def _is_within(text: frozenset[str], own: frozenset[str]) -> bool:
-    new = own - text
+def _is_within(text: frozenset[str], part: frozenset[str]) -> bool:
+    new = part - text
     if any(map(is_significant, new)):
         return False
-    return len(new) <= (1 - _COVERED) * len(own)
+    return len(new) <= (1 - _TERM_SHARE) * len(part)
 
 
-def _terms(text: str) -> frozenset[str]:
+def _list_terms(text: str) -> frozenset[str]:
     return frozenset(query_terms(normalize(text)))
 
 
-def _own(text: str) -> frozenset[str]:
-    return _terms(text) - _TELLING_AGAIN
+def _list_content_terms(text: str) -> frozenset[str]:
+    return _list_terms(text) - _INTRODUCTORY_TERMS
 
 
-def _pairs(text: str) -> frozenset[Pair]:
-    return frozenset(pairwise(_in_order(text)))
+def _list_pairs(text: str) -> frozenset[Pair]:
+    return frozenset(pairwise(_iterate_terms(text)))
 
 
-def _in_order(text: str) -> Iterator[str]:
-    """Single characters of scripts without spaces: their pairs are what stands side by side."""
+def _iterate_terms(text: str) -> Iterator[str]:
+    """Yield the terms in order; of scripts without spaces single characters only."""
     for term in query_terms(normalize(text)):
-        if term not in _TELLING_AGAIN and not (len(term) > 1 and is_unspaced(term)):
+        if term not in _INTRODUCTORY_TERMS and not (len(term) > 1 and is_unspaced(term)):
             yield term
 
 
-# What introduces a memory when it is told again.
-_TELLING_AGAIN = frozenset(
+# Terms that introduce a repeated memory.
+_INTRODUCTORY_TERMS = frozenset(
     term
     for phrase in (
         "as you told mentioned said before earlier previously remember recall noted according",

@@ -1,4 +1,4 @@
-"""Which memories belong together though different tasks wrote them: by the rare words they share."""
+"""Links between entries of different tasks that share rare terms."""
 
 import math
 from collections import Counter, defaultdict
@@ -12,79 +12,81 @@ from memory.logic.entries.texts import list_texts
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """``one`` and ``other`` are entry ids in order; ``terms``: what they share, the rarest first."""
+class TermLink:
+    """Two entries, by ids in order, and the terms that they share, the rarest first."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     weight: float
     terms: tuple[str, ...]
 
 
-def links(entries: Sequence[MemoryEntry], *, least: float = 0.25, most_each: int = 5) -> list[Link]:
-    """Strongest first. Entries of one run are together anyway, and are not linked."""
-    terms = {entry.id: _terms(entry) for entry in entries}
-    rarity = _rarity(terms)
-    candidates = _pairs_sharing_something(terms)
+def find_term_links(
+    entries: Sequence[MemoryEntry], *, min_weight: float = 0.25, max_each: int = 5
+) -> list[TermLink]:
+    """Return the links, the strongest first; entries of one run belong together anyway."""
+    terms = {entry.id: _list_terms(entry) for entry in entries}
+    rarity = _compute_rarity(terms)
+    candidates = _list_candidate_pairs(terms)
     runs = {entry.id: entry.source.run_id for entry in entries}
-    found = [
+    links = [
         link
-        for one, other in sorted(candidates)
-        if not (runs[one] and runs[one] == runs[other])
-        and (link := _link(one, other, terms, rarity)).weight >= least
-        and len(link.terms) >= _FEWEST_SHARED
+        for first, second in sorted(candidates)
+        if not (runs[first] and runs[first] == runs[second])
+        and (link := _build_link(first, second, terms, rarity)).weight >= min_weight
+        and len(link.terms) >= _MIN_SHARED
     ]
-    found.sort(key=lambda link: (-link.weight, link.one, link.other))
-    return _at_most(most_each, found)
+    links.sort(key=lambda link: (-link.weight, link.first, link.second))
+    return _limit_links(max_each, links)
 
 
-_FEWEST_SHARED = 2
-_COMMON = 0.5  # a term in more than half of the entries links nothing
-_WIDEST = 200  # nor does one in so many: the pairs would be countless
+_MIN_SHARED = 2
+_COMMON_SHARE = 0.5  # a term in more than half of the entries links nothing
+_MAX_ENTRIES = 200  # nor does one in so many: the pairs would be countless
 
 
-def _terms(entry: MemoryEntry) -> frozenset[str]:
+def _list_terms(entry: MemoryEntry) -> frozenset[str]:
     tags = entry.metadata.get("tags", ())
     texts = [*list_texts(entry.value), *(tag for tag in tags if isinstance(tag, str))]
     return frozenset(term for text in texts for term in list_significant_terms(text))
 
 
-def _rarity(terms: Mapping[str, frozenset[str]]) -> dict[str, float]:
-    counts = Counter(term for found in terms.values() for term in found)
+def _compute_rarity(terms: Mapping[str, frozenset[str]]) -> dict[str, float]:
+    counts = Counter(term for entry_terms in terms.values() for term in entry_terms)
     total = len(terms)
-    most = min(_WIDEST, max(2, _COMMON * total))
-    return {term: math.log(1 + total / n) for term, n in counts.items() if n <= most}
+    limit = min(_MAX_ENTRIES, max(2, _COMMON_SHARE * total))
+    return {term: math.log(1 + total / n) for term, n in counts.items() if n <= limit}
 
 
-def _pairs_sharing_something(terms: Mapping[str, frozenset[str]]) -> set[tuple[str, str]]:
-    homes: dict[str, list[str]] = defaultdict(list)
-    rarity = _rarity(terms)
+def _list_candidate_pairs(terms: Mapping[str, frozenset[str]]) -> set[tuple[str, str]]:
+    entries_by_term: dict[str, list[str]] = defaultdict(list)
+    rarity = _compute_rarity(terms)
     for entry in sorted(terms):
         for term in terms[entry] & rarity.keys():
-            homes[term].append(entry)
-    return {pair for found in homes.values() for pair in combinations(found, 2)}
+            entries_by_term[term].append(entry)
+    return {pair for entries in entries_by_term.values() for pair in combinations(entries, 2)}
 
 
-def _link(
-    one: str, other: str, terms: Mapping[str, frozenset[str]], rarity: Mapping[str, float]
-) -> Link:
-    """Cosine of the two sets, each term weighing what it is rare."""
-    left, right = terms[one] & rarity.keys(), terms[other] & rarity.keys()
-    shared = sorted(left & right, key=lambda term: (-rarity[term], term))
-    norm = math.sqrt(_square(left, rarity) * _square(right, rarity))
-    weight = _square(shared, rarity) / norm if norm else 0.0
-    return Link(one, other, round(weight, 6), tuple(shared))
+def _build_link(
+    first: str, second: str, terms: Mapping[str, frozenset[str]], rarity: Mapping[str, float]
+) -> TermLink:
+    """Weigh the link by the cosine of both sets of terms, each term weighted by its rarity."""
+    first_terms, second_terms = terms[first] & rarity.keys(), terms[second] & rarity.keys()
+    shared = sorted(first_terms & second_terms, key=lambda term: (-rarity[term], term))
+    norm = math.sqrt(_sum_squares(first_terms, rarity) * _sum_squares(second_terms, rarity))
+    weight = _sum_squares(shared, rarity) / norm if norm else 0.0
+    return TermLink(first, second, round(weight, 6), tuple(shared))
 
 
-def _square(terms: "Sequence[str] | frozenset[str]", rarity: Mapping[str, float]) -> float:
+def _sum_squares(terms: "Sequence[str] | frozenset[str]", rarity: Mapping[str, float]) -> float:
     return sum(rarity[term] ** 2 for term in sorted(terms))
 
 
-def _at_most(most: int, found: Sequence[Link]) -> list[Link]:
+def _limit_links(limit: int, links: Sequence[TermLink]) -> list[TermLink]:
     counts: Counter[str] = Counter()
-    kept = []
-    for link in found:
-        if counts[link.one] < most and counts[link.other] < most:
-            kept.append(link)
-            counts.update((link.one, link.other))
-    return kept
+    limited = []
+    for link in links:
+        if counts[link.first] < limit and counts[link.second] < limit:
+            limited.append(link)
+            counts.update((link.first, link.second))
+    return limited

@@ -1,16 +1,16 @@
-"""From a model's answer to drafts of entries: all of it understood, or none of it stored."""
+"""Parsing a model's answer into drafts: all of it is understood, or none of it is stored."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from memory.core.records import Json, Source, StoreParams
-from memory.logic.curation.repair import Unreadable, read_object
+from memory.logic.curation.repair import UnreadableAnswer, read_object
 from memory.logic.ports import NewId
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What is worth remembering of a piece of work; ``repairs`` is what reading it took."""
+    """The memorable content of a piece of work; ``repairs`` lists what reading the answer took."""
 
     summary: str
     key_learnings: tuple[str, ...] = ()
@@ -22,42 +22,48 @@ class Analysis:
 
 
 def parse_analysis(answer: str) -> Analysis:
-    """Raises ``Unreadable``, whose message can be shown to the model."""
-    found = read_object(answer, expected=_NAMES)
-    value = {name.strip().casefold().replace(" ", "_"): one for name, one in found.value.items()}
+    """Parse the answer; raise ``UnreadableAnswer``, whose message can be shown to the model."""
+    parsed = read_object(answer, expected=_NAMES)
+    value = {
+        name.strip().casefold().replace(" ", "_"): member for name, member in parsed.value.items()
+    }
     summary = value.get("summary")
     if not isinstance(summary, str) or not summary.strip():
-        raise Unreadable("summary: must be a text.")
+        raise UnreadableAnswer("summary: must be a text.")
     return Analysis(
-        summary=_one_text(summary),
-        key_learnings=_texts(value, "key_learnings"),
-        errors=_texts(value, "errors"),
-        solutions=_texts(value, "solutions"),
-        tags=tuple(tag[:_LONGEST_TAG] for tag in _texts(value, "tags"))[:_MOST_TAGS],
-        category=_category(value.get("category")),
-        repairs=found.repairs,
+        summary=_normalize_text(summary),
+        key_learnings=_parse_texts(value, "key_learnings"),
+        errors=_parse_texts(value, "errors"),
+        solutions=_parse_texts(value, "solutions"),
+        tags=tuple(tag[:_MAX_TAG_LENGTH] for tag in _parse_texts(value, "tags"))[:_MAX_TAGS],
+        category=_parse_category(value.get("category")),
+        repairs=parsed.repairs,
     )
 
 
-def drafts(
+def build_drafts(
     analysis: Analysis,
     namespace: str,
     new_id: NewId,
     source: Source = Source(),  # noqa: B008 - frozen
 ) -> list[StoreParams]:
-    """``task:…`` unless there is no summary, ``error:…`` and ``learning:…`` where there is something to say.
+    """Build ``task:…`` unless there is no summary, and ``error:…`` and ``learning:…`` as needed.
 
     Each learning is an entry of its own, so that it is found, merged, contradicted and rejected
-    alone. What solved an error stands with it; where there was none, with the task.
+    alone. The solutions are stored with the error, or with the task if there was none.
     """
-    solved: dict[str, Json] = {"solutions": list(analysis.solutions)} if analysis.solutions else {}
+    solutions: dict[str, Json] = (
+        {"solutions": list(analysis.solutions)} if analysis.solutions else {}
+    )
     task: dict[str, Json] = {"summary": analysis.summary}
-    made: list[tuple[str, str, dict[str, Json]]] = []
+    parts: list[tuple[str, str, dict[str, Json]]] = []
     if analysis.errors:
-        made.append(("error", "error", {"errors": list(analysis.errors), **solved}))
+        parts.append(("error", "error", {"errors": list(analysis.errors), **solutions}))
     else:
-        task |= solved
-    made += (("learning", "result", {"learnings": [one]}) for one in analysis.key_learnings)
+        task |= solutions
+    parts += (
+        ("learning", "result", {"learnings": [learning]}) for learning in analysis.key_learnings
+    )
     metadata: dict[str, Json] = {"tags": list(analysis.tags), "outcome": analysis.category}
     return [
         StoreParams(
@@ -68,7 +74,7 @@ def drafts(
             category=category,
             source=replace(source, rule=source.rule or "curation"),
         )
-        for prefix, category, value in [("task", "execution", task), *made]
+        for prefix, category, value in [("task", "execution", task), *parts]
         if value is not task or analysis.summary
     ]
 
@@ -82,32 +88,32 @@ _CATEGORIES = {
     "结果": "result",
     "错误": "error",
 }
-_LONGEST_TEXT, _MOST_TEXTS = 1_000, 20
-_LONGEST_TAG, _MOST_TAGS = 60, 12
+_MAX_TEXT_LENGTH, _MAX_TEXTS = 1_000, 20
+_MAX_TAG_LENGTH, _MAX_TAGS = 60, 12
 _EMPTY = frozenset({"", "none", "n/a", "null", "无", "没有", "-"})
 
 
-def _category(value: Json) -> str:
-    """``Execution|Result|Error`` copied as it stands is no answer."""
+def _parse_category(value: Json) -> str:
+    """Return the category; ``Execution|Result|Error`` copied from the prompt is no answer."""
     word = value.strip().casefold() if isinstance(value, str) else ""
     return _CATEGORIES.get(word, "execution")
 
 
-def _texts(value: Mapping[str, Json], name: str) -> tuple[str, ...]:
-    """One text is a list of one; an object in a list is what it says, name by name."""
-    found = value.get(name)
-    if found is None:
+def _parse_texts(value: Mapping[str, Json], name: str) -> tuple[str, ...]:
+    """Return a list of texts; a single text is a list of one, and an object becomes a text."""
+    items = value.get(name)
+    if items is None:
         return ()
-    if isinstance(found, str | Mapping):
-        found = [found]
-    if not isinstance(found, list):
-        raise Unreadable(f"{name}: must be a list of texts.")
-    texts = (_one_text(_said(name, one)) for one in found)
-    kept = dict.fromkeys(one for one in texts if one.casefold().rstrip(".。") not in _EMPTY)
-    return tuple(kept)[:_MOST_TEXTS]
+    if isinstance(items, str | Mapping):
+        items = [items]
+    if not isinstance(items, list):
+        raise UnreadableAnswer(f"{name}: must be a list of texts.")
+    texts = (_normalize_text(_format_item(name, item)) for item in items)
+    distinct = dict.fromkeys(item for item in texts if item.casefold().rstrip(".。") not in _EMPTY)
+    return tuple(distinct)[:_MAX_TEXTS]
 
 
-def _said(name: str, item: Json) -> str:
+def _format_item(name: str, item: Json) -> str:
     match item:
         case str():
             return item
@@ -116,22 +122,22 @@ def _said(name: str, item: Json) -> str:
         case int() | float():
             return str(item)
         case dict():
-            return "; ".join(_members(item))
+            return "; ".join(_format_members(item))
         case _:
-            raise Unreadable(f"{name}: must be a list of texts.")
+            raise UnreadableAnswer(f"{name}: must be a list of texts.")
 
 
-def _members(item: Mapping[str, Json]) -> Iterable[str]:
+def _format_members(item: Mapping[str, Json]) -> Iterable[str]:
     for name, value in item.items():
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             yield f"{name}: {value}" if len(item) > 1 else str(value)
 
 
-def _one_text(text: str) -> str:
-    """On one line. A text too long to be one memory is cut at a word."""
-    whole = text.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    line = " ".join(whole.split())
-    if len(line) <= _LONGEST_TEXT:
+def _normalize_text(text: str) -> str:
+    """Put the text on one line; cut a text too long for one memory between words."""
+    valid = text.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    line = " ".join(valid.split())
+    if len(line) <= _MAX_TEXT_LENGTH:
         return line
-    head = line[: _LONGEST_TEXT - 1]
+    head = line[: _MAX_TEXT_LENGTH - 1]
     return f"{head.rsplit(' ', 1)[0] if ' ' in head else head}…"

@@ -1,12 +1,13 @@
-"""JSON as models write it, read as they meant it, or refused: never half of it.
+"""Tolerant parsing of JSON as models write it.
 
 Models wrap JSON in fences and prose, use single or curly quotes, leave commas behind the last
 item, write Python's words, add comments, put line ends into texts, and stop in the middle when
 their tokens run out. A value that was cut is dropped, since half a sentence is a wrong one; what
 was complete before it stays, and the repair is named.
 
-The json-repair package (0.64) was tried instead and isn't used: it keeps values that were cut, takes prose for values and
-doesn't say what it did (14 of the 33 cases of the test), and 8,000 hostile characters keep it busy for nine seconds.
+The json-repair package (0.64) was tried instead and isn't used: it keeps values that were cut,
+takes prose for values and doesn't say what it did (14 of the 33 cases of the test), and 8,000
+hostile characters keep it busy for nine seconds.
 """
 
 import json
@@ -17,84 +18,90 @@ from memory.core.errors import InvalidInput
 from memory.core.records import Json
 
 
-class Unreadable(InvalidInput):
-    """There is no JSON object in the answer that can be made sense of."""
+class UnreadableAnswer(InvalidInput):
+    """The answer contains no readable JSON object."""
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
-    """``repairs`` names what had to be done, in order, each once; ``cut``: the end was missing."""
+class RepairedObject:
+    """A parsed object. ``repairs`` names the repairs in order, each once."""
 
     value: dict[str, Json]
     repairs: tuple[str, ...] = ()
 
     @property
-    def cut(self) -> bool:
+    def is_cut(self) -> bool:
         return "missing end" in self.repairs
 
 
-def read_object(text: str, *, expected: frozenset[str] = frozenset()) -> Repaired:
-    """The object that has the expected names, or as many of them as any has; of equals the last.
+def read_object(text: str, *, expected: frozenset[str] = frozenset()) -> RepairedObject:
+    """Return the object with the most expected names, of equal ones the last.
 
-    A model that thinks aloud shows drafts before its answer. Raises ``Unreadable``.
+    A model that thinks aloud shows drafts before its answer. Raises ``UnreadableAnswer``.
     """
-    if len(text) > _LONGEST:
-        raise Unreadable(f"The answer has {len(text)} characters; the limit is {_LONGEST}.")
-    whole = _strictly(text.strip())
-    if whole is not None:
-        return Repaired(whole)
-    candidates = list(_candidates(text))
+    if len(text) > _MAX_LENGTH:
+        raise UnreadableAnswer(
+            f"The answer has {len(text)} characters; the limit is {_MAX_LENGTH}."
+        )
+    value = _parse_strictly(text.strip())
+    if value is not None:
+        return RepairedObject(value)
+    candidates = list(_list_candidates(text))
     if not candidates:
-        raise Unreadable("The answer contains no JSON object.")
-    return max(enumerate(candidates), key=lambda one: (_fit(one[1], expected), one[0]))[1]
+        raise UnreadableAnswer("The answer contains no JSON object.")
+    return max(
+        enumerate(candidates), key=lambda item: (_count_expected(item[1], expected), item[0])
+    )[1]
 
 
-_LONGEST = 400_000
-_MOST_CANDIDATES = 20
-_DEEPEST = 40
+_MAX_LENGTH = 400_000
+_MAX_CANDIDATES = 20
+_MAX_DEPTH = 40
 
 
-def _fit(found: Repaired, expected: frozenset[str]) -> int:
-    return len(expected & found.value.keys())
+def _count_expected(candidate: RepairedObject, expected: frozenset[str]) -> int:
+    return len(expected & candidate.value.keys())
 
 
-def _strictly(text: str) -> dict[str, Json] | None:
+def _parse_strictly(text: str) -> dict[str, Json] | None:
     try:
-        found = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _refuse(word: str) -> Json:
     raise ValueError(word)
 
 
-def _candidates(text: str) -> list[Repaired]:
-    """Every outermost object that can be read, one after the other."""
-    found = []
-    at = text.find("{")
-    for _ in range(_MOST_CANDIDATES):
-        if at < 0:
+def _list_candidates(text: str) -> list[RepairedObject]:
+    """Return every outermost object that can be read, in order."""
+    candidates = []
+    start = text.find("{")
+    for _ in range(_MAX_CANDIDATES):
+        if start < 0:
             break
-        reader = _Reader(text, at)
+        reader = _Reader(text, start)
         try:
-            value = reader.object()
-        except _Hopeless:
-            at = text.find("{", at + 1)
+            value = reader.read_object()
+        except _NoObject:
+            start = text.find("{", start + 1)
             continue
-        around = ["text around"] if text[:at].strip() or text[reader.at :].strip() else []
+        repairs = ["text around"] if text[:start].strip() or text[reader.position :].strip() else []
         if value:
-            found.append(Repaired(value, tuple(dict.fromkeys([*around, *reader.repairs]))))
-        at = text.find("{", max(reader.at, at + 1))
-    return found
+            candidates.append(
+                RepairedObject(value, tuple(dict.fromkeys([*repairs, *reader.repairs])))
+            )
+        start = text.find("{", max(reader.position, start + 1))
+    return candidates
 
 
-class _Hopeless(Exception):
-    """This is no object."""
+class _NoObject(Exception):
+    """The text at this position is no object."""
 
 
-class _Cut(Exception):
+class _EndOfText(Exception):
     """The text ended inside a value."""
 
 
@@ -118,176 +125,178 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass
 class _Reader:
-    """Reads one object from ``at`` on; afterwards ``at`` stands behind it."""
+    """A reader of one object from ``position`` on, which it moves behind the object."""
 
     text: str
-    at: int
+    position: int
     repairs: list[str] = field(default_factory=list)
     depth: int = 0
 
-    def object(self) -> dict[str, Json]:
+    def read_object(self) -> dict[str, Json]:
         self._enter()
-        found: dict[str, Json] = {}
+        members: dict[str, Json] = {}
         try:
-            while self._next() != "}":
-                name = self._name()
-                if self._next() not in ":：=":
-                    raise _Hopeless
-                self._repaired("colon", self.text[self.at] != ":")
-                self.at += 1
-                found[name] = self._value()
-                self._comma("}")
-            self.at += 1
-        except _Cut:
-            self._end()
+            while self._peek() != "}":
+                name = self._read_name()
+                if self._peek() not in ":：=":
+                    raise _NoObject
+                self._note_repair("colon", self.text[self.position] != ":")
+                self.position += 1
+                members[name] = self._read_value()
+                self._read_comma("}")
+            self.position += 1
+        except _EndOfText:
+            self._mark_end()
         self.depth -= 1
-        return found
+        return members
 
-    def _list(self) -> list[Json]:
+    def _read_list(self) -> list[Json]:
         self._enter()
-        found: list[Json] = []
+        items: list[Json] = []
         try:
-            while self._next() != "]":
-                found.append(self._value())
-                self._comma("]")
-            self.at += 1
-        except _Cut:
-            self._end()
+            while self._peek() != "]":
+                items.append(self._read_value())
+                self._read_comma("]")
+            self.position += 1
+        except _EndOfText:
+            self._mark_end()
         self.depth -= 1
-        return found
+        return items
 
     def _enter(self) -> None:
         self.depth += 1
-        if self.depth > _DEEPEST:
-            raise _Hopeless
-        self.at += 1
+        if self.depth > _MAX_DEPTH:
+            raise _NoObject
+        self.position += 1
 
-    def _end(self) -> None:
-        self.at = len(self.text)
-        self._repaired("missing end")
+    def _mark_end(self) -> None:
+        self.position = len(self.text)
+        self._note_repair("missing end")
 
-    def _value(self) -> Json:
-        character = self._next()
+    def _read_value(self) -> Json:
+        character = self._peek()
         if character == "{":
-            return self.object()
+            return self.read_object()
         if character == "[":
-            return self._list()
+            return self._read_list()
         if character in _QUOTES:
-            return self._string()
-        return self._bare()
+            return self._read_string()
+        return self._read_bare()
 
-    def _name(self) -> str:
-        if self._next() in _QUOTES:
-            return self._string()
-        match = _NAME.match(self.text, self.at)
+    def _read_name(self) -> str:
+        if self._peek() in _QUOTES:
+            return self._read_string()
+        match = _NAME.match(self.text, self.position)
         if match is None:
-            raise _Hopeless
-        self.at = match.end()
-        self._repaired("unquoted name")
+            raise _NoObject
+        self.position = match.end()
+        self._note_repair("unquoted name")
         return match[0]
 
-    def _bare(self) -> Json:
-        number = _NUMBER.match(self.text, self.at)
-        word = _NAME.match(self.text, self.at)
+    def _read_bare(self) -> Json:
+        number = _NUMBER.match(self.text, self.position)
+        word = _NAME.match(self.text, self.position)
         if word and word[0] in _WORDS:
-            self.at = word.end()
-            self._repaired("word", word[0] not in ("true", "false", "null"))
+            self.position = word.end()
+            self._note_repair("word", word[0] not in ("true", "false", "null"))
             return _WORDS[word[0]]
         if number is None:
             if word and word.end() == len(self.text):
-                raise _Cut
-            raise _Hopeless
+                raise _EndOfText
+            raise _NoObject
         if number.end() == len(self.text):
-            raise _Cut  # more digits may have followed
-        self.at = number.end()
-        return _number(number[0])
+            raise _EndOfText  # more digits may have followed
+        self.position = number.end()
+        return _parse_number(number[0])
 
-    def _string(self) -> str:
-        opening = self.text[self.at]
+    def _read_string(self) -> str:
+        opening = self.text[self.position]
         closing = _QUOTES[opening]
-        self._repaired("quotes", opening != '"')
-        self.at += 1
+        self._note_repair("quotes", opening != '"')
+        self.position += 1
         parts: list[str] = []
         while True:
-            character = self._character()
+            character = self._read_character()
             if character == closing and self._closes(closing):
                 return "".join(parts)
             if character == "\\":
-                parts.append(self._escape())
+                parts.append(self._read_escape())
                 continue
-            self._repaired("line end in a text", character in "\n\r\t")
+            self._note_repair("line end in a text", character in "\n\r\t")
             parts.append(character)
 
     def _closes(self, closing: str) -> bool:
-        """A quotation mark ends a text where the grammar goes on; elsewhere it belongs to it."""
-        after = _SPACES.match(self.text, self.at)
-        at = after.end() if after else self.at
-        if at >= len(self.text) or self.text[at] in ",:}]：，/#":
+        """Return whether a quotation mark ends a text: where the grammar goes on after it."""
+        after = _SPACES.match(self.text, self.position)
+        position = after.end() if after else self.position
+        if position >= len(self.text) or self.text[position] in ",:}]：，/#":
             return True
-        if "\n" in self.text[self.at : at] and self.text[at] in _QUOTES:
+        if "\n" in self.text[self.position : position] and self.text[position] in _QUOTES:
             return True  # the comma is missing
-        self._repaired(f"{closing} in a text")
+        self._note_repair(f"{closing} in a text")
         return False
 
-    def _escape(self) -> str:
-        character = self._character()
+    def _read_escape(self) -> str:
+        character = self._read_character()
         if character == "u":
-            digits = self.text[self.at : self.at + 4]
+            digits = self.text[self.position : self.position + 4]
             if len(digits) < 4:
-                raise _Cut
+                raise _EndOfText
             if re.fullmatch(r"[0-9a-fA-F]{4}", digits) is None:
-                self._repaired("escape")
+                self._note_repair("escape")
                 return "\\u"
-            self.at += 4
-            return self._surrogates(chr(int(digits, 16)))
-        self._repaired("escape", character not in '"\\/bfnrt')
+            self.position += 4
+            return self._read_surrogates(chr(int(digits, 16)))
+        self._note_repair("escape", character not in '"\\/bfnrt')
         return _ESCAPES.get(character, character)
 
-    def _surrogates(self, first: str) -> str:
-        """Two escapes may be one character; half of one is none."""
+    def _read_surrogates(self, first: str) -> str:
+        """Join two escapes that are one character; half of one becomes a replacement character."""
         if not "\ud800" <= first <= "\udfff":
             return first
-        second = re.match(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})", self.text[self.at : self.at + 6])
+        second = re.match(
+            r"\\u([dD][c-fC-F][0-9a-fA-F]{2})", self.text[self.position : self.position + 6]
+        )
         if first > "\udbff" or second is None:
-            self._repaired("escape")
+            self._note_repair("escape")
             return "\ufffd"
-        self.at += 6
+        self.position += 6
         pair = first + chr(int(second[1], 16))
         return pair.encode("utf-16", "surrogatepass").decode("utf-16")
 
-    def _comma(self, closing: str) -> None:
-        character = self._next()
+    def _read_comma(self, closing: str) -> None:
+        character = self._peek()
         if character in ",，;":
-            self._repaired("comma", character != ",")
-            self.at += 1
-            self._repaired("trailing comma", self._next() == closing)
+            self._note_repair("comma", character != ",")
+            self.position += 1
+            self._note_repair("trailing comma", self._peek() == closing)
         elif character != closing:
             if character not in _QUOTES and character not in "{[":
-                raise _Hopeless
-            self._repaired("missing comma")
+                raise _NoObject
+            self._note_repair("missing comma")
 
-    def _character(self) -> str:
-        if self.at >= len(self.text):
-            raise _Cut
-        self.at += 1
-        return self.text[self.at - 1]
+    def _read_character(self) -> str:
+        if self.position >= len(self.text):
+            raise _EndOfText
+        self.position += 1
+        return self.text[self.position - 1]
 
-    def _next(self) -> str:
-        """What comes after spaces and comments, without taking it."""
-        match = _SKIPPED.match(self.text, self.at)
+    def _peek(self) -> str:
+        """Return the character after spaces and comments, without consuming it."""
+        match = _SKIPPED.match(self.text, self.position)
         if match:
-            self._repaired("comment", not match[0].isspace())
-            self.at = match.end()
-        if self.at >= len(self.text):
-            raise _Cut
-        return self.text[self.at]
+            self._note_repair("comment", not match[0].isspace())
+            self.position = match.end()
+        if self.position >= len(self.text):
+            raise _EndOfText
+        return self.text[self.position]
 
-    def _repaired(self, what: str, really: bool = True) -> None:
-        if really and what not in self.repairs:
-            self.repairs.append(what)
+    def _note_repair(self, repair: str, is_needed: bool = True) -> None:
+        if is_needed and repair not in self.repairs:
+            self.repairs.append(repair)
 
 
-def _number(text: str) -> Json:
+def _parse_number(text: str) -> Json:
     try:
         return int(text)
     except ValueError:

@@ -1,11 +1,11 @@
-"""How important a memory is, and how long it should live: both plain enough to be argued with."""
+"""Importance and lifetime of entries, by rules simple enough to explain."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
-from memory.logic.curation.sentence_rating import judge
+from memory.logic.curation.sentence_rating import rate_sentence
 from memory.logic.entries.duplicates import count_evidence
 from memory.logic.entries.texts import list_texts
 from memory.logic.entries.tiers import Usage, is_verified
@@ -20,66 +20,67 @@ class Importance:
     parts: Mapping[str, float]
 
 
-def importance_of(
+def compute_importance(
     value: Json,
     category: str,
     *,
-    said: int = 1,
-    use: Usage = Usage(),  # noqa: B008 - a frozen value
+    evidence: int = 1,
+    usage: Usage = Usage(),  # noqa: B008 - a frozen value
 ) -> Importance:
-    """``said``: how often it was said."""
-    points = max((judge(text).points for text in list_texts(value)), default=0)
+    points = max((rate_sentence(text).points for text in list_texts(value)), default=0)
     parts = {
-        "category": _OF_CATEGORY.get(category, _OF_OTHERS),
-        "content": min(points, _MOST_POINTS) * _A_POINT,
-        "proofs": min(said - 1, _MOST_PROOFS) * _A_PROOF,
-        "use": min(use.runs, _MOST_RUNS) * _A_RUN,
+        "category": _CATEGORY_WEIGHTS.get(category, _DEFAULT_WEIGHT),
+        "content": min(points, _MAX_POINTS) * _POINT_WEIGHT,
+        "proofs": min(evidence - 1, _MAX_EVIDENCE) * _EVIDENCE_WEIGHT,
+        "use": min(usage.runs, _MAX_RUNS) * _RUN_WEIGHT,
     }
     return Importance(min(1.0, round(sum(parts.values()), 4)), parts)
 
 
-def importance_of_entry(entry: MemoryEntry, use: Usage = Usage()) -> Importance:  # noqa: B008 - frozen
-    return importance_of(entry.value, entry.category, said=count_evidence(entry), use=use)
+def compute_entry_importance(entry: MemoryEntry, usage: Usage = Usage()) -> Importance:  # noqa: B008 - frozen
+    return compute_importance(
+        entry.value, entry.category, evidence=count_evidence(entry), usage=usage
+    )
 
 
-def life_of(category: str, importance: float) -> timedelta | None:
-    """How long from now; nothing means for good. What is important is kept, whatever it is."""
-    if importance >= _FOR_GOOD:
+def compute_lifetime(category: str, importance: float) -> timedelta | None:
+    """Return the time to live from now, or None for ever; important entries don't expire."""
+    if importance >= _PERMANENT_IMPORTANCE:
         return None
-    days = _DAYS.get(category)
+    days = _LIFETIME_DAYS.get(category)
     return timedelta(days=days * (1 + round(importance * 2))) if days else None
 
 
-def chosen_life(params: StoreParams) -> float | None:
-    """Seconds for a draft of curation. An author's own choice stands."""
+def choose_ttl(params: StoreParams) -> float | None:
+    """Return the seconds to live of a draft. An author's own choice is kept."""
     if params.ttl_seconds is not None or params.tier is Tier.QUARANTINE:
         return params.ttl_seconds
-    life = life_of(params.category, params.importance)
-    return life.total_seconds() if life else None
+    lifetime = compute_lifetime(params.category, params.importance)
+    return lifetime.total_seconds() if lifetime else None
 
 
 def may_expire(entry: MemoryEntry) -> bool:
-    """Whether an upkeep may give it an end: never what is verified or carried by proofs."""
-    return not is_verified(entry) and count_evidence(entry) < _CARRIED
+    """Return whether maintenance may set an expiry: never for verified or well-supported entries."""
+    return not is_verified(entry) and count_evidence(entry) < _PERMANENT_EVIDENCE
 
 
-def revalued(entry: MemoryEntry, use: Usage) -> StoreParams | None:
-    """What to store because an entry was proved or used since; nothing where nothing changed.
+def update_importance(entry: MemoryEntry, usage: Usage) -> StoreParams | None:
+    """Return what to store after new evidence or use, or None if nothing changes.
 
-    It only ever gains: importance rises, an end moves away or falls, and no end is given.
+    The entry only gains: importance rises, and an expiry moves away or is removed; none is set.
     """
-    importance = max(entry.importance, importance_of_entry(entry, use).score)
+    importance = max(entry.importance, compute_entry_importance(entry, usage).score)
     present = build_restore_params(entry)
-    life = life_of(entry.category, importance)
+    lifetime = compute_lifetime(entry.category, importance)
     before = present.ttl_seconds
-    ends = before is not None and life is not None
-    later = max(before or 0.0, life.total_seconds()) if ends and life else None
+    has_expiry = before is not None and lifetime is not None
+    later = max(before or 0.0, lifetime.total_seconds()) if has_expiry and lifetime else None
     if importance == entry.importance and later == before:
         return None
     return replace(present, importance=importance, ttl_seconds=later)
 
 
-_OF_CATEGORY = {
+_CATEGORY_WEIGHTS = {
     "learning": 0.35,
     "result": 0.35,
     "fact": 0.35,
@@ -88,12 +89,12 @@ _OF_CATEGORY = {
     "note": 0.1,
     "message": 0.05,
 }
-_OF_OTHERS = 0.25
-_A_POINT, _MOST_POINTS = 0.06, 6
-_A_PROOF, _MOST_PROOFS = 0.1, 3
-_A_RUN, _MOST_RUNS = 0.05, 4
+_DEFAULT_WEIGHT = 0.25
+_POINT_WEIGHT, _MAX_POINTS = 0.06, 6
+_EVIDENCE_WEIGHT, _MAX_EVIDENCE = 0.1, 3
+_RUN_WEIGHT, _MAX_RUNS = 0.05, 4
 
-_FOR_GOOD = 0.7
-_CARRIED = 3
-# Of what happens every day little stays; what was learnt stays unless someone forgets it.
-_DAYS = {"execution": 30, "message": 30, "note": 1, "error": 90}
+_PERMANENT_IMPORTANCE = 0.7
+_PERMANENT_EVIDENCE = 3
+# Everyday events expire soon; what was learned stays unless someone forgets it.
+_LIFETIME_DAYS = {"execution": 30, "message": 30, "note": 1, "error": 90}

@@ -1,4 +1,4 @@
-"""What curation looks at: one piece of finished work, and what it may not mistake for news."""
+"""The input of curation: one finished piece of work."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,7 @@ from memory.core.records import Source
 from memory.logic.entries.secrets import redact
 
 
-class Status(StrEnum):
+class WorkStatus(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     STOPPED = "stopped"
@@ -18,38 +18,38 @@ class Status(StrEnum):
 class FinishedWork:
     """A run, a task, or a conversation.
 
-    ``recalled``: texts of entries that were put before a model in it. They come out again in its
-    answers, and must not be learnt again. ``written``: what it stored itself, which is known, too.
-    ``outside``: strangers, as on the web, may have said it.
+    ``recalled_texts`` are the texts of entries that were put before a model in it; they come out
+    again in its answers, and must not be learned again. ``stored_texts`` is what it stored
+    itself, which is known, too. ``is_untrusted``: the text may come from a tool or the web.
     """
 
     task: str
-    status: Status = Status.SUCCEEDED
+    status: WorkStatus = WorkStatus.SUCCEEDED
     outputs: Sequence[str] = ()
     errors: Sequence[str] = ()
-    recalled: Sequence[str] = ()
-    written: Sequence[str] = ()
+    recalled_texts: Sequence[str] = ()
+    stored_texts: Sequence[str] = ()
     language: str = "en"
     exit_code: int | None = None
-    outside: bool = False
+    is_untrusted: bool = False
     source: Source = field(default_factory=Source)
 
     @property
-    def succeeded(self) -> bool:
-        return self.status is Status.SUCCEEDED
+    def has_succeeded(self) -> bool:
+        return self.status is WorkStatus.SUCCEEDED
 
 
-def redacted(work: FinishedWork, known: Sequence[str] = ()) -> FinishedWork:
-    """Before anything else reads it: neither a model nor a curator sees a secret."""
+def redact_work(work: FinishedWork, known_secrets: Sequence[str] = ()) -> FinishedWork:
+    """Remove secrets from the work, so that neither a model nor a curator sees any."""
 
     def clean(text: str) -> str:
-        return str(redact(text, known).value)
+        return str(redact(text, known_secrets).value)
 
     return replace(
         work,
         task=clean(work.task),
         outputs=tuple(map(clean, work.outputs)),
         errors=tuple(map(clean, work.errors)),
-        recalled=tuple(map(clean, work.recalled)),
-        written=tuple(map(clean, work.written)),
+        recalled_texts=tuple(map(clean, work.recalled_texts)),
+        stored_texts=tuple(map(clean, work.stored_texts)),
     )

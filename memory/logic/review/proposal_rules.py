@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from memory.core.records import MemoryEntry, Source, StoreParams
-from memory.logic.curation.links import Link
+from memory.logic.curation.links import TermLink
 from memory.logic.entries.duplicates import Likeness, compare_values, measure_similarity
 from memory.logic.entries.texts import list_texts
 from memory.logic.entries.write_batch import build_restore_params
@@ -68,22 +68,22 @@ def to_merge(
 
 
 def to_link(
-    links: Iterable[Link], entries: Iterable[MemoryEntry], new_id: NewId, *, by: str
+    links: Iterable[TermLink], entries: Iterable[MemoryEntry], new_id: NewId, *, by: str
 ) -> list[Proposal]:
     known = {entry.id: entry for entry in entries}
     return [
         Proposal(
             new_id(),
             Kind.LINK,
-            known[link.one].namespace,
-            (Target.of(known[link.one]), Target.of(known[link.other])),
+            known[link.first].namespace,
+            (Target.of(known[link.first]), Target.of(known[link.second])),
             None,
             ", ".join(link.terms[:8]),
             by,
             link.weight,
         )
         for link in links
-        if known[link.one].namespace == known[link.other].namespace
+        if known[link.first].namespace == known[link.second].namespace
     ]
 
 

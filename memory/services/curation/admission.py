@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from config.ids import uuid7
 from memory.core.records import StoreParams
-from memory.logic.curation.curator import Curated, decided, keep
+from memory.logic.curation.curator import CurationResult, decide_draft, store_drafts
 from memory.logic.entries.ingress import IngressLimits, IngressOutcome
 from memory.logic.review.proposal_rules import to_add
 from memory.logic.review.proposals import Proposal
@@ -30,7 +30,7 @@ class Admitted:
 def admit(
     access: NamespaceAccess,
     batch: Batch,
-    curated: Curated,
+    curated: CurationResult,
     *,
     run_id: str,
     learning: Learning,
@@ -42,7 +42,7 @@ def admit(
     for draft in curated.drafts:
         is_reviewed = waits(_proposal(draft, curated.by), learning.review, sampled=learning.sampled)
         (waiting if is_reviewed else passing).append(draft)
-    kept = keep(
+    kept = store_drafts(
         replace(curated, drafts=tuple(passing)),
         batch.store,
         rejected=never,
@@ -52,7 +52,7 @@ def admit(
     decisions = [*kept.decisions]
     found: list[Proposal] = []
     for draft in waiting:
-        decision = decided(draft, batch.store, never, known_secrets, LIMITS)
+        decision = decide_draft(draft, batch.store, never, known_secrets, LIMITS)
         if decision.outcome is IngressOutcome.ADMIT and decision.params:
             found.append(_proposal(decision.params, curated.by))
             continue

@@ -25,7 +25,7 @@ from memory.core.errors import AlreadyExists, InvalidInput, NotFound
 from memory.core.records import StoreParams
 from memory.core.scopes import resolve_namespace
 from memory.logic.curation import curator as logic
-from memory.logic.curation.curator import Curated, Curator, in_batches
+from memory.logic.curation.curator import CurationResult, Curator, split_work
 from memory.logic.curation.extractive import ExtractiveCurator
 from memory.logic.curation.model_curator import ModelCurator
 from memory.logic.curation.work import FinishedWork
@@ -189,19 +189,21 @@ def _is_free(row: Curation, now: datetime) -> bool:
 
 
 def _with_written(work: FinishedWork, held: Curation, place: str) -> FinishedWork:
-    return replace(work, written=(*work.written, *written_in(held.team_id, held.run_id, place)))
+    return replace(
+        work, stored_texts=(*work.stored_texts, *written_in(held.team_id, held.run_id, place))
+    )
 
 
-async def _analysed(finished: Finished, learning: Learning, place: str) -> Curated:
+async def _analysed(finished: Finished, learning: Learning, place: str) -> CurationResult:
     """Piece by piece where it is too long for one prompt; one piece that can't be read spoils it all."""
     curator: Curator = ExtractiveCurator()
     pieces = [finished.work]
     if finished.ask is not None:
         curator = ModelCurator(finished.ask, finished.model or "model", learning.token_budget)
         # Half of a prompt is for outputs; what separates them costs something, too.
-        pieces = in_batches(finished.work, max(1, learning.token_budget * 2 // 5))
+        pieces = split_work(finished.work, max(1, learning.token_budget * 2 // 5))
     until = time.monotonic() + learning.seconds
-    whole = Curated((), curator.name)
+    whole = CurationResult((), curator.name)
     for number, piece in enumerate(pieces[:MOST_PIECES]):
         found = await logic.curate(
             piece,
@@ -235,7 +237,7 @@ class _Stored:
 
 @retry_on_conflict
 def _stored(
-    held: Curation, finished: Finished, learning: Learning, place: str, curated: Curated
+    held: Curation, finished: Finished, learning: Learning, place: str, curated: CurationResult
 ) -> _Stored:
     """The memories and the row that says they are there: one transaction."""
     caller = replace(finished.caller, origin=CallOrigin(held.run_id))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from config.ids import uuid7
 from config.retry import retry_on_conflict
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
-from memory.logic.curation.links import links
+from memory.logic.curation.links import find_term_links
 from memory.logic.entries.texts import list_texts
 from memory.logic.review.contradictions import contradictions
 from memory.logic.review.proposal_rules import to_link, to_merge, to_settle
@@ -104,7 +104,7 @@ def _build_proposals(
     ]
     candidates = [entry for entry in newest if entry.category not in RUN_CATEGORIES][:MAX_LINKED]
     fresh_ids = {entry.id for entry in candidates if entry.key in keys}
-    new_links = [link for link in links(candidates) if {link.one, link.other} & fresh_ids]
+    new_links = [link for link in find_term_links(candidates) if {link.one, link.other} & fresh_ids]
     # Entries that may become one are not linked to each other.
     combined = [_get_keys(proposal) for proposal in (*contradicting, *merges)]
     link_proposals = [

@@ -62,9 +62,9 @@ def curated(
     assert planned_id is not None
 
     def gather(asked: str, _learning: Learning) -> Finished:
-        recalled = (*work.recalled, *recalled_in(person.team.id, asked))
+        recalled = (*work.recalled_texts, *recalled_in(person.team.id, asked))
         source = Source(run_id=asked, rule="curation")
-        finished = replace(work, recalled=recalled, source=source)
+        finished = replace(work, recalled_texts=recalled, source=source)
         return Finished(caller, finished, ask, "scripted", known_secrets)
 
     row = curate(person.team.id, planned_id, gather)

@@ -71,13 +71,13 @@ def _build_work(
     errors = [run.error, *(step.error for step in steps if step.status != StepStatus.STOPPED)]
     return memory_app.FinishedWork(
         task=task,
-        status=memory_app.Status(_STATUS.get(run.status, "succeeded")),
+        status=memory_app.WorkStatus(_STATUS.get(run.status, "succeeded")),
         outputs=tuple(dict.fromkeys([*messages, *_list_answers(run)])),
         errors=tuple(dict.fromkeys(error for error in errors if error)),
-        recalled=(*recalled, *_list_memory_texts(steps)),
+        recalled_texts=(*recalled, *_list_memory_texts(steps)),
         language="zh" if _is_chinese(task) else "en",
         source=memory_app.Source(run_id=str(run.pk), rule=NODE),
-        outside=_is_from_outside(run, steps),
+        is_untrusted=_is_from_outside(run, steps),
     )
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from memory.logic.curation.feedback_loop import Recalled, merely_told_again
+from memory.logic.curation.feedback_loop import KnownTexts, only_repeats
 
 
-KNOWN = Recalled.of(
+KNOWN = KnownTexts.of(
     [
         "I'm Zoe, and I'm allergic to walnuts.",
         "My cat is called Mimi.",
@@ -37,12 +37,12 @@ NEW = [
 
 @pytest.mark.parametrize("sentence", AGAIN)
 def test_what_was_said_in_whatever_wrapping_is_a_repetition(sentence: str):
-    assert KNOWN.says(sentence)
+    assert KNOWN.covers(sentence)
 
 
 @pytest.mark.parametrize("sentence", NEW)
 def test_known_words_that_say_something_else_are_news(sentence: str):
-    assert not KNOWN.says(sentence)
+    assert not KNOWN.covers(sentence)
 
 
 RUNS = [
@@ -58,4 +58,4 @@ RUNS = [
 def test_run_is_an_answer_from_memory_where_nothing_new_came_of_it(
     task: str, outputs: list[str], told_again: bool
 ):
-    assert merely_told_again(task, outputs, KNOWN) is told_again
+    assert only_repeats(task, outputs, KNOWN) is told_again

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
-from memory.logic.curation.feedback_loop import Recalled, recalled_texts, without_recalled
-from memory.logic.curation.links import links
+from memory.logic.curation.feedback_loop import KnownTexts, exclude_known, list_recalled_texts
+from memory.logic.curation.links import find_term_links
 from memory.logic.curation.scoring import (
-    chosen_life,
-    importance_of,
-    importance_of_entry,
-    life_of,
+    choose_ttl,
+    compute_entry_importance,
+    compute_importance,
+    compute_lifetime,
     may_expire,
-    revalued,
+    update_importance,
 )
-from memory.logic.curation.sentence_rating import Judgement, judge
+from memory.logic.curation.sentence_rating import SentenceRating, rate_sentence
 from memory.logic.entries.tiers import Usage
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, OTHER_FACTS, OTHER_JUNK
 from tests.memory.logic.support import NAMESPACE, START
@@ -24,33 +24,33 @@ from tests.memory.logic.support import NAMESPACE, START
 
 @pytest.mark.parametrize("sentence", FACTS)
 def test_fact_is_worth_keeping(sentence: str):
-    assert judge(sentence).worth_keeping
+    assert rate_sentence(sentence).is_worth_keeping
 
 
 def test_junk_is_not():
-    kept = [sentence for sentence in JUNK if judge(sentence).worth_keeping]
+    kept = [sentence for sentence in JUNK if rate_sentence(sentence).is_worth_keeping]
 
     assert kept == []
 
 
 def test_sentences_the_rules_were_not_written_for_are_judged_well_enough():
     """Most talk stays out, and most facts come in; a model does better on the second."""
-    junk = [sentence for sentence in OTHER_JUNK if judge(sentence).worth_keeping]
-    facts = [sentence for sentence in OTHER_FACTS if judge(sentence).worth_keeping]
+    junk = [sentence for sentence in OTHER_JUNK if rate_sentence(sentence).is_worth_keeping]
+    facts = [sentence for sentence in OTHER_FACTS if rate_sentence(sentence).is_worth_keeping]
 
     assert len(junk) <= 0.1 * len(OTHER_JUNK)
     assert len(facts) >= 0.75 * len(OTHER_FACTS)
 
 
 def test_judgement_says_why():
-    assert judge("Thanks a lot!").because == ("thanks",)
-    told = judge("We decided on Go because of its compiler.")
-    assert (told.points, told.because) == (6, ("decision", "reason", "name", "says something"))
-    assert judge("word " * 200) == Judgement(0, ("too long",))
-    assert judge("Go is fast here") == Judgement(1, ("state of things",))
+    assert rate_sentence("Thanks a lot!").rules == ("thanks",)
+    told = rate_sentence("We decided on Go because of its compiler.")
+    assert (told.points, told.rules) == (6, ("decision", "reason", "name", "says something"))
+    assert rate_sentence("word " * 200) == SentenceRating(0, ("too long",))
+    assert rate_sentence("Go is fast here") == SentenceRating(1, ("state of things",))
 
 
-RECALLED = Recalled.of(["Alice prefers green tea from Japan", "截止日期是3月31日", "", "the of"])
+RECALLED = KnownTexts.of(["Alice prefers green tea from Japan", "截止日期是3月31日", "", "the of"])
 
 REPEATED = [
     ("Alice prefers green tea from Japan.", True),
@@ -68,8 +68,8 @@ REPEATED = [
 
 @pytest.mark.parametrize(("sentence", "expected"), REPEATED)
 def test_repetition_is_seen(sentence: str, expected: bool):
-    assert RECALLED.says(sentence) is expected
-    assert without_recalled([sentence], RECALLED) == (() if expected else (sentence,))
+    assert RECALLED.covers(sentence) is expected
+    assert exclude_known([sentence], RECALLED) == (() if expected else (sentence,))
 
 
 def test_recalled_texts_are_those_of_the_entries_each_once():
@@ -79,22 +79,22 @@ def test_recalled_texts_are_those_of_the_entries_each_once():
         MemoryEntry("3", NAMESPACE, "c", value=7),
     ]
 
-    assert recalled_texts(entries) == ("one", "two")
+    assert list_recalled_texts(entries) == ("one", "two")
 
 
 def test_importance_adds_up_what_speaks_for_it():
     """seed 1, second stage: importance scoring."""
-    plain = importance_of({"summary": "Ran."}, "execution")
-    told = importance_of("Remember: the deadline is 31 March because of tax.", "learning")
+    plain = compute_importance({"summary": "Ran."}, "execution")
+    told = compute_importance("Remember: the deadline is 31 March because of tax.", "learning")
 
     assert plain.score == 0.1
     assert told.score == pytest.approx(sum(told.parts.values()))
     assert told.score >= 0.7
-    assert importance_of("tea", "learning", said=3).score == pytest.approx(0.55)
-    assert importance_of("tea", "learning", use=Usage(runs=9)).score == pytest.approx(0.55)
+    assert compute_importance("tea", "learning", evidence=3).score == pytest.approx(0.55)
+    assert compute_importance("tea", "learning", usage=Usage(runs=9)).score == pytest.approx(0.55)
     assert (
-        importance_of(
-            "Remember: x must be 3 because we decided", "fact", said=9, use=Usage(runs=9)
+        compute_importance(
+            "Remember: x must be 3 because we decided", "fact", evidence=9, usage=Usage(runs=9)
         ).score
         == 1.0
     )
@@ -103,7 +103,7 @@ def test_importance_adds_up_what_speaks_for_it():
 def test_importance_of_an_entry_counts_its_proofs():
     one = MemoryEntry("1", NAMESPACE, "k", value="tea", metadata={"proofs": 2}, category="fact")
 
-    assert importance_of_entry(one).parts["proofs"] == pytest.approx(0.1)
+    assert compute_entry_importance(one).parts["proofs"] == pytest.approx(0.1)
 
 
 LIVES = [
@@ -120,18 +120,18 @@ LIVES = [
 @pytest.mark.parametrize(("category", "importance", "expected"), LIVES)
 def test_life_is_chosen(category: str, importance: float, expected: timedelta | None):
     """seed 1, second stage: expiry."""
-    assert life_of(category, importance) == expected
+    assert compute_lifetime(category, importance) == expected
 
 
 def test_authors_choice_of_a_life_stands():
     draft = StoreParams(NAMESPACE, "k", value=1, category="execution", importance=0.1)
 
-    assert chosen_life(draft) == 30 * 86_400
+    assert choose_ttl(draft) == 30 * 86_400
     assert (
-        chosen_life(StoreParams(NAMESPACE, "k", value=1, category="execution", ttl_seconds=5)) == 5
+        choose_ttl(StoreParams(NAMESPACE, "k", value=1, category="execution", ttl_seconds=5)) == 5
     )
     held = StoreParams(NAMESPACE, "k", value=1, category="execution", tier=Tier.QUARANTINE)
-    assert chosen_life(held) is None
+    assert choose_ttl(held) is None
 
 
 GAINS: list[tuple[MemoryEntry, Usage, float | None, float | None]] = [
@@ -180,7 +180,7 @@ GAINS: list[tuple[MemoryEntry, Usage, float | None, float | None]] = [
 def test_what_is_proved_or_used_only_gains(
     one: MemoryEntry, use: Usage, importance: float | None, life: float | None
 ):
-    found = revalued(one, use)
+    found = update_importance(one, use)
 
     if importance is None:
         assert found is None
@@ -227,7 +227,7 @@ ENTRIES = [
 
 def test_memories_of_different_tasks_are_linked_by_rare_words():
     """seed 1, third stage: links across tasks."""
-    found = links(ENTRIES)
+    found = find_term_links(ENTRIES)
 
     assert [(one.one, one.other) for one in found] == [("c", "f"), ("a", "b"), ("b", "d")]
     assert found == sorted(found, key=lambda one: -one.weight)
@@ -237,14 +237,17 @@ def test_memories_of_different_tasks_are_linked_by_rare_words():
 
 
 def test_memories_of_one_run_are_not_linked():
-    assert links([entry("a", "quick sort pivot", "r"), entry("b", "quick sort pivot", "r")]) == []
+    assert (
+        find_term_links([entry("a", "quick sort pivot", "r"), entry("b", "quick sort pivot", "r")])
+        == []
+    )
 
 
 def test_no_memory_gets_more_links_than_it_may():
     same = [entry(f"{n:02}", f"quick sort pivot item{n}", f"r{n}") for n in range(6)]
     other = [entry(f"x{n}", f"word{n} thing{n}", f"s{n}") for n in range(9)]
 
-    found = links([*same, *other], most_each=2)
+    found = find_term_links([*same, *other], max_each=2)
 
     assert found
     assert (
@@ -253,5 +256,5 @@ def test_no_memory_gets_more_links_than_it_may():
 
 
 def test_links_of_nothing_are_none():
-    assert links([]) == []
-    assert links(ENTRIES[:1]) == []
+    assert find_term_links([]) == []
+    assert find_term_links(ENTRIES[:1]) == []

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.core.records import MemoryQuery, Source, StoreParams
-from memory.logic.curation.curator import Curator, keep
+from memory.logic.curation.curator import Curator, store_drafts
 from memory.logic.curation.extractive import ExtractiveCurator
 from memory.logic.curation.work import FinishedWork
 from memory.logic.entries.texts import list_texts
@@ -43,12 +43,12 @@ async def test_hundred_answers_that_quote_several_memories_leave_memory_as_it_wa
         work = FinishedWork(
             question,
             outputs=[question, *said],
-            recalled=recalled,
+            recalled_texts=recalled,
             language=language,
             source=Source(run_id=f"r{run}"),
         )
         curator: Curator = scripted if by == "model" else ExtractiveCurator()
-        keep(await curated(work, curator), entries)
+        store_drafts(await curated(work, curator), entries)
 
     found = entries.recall(MemoryQuery(NAMESPACE, top_k=100))
     assert sorted(str(one.value) for one in found) == sorted(told)
@@ -60,7 +60,7 @@ async def test_what_the_run_stored_itself_is_neither_learnt_nor_accounted_for():
     fact = "I'm Zoe, and I'm allergic to walnuts."
     entries.store(StoreParams(NAMESPACE, "said_1", value=fact, category="fact"))
 
-    done = await curated(FinishedWork(fact, outputs=[fact, f"Noted: {fact}"], written=[fact]))
+    done = await curated(FinishedWork(fact, outputs=[fact, f"Noted: {fact}"], stored_texts=[fact]))
 
     assert done.drafts == ()
 
@@ -68,7 +68,9 @@ async def test_what_the_run_stored_itself_is_neither_learnt_nor_accounted_for():
 async def test_run_that_did_something_is_accounted_for_though_it_was_reminded():
     recalled = ["Deploy the shop: succeeded.", "The shop runs on port 8080"]
 
-    done = await curated(FinishedWork("Deploy the shop", outputs=["Done."], recalled=recalled))
+    done = await curated(
+        FinishedWork("Deploy the shop", outputs=["Done."], recalled_texts=recalled)
+    )
 
     assert [one.value for one in done.drafts] == [{"summary": "Deploy the shop: succeeded."}]
 
@@ -82,7 +84,7 @@ async def test_learning_that_somebody_said_before_is_a_proof_of_what_they_said()
         )
     )
 
-    keep(await curated(FinishedWork("t", outputs=[f"{fact}."])), entries)
+    store_drafts(await curated(FinishedWork("t", outputs=[f"{fact}."])), entries)
 
     [kept_one] = [one for one in entries.recall(MemoryQuery(NAMESPACE)) if one.key == "pet"]
     assert kept(entries, "result") == []
@@ -96,7 +98,7 @@ async def test_learning_never_outranks_what_it_was_made_of():
     entries.store(StoreParams(NAMESPACE, "pet", value=fact, category="fact", importance=0.3))
 
     learnt = "My cat Mimi is allergic to fish and chicken from the lake since May 2024"
-    keep(await curated(FinishedWork("t", outputs=[learnt])), entries)
+    store_drafts(await curated(FinishedWork("t", outputs=[learnt])), entries)
 
     [made] = kept(entries, "result")
     assert list_texts(made.value) == [learnt]

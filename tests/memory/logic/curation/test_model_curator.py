@@ -4,18 +4,18 @@ import pytest
 
 from memory.core.errors import InvalidInput
 from memory.logic.conversations.messages import estimate
-from memory.logic.curation.batches import batches, clipped, parts
+from memory.logic.curation.batches import clip_text, split_batches, split_text
 from memory.logic.curation.model_curator import build_prompt, build_retry
-from memory.logic.curation.work import FinishedWork, Status, redacted
+from memory.logic.curation.work import FinishedWork, WorkStatus, redact_work
 
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLE"
 WORK = FinishedWork(
     "Sort the list",
-    Status.FAILED,
+    WorkStatus.FAILED,
     outputs=["first output", "second output"],
     errors=["it broke"],
-    recalled=["lists are long"],
+    recalled_texts=["lists are long"],
     exit_code=1,
 )
 
@@ -47,12 +47,12 @@ def test_prompt_speaks_the_language_of_the_workflow():
 
 def test_secrets_never_reach_the_model():
     """seed 1 §3: API keys don't leak."""
-    work = redacted(
+    work = redact_work(
         FinishedWork(
             f"use {KEY}",
             outputs=[f"out {KEY}"],
             errors=["password=hunter2! for swordfish"],
-            recalled=[KEY],
+            recalled_texts=[KEY],
         ),
         ["swordfish"],
     )
@@ -77,7 +77,7 @@ def test_output_with_braces_is_data():
 @pytest.mark.parametrize("text", ["word " * 50_000, "字" * 50_000])
 def test_prompt_stays_within_its_budget(text: str):
     prompt = build_prompt(
-        FinishedWork(text, outputs=[text], errors=[text], recalled=[text]), budget=3_000
+        FinishedWork(text, outputs=[text], errors=[text], recalled_texts=[text]), budget=3_000
     )
 
     assert estimate(prompt) < 3_000 * 7 / 6 + 600
@@ -99,7 +99,7 @@ CLIPPED = [
 
 @pytest.mark.parametrize(("text", "tokens", "expected"), CLIPPED)
 def test_text_loses_its_middle(text: str, tokens: int, expected: str):
-    assert clipped(text, tokens) == expected
+    assert clip_text(text, tokens) == expected
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_text_loses_its_middle(text: str, tokens: int, expected: str):
     ],
 )
 def test_long_text_is_cut_where_it_pauses(text: str, expected: list[str]):
-    assert list(parts(text, 4)) == expected
+    assert list(split_text(text, 4)) == expected
 
 
 @pytest.mark.parametrize("text", ["word " * 3_000, "字，" * 3_000, "一句话。" * 999, "x" * 9_999])
 def test_parts_of_a_text_are_within_the_budget_and_all_of_it(text: str):
-    found = list(parts(text, 50))
+    found = list(split_text(text, 50))
 
     assert all(estimate(one) <= 50 for one in found)
     assert "".join("".join(found).split()) == "".join(text.split())
@@ -128,12 +128,16 @@ def test_batches_keep_order_and_budget():
     """seed 1, second stage: batches."""
     sizes = [3, 3, 3, 9, 1, 1, 1, 1]
 
-    assert list(batches(sizes, 6, lambda size: size)) == [[3, 3], [3], [9], [1, 1, 1, 1]]
-    assert list(batches(sizes, 100, lambda size: size, most=3)) == [[3, 3, 3], [9, 1, 1], [1, 1]]
-    assert list(batches([], 6, lambda size: size)) == []
+    assert list(split_batches(sizes, 6, lambda size: size)) == [[3, 3], [3], [9], [1, 1, 1, 1]]
+    assert list(split_batches(sizes, 100, lambda size: size, max_items=3)) == [
+        [3, 3, 3],
+        [9, 1, 1],
+        [1, 1],
+    ]
+    assert list(split_batches([], 6, lambda size: size)) == []
 
 
 @pytest.mark.parametrize(("budget", "most"), [(0, 5), (5, 0)])
 def test_batches_without_room_are_refused(budget: int, most: int):
     with pytest.raises(InvalidInput):
-        list(batches([1], budget, lambda size: size, most=most))
+        list(split_batches([1], budget, lambda size: size, max_items=most))

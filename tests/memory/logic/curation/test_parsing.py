@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from memory.core.records import Source, StoreParams, Tier
-from memory.logic.curation.parsing import Analysis, drafts, parse_analysis
-from memory.logic.curation.repair import Unreadable
+from memory.logic.curation.parsing import Analysis, build_drafts, parse_analysis
+from memory.logic.curation.repair import UnreadableAnswer
 from tests.memory.logic.support import NAMESPACE, counting
 
 
@@ -95,14 +95,14 @@ NOT_UNDERSTOOD = [
 
 @pytest.mark.parametrize("answer", NOT_UNDERSTOOD)
 def test_answer_that_makes_no_sense_is_refused_whole(answer: str):
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableAnswer):
         parse_analysis(answer)
 
 
 def test_drafts_are_a_task_an_error_and_a_learning_each():
     """seed 1 §2.2: task:{uuid} (execution), error:{uuid} (error), learning:{uuid} (result)."""
     source = Source(run_id="r1", node_id="n1")
-    made = drafts(parse_analysis(json.dumps(FULL)), NAMESPACE, counting("u"), source)
+    made = build_drafts(parse_analysis(json.dumps(FULL)), NAMESPACE, counting("u"), source)
 
     metadata = {"tags": ["rust", "sorting"], "outcome": "execution"}
     written = Source(run_id="r1", node_id="n1", rule="curation")
@@ -126,7 +126,7 @@ def test_drafts_are_a_task_an_error_and_a_learning_each():
 
 
 def test_nothing_learnt_is_no_entry_and_a_solution_stands_with_the_task():
-    made = drafts(Analysis("Did it.", solutions=("turn it on",)), NAMESPACE, counting("u"))
+    made = build_drafts(Analysis("Did it.", solutions=("turn it on",)), NAMESPACE, counting("u"))
 
     assert [(one.key, one.value) for one in made] == [
         ("task:u000001", {"summary": "Did it.", "solutions": ["turn it on"]})

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.core.errors import InvalidInput
-from memory.logic.curation.repair import Unreadable, read_object
+from memory.logic.curation.repair import UnreadableAnswer, read_object
 from tests.memory.logic.support import quick
 
 
@@ -81,17 +81,17 @@ HOPELESS = [
 
 @pytest.mark.parametrize("text", HOPELESS, ids=range(len(HOPELESS)))
 def test_hopeless_answer_is_refused(text: str):
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableAnswer):
         read_object(text)
 
 
 def test_cut_answer_says_so():
-    assert read_object('{"a": 1, "b": "cu').cut
-    assert not read_object('{"a": 1}').cut
+    assert read_object('{"a": 1, "b": "cu').is_cut
+    assert not read_object('{"a": 1}').is_cut
 
 
 def test_refusal_belongs_to_the_family_of_memory_errors():
-    assert issubclass(Unreadable, InvalidInput)
+    assert issubclass(UnreadableAnswer, InvalidInput)
 
 
 JSON = st.recursive(
@@ -131,7 +131,7 @@ def test_what_is_left_of_a_cut_answer_was_really_said(value: dict[str, Any], len
     text = json.dumps(value, ensure_ascii=False)[:length]
     try:
         found = read_object(text).value
-    except Unreadable:
+    except UnreadableAnswer:
         return
 
     for name, said in found.items():
@@ -143,7 +143,7 @@ def test_what_is_left_of_a_cut_answer_was_really_said(value: dict[str, Any], len
 def test_any_text_is_read_or_refused(text: str):
     try:
         found = read_object(text)
-    except Unreadable:
+    except UnreadableAnswer:
         return
     assert isinstance(found.value, dict)
     json.dumps(found.value)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory.core.errors import InvalidInput, ProviderError
 from memory.core.records import MemoryEntry, MemoryQuery, Source, StoreParams, Tier
-from memory.logic.curation.links import links
+from memory.logic.curation.links import find_term_links
 from memory.logic.entries.write_batch import find_entry
 from memory.logic.review.contradictions import contradictions
 from memory.logic.review.proposal_execution import Applied, Outdated, apply, undo
@@ -452,7 +452,7 @@ def test_links_are_proposed():
         stored(entries, key, text, source=Source(run_id=key))
     found = entries.recall(MemoryQuery(NAMESPACE))
 
-    [one] = to_link(links(found), found, counting(), by="curation")
+    [one] = to_link(find_term_links(found), found, counting(), by="curation")
 
     assert {target.key for target in one.targets} == {"a", "b"}
     apply(one, entries)

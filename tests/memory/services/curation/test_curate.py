@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import services
-from memory.logic.curation.work import FinishedWork, Status
+from memory.logic.curation.work import FinishedWork, WorkStatus
 from memory.models import Curation, Policy
 from memory.services.curation.curate import curate, curation_of, curations, retry_curation
 from memory.upkeep import curating as upkeep
@@ -100,7 +100,7 @@ def test_without_a_model_the_extractive_curator_does_it(alice: Person):
     learns(alice)
     work = FinishedWork(
         "Deploy the shop",
-        Status.FAILED,
+        WorkStatus.FAILED,
         outputs=["Sure! The rollout failed because the disk was full."],
         errors=["OSError: [Errno 28] No space left"],
     )

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from memory.logic.curation.work import Status
+from memory.logic.curation.work import WorkStatus
 from memory.services.curation.learning_rules import Learning
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Person
@@ -40,7 +40,7 @@ def test_task_is_what_was_given_and_each_message_of_a_list_is_read_alone(alice: 
 
     assert (found.work.task, found.work.status, found.work.language) == (
         "Sort",
-        Status.SUCCEEDED,
+        WorkStatus.SUCCEEDED,
         "en",
     )
     assert found.work.outputs == ("Hello", '{"role": "user"}', "Done")
@@ -58,7 +58,7 @@ def test_failure_brings_its_errors_each_once_and_chinese_is_heard(alice: Person)
     )
 
     assert (found.work.task, found.work.language) == ("排序这个列表", "zh")
-    assert (found.work.status, found.work.errors) == (Status.FAILED, ("no disk",))
+    assert (found.work.status, found.work.errors) == (WorkStatus.FAILED, ("no disk",))
 
 
 def test_what_memory_said_in_it_is_known_already(alice: Person) -> None:
