@@ -32,7 +32,7 @@ class KnownTexts:
     pairs: frozenset[Pair] = frozenset()
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> "Recalled":
+    def of(cls, texts: Iterable[str]) -> "KnownTexts":
         plain = [strip_wrapping(text) for text in dict.fromkeys(texts)]
         terms = tuple(filter(None, map(_list_terms, plain)))
         return cls(terms, frozenset().union(*terms), frozenset().union(*map(_list_pairs, plain)))

@@ -292,7 +292,7 @@ async def test_offline_curator_keeps_the_junk_of_a_long_transcript_out(seed: int
     entries = provider()
 
     done = await curated(
-        FinishedWork("Support chat", outputs=said), ExtractiveCurator(most_learnings=100)
+        FinishedWork("Support chat", outputs=said), ExtractiveCurator(max_learnings=100)
     )
     store_drafts(done, entries)
 
