@@ -104,7 +104,9 @@ def _build_proposals(
     ]
     candidates = [entry for entry in newest if entry.category not in RUN_CATEGORIES][:MAX_LINKED]
     fresh_ids = {entry.id for entry in candidates if entry.key in keys}
-    new_links = [link for link in find_term_links(candidates) if {link.first, link.second} & fresh_ids]
+    new_links = [
+        link for link in find_term_links(candidates) if {link.first, link.second} & fresh_ids
+    ]
     # Entries that may become one are not linked to each other.
     combined = [_get_keys(proposal) for proposal in (*contradicting, *merges)]
     link_proposals = [
