@@ -23,7 +23,7 @@ from memory.logic.entries.ingress import FindingReason
 from memory.services.transfer.import_check import MOST_BYTES
 from memory.services.transfer.import_report import Caught, Clash, Imported, Target
 from memory.views.request_context import caller_of
-from memory.views.review.quarantine_reasons import reason_said
+from memory.views.review.quarantine_reasons import describe_reason
 
 
 CHUNK: Final = 256 * 1024
@@ -175,7 +175,7 @@ def _caught_why(one: Caught) -> str:
         FindingReason.HAS_INSTRUCTIONS: one.orders,
     }
     told = [{"reason": name, "detail": detail} for name, detail in reasons.items() if detail]
-    return " ".join(map(reason_said, told))
+    return " ".join(map(describe_reason, told))
 
 
 def _digest(file: "UploadedFile[bytes]") -> str:

@@ -34,7 +34,7 @@ from memory.views.request_context import (
     title_of,
     undoable_change,
 )
-from memory.views.review.presentation import held_why
+from memory.views.review.presentation import explain_quarantine
 from memory.views.secret_warnings import tell_of_secrets
 
 
@@ -150,7 +150,7 @@ def _show_entry(
         "story": story(get_principal(request), row, number_asked(request.GET.get("before", ""))),
         "namespace_title": title_of(request, row.namespace),
         "tier_hint": TIER_HINTS[Tier(row.tier)],
-        "held_why": held_why(row) if waits(row) else "",
+        "held_why": explain_quarantine(row) if waits(row) else "",
         "form": form,
         "clash": clash,
         "is_text": isinstance(row.value, str),

@@ -1,4 +1,4 @@
-"""What a person decides in the review, one or many, and the way back from it. All of it works as plain forms."""
+"""Decide on items of the review, one or many, and revert decisions. Plain forms suffice."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -31,10 +31,18 @@ from memory.services.review.review_decisions import DecisionResult
 from memory.services.review.review_queue import get_queue_item, list_queue_items
 from memory.services.review.review_sample import add_sample_items
 from memory.views.request_context import caller_of, reason_of
-from memory.views.review.queue import Extra, Said, Tried, ids_in, kept_query, show_item, show_review
+from memory.views.review.queue import (
+    DecisionNotice,
+    DecisionPreview,
+    QueueMessages,
+    build_filter_query,
+    parse_ids,
+    show_item,
+    show_review,
+)
 
 
-REFUSED: Final[dict[type[MemoryFault], int]] = {
+FAULT_STATUSES: Final[dict[type[MemoryFault], int]] = {
     NotFound: 404,
     AccessDenied: 403,
     QuotaExceeded: 409,
@@ -45,36 +53,36 @@ REFUSED: Final[dict[type[MemoryFault], int]] = {
 P = ParamSpec("P")
 
 
-def told_in_the_queue(
-    act: Callable[Concatenate[HttpRequest, P], HttpResponse],
+def show_faults_in_queue(
+    view: Callable[Concatenate[HttpRequest, P], HttpResponse],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
-    """A refusal stands above what waits: alone, it would be swapped into the queue's place."""
+    """Show a fault above the queue, because a bare error response would be swapped into its place."""
 
-    @wraps(act)
-    def told(request: HttpRequest, /, *args: P.args, **named: P.kwargs) -> HttpResponse:
+    @wraps(view)
+    def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
-            return act(request, *args, **named)
-        except tuple(REFUSED) as fault:
-            status = next(code for kind, code in REFUSED.items() if isinstance(fault, kind))
-            return show_review(request, Extra(problem=str(fault), status=status))
+            return view(request, *args, **kwargs)
+        except tuple(FAULT_STATUSES) as fault:
+            status = next(code for kind, code in FAULT_STATUSES.items() if isinstance(fault, kind))
+            return show_review(request, QueueMessages(problem=str(fault), status=status))
 
-    return told
+    return wrapper
 
 
 @login_required
 @require_POST
-@told_in_the_queue
+@show_faults_in_queue
 def accept(request: HttpRequest, item_id: UUID) -> HttpResponse:
-    """As it stands, or as whoever accepts it has written it."""
+    """Accept the item as it is, or with the text that was sent."""
     caller = caller_of(request)
     if "value" not in request.POST:
-        return _decided(
+        return _decide(
             request,
             "accepted",
             item_id,
             lambda: review_decisions.accept(caller, item_id=item_id, reason=reason_of(request)),
         )
-    return _with_words(
+    return _decide_with_text(
         request,
         item_id,
         "edit",
@@ -87,10 +95,10 @@ def accept(request: HttpRequest, item_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-@told_in_the_queue
+@show_faults_in_queue
 def merge(request: HttpRequest, item_id: UUID) -> HttpResponse:
     caller, into = caller_of(request), request.POST.get("into", "")
-    return _with_words(
+    return _decide_with_text(
         request,
         item_id,
         "merge",
@@ -103,10 +111,10 @@ def merge(request: HttpRequest, item_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-@told_in_the_queue
+@show_faults_in_queue
 def reject(request: HttpRequest, item_id: UUID) -> HttpResponse:
     always = "always" in request.POST
-    return _decided(
+    return _decide(
         request,
         "always" if always else "rejected",
         item_id,
@@ -118,57 +126,57 @@ def reject(request: HttpRequest, item_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-@told_in_the_queue
+@show_faults_in_queue
 def decide_many(request: HttpRequest) -> HttpResponse:
-    """First what it would do, then, when somebody is sure, the doing."""
-    caller, ids = caller_of(request), ids_in(request.POST.getlist("item"))
-    act = request.POST.get("act", "")
-    if not ids or act not in MANY:
-        return show_review(request, Extra(problem=_("Nothing selected.")))
-    found = list_queue_items(caller, item_ids=ids)
-    if not found:
+    """Show a preview first; decide once it is confirmed."""
+    caller, ids = caller_of(request), parse_ids(request.POST.getlist("item"))
+    action = request.POST.get("act", "")
+    if not ids or action not in BULK_DECISIONS:
+        return show_review(request, QueueMessages(problem=_("Nothing selected.")))
+    items = list_queue_items(caller, item_ids=ids)
+    if not items:
         raise NotFound(_("Someone else has already decided this."))
     if "sure" not in request.POST:
-        return show_review(request, Extra(tried=Tried.of(act, found)))
+        return show_review(request, QueueMessages(preview=DecisionPreview.build(action, items)))
     try:
-        done = MANY[act](caller, ids, reason_of(request))
+        result = BULK_DECISIONS[action](caller, ids, reason_of(request))
     except (Outdated, AlreadyExists, InvalidInput) as fault:
-        return show_review(request, Extra(problem=_words_of(fault), status=409))
-    said = {"accept": "accepted", "reject": "rejected", "always": "always"}[act]
-    return _after(request, Said(said, done.decided, len(done.skipped)))
+        return show_review(request, QueueMessages(problem=_describe_fault(fault), status=409))
+    outcome = {"accept": "accepted", "reject": "rejected", "always": "always"}[action]
+    return _show_notice(request, DecisionNotice(outcome, result.decided, len(result.skipped)))
 
 
 @login_required
 @require_POST
-@told_in_the_queue
-def take_back(request: HttpRequest) -> HttpResponse:
-    """Of the toast, and of the rules' page."""
-    caller, ids = caller_of(request), ids_in(request.POST.getlist("item"))
+@show_faults_in_queue
+def revert(request: HttpRequest) -> HttpResponse:
+    """Revert decisions, from the notice of the queue or from the page of the rejection rules."""
+    caller, ids = caller_of(request), parse_ids(request.POST.getlist("item"))
     to_rules = request.POST.get("then") == "rules"
     try:
-        done = review_decisions.revert_decisions(caller, item_ids=ids)
+        result = review_decisions.revert_decisions(caller, item_ids=ids)
     except (Outdated, AlreadyExists, InvalidInput) as fault:
-        words = _words_of(fault)
+        problem = _describe_fault(fault)
         if to_rules:
-            messages.error(request, words)
+            messages.error(request, problem)
             return redirect("memory:review_rules")
-        return show_review(request, Extra(problem=words, status=409))
+        return show_review(request, QueueMessages(problem=problem, status=409))
     if to_rules:
         messages.success(request, _("Undone. The item is back in the queue."))
         return redirect("memory:review_rules")
-    return _after(request, Said("back", done.decided, len(done.skipped)))
+    return _show_notice(request, DecisionNotice("back", result.decided, len(result.skipped)))
 
 
 @login_required
 @require_POST
-def sample(request: HttpRequest) -> HttpResponse:
+def add_sample(request: HttpRequest) -> HttpResponse:
     add_sample_items(caller_of(request))
-    return _after(request, Said("sample"))
+    return _show_notice(request, DecisionNotice("sample"))
 
 
-Many = Callable[[MemoryCaller, list[UUID], str], DecisionResult]
+BulkDecision = Callable[[MemoryCaller, list[UUID], str], DecisionResult]
 
-MANY: dict[str, Many] = {
+BULK_DECISIONS: dict[str, BulkDecision] = {
     "accept": lambda caller, ids, reason: review_decisions.accept_many(
         caller, item_ids=ids, reason=reason
     ),
@@ -181,46 +189,51 @@ MANY: dict[str, Many] = {
 }
 
 
-def _with_words(
+def _decide_with_text(
     request: HttpRequest,
     item_id: UUID,
     panel: str,
-    act: str,
-    do: Callable[[object, str], None],
+    action: str,
+    decide: Callable[[object, str], None],
 ) -> HttpResponse:
-    """What was typed stays where it was typed until it is right."""
-    found = get_queue_item(caller_of(request), item_id=item_id)
-    if not found.can_decide:
+    """Decide with the text that was sent, or show its form again until it is valid."""
+    item = get_queue_item(caller_of(request), item_id=item_id)
+    if not item.can_decide:
         raise AccessDenied(_("You can view this item but not decide on it."))
-    if not found.has_new:
+    if not item.has_new:
         raise InvalidInput(_("This proposal has no text to edit."))
     form = ChangedForm(
-        found, panel=panel, as_json=get_editable_text(found.new) is None, data=request.POST
+        item, panel=panel, as_json=get_editable_text(item.new) is None, data=request.POST
     )
     if not form.is_valid():
-        return show_item(request, found, form=form, panel=panel)
-    said = form.cleaned_data
-    return _decided(request, act, item_id, lambda: do(said["value"], said["reason"]))
+        return show_item(request, item, form=form, panel=panel)
+    fields = form.cleaned_data
+    return _decide(request, action, item_id, lambda: decide(fields["value"], fields["reason"]))
 
 
-def _decided(request: HttpRequest, act: str, item_id: UUID, do: Callable[[], None]) -> HttpResponse:
+def _decide(
+    request: HttpRequest, action: str, item_id: UUID, decide: Callable[[], None]
+) -> HttpResponse:
     try:
-        do()
+        decide()
     except (Outdated, AlreadyExists, InvalidInput) as fault:
-        return show_review(request, Extra(problem=_words_of(fault), status=409))
-    return _after(request, Said(act, (item_id,)))
+        return show_review(request, QueueMessages(problem=_describe_fault(fault), status=409))
+    return _show_notice(request, DecisionNotice(action, (item_id,)))
 
 
-def _words_of(fault: Exception) -> str:
+def _describe_fault(fault: Exception) -> str:
     if isinstance(fault, Outdated):
         return _("The memory has changed since. Check it again before you decide.")
     return _("This isn't possible. Someone else may have decided already.")
 
 
-def _after(request: HttpRequest, said: Said) -> HttpResponse:
+def _show_notice(request: HttpRequest, notice: DecisionNotice) -> HttpResponse:
     if getattr(request, "htmx", False):
-        return show_review(request, Extra(said=said))
-    query = kept_query(request).dict() | {"act": said.act, "of": ",".join(map(str, said.ids))}
-    if said.left:
-        query["left"] = str(said.left)
+        return show_review(request, QueueMessages(notice=notice))
+    query = build_filter_query(request).dict() | {
+        "act": notice.action,
+        "of": ",".join(map(str, notice.ids)),
+    }
+    if notice.skipped:
+        query["left"] = str(notice.skipped)
     return HttpResponseRedirect(f"{reverse('memory:review')}?{urlencode(query)}")

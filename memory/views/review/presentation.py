@@ -1,4 +1,4 @@
-"""What waits, as a person reads it: what it is, why it is proposed, and both sides of what would change."""
+"""The cards of the review: what an item is, why it is proposed, and both sides of each change."""
 
 import json
 import re
@@ -32,10 +32,10 @@ from memory.models import Entry, Proposal
 from memory.models.entries import TierChoice
 from memory.provenance import Provenance
 from memory.services.review.review_queue import CONTRADICTION, HELD, QueueItem
-from memory.views.review.quarantine_reasons import reason_said
+from memory.views.review.quarantine_reasons import describe_reason
 
 
-_ASKS: Final[dict[str, str | Promise]] = {
+_QUESTIONS: Final[dict[str, str | Promise]] = {
     "add": gettext_lazy("Remember this?"),
     CONTRADICTION: gettext_lazy("Replace the older memory with the newer one?"),
     "merge": gettext_lazy("Merge these memories?"),
@@ -53,7 +53,7 @@ _PROBLEMS: Final[dict[Problem, str | Promise]] = {
     Problem.NOTHING_TO_DO: gettext_lazy("There is nothing left to change."),
 }
 
-# Who proposes without being anybody.
+# Proposers that are not people.
 _PROPOSERS: Final[dict[str, str | Promise]] = {
     "curation": gettext_lazy("Curation"),
     "extractive": gettext_lazy("Curation without a model"),
@@ -62,109 +62,113 @@ _PROPOSERS: Final[dict[str, str | Promise]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One memory before and after, and what else of it changes than its words."""
+class Comparison:
+    """One entry before and after, with notes on changes besides its value."""
 
     key: str
     texts: SideBySide
     notes: tuple[str, ...] = ()
     url: str = ""
-    gone: str = ""  # what becomes of it, where it isn't just forgotten
-    left: str = ""  # the heads, where they aren't "now" and "after"
-    right: str = ""
+    removal_note: str = ""  # what happens to it if it is not just forgotten
+    left_title: str = ""  # the headings if they aren't "Now" and "After"
+    right_title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """``text``: what a person may change, as plain text unless ``as_json``."""
+class ItemCard:
+    """An item as the page shows it. ``text`` is the editable value, as plain text unless
+    ``as_json``.
+    """
 
     id: UUID
     kind: str
     label: str
-    ask: str
-    why: str
+    question: str
+    explanation: str
     by: str
-    sure: int | None
-    place: str
-    place_id: UUID
+    confidence: int | None
+    namespace_title: str
+    namespace_id: UUID
     run: RunDescription | None
     run_id: str
     node: str
     at: datetime
-    sides: Sequence[Side]
+    comparisons: Sequence[Comparison]
     problems: Sequence[str]
     can_decide: bool
     has_new: bool
     text: str
     as_json: bool
     can_merge: bool
-    gist: str
+    summary: str
 
     @property
-    def may_accept(self) -> bool:
+    def can_accept(self) -> bool:
         return self.can_decide and not self.problems
 
 
-def shown(request: HttpRequest, found: Sequence[QueueItem]) -> list[Shown]:
-    """As many queries as there are kinds of names, whatever the number of rows."""
+def build_cards(request: HttpRequest, items: Sequence[QueueItem]) -> list[ItemCard]:
+    """Build the cards of the items. The number of queries doesn't depend on the number of items."""
     principal = get_principal(request)
-    places = {one.namespace.pk: one.namespace for one in found}
-    named = naming.name_namespaces(list(places.values()), reader_id=principal.user_id)
-    titles = {one.row.pk: one.title for one in named}
-    behind = provenance.load_provenance(
-        principal, [one.source.actor for one in found], [one.source.run_id for one in found]
+    namespaces = {item.namespace.pk: item.namespace for item in items}
+    names = naming.name_namespaces(list(namespaces.values()), reader_id=principal.user_id)
+    titles = {name.row.pk: name.title for name in names}
+    origins = provenance.load_provenance(
+        principal, [item.source.actor for item in items], [item.source.run_id for item in items]
     )
-    return [_shown(one, titles[one.namespace.pk], behind) for one in found]
+    return [_build_card(item, titles[item.namespace.pk], origins) for item in items]
 
 
-def _shown(one: QueueItem, place: str, behind: Provenance) -> Shown:
-    source, text = one.source, get_editable_text(one.new) if one.has_new else ""
-    return Shown(
-        id=one.id,
-        kind=one.kind,
-        label=str(KINDS[one.kind]),
-        ask=str(_ASKS[one.kind]),
-        why=_why(one),
-        by=_by(one, behind),
-        sure=None if isinstance(one.row, Entry) else round(one.row.score * 100),
-        place=place,
-        place_id=one.namespace.pk,
-        run=behind.runs.get(source.run_id),
+def _build_card(item: QueueItem, namespace_title: str, origins: Provenance) -> ItemCard:
+    source, text = item.source, get_editable_text(item.new) if item.has_new else ""
+    return ItemCard(
+        id=item.id,
+        kind=item.kind,
+        label=str(KINDS[item.kind]),
+        question=str(_QUESTIONS[item.kind]),
+        explanation=_explain(item),
+        by=_describe_proposer(item, origins),
+        confidence=None if isinstance(item.row, Entry) else round(item.row.score * 100),
+        namespace_title=namespace_title,
+        namespace_id=item.namespace.pk,
+        run=origins.runs.get(source.run_id),
         run_id=source.run_id,
-        node=behind.node(source.run_id, source.node_id),
-        at=one.created_at,
-        sides=_sides(one),
-        problems=[str(_PROBLEMS[problem]) % {"key": key} for key, problem in one.diff.problems],
-        can_decide=one.can_decide,
-        has_new=one.has_new,
-        text=as_json(one.new) if text is None else text,
+        node=origins.node(source.run_id, source.node_id),
+        at=item.created_at,
+        comparisons=_build_comparisons(item),
+        problems=[str(_PROBLEMS[problem]) % {"key": key} for key, problem in item.diff.problems],
+        can_decide=item.can_decide,
+        has_new=item.has_new,
+        text=format_json(item.new) if text is None else text,
         as_json=text is None,
-        can_merge=one.kind in ("add", HELD),
-        gist=_gist(one),
+        can_merge=item.kind in ("add", HELD),
+        summary=_summarize(item),
     )
 
 
-def as_json(value: Json) -> str:
+def format_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _gist(one: QueueItem) -> str:
-    """Its words on one line, by which people tell it from others."""
-    if one.has_new:
-        return " ".join(format_value(one.new).split())[:120]
-    return " · ".join(" ".join(format_value(two["value"]).split())[:60] for two in _targets(one))
+def _summarize(item: QueueItem) -> str:
+    """Return the item's text on one line, to tell it from others."""
+    if item.has_new:
+        return " ".join(format_value(item.new).split())[:120]
+    return " · ".join(
+        " ".join(format_value(target["value"]).split())[:60] for target in _get_targets(item)
+    )
 
 
-def _by(one: QueueItem, behind: Provenance) -> str:
-    if isinstance(one.row, Entry):
-        return behind.actors.get(one.row.source_actor, one.row.source_actor)
-    return str(_PROPOSERS.get(one.row.by, one.row.by))
+def _describe_proposer(item: QueueItem, origins: Provenance) -> str:
+    if isinstance(item.row, Entry):
+        return origins.actors.get(item.row.source_actor, item.row.source_actor)
+    return str(_PROPOSERS.get(item.row.by, item.row.by))
 
 
-def _why(one: QueueItem) -> str:
-    if isinstance(one.row, Entry):
-        return held_why(one.row)
-    match one.kind:
+def _explain(item: QueueItem) -> str:
+    if isinstance(item.row, Entry):
+        return explain_quarantine(item.row)
+    match item.kind:
         case "contradiction":
             return _("Both can't be true. The older one stays in the history of the newer one.")
         case "merge":
@@ -173,97 +177,106 @@ def _why(one: QueueItem) -> str:
             )
         case "link":
             return _("Both mention %(words)s, which few other memories do.") % {
-                "words": ", ".join(_shared(one.row))
+                "words": ", ".join(_list_shared_words(item.row))
             }
         case "add":
             return _("Found in finished runs; not confirmed yet.")
         case _:
-            return one.row.reason
+            return item.row.reason
 
 
-def _shared(row: Proposal) -> list[str]:
-    """The words of the reason as they are written: rules compare them without their endings."""
-    said = " ".join(format_value(target["value"]) for target in row.targets)
+def _list_shared_words(row: Proposal) -> list[str]:
+    """Return the words of the reason as the entries write them, because rules compare words without
+    endings.
+    """
+    text = " ".join(format_value(target["value"]) for target in row.targets)
     terms = [term for term in row.reason.split(", ") if term]
-    found = [re.search(rf"(?<!\w){re.escape(term)}\w*", said, re.IGNORECASE) for term in terms]
-    return [word[0] if word else term for word, term in zip(found, terms, strict=True)]
+    matches = [re.search(rf"(?<!\w){re.escape(term)}\w*", text, re.IGNORECASE) for term in terms]
+    return [match[0] if match else term for match, term in zip(matches, terms, strict=True)]
 
 
-def held_why(row: Entry) -> str:
-    """Why it is in quarantine."""
-    found = row.metadata.get("quarantined_for")
-    reasons = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+def explain_quarantine(row: Entry) -> str:
+    """Return why the entry is in quarantine."""
+    findings = row.metadata.get("quarantined_for")
+    reasons = (
+        [finding for finding in findings if isinstance(finding, dict)]
+        if isinstance(findings, list)
+        else []
+    )
     if not reasons:
         return str(
             row.metadata.get("review_reason")
             or _("It was quarantined when it was written, or later by a member.")
         )
-    return " ".join(map(reason_said, reasons))
+    return " ".join(map(describe_reason, reasons))
 
 
-def _sides(one: QueueItem) -> list[Side]:
-    if one.kind == "link":
-        return list(_linked(one))
-    if one.diff.changes:
-        return [_side(change, one) for change in one.diff.changes]
-    return list(_as_seen(one))
+def _build_comparisons(item: QueueItem) -> list[Comparison]:
+    if item.kind == "link":
+        return list(_compare_linked(item))
+    if item.diff.changes:
+        return [_compare_change(change, item) for change in item.diff.changes]
+    return list(_compare_recorded(item))
 
 
-def _side(change: Change, one: QueueItem) -> Side:
+def _compare_change(change: Change, item: QueueItem) -> Comparison:
     before, after = change.before, change.after
     texts = compare_sides(before.value if before else ABSENT, after.value if after else ABSENT)
     url = reverse("memory:entry", args=[before.id]) if before and before.id else ""
-    side = Side(change.key, texts, tuple(_notes(before, after)), url)
-    if one.kind in _BECOMES and before and after is None:
-        return _taken_in(side, before, one)
-    return side
+    comparison = Comparison(change.key, texts, tuple(_list_notes(before, after)), url)
+    if item.kind in _REPLACEMENTS and before and after is None:
+        return _compare_with_survivor(comparison, before, item)
+    return comparison
 
 
-_BECOMES: Final[dict[str, str | Promise]] = {
+_REPLACEMENTS: Final[dict[str, str | Promise]] = {
     "merge": gettext_lazy("will be merged into %(key)s"),
     CONTRADICTION: gettext_lazy("will be replaced by %(key)s and stays in its history"),
 }
 
 
-def _taken_in(side: Side, gone: MemoryEntry, one: QueueItem) -> Side:
-    """What goes is compared with what remains, so that what is lost can be seen."""
-    remains = one.diff.changes[0]
-    lost = compare_sides(gone.value, remains.after.value if remains.after else ABSENT)
-    words = str(_BECOMES[one.kind]) % {"key": remains.key}
-    return replace(side, texts=SideBySide(lost.before, None), gone=words)
+def _compare_with_survivor(
+    comparison: Comparison, entry: MemoryEntry, item: QueueItem
+) -> Comparison:
+    """Compare the removed entry with the one that remains, so that lost parts are visible."""
+    survivor = item.diff.changes[0]
+    texts = compare_sides(entry.value, survivor.after.value if survivor.after else ABSENT)
+    note = str(_REPLACEMENTS[item.kind]) % {"key": survivor.key}
+    return replace(comparison, texts=SideBySide(texts.before, None), removal_note=note)
 
 
-def _linked(one: QueueItem) -> Iterator[Side]:
-    """Not before and after, which say the same, but the one and the other."""
-    targets = _targets(one)
-    for left, right in pairwise(targets):
+def _compare_linked(item: QueueItem) -> Iterator[Comparison]:
+    """Yield the linked entries side by side, since a link doesn't change their values."""
+    targets = _get_targets(item)
+    for first, second in pairwise(targets):
         texts = SideBySide(
-            compare_sides(ABSENT, left["value"]).after, compare_sides(ABSENT, right["value"]).after
+            compare_sides(ABSENT, first["value"]).after,
+            compare_sides(ABSENT, second["value"]).after,
         )
-        yield Side("", texts, left=left["key"], right=right["key"])
+        yield Comparison("", texts, left_title=first["key"], right_title=second["key"])
 
 
-def _as_seen(one: QueueItem) -> Iterator[Side]:
-    """What can't be done any more, as it was proposed."""
-    new: Json = one.new if one.has_new else ABSENT
-    for number, target in enumerate(_targets(one)):
+def _compare_recorded(item: QueueItem) -> Iterator[Comparison]:
+    """Yield the values that the proposal recorded, when it can no longer be applied."""
+    new: Json = item.new if item.has_new else ABSENT
+    for number, target in enumerate(_get_targets(item)):
         after = new if number == 0 else ABSENT
-        yield Side(target["key"], compare_sides(target["value"], after))
-    if not _targets(one):
-        yield Side("", compare_sides(ABSENT, new))
+        yield Comparison(target["key"], compare_sides(target["value"], after))
+    if not _get_targets(item):
+        yield Comparison("", compare_sides(ABSENT, new))
 
 
-def _targets(one: QueueItem) -> Sequence[dict[str, Json]]:
-    return one.row.targets if isinstance(one.row, Proposal) else ()
+def _get_targets(item: QueueItem) -> Sequence[dict[str, Json]]:
+    return item.row.targets if isinstance(item.row, Proposal) else ()
 
 
-def _notes(before: MemoryEntry | None, after: StoreParams | None) -> Iterable[str]:
+def _list_notes(before: MemoryEntry | None, after: StoreParams | None) -> Iterable[str]:
     if before is None or after is None:
         return
     if before.tier != after.tier:
         yield _("%(before)s, then %(after)s") % {
-            "before": _tier(before.tier),
-            "after": _tier(after.tier),
+            "before": _label_tier(before.tier),
+            "after": _label_tier(after.tier),
         }
     if before.category != after.category:
         yield _("Category %(before)s, then %(after)s") % {
@@ -275,5 +288,5 @@ def _notes(before: MemoryEntry | None, after: StoreParams | None) -> Iterable[st
         yield _("Mentioned %(number)s times") % {"number": proofs}
 
 
-def _tier(tier: Tier) -> str:
+def _label_tier(tier: Tier) -> str:
     return str(TierChoice(tier.value).label)

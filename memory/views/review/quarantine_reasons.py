@@ -1,6 +1,7 @@
-"""Why something waits in quarantine, in the reader's language.
+"""The reasons for a quarantine, in the reader's language.
 
-What is kept of it are ids: of the reason, and of each rule that its text broke, with the words of the text.
+Stored are ids: of the reason, and of each rule that the text matched, followed by the matching
+words.
 """
 
 import re
@@ -36,8 +37,8 @@ RULES: Final[Mapping[str, Promise]] = {
     "order to use a tool": _("instruction to use a tool"),
 }
 
-# As rows of earlier versions have them: in the language of the text.
-_FORMER: Final[Mapping[str, str]] = {
+# Rule names as earlier versions stored them, in the language of the text.
+_OLD_NAMES: Final[Mapping[str, str]] = {
     "忽略指令": "ignore instructions",
     "新的指令": "new instructions",
     "换个角色": "another role",
@@ -49,22 +50,26 @@ _FORMER: Final[Mapping[str, str]] = {
 }
 
 
-def reason_said(found: Mapping[str, Any]) -> str:
-    """A reason as it is kept: {reason, detail}. One that is not known stands as it is."""
-    name, detail = str(found.get("reason", "")), str(found.get("detail") or "")
-    words = str(REASONS.get(name, name))
+def describe_reason(finding: Mapping[str, Any]) -> str:
+    """Describe a stored finding with its reason and detail. An unknown reason is shown as it is
+    stored.
+    """
+    name, detail = str(finding.get("reason", "")), str(finding.get("detail") or "")
+    label = str(REASONS.get(name, name))
     if name == FindingReason.HAS_INSTRUCTIONS:
-        detail = orders_said(detail)
-    return f"{words} ({detail})." if detail else f"{words}."
+        detail = describe_rules(detail)
+    return f"{label} ({detail})." if detail else f"{label}."
 
 
-def orders_said(detail: str) -> str:
-    """``detail`` as the gate writes it: each rule, and after a colon the text's own words."""
-    return _RULE.sub(lambda one: f"{one[1]}{_rule(one[2])}", detail)
+def describe_rules(detail: str) -> str:
+    """Translate the rule names in a detail that the gate wrote: each rule, a colon and the matching
+    words.
+    """
+    return _RULE.sub(lambda match: f"{match[1]}{_label_rule(match[2])}", detail)
 
 
-def _rule(name: str) -> str:
-    return str(RULES[_FORMER.get(name, name)])
+def _label_rule(name: str) -> str:
+    return str(RULES[_OLD_NAMES.get(name, name)])
 
 
-_RULE: Final = re.compile(rf"(^|; )({'|'.join(map(re.escape, (*RULES, *_FORMER)))})(?=: |; |$)")
+_RULE: Final = re.compile(rf"(^|; )({'|'.join(map(re.escape, (*RULES, *_OLD_NAMES)))})(?=: |; |$)")

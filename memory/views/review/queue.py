@@ -1,4 +1,4 @@
-"""The review: everything that waits for a person, narrowed and looked at. The same view serves page and fragment."""
+"""The pages of the review queue, with filters. The same view serves page and fragment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ from memory.services.review.review_decisions import list_similar
 from memory.services.review.review_queue import QueueFilters, QueueItem, get_queue_item, list_queue
 from memory.views.pagination import PAGE_SIZE, OffsetPage
 from memory.views.request_context import caller_of
-from memory.views.review.presentation import shown
+from memory.views.review.presentation import build_cards
 from memory.views.tabs import tabs_of
 
 
-# What was just done, as the address says it, and in words.
-ACTS: Final[dict[str, str | Promise]] = {
+# The messages of decisions, by their names in the query.
+ACTION_MESSAGES: Final[dict[str, str | Promise]] = {
     "accepted": gettext_lazy("Accepted."),
     "merged": gettext_lazy("Merged."),
     "rejected": gettext_lazy("Rejected."),
@@ -41,42 +41,44 @@ ACTS: Final[dict[str, str | Promise]] = {
         "Sample items were added to your own memory. Reject what you don't want to keep."
     ),
 }
-MOST_NAMED: Final = 50  # ids in an address
+MAX_IDS: Final = 50  # in a query
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What was just decided, and the way back. ``left``: how many couldn't be."""
+class DecisionNotice:
+    """The outcome of the last decision, with the ids to revert it. ``skipped`` counts the undecided
+    items.
+    """
 
-    act: str
+    action: str
     ids: tuple[UUID, ...] = ()
-    left: int = 0
+    skipped: int = 0
 
     @property
-    def words(self) -> str:
-        words = str(ACTS[self.act])
+    def message(self) -> str:
+        message = str(ACTION_MESSAGES[self.action])
         if len(self.ids) > 1:
-            words = f"{words} " + _("%(number)s items.") % {"number": len(self.ids)}
-        if self.left:
-            words = f"{words} " + _(
+            message = f"{message} " + _("%(number)s items.") % {"number": len(self.ids)}
+        if self.skipped:
+            message = f"{message} " + _(
                 "Not processed: %(number)s. The memories changed in the meantime; these items are still in the queue."
-            ) % {"number": self.left}
-        return words
+            ) % {"number": self.skipped}
+        return message
 
     @property
     def can_undo(self) -> bool:
-        return bool(self.ids) and self.act not in ("back", "sample")
+        return bool(self.ids) and self.action not in ("back", "sample")
 
     @property
     def is_rule(self) -> bool:
-        return self.act == "always"
+        return self.action == "always"
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """What deciding about the chosen would do: a dry run of many."""
+class DecisionPreview:
+    """The changes that deciding on the selected items would make."""
 
-    act: str
+    action: str
     ids: Sequence[UUID] = ()
     new: int = 0
     changed: int = 0
@@ -84,16 +86,24 @@ class Tried:
     blocked: int = 0
 
     @classmethod
-    def of(cls, act: str, found: Sequence[QueueItem]) -> "Tried":
-        able = [one for one in found if one.can_decide and (act != "accept" or one.diff.applicable)]
-        changes = [change for one in able for change in one.diff.changes] if act == "accept" else []
+    def build(cls, action: str, items: Sequence[QueueItem]) -> "DecisionPreview":
+        decidable = [
+            item
+            for item in items
+            if item.can_decide and (action != "accept" or item.diff.applicable)
+        ]
+        changes = (
+            [change for item in decidable for change in item.diff.changes]
+            if action == "accept"
+            else []
+        )
         return cls(
-            act,
-            [one.id for one in able],
-            new=sum(one.before is None for one in changes),
-            changed=sum(one.before is not None and one.after is not None for one in changes),
-            forgotten=sum(one.after is None for one in changes),
-            blocked=len(found) - len(able),
+            action,
+            [item.id for item in decidable],
+            new=sum(item.before is None for item in changes),
+            changed=sum(item.before is not None and item.after is not None for item in changes),
+            forgotten=sum(item.after is None for item in changes),
+            blocked=len(items) - len(decidable),
         )
 
 
@@ -103,12 +113,12 @@ class Choice:
 
     value: str
     label: str
-    is_chosen: bool
+    is_selected: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
-    """How often people agreed with proposals of one kind."""
+class AgreementRow:
+    """The decisions about proposals of one kind."""
 
     label: str
     decided: int
@@ -119,11 +129,11 @@ class Agreed:
 
 
 @dataclass(frozen=True, slots=True)
-class Extra:
-    """What a page of the queue says besides it."""
+class QueueMessages:
+    """The messages and the status of a queue page."""
 
-    said: Said | None = None
-    tried: Tried | None = None
+    notice: DecisionNotice | None = None
+    preview: DecisionPreview | None = None
     problem: str = ""
     status: int = 200
 
@@ -131,75 +141,73 @@ class Extra:
 @login_required
 @require_safe
 def review(request: HttpRequest) -> HttpResponse:
-    return show_review(request, Extra(said=_said_in(request.GET)))
+    return show_review(request, QueueMessages(notice=_parse_notice(request.GET)))
 
 
 @login_required
 @require_safe
-def item(request: HttpRequest, item_id: UUID) -> HttpResponse:
-    """One of them on a page of its own, or one of its panels for the queue."""
+def item_page(request: HttpRequest, item_id: UUID) -> HttpResponse:
+    """Show one item on a page of its own, or one of its panels for the queue."""
     return show_item(request, get_queue_item(caller_of(request), item_id=item_id))
 
 
-def show_review(request: HttpRequest, extra: Extra) -> HttpResponse:
+def show_review(request: HttpRequest, page_messages: QueueMessages) -> HttpResponse:
     caller, form = caller_of(request), QueueForm(request.GET)
     filters = form.filters()
     page = list_queue(caller, filters=filters, limit=PAGE_SIZE, offset=form.offset_asked())
     context = {
         "memory_tabs": tabs_of(request, review=page.queue_total),
-        "items": shown(request, page.items),
+        "cards": build_cards(request, page.items),
         "total": page.total,
-        "in_all": page.queue_total,
+        "queue_total": page.queue_total,
         "page": OffsetPage(
-            page.total, page.offset, kept_query(request), address=reverse("memory:review")
+            page.total, page.offset, build_filter_query(request), address=reverse("memory:review")
         ),
-        "kinds": _kinds(filters),
-        "places": _places(request, page.namespaces, filters),
-        "run": filters.run_id,
-        "filtered": bool(filters),
+        "kinds": _list_kinds(filters),
+        "namespaces": _list_namespaces(request, page.namespaces, filters),
+        "run_id": filters.run_id,
+        "is_filtered": bool(filters),
         "ignored": list_form_errors(request.GET, form, address=reverse("memory:review")),
-        "agreed": _agreed(request),
-        "said": extra.said,
-        "tried": extra.tried,
-        "problem": extra.problem,
-        "query": kept_query(request).urlencode(),
+        "agreement": _list_agreement(request),
+        "notice": page_messages.notice,
+        "preview": page_messages.preview,
+        "problem": page_messages.problem,
+        "query": build_filter_query(request).urlencode(),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     fragment = getattr(request, "htmx", False)
     name = "memory/review/_queue.html" if fragment else "memory/review/queue.html"
-    return render(request, name, context, status=extra.status)
+    return render(request, name, context, status=page_messages.status)
 
 
 def show_item(
-    request: HttpRequest, found: QueueItem, *, form: ChangedForm | None = None, panel: str = ""
+    request: HttpRequest, item: QueueItem, *, form: ChangedForm | None = None, panel: str = ""
 ) -> HttpResponse:
-    """``form`` is one that was sent and isn't right yet."""
-    [one] = shown(request, [found])
+    """Show the item; ``form`` is a sent form with errors."""
+    [card] = build_cards(request, [item])
     panel = panel or request.GET.get("panel", "")
-    wanted = panel if panel in PANELS else ""
-    is_fragment = bool(getattr(request, "htmx", False)) and wanted != ""
-    merging = one.can_merge and one.can_decide and wanted in ("", "merge")
+    panel_name = panel if panel in PANELS else ""
+    is_fragment = bool(getattr(request, "htmx", False)) and panel_name != ""
+    can_merge = card.can_merge and card.can_decide and panel_name in ("", "merge")
     forms = {
-        name: ChangedForm(found, panel=name, as_json=one.as_json, initial={"value": one.text})
+        name: ChangedForm(item, panel=name, as_json=card.as_json, initial={"value": card.text})
         for name in ("edit", "merge")
     }
     if form is not None:
-        forms[wanted] = form
+        forms[panel_name] = form
     context = {
-        "one": one,
+        "card": card,
         "forms": forms,
-        "changes": found.diff.changes,
-        "alike": list_similar(caller_of(request), item_id=found.id) if merging else (),
-        "query": kept_query(request).urlencode(),
-        "panel": wanted,
+        "changes": item.diff.changes,
+        "similar": list_similar(caller_of(request), item_id=item.id) if can_merge else (),
+        "query": build_filter_query(request).urlencode(),
+        "panel": panel_name,
     }
-    name = PANELS[wanted] if is_fragment else "memory/review/item.html"
-    answer = render(request, name, context, status=200 if form is None else 422)
-    if (
-        is_fragment
-    ):  # a form that is sent asks for the queue; one that isn't right stays where it is
-        answer["HX-Retarget"], answer["HX-Reswap"] = f"#panel-{one.id}", "innerHTML"
-    return answer
+    name = PANELS[panel_name] if is_fragment else "memory/review/item.html"
+    response = render(request, name, context, status=200 if form is None else 422)
+    if is_fragment:  # a sent form targets the queue; one with errors stays in its panel
+        response["HX-Retarget"], response["HX-Reswap"] = f"#panel-{card.id}", "innerHTML"
+    return response
 
 
 PANELS: Final = {
@@ -209,62 +217,64 @@ PANELS: Final = {
 }
 
 
-def kept_query(request: HttpRequest) -> QueryDict:
-    """The filters of an address, without what was just done."""
+def build_filter_query(request: HttpRequest) -> QueryDict:
+    """Return the filters of the request's query, without the parameters of the last decision."""
     query = request.GET.copy()
     for name in ("act", "of", "left", "panel"):
         query.pop(name, None)
     return query
 
 
-def ids_in(texts: Sequence[str]) -> list[UUID]:
-    """Nonsense names nothing."""
-    found = []
-    for one in texts[:MOST_NAMED]:
+def parse_ids(texts: Sequence[str]) -> list[UUID]:
+    """Parse the ids and skip texts that are none."""
+    ids = []
+    for text in texts[:MAX_IDS]:
         try:
-            found.append(UUID(one))
+            ids.append(UUID(text))
         except ValueError:
             continue
-    return found
+    return ids
 
 
-def _said_in(query: QueryDict) -> Said | None:
-    act, left = query.get("act", ""), query.get("left", "")
-    if act not in ACTS:
+def _parse_notice(query: QueryDict) -> DecisionNotice | None:
+    action, skipped = query.get("act", ""), query.get("left", "")
+    if action not in ACTION_MESSAGES:
         return None
-    ids = ids_in(query.get("of", "").split(","))
-    return Said(act, tuple(ids), int(left) if left.isdecimal() and len(left) < 5 else 0)
+    ids = parse_ids(query.get("of", "").split(","))
+    return DecisionNotice(
+        action, tuple(ids), int(skipped) if skipped.isdecimal() and len(skipped) < 5 else 0
+    )
 
 
-def _kinds(filters: QueueFilters) -> list[Choice]:
+def _list_kinds(filters: QueueFilters) -> list[Choice]:
     return [Choice(word, str(label), word == filters.kind) for word, label in KINDS.items()]
 
 
-def _places(
-    request: HttpRequest, places: Sequence[tuple[Namespace, int]], filters: QueueFilters
+def _list_namespaces(
+    request: HttpRequest, namespaces: Sequence[tuple[Namespace, int]], filters: QueueFilters
 ) -> list[Choice]:
-    counts = {row.pk: count for row, count in places}
-    reader = get_principal(request).user_id
+    counts = {row.pk: count for row, count in namespaces}
+    reader_id = get_principal(request).user_id
     return [
         Choice(
-            str(one.row.pk),
-            f"{one.title} ({counts[one.row.pk]})",
-            one.row.pk == filters.namespace_id,
+            str(name.row.pk),
+            f"{name.title} ({counts[name.row.pk]})",
+            name.row.pk == filters.namespace_id,
         )
-        for one in naming.name_namespaces([row for row, _count in places], reader_id=reader)
+        for name in naming.name_namespaces([row for row, _count in namespaces], reader_id=reader_id)
     ]
 
 
-def _agreed(request: HttpRequest) -> list[Agreed]:
-    found = measure_agreement(caller_of(request))
+def _list_agreement(request: HttpRequest) -> list[AgreementRow]:
+    agreement = measure_agreement(caller_of(request))
     return [
-        Agreed(
+        AgreementRow(
             str(KINDS[kind]),
-            one.decided,
-            round((one.share or 0) * 100),
-            one.accepted,
-            one.edited,
-            one.rejected,
+            precision.decided,
+            round((precision.share or 0) * 100),
+            precision.accepted,
+            precision.edited,
+            precision.rejected,
         )
-        for kind, one in found.items()
+        for kind, precision in agreement.items()
     ]

@@ -4,7 +4,7 @@ import pytest
 from django.utils import translation
 
 from memory.logic.entries.instructions import _RULES
-from memory.views.review.quarantine_reasons import RULES, reason_said
+from memory.views.review.quarantine_reasons import RULES, describe_reason
 
 
 ORDER = "Looks like a prompt injection"
@@ -25,7 +25,7 @@ ORDER = "Looks like a prompt injection"
 )
 def test_rules_are_named_in_english_for_who_reads_english(detail: str, said: str) -> None:
     with translation.override("en"):
-        assert reason_said({"reason": "gives_orders", "detail": detail}) == f"{ORDER} ({said})."
+        assert describe_reason({"reason": "gives_orders", "detail": detail}) == f"{ORDER} ({said})."
 
 
 def test_rule_is_translated_and_the_words_of_the_text_are_not(
@@ -33,14 +33,17 @@ def test_rule_is_translated_and_the_words_of_the_text_are_not(
 ) -> None:
     monkeypatch.setitem(RULES, "another role", "换个角色")  # as a catalogue has it
 
-    said = reason_said({"reason": "gives_orders", "detail": "another role: another role: x"})
+    said = describe_reason({"reason": "gives_orders", "detail": "another role: another role: x"})
 
     assert said.endswith("(换个角色: another role: x).")
 
 
 def test_reason_of_nobody_here_stands_as_it_is() -> None:
-    assert reason_said({"reason": "moon", "detail": "another role: x"}) == "moon (another role: x)."
-    assert reason_said({"reason": "moon"}) == "moon."
+    assert (
+        describe_reason({"reason": "moon", "detail": "another role: x"})
+        == "moon (another role: x)."
+    )
+    assert describe_reason({"reason": "moon"}) == "moon."
 
 
 def test_every_rule_has_a_name_for_people() -> None:
