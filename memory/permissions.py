@@ -60,14 +60,14 @@ SCOPE_OF_VERB: dict[Verb, str] = {
 class AccessReason(StrEnum):
     """The reasons that let a principal in, in the order in which they are checked."""
 
-    ROLE = "role"  # their role in the team, or the key's scope
-    OWN = "own"  # it is about themselves
-    PLAYS = "plays"  # about a test person they play
-    TAKES_PART = "takes_part"  # in the conversation
-    NAMES = "names"  # a programme that names an outside person
-    GRANT = "grant"  # it was shared with them
-    GUEST = "guest"  # another installation whose memory this is
-    EMERGENCY_ACCESS = "emergency_access"  # for a while; the person is told
+    ROLE = "role"  # by their role in the team, or the key's scope
+    OWN = "own"  # the memory is about themselves
+    PLAYS = "plays"  # the memory is about a test person they play
+    TAKES_PART = "takes_part"  # participant in the conversation
+    NAMES = "names"  # an API key that names an outside person
+    GRANT = "grant"  # an explicit grant
+    GUEST = "guest"  # a key of another installation that keeps its memory here
+    EMERGENCY_ACCESS = "emergency_access"  # for a while, and the person is notified
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ def is_owned_by_another(
     if target.parsed.seen_by is not SeenBy.PERSON:
         return False
     if principal.user_id is not None and target.parsed.ids[0] == str(principal.user_id):
-        return False  # their own, which needs no look at the accounts
+        return False  # their own; this saves the query for the account
     key = find_key_id(target.parsed.ids[0])
     if key is not None:
         return key != get_key_id(principal)

@@ -1,4 +1,4 @@
-"""What is remembered about the one who asks, in people's words: their own, and that of their test persons."""
+"""The memory about a person for that person: their own and that of their test persons."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,31 +20,33 @@ from memory.models import Entry, Namespace, Read, Revision
 from memory.models.entries import Operation, TierChoice
 from memory.models.namespaces import ScopeChoice
 from memory.providers.postgres.newest import newest
-from memory.services.access.pause_state import Pause, pause_of
+from memory.services.access.pause_state import Pause, get_active_pause
 from memory.services.gateway.caller import MemoryCaller
 
 
-MOST_SHOWN: Final = 200  # of all that is remembered; searching finds the rest
-MOST_FORGOTTEN: Final = 50
-LATELY: Final = timedelta(days=30)
-_NOTHING: Final = "–"
-_A_LINE: Final = 80
+MAX_SHOWN: Final = 200  # the rest is found by searching
+MAX_FORGOTTEN: Final = 50
+FORGOTTEN_PERIOD: Final = timedelta(days=30)
+_EMPTY: Final = "–"
+_LINE_LENGTH: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """``told``: the run it was learnt in, if the reader may see it; ``uses``: in how many answers it was."""
+class PersonalEntry:
+    """An entry with the run it was learned in, if the reader may see it, and the number of runs that
+    recalled it.
+    """
 
     row: Entry
     text: str
-    told: RunDescription | None = None
+    run: RunDescription | None = None
     uses: int = 0
-    corrected_at: datetime | None = None  # when its person last said it otherwise
+    corrected_at: datetime | None = None  # the last edit by the person
     used_at: datetime | None = None
-    used_in: RunDescription | None = None  # the newest of them
+    used_in: RunDescription | None = None  # the newest run that recalled it
 
     @property
-    def by_hand(self) -> bool:
+    def is_manual(self) -> bool:
         return not self.row.source_run
 
     @property
@@ -52,8 +54,8 @@ class Remembered:
         return isinstance(self.row.value, str)
 
     @property
-    def says_what(self) -> bool:
-        """A number or a list alone doesn't say what it is about: its key has to."""
+    def is_self_explanatory(self) -> bool:
+        """Return whether the value makes sense without its key. A number or a list alone doesn't."""
         return isinstance(self.row.value, str | Mapping)
 
     @property
@@ -62,189 +64,217 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """``remembered``: newest first, at most so many that a page holds them."""
+class PersonMemory:
+    """The newest entries about one person, the person themselves or a test person."""
 
     namespace: Namespace
     name: str
     is_own: bool
-    remembered: tuple[Remembered, ...]
+    entries: tuple[PersonalEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """``total``: living memories, whether found by ``text`` or not."""
+class PersonalMemory:
+    """The memory about a person; ``total`` counts the living entries whether ``text`` matches or
+    not.
+    """
 
-    people: tuple[Person, ...]
+    people: tuple[PersonMemory, ...]
     total: int
-    shown: int
+    shown_count: int
     pause: Pause | None
-    is_shared: bool = False  # their own, with members
-    forgotten: tuple[Remembered, ...] = ()  # of the last days, the newest first
+    is_shared: bool = False  # whether it is shared with members
+    forgotten: tuple[PersonalEntry, ...] = ()  # within ``FORGOTTEN_PERIOD``, the newest first
 
 
-def about(caller: MemoryCaller, *, text: str = "") -> About:
-    """The person themselves first, then those they play."""
+def load_personal_memory(caller: MemoryCaller, *, text: str = "") -> PersonalMemory:
+    """Return the caller's own memory first, then that of their test persons."""
     with tenant([caller.team_id]):
-        spaces = _own_spaces(caller)
-        ids = [row.pk for row in spaces]
+        namespaces = _list_own_namespaces(caller)
+        ids = [row.pk for row in namespaces]
         visible: Any = Entry.objects.visible_to(
             caller.principal
         )  # Any: the manager's queryset is untyped
         living = visible.living().filter(namespace_id__in=ids)
-        rows = _said(living, text) if text else _newest(caller, spaces)
-        remembered = _with_sources(caller, rows)
-        total = living.count() if text or len(rows) == MOST_SHOWN else len(rows)
-        gone = _forgotten_lately(visible.filter(namespace_id__in=ids))
-        own = next((row for row in spaces if row.owner_user_id == caller.principal.user_id), None)
-        is_shared = own is not None and any(one.user for one in access.list_grants(own))
-    by_space: dict[UUID, list[Remembered]] = {}
+        rows = _search_text(living, text) if text else _list_newest(caller, namespaces)
+        entries = _add_sources(caller, rows)
+        total = living.count() if text or len(rows) == MAX_SHOWN else len(rows)
+        forgotten = _list_recently_forgotten(visible.filter(namespace_id__in=ids))
+        own_namespace = next(
+            (row for row in namespaces if row.owner_user_id == caller.principal.user_id), None
+        )
+        is_shared = own_namespace is not None and any(
+            grant.user for grant in access.list_grants(own_namespace)
+        )
+    by_namespace: dict[UUID, list[PersonalEntry]] = {}
     for row in rows:
-        by_space.setdefault(row.namespace_id, []).append(remembered[row.pk])
+        by_namespace.setdefault(row.namespace_id, []).append(entries[row.pk])
     people = tuple(
-        Person(one.row, one.title, one.is_own, tuple(by_space.get(one.row.pk, ())))
-        for one in naming.name_namespaces(spaces, reader_id=caller.principal.user_id)
+        PersonMemory(
+            namespace.row,
+            namespace.title,
+            namespace.is_own,
+            tuple(by_namespace.get(namespace.row.pk, ())),
+        )
+        for namespace in naming.name_namespaces(namespaces, reader_id=caller.principal.user_id)
     )
-    pause = pause_of(own, timezone.now())
-    return About(people, total, len(rows), pause, is_shared, gone)
+    pause = get_active_pause(own_namespace, timezone.now())
+    return PersonalMemory(people, total, len(rows), pause, is_shared, forgotten)
 
 
-def remembered_now(caller: MemoryCaller, *, ids: Sequence[UUID]) -> Mapping[UUID, Remembered]:
-    """Those of the entries that the asker may see, as they are now, forgotten or not."""
+def load_personal_entries(
+    caller: MemoryCaller, *, ids: Sequence[UUID]
+) -> Mapping[UUID, PersonalEntry]:
+    """Return the current state of those entries that the caller may see, including forgotten ones."""
     if not ids:
         return {}
     with tenant([caller.team_id]):
-        found = Entry.objects.visible_to(caller.principal).filter(
+        entries = Entry.objects.visible_to(caller.principal).filter(
             team_id=caller.team_id, pk__in=ids
         )
-        return {row.pk: Remembered(row, words_of(row.value)) for row in found}
+        return {row.pk: PersonalEntry(row, format_value(row.value)) for row in entries}
 
 
-def own_entry(caller: MemoryCaller, *, entry_id: UUID) -> Remembered:
-    """One of these, forgotten or not; what isn't about them isn't there."""
+def find_own_entry(caller: MemoryCaller, *, entry_id: UUID) -> PersonalEntry:
+    """Return an entry about the caller, forgotten or not. Raise ``NotFound`` for any other."""
     with tenant([caller.team_id]):
-        ids = [row.pk for row in _own_spaces(caller)]
+        ids = [row.pk for row in _list_own_namespaces(caller)]
         rows = Entry.objects.visible_to(caller.principal).filter(pk=entry_id, namespace_id__in=ids)
         row = rows.select_related("namespace").first()
         if row is None:
             raise NotFound(_("Memory not found."))
-        return _with_sources(caller, [row])[row.pk]
+        return _add_sources(caller, [row])[row.pk]
 
 
-def own_space(caller: MemoryCaller, *, namespace_id: UUID) -> Namespace:
+def find_own_namespace(caller: MemoryCaller, *, namespace_id: UUID) -> Namespace:
     with tenant([caller.team_id]):
-        row = next((one for one in _own_spaces(caller) if one.pk == namespace_id), None)
+        row = next(
+            (
+                namespace
+                for namespace in _list_own_namespaces(caller)
+                if namespace.pk == namespace_id
+            ),
+            None,
+        )
     if row is None:
         raise NotFound(_("Namespace not found."))
     return row
 
 
-def words_of(value: object) -> str:
-    """A remembered value as a sentence where it is one; anything else as people would write it down."""
+def format_value(value: object) -> str:
+    """Return a remembered value as text: a sentence as it is, anything else as a list of lines."""
     if isinstance(value, Mapping) and value:
-        return "\n".join(_member(str(name), one) for name, one in value.items())
+        return "\n".join(_format_member(str(name), item) for name, item in value.items())
     if isinstance(value, list) and value:
-        return "\n".join(_beneath("· ", words_of(one)) for one in value)
-    return _single(value)
+        return "\n".join(_indent("· ", format_value(item)) for item in value)
+    return _format_scalar(value)
 
 
-def _member(name: str, value: object) -> str:
-    """Beside its name what is short, beneath it what has lines of its own."""
+def _format_member(name: str, value: object) -> str:
+    """Put a short value beside its name and a longer one below it."""
     if not isinstance(value, Mapping | list) or not value:
-        return f"{name}: {_single(value)}"
-    if isinstance(value, list) and not any(isinstance(one, Mapping | list) for one in value):
-        beside = f"{name}: {', '.join(map(_single, value))}"
-        if len(beside) <= _A_LINE:
-            return beside
-    return f"{name}:\n{_beneath('  ', words_of(value))}"
+        return f"{name}: {_format_scalar(value)}"
+    if isinstance(value, list) and not any(isinstance(item, Mapping | list) for item in value):
+        line = f"{name}: {', '.join(map(_format_scalar, value))}"
+        if len(line) <= _LINE_LENGTH:
+            return line
+    return f"{name}:\n{_indent('  ', format_value(value))}"
 
 
-def _single(value: object) -> str:
+def _format_scalar(value: object) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if value is None or value in ({}, []):
-        return _NOTHING
+        return _EMPTY
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _beneath(mark: str, words: str) -> str:
-    return mark + words.replace("\n", "\n" + " " * len(mark))
+def _indent(mark: str, text: str) -> str:
+    return mark + text.replace("\n", "\n" + " " * len(mark))
 
 
-def _own_spaces(caller: MemoryCaller) -> list[Namespace]:
+def _list_own_namespaces(caller: MemoryCaller) -> list[Namespace]:
     if caller.principal.kind != "user":
         raise AccessDenied(_("API keys have to name the user."))
     user = caller.principal.user_id
-    return sorted(_own(caller), key=lambda row: (row.owner_user_id != user, row.text))
+    return sorted(
+        _filter_own_namespaces(caller), key=lambda row: (row.owner_user_id != user, row.text)
+    )
 
 
-def _own(caller: MemoryCaller) -> QuerySet[Namespace]:
+def _filter_own_namespaces(caller: MemoryCaller) -> QuerySet[Namespace]:
     user = caller.principal.user_id
     return Namespace.objects.visible_to(caller.principal).filter(
         Q(owner_user=user) | Q(persona_of=user), team_id=caller.team_id, scope=ScopeChoice.USER
     )
 
 
-def _newest(caller: MemoryCaller, spaces: Sequence[Namespace]) -> list[Entry]:
-    known = {row.pk: row for row in spaces}
-    return newest(_own(caller), caller.team_id, timezone.now(), MOST_SHOWN, known=known)
+def _list_newest(caller: MemoryCaller, namespaces: Sequence[Namespace]) -> list[Entry]:
+    by_id = {row.pk: row for row in namespaces}
+    return newest(
+        _filter_own_namespaces(caller), caller.team_id, timezone.now(), MAX_SHOWN, known=by_id
+    )
 
 
-def _said(living: Any, text: str) -> list[Entry]:  # Any: as above
-    return list(living.filter(text__icontains=text).order_by("-updated_at", "-id")[:MOST_SHOWN])
+def _search_text(living: Any, text: str) -> list[Entry]:  # Any: as above
+    return list(living.filter(text__icontains=text).order_by("-updated_at", "-id")[:MAX_SHOWN])
 
 
-def _forgotten_lately(mine: Any) -> tuple[Remembered, ...]:  # Any: as above
+def _list_recently_forgotten(visible: Any) -> tuple[PersonalEntry, ...]:  # Any: as above
     now = timezone.now()
-    lasting = Q(expires_at=None) | Q(expires_at__gt=now)
-    found = mine.filter(lasting, deleted_at__gt=now - LATELY).order_by("-deleted_at", "-id")
-    return tuple(Remembered(row, words_of(row.value)) for row in found[:MOST_FORGOTTEN])
+    not_expired = Q(expires_at=None) | Q(expires_at__gt=now)
+    entries = visible.filter(not_expired, deleted_at__gt=now - FORGOTTEN_PERIOD).order_by(
+        "-deleted_at", "-id"
+    )
+    return tuple(PersonalEntry(row, format_value(row.value)) for row in entries[:MAX_FORGOTTEN])
 
 
-def _with_sources(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, Remembered]:
-    reads = _reads(rows)
-    newest = _newest_readers(rows) if reads else {}
-    runs = {row.source_run for row in rows} | set(newest.values())
-    told = provenance.load_provenance(caller.principal, (), runs).runs
-    corrected = _corrected(caller, rows)
+def _add_sources(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, PersonalEntry]:
+    reads = _count_reads(rows)
+    newest_readers = _find_newest_readers(rows) if reads else {}
+    runs = {row.source_run for row in rows} | set(newest_readers.values())
+    descriptions = provenance.load_provenance(caller.principal, (), runs).runs
+    corrections = _find_corrections(caller, rows)
     return {
-        row.pk: Remembered(
+        row.pk: PersonalEntry(
             row,
-            words_of(row.value),
-            told.get(row.source_run),
+            format_value(row.value),
+            descriptions.get(row.source_run),
             uses,
-            corrected.get(row.pk),
+            corrections.get(row.pk),
             used_at,
-            told.get(newest.get(row.pk, "")),
+            descriptions.get(newest_readers.get(row.pk, "")),
         )
         for row in rows
         for uses, used_at in [reads.get(row.pk, (0, None))]
     }
 
 
-def _corrected(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, datetime]:
-    """When each was last written anew by hand, by the person themselves; of what was never changed, nothing."""
+def _find_corrections(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, datetime]:
+    """Return when the person last edited each entry by hand. Unchanged entries are missing."""
     changed = [row.pk for row in rows if row.revision > 1]
     if not changed:
         return {}
-    found = Revision.objects.unscoped().filter(
+    revisions = Revision.objects.unscoped().filter(
         entry__in=changed, actor=caller.principal.actor, operation=Operation.EDIT, run_id=""
     )
-    return dict(found.order_by().values_list("entry").annotate(Max("at")))
+    return dict(revisions.order_by().values_list("entry").annotate(Max("at")))
 
 
-def _reads(rows: Sequence[Entry]) -> dict[UUID, tuple[int, datetime | None]]:
-    """In how many runs each was read, and when last. The rows were admitted before."""
-    found = Read.objects.unscoped().filter(entry__in=[row.pk for row in rows])
-    counted = (
-        found.order_by()
+def _count_reads(rows: Sequence[Entry]) -> dict[UUID, tuple[int, datetime | None]]:
+    """Return the number of runs that read each entry and the time of the last one. The caller has
+    checked the permission for the rows.
+    """
+    reads = Read.objects.unscoped().filter(entry__in=[row.pk for row in rows])
+    counts = (
+        reads.order_by()
         .values("entry")
         .annotate(runs=Count("run_id", distinct=True), last=Max("at"))
     )
-    return {one["entry"]: (one["runs"], one["last"]) for one in counted}
+    return {count["entry"]: (count["runs"], count["last"]) for count in counts}
 
 
-def _newest_readers(rows: Sequence[Entry]) -> dict[UUID, str]:
-    found = Read.objects.unscoped().filter(entry__in=[row.pk for row in rows])
-    newest = found.order_by("entry_id", "-at", "-id").distinct("entry_id")
+def _find_newest_readers(rows: Sequence[Entry]) -> dict[UUID, str]:
+    reads = Read.objects.unscoped().filter(entry__in=[row.pk for row in rows])
+    newest = reads.order_by("entry_id", "-at", "-id").distinct("entry_id")
     return dict(newest.values_list("entry_id", "run_id"))

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from memory.logic.curation.work import WorkStatus as WorkStatus
     from memory.logic.ports import AskModel as AskModel
     from memory.models import Change as Change
-    from memory.personal import Remembered as Remembered
-    from memory.personal import remembered_now as remembered_now
-    from memory.personal import words_of as words_of
+    from memory.personal import PersonalEntry as PersonalEntry
+    from memory.personal import load_personal_entries as load_personal_entries
+    from memory.personal import format_value as format_value
     from memory.plugins import make_provider as make_provider
     from memory.providers.base import MemoryProvider as MemoryProvider
     from memory.providers.in_memory import InMemoryProvider as InMemoryProvider
-    from memory.services.access.pause import own_pause as own_pause
+    from memory.services.access.pause import get_own_pause as get_own_pause
     from memory.services.curation.curate import Finished as Finished
     from memory.services.curation.curate import curate as curate
     from memory.services.curation.curate import curation_of as curation_of
@@ -73,7 +73,7 @@ _WHERE = {
     "MemoryEntry": "memory.core.records",
     "MemoryFault": "memory.core.errors",
     "MemoryProvider": "memory.providers.base",
-    "Remembered": "memory.personal",
+    "PersonalEntry": "memory.personal",
     "RunMemory": "memory.services.gateway.engine_port",
     "SandboxMemory": "memory.services.sandbox.sandbox",
     "Source": "memory.core.records",
@@ -89,21 +89,21 @@ _WHERE = {
     "learning_of": "memory.services.curation.learning_rules",
     "learnt_from": "memory.services.curation.run_lessons",
     "make_provider": "memory.plugins",
-    "own_pause": "memory.services.access.pause",
+    "get_own_pause": "memory.services.access.pause",
     "plan_curation": "memory.services.curation.curate",
     "list_plugged_scopes": "memory.core.scopes",
     "reach_of": "memory.services.gateway.caller",
     "recall": "memory.services.recall.recall",
     "recalled_in": "memory.services.curation.run_texts",
     "remember": "memory.services.entries.remember",
-    "remembered_now": "memory.personal",
+    "load_personal_entries": "memory.personal",
     "resolve_namespace": "memory.core.scopes",
     "retry_curation": "memory.services.curation.curate",
     "set_rule": "memory.services.curation.learning_rules",
     "stream_of": "memory.core.scopes",
     "undo": "memory.services.history.undo",
     "undo_run": "memory.services.history.undo_run",
-    "words_of": "memory.personal",
+    "format_value": "memory.personal",
     "write_pages": "memory.services.knowledge.pages",
     "write_run_down": "memory.services.entries.run_notes",
 }

@@ -17,7 +17,7 @@ from memory.models import EmergencyAccess
 from memory.schemas import access
 from memory.services import MemoryCaller
 from memory.services.access import emergency_access, quotas
-from memory.services.access.explanation import explain
+from memory.services.access.explanation import explain_access
 from memory.services.access.quotas import Limits
 
 
@@ -31,7 +31,7 @@ def who_can(request: HttpRequest, namespace_id: UUID) -> access.AccessOut:
     """Every member and key of the team that may do something here, and why."""
     caller = caller_of(request)
     row = selectors.namespace_for(caller.principal, caller.team_id, namespace_id)
-    return access.access_out(explain(caller, namespace=row.text))
+    return access.access_out(explain_access(caller, namespace=row.text))
 
 
 @router.get(GRANTS, response=list[access.GrantOut])
@@ -39,7 +39,7 @@ def list_grants(request: HttpRequest, namespace_id: UUID) -> list[access.GrantOu
     """What was shared of it; entries inherit."""
     caller = caller_of(request)
     row = selectors.namespace_for(caller.principal, caller.team_id, namespace_id)
-    found = explain(caller, namespace=row.text)
+    found = explain_access(caller, namespace=row.text)
     return [access.grant_out(one) for one in found.grants]
 
 
@@ -90,7 +90,8 @@ def list_looks(
     """
     caller = caller_of(request)
     return _told(
-        caller, emergency_access.looks_into(caller, subject=subject, limit=limit, offset=offset)
+        caller,
+        emergency_access.list_subject_accesses(caller, subject=subject, limit=limit, offset=offset),
     )
 
 
@@ -126,7 +127,7 @@ def acknowledge_emergency_access(
 def read_policy(request: HttpRequest, asked: Query[access.PolicyQuery]) -> access.PolicyOut:
     """What the team set, or set for one application, and what holds."""
     caller = caller_of(request)
-    return _policy(caller, quotas.limits_of(caller, app_id=asked.app), asked.app)
+    return _policy(caller, quotas.get_limits(caller, app_id=asked.app), asked.app)
 
 
 @router.put("/memory/policy", response=access.PolicyOut)
@@ -144,7 +145,7 @@ def change_policy(
 
 
 def _policy(caller: MemoryCaller, own: Limits, app_id: str) -> access.PolicyOut:
-    return access.policy_out(own, quotas.in_force_for(caller, app_id=app_id))
+    return access.policy_out(own, quotas.get_effective_limits(caller, app_id=app_id))
 
 
 def _recipient(caller: MemoryCaller, body: access.GrantIn) -> User | TeamGroup:
@@ -155,9 +156,9 @@ def _recipient(caller: MemoryCaller, body: access.GrantIn) -> User | TeamGroup:
 
 
 def _told(caller: MemoryCaller, found: list[EmergencyAccess]) -> list[access.EmergencyAccessOut]:
-    read = emergency_access.what_was_read(found)
+    read = emergency_access.summarize_reads(found)
     who = caller.principal
     return [
-        access.emergency_access_out(one, read, theirs=emergency_access.is_told(who, one))
+        access.emergency_access_out(one, read, theirs=emergency_access.is_notified(who, one))
         for one in found
     ]

@@ -6,7 +6,7 @@ from ninja import Router
 from accounts.http.auth import api_auth
 from memory import services
 from memory.api.entries import caller_of
-from memory.personal import about
+from memory.personal import load_personal_memory
 from memory.schemas import personal
 
 
@@ -16,7 +16,7 @@ router = Router(auth=api_auth(), tags=["memory"])
 @router.get("/memory/subjects/me", response=personal.AboutMeOut)
 def about_me(request: HttpRequest, text: str = "") -> personal.AboutMeOut:
     """Newest first, yours and your test persons'; where each was learnt, and how often it was used."""
-    return personal.me_out(about(caller_of(request), text=text[:200]))
+    return personal.me_out(load_personal_memory(caller_of(request), text=text[:200]))
 
 
 @router.post("/memory/subjects/me/pause", response=personal.PauseOut)
@@ -35,7 +35,7 @@ def resume_me(request: HttpRequest) -> personal.ResumedOut:
 @router.get("/memory/subjects/{subject}/pause", response=personal.SubjectPauseOut)
 def read_pause(request: HttpRequest, subject: str) -> personal.SubjectPauseOut:
     """What somebody told memory to leave off, by your own id for them."""
-    found = services.pause_for(caller_of(request), subject=subject)
+    found = services.get_subject_pause(caller_of(request), subject=subject)
     return personal.SubjectPauseOut(pause=personal.pause_out(found) if found else None)
 
 

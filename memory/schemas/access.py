@@ -10,9 +10,21 @@ from pydantic import ConfigDict, Field, model_validator
 
 from config.http.openapi import Body
 from memory.models import EmergencyAccess
-from memory.services.access.emergency_access import LONGEST_REASON, Looked
-from memory.services.access.explanation import Explained, Given, Reason, Runs, Seer
-from memory.services.access.quotas import LONGEST_APP, LONGEST_PREFIX, MOST, MOST_BYTES, Limits
+from memory.services.access.emergency_access import MAX_REASON_LENGTH, ReadSummary
+from memory.services.access.explanation import (
+    AccessExplanation,
+    GrantDetails,
+    PrincipalAccess,
+    Reason,
+    Runs,
+)
+from memory.services.access.quotas import (
+    MAX_APP_LENGTH,
+    MAX_BYTES,
+    MAX_COUNT,
+    MAX_PREFIX_LENGTH,
+    Limits,
+)
 
 
 class GrantIn(Body):
@@ -85,7 +97,7 @@ class EmergencyAccessIn(Body):
     )
 
     namespace: str = Field(max_length=200)
-    reason: str = Field(min_length=1, max_length=LONGEST_REASON)
+    reason: str = Field(min_length=1, max_length=MAX_REASON_LENGTH)
     minutes: Literal[15, 60, 240]
 
 
@@ -103,8 +115,8 @@ class EmergencyAccessOut(Body):
     entries: list[UUID] = Field(description="those looked at one by one; only for whose they are")
 
 
-Count = Annotated[int, Field(ge=0, le=MOST)] | None
-Prefix = Annotated[str, Field(min_length=1, max_length=LONGEST_PREFIX)]
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)] | None
+Prefix = Annotated[str, Field(min_length=1, max_length=MAX_PREFIX_LENGTH)]
 
 
 class PolicyIn(Body):
@@ -117,7 +129,7 @@ class PolicyIn(Body):
     allowed_prefixes: Annotated[list[Prefix], Field(max_length=50)] | None = None
     max_entries: Count = None
     max_value_bytes: Count = None
-    max_namespace_bytes: Annotated[int, Field(ge=0, le=MOST_BYTES)] | None = None
+    max_namespace_bytes: Annotated[int, Field(ge=0, le=MAX_BYTES)] | None = None
     max_namespaces: Count = None
     subjects_write_global: bool | None = None
 
@@ -130,7 +142,7 @@ class PolicyIn(Body):
 class PolicyQuery(Body):
     """``app``: an application's id, as in ``global:{app}``; empty: the whole team."""
 
-    app: Annotated[str, Field(max_length=LONGEST_APP)] = ""
+    app: Annotated[str, Field(max_length=MAX_APP_LENGTH)] = ""
 
 
 class PolicyOut(Body):
@@ -144,7 +156,7 @@ def policy_out(own: Limits, in_force: Limits) -> PolicyOut:
     return PolicyOut(own=PolicyIn(**asdict(own)), in_force=PolicyIn(**asdict(in_force)))
 
 
-def grant_out(one: Given) -> GrantOut:
+def grant_out(one: GrantDetails) -> GrantOut:
     return GrantOut(
         verb=one.verb,
         member=one.user.pk if one.user else None,
@@ -152,23 +164,23 @@ def grant_out(one: Given) -> GrantOut:
         name=str(one.user or one.group),
         by=one.by,
         at=one.at,
-        holds=one.holds,
+        holds=one.has_effect,
     )
 
 
-def access_out(found: Explained) -> AccessOut:
+def access_out(found: AccessExplanation) -> AccessOut:
     return AccessOut(
         namespace=found.namespace.text,
-        seers=[_seer_out(one) for one in found.seers if one.may],
+        seers=[_seer_out(one) for one in found.principals if one.reasons],
         runs=found.runs,
         runs_for_outside_people_write=found.outside_runs_write,
     )
 
 
 def emergency_access_out(
-    one: EmergencyAccess, read: Mapping[UUID, Looked], *, theirs: bool
+    one: EmergencyAccess, read: Mapping[UUID, ReadSummary], *, theirs: bool
 ) -> EmergencyAccessOut:
-    looked = read.get(one.pk, Looked(0, ()))
+    looked = read.get(one.pk, ReadSummary(0, ()))
     return EmergencyAccessOut(
         id=one.pk,
         namespace=one.namespace.text,
@@ -179,21 +191,21 @@ def emergency_access_out(
         expires_at=one.expires_at,
         ended_at=one.ended_at,
         is_open=one.is_open(),
-        reads=looked.times,
+        reads=looked.count,
         entries=list(looked.entries) if theirs else [],
     )
 
 
-def _seer_out(one: Seer) -> SeerOut:
+def _seer_out(one: PrincipalAccess) -> SeerOut:
     may: dict[str, list[ReasonOut]]
-    may = {verb: [_reason_out(reason) for reason in why] for verb, why in one.may.items()}
+    may = {verb: [_reason_out(reason) for reason in why] for verb, why in one.reasons.items()}
     return SeerOut(kind=one.kind, id=one.id, name=one.name, role=one.role, may=may)
 
 
 def _reason_out(reason: Reason) -> ReasonOut:
     return ReasonOut(
         why=reason.why.value,
-        grant=grant_out(reason.given) if reason.given else None,
+        grant=grant_out(reason.grant) if reason.grant else None,
         until=reason.emergency_access.expires_at if reason.emergency_access else None,
         reason=reason.emergency_access.reason if reason.emergency_access else "",
     )

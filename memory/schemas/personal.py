@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import AwareDatetime, ConfigDict, Field
 
 from config.http.openapi import Body
-from memory.personal import About, Remembered
+from memory.personal import PersonalEntry, PersonalMemory
 from memory.providers.postgres import rows
 from memory.schemas import entries
 from memory.services.access.pause_state import Pause
@@ -77,28 +77,28 @@ def pause_out(pause: Pause) -> PauseOut:
     return PauseOut(what=pause.what, since=pause.since, until=pause.until)
 
 
-def me_out(found: About) -> AboutMeOut:
+def me_out(memory: PersonalMemory) -> AboutMeOut:
     people = [
         PersonOut(
             namespace=person.namespace.text,
             name=person.name,
             is_me=person.is_own,
-            memories=[_remembered(one, person.namespace.text) for one in person.remembered],
+            memories=[_remembered_out(entry, person.namespace.text) for entry in person.entries],
         )
-        for person in found.people
+        for person in memory.people
     ]
-    pause = pause_out(found.pause) if found.pause else None
-    return AboutMeOut(people=people, total=found.total, shown=found.shown, pause=pause)
+    pause = pause_out(memory.pause) if memory.pause else None
+    return AboutMeOut(people=people, total=memory.total, shown=memory.shown_count, pause=pause)
 
 
-def _remembered(one: Remembered, namespace: str) -> RememberedOut:
-    told, learnt = one.told, None
-    if told is not None:
-        learnt = LearntInOut(workflow=told.workflow, said=told.summary, at=told.at, url=told.url)
+def _remembered_out(entry: PersonalEntry, namespace: str) -> RememberedOut:
+    run, learnt = entry.run, None
+    if run is not None:
+        learnt = LearntInOut(workflow=run.workflow, said=run.summary, at=run.at, url=run.url)
     return RememberedOut(
-        memory=entries.entry_out(rows.entry_of(one.row, namespace)),
-        text=one.text,
+        memory=entries.entry_out(rows.entry_of(entry.row, namespace)),
+        text=entry.text,
         learnt=learnt,
-        uses=one.uses,
-        used_at=one.used_at,
+        uses=entry.uses,
+        used_at=entry.used_at,
     )

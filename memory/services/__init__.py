@@ -1,6 +1,6 @@
 """The one door to memory, one verb a file. Nodes, API, pages and admin all come through here."""
 
-from memory.services.access.pause import own_pause, pause, pause_for, resume
+from memory.services.access.pause import get_own_pause, get_subject_pause, pause, resume
 from memory.services.access.pause_state import Pause
 from memory.services.access.sharing import share, unshare
 from memory.services.conversations.conversation import HistoryView, converse, look_back
@@ -88,6 +88,8 @@ __all__ = [
     "find_pages",
     "forget",
     "forget_many",
+    "get_own_pause",
+    "get_subject_pause",
     "import_file",
     "import_pages",
     "list_quarantined",
@@ -99,10 +101,8 @@ __all__ = [
     "namespace_page",
     "namespaces",
     "open_page",
-    "own_pause",
     "page_revisions",
     "pause",
-    "pause_for",
     "plan_clearing",
     "plan_forgetting",
     "plan_moves",

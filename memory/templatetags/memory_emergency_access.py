@@ -10,7 +10,7 @@ from accounts.principals import get_current_team_id, get_principal
 from memory import naming
 from memory.models import EmergencyAccess, Namespace
 from memory.permissions import find_sole_emergency_access
-from memory.services.access.emergency_access import current
+from memory.services.access.emergency_access import list_current
 
 
 register = template.Library()
@@ -68,7 +68,7 @@ def load_current_accesses(request: HttpRequest) -> list[EmergencyAccess]:
     """Asked once a request, however many parts of its page tell of it."""
     known: list[EmergencyAccess] | None = getattr(request, ASKED, None)
     if known is None:
-        known = current(get_principal(request), get_current_team_id(request))
+        known = list_current(get_principal(request), get_current_team_id(request))
         setattr(request, ASKED, known)
     return known
 

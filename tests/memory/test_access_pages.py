@@ -255,7 +255,7 @@ def test_both_lists_of_emergency_access_are_turned_apart(cast: Cast, place: Name
 def test_page_of_rights_shows_fifty_people_and_asks_as_often_for_many(
     cast: Cast, place: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.views.access.sharing.PEOPLE", 2)
+    monkeypatch.setattr("memory.views.access.sharing.PAGE_SIZE", 2)
     services.remember(at_door(cast.alice), namespace="global:team", key="k", value="v")
     with tenant([cast.team_a.pk]):
         shared = Namespace.objects.unscoped().get(text="global:team")

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.core.records import Json
-from memory.personal import words_of
+from memory.personal import format_value
 
 
 @pytest.mark.parametrize(
@@ -27,4 +27,4 @@ from memory.personal import words_of
     ],
 )
 def test_value_reads_as_people_would_write_it_down(value: Json, words: str):
-    assert words_of(value) == words
+    assert format_value(value) == words

@@ -8,7 +8,13 @@ from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, QuotaExceeded
-from memory.services.access.quotas import Limits, applications, change_limits, fullness, limits_of
+from memory.services.access.quotas import (
+    Limits,
+    change_limits,
+    get_limits,
+    list_applications,
+    measure_usage,
+)
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
 
@@ -34,7 +40,7 @@ def test_limit_set_on_the_page_holds_for_the_next_write_and_is_in_the_trail(cast
         services.remember(at_door(cast.bob), namespace="global:app", key="b", value=1)
     with pytest.raises(AccessDenied):
         services.remember(in_run(cast.bob, conversation_id="c"), scope="conversation", key="b", value=1)  # fmt: skip
-    assert limits_of(at_door(cast.vic)) == Limits(
+    assert get_limits(at_door(cast.vic)) == Limits(
         ("global:", "user:"), 1, subjects_write_global=False
     )
     with tenant([cast.team_a.pk]):
@@ -50,7 +56,7 @@ def test_meters_count_the_whole_team_and_name_only_what_one_may_see(cast: Cast) 
     services.remember(at_door(cast.bob), namespace="global:app", key="a", value=1)
     change_limits(at_door(cast.ada), Limits(max_entries=4, max_namespaces=2))
 
-    full = fullness(at_door(cast.ada), limits_of(at_door(cast.ada)))
+    full = measure_usage(at_door(cast.ada), get_limits(at_door(cast.ada)))
 
     assert (full.namespaces.percent, full.largest_entries.percent, full.entries) == (100, 25, 2)
     assert full.bytes > 500
@@ -77,7 +83,7 @@ def test_nonsense_is_named_and_changes_nothing(
 
     assert (answer.status_code, says in answer.content.decode()) == (422, True)
     assert next(iter(typed.values())) in answer.content.decode()
-    assert limits_of(at_door(cast.ada)) == Limits()
+    assert get_limits(at_door(cast.ada)) == Limits()
 
 
 @pytest.mark.parametrize("ticked", [True, False])
@@ -121,10 +127,10 @@ def test_application_narrows_the_team_and_follows_it_again(cast: Cast) -> None:
     with pytest.raises(QuotaExceeded):
         services.remember(at_door(cast.bob), namespace="global:app", key="b", value=1)
     services.remember(at_door(cast.bob), namespace="global:other", key="b", value=1)
-    assert limits_of(at_door(cast.vic), app_id="app") == Limits(
+    assert get_limits(at_door(cast.vic), app_id="app") == Limits(
         max_entries=1, subjects_write_global=False
     )
-    assert [(one.app_id, bool(one.own)) for one in applications(at_door(cast.vic))] == [
+    assert [(one.app_id, bool(one.limits)) for one in list_applications(at_door(cast.vic))] == [
         ("app", True),
         ("other", False),
     ]
@@ -145,7 +151,7 @@ def test_application_of_no_name_is_refused(cast: Cast, app: str) -> None:
     answer = cast.ada.client.put(f"{where}?app={app}", body, "application/json")
 
     assert answer.status_code == 422
-    assert applications(at_door(cast.ada)) == []
+    assert list_applications(at_door(cast.ada)) == []
 
 
 def test_limits_of_an_application_over_the_api(cast: Cast) -> None:
@@ -184,7 +190,7 @@ def test_box_of_an_application_follows_the_team_or_forbids(cast: Cast) -> None:
 
     def said(typed: dict[str, str]) -> bool | None:
         assert cast.ada.client.post(address, {"max_entries": "9", **typed}).status_code == 302
-        return limits_of(caller, app_id="app").subjects_write_global
+        return get_limits(caller, app_id="app").subjects_write_global
 
     change_limits(caller, Limits(subjects_write_global=True))
     assert [said(box), said({})] == [None, False]

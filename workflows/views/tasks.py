@@ -101,5 +101,5 @@ def _told(principal: Principal, run: Run) -> list[Recollection]:
     """What earlier tasks had taught and reached the prompt, in words rather than as it is kept."""
     if not memory_app.is_on():
         return []
-    found = recalled_in(principal, run, written=memory_app.words_of)
+    found = recalled_in(principal, run, written=memory_app.format_value)
     return looked_at(principal, run, [one for one in found if one.injected])[0]

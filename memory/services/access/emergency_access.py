@@ -1,7 +1,9 @@
-"""Emergency access: look into somebody's private memory, with a reason, for a while, and they are told.
+"""Emergency access: view somebody's private memory for a while and with a reason, while they are
+notified.
 
-Reading alone. It ends by itself at the instant it says, or earlier by the hand of who looked, of whose
-memory it is, or of another who could have. Every read under it names it in the audit trail.
+It allows reading only. It ends by itself at the stated time, or earlier by the viewer, the owner
+of the memory, or another member with the permission. Every read under it names it in the audit
+log.
 """
 
 from collections import defaultdict
@@ -38,21 +40,21 @@ from memory.services.gateway.caller import MemoryCaller
 
 
 MINUTES = (15, 60, 240)
-LONGEST_REASON = 500
-MOST_LOOKS = 1_000  # that are counted
+MAX_REASON_LENGTH = 500
+MAX_COUNTED_READS = 1_000  # for each access
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """How often it was used, and for what: how many namespaces' lists, and which entries."""
+class ReadSummary:
+    """The number of reads under an emergency access and the entries that were opened one by one."""
 
-    times: int
+    count: int
     entries: tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EmergencyAccessPage:
-    """``total``: all there are, of which these are some."""
+    """One page of a list; ``total`` counts the whole list."""
 
     emergency_accesses: list[EmergencyAccess]
     total: int
@@ -63,12 +65,12 @@ class EmergencyAccessPage:
 def start_emergency_access(
     caller: MemoryCaller, *, namespace: str, reason: str, minutes: int
 ) -> EmergencyAccess:
-    """Its person sees it at once."""
-    detail: dict[str, Any] = {"minutes": minutes, "reason": reason.strip()[:LONGEST_REASON]}
-    with _refusals_noted(caller, namespace, "memory.emergency_access_started", detail):
+    """Start an emergency access. The owner of the memory is notified at once."""
+    detail: dict[str, Any] = {"minutes": minutes, "reason": reason.strip()[:MAX_REASON_LENGTH]}
+    with _record_refusals(caller, namespace, "memory.emergency_access_started", detail):
         access.check(caller.principal, VERB, caller.team_id)
-        _check_asked(reason, minutes)
-        row, who = _private_row(caller, namespace), caller.principal.user_id
+        _check_request(reason, minutes)
+        row, who = _find_private_namespace(caller, namespace), caller.principal.user_id
         assert who is not None  # noqa: S101  # the verb has no key's scope: only people have it
         now = timezone.now()
         emergency_access = EmergencyAccess.objects.unscoped().create(
@@ -89,9 +91,9 @@ def start_emergency_access(
 
 @retry_on_conflict
 def end_emergency_access(caller: MemoryCaller, *, access_id: UUID) -> EmergencyAccess:
-    """By hand. What is over already stays as it was."""
+    """End an emergency access early. One that is over already stays as it is."""
     with tenant([caller.team_id]):
-        emergency_access = _visible(caller, access_id, lock=True)
+        emergency_access = _find_visible(caller, access_id, lock=True)
         if emergency_access.is_open():
             emergency_access.ended_at, emergency_access.ended_by = (
                 timezone.now(),
@@ -110,13 +112,13 @@ def end_emergency_access(caller: MemoryCaller, *, access_id: UUID) -> EmergencyA
 
 @retry_on_conflict
 def acknowledge(caller: MemoryCaller, *, access_id: UUID) -> EmergencyAccess:
-    """They have seen it; it stays in the list."""
+    """Record that the owner has seen the notice. The access stays in their list."""
     who = caller.principal.user_id
     with tenant([caller.team_id]):
-        emergency_access = _visible(caller, access_id, lock=True)
+        emergency_access = _find_visible(caller, access_id, lock=True)
         if (
             who is None
-            or not is_told(caller.principal, emergency_access)
+            or not is_notified(caller.principal, emergency_access)
             or emergency_access.by_id == who
         ):
             raise NotFound(_("Emergency access not found."))
@@ -132,191 +134,231 @@ def acknowledge(caller: MemoryCaller, *, access_id: UUID) -> EmergencyAccess:
         return emergency_access
 
 
-def looks_into(
+def list_subject_accesses(
     caller: MemoryCaller, *, subject: str, limit: int = 100, offset: int = 0
 ) -> list[EmergencyAccess]:
-    """For the programme that names an outside person: who looked into what is remembered about them."""
-    theirs = resolve_namespace("user", {"user_id": subject})
-    return list_emergency_accesses(caller, namespace=theirs, limit=limit, offset=offset)
+    """Return the emergency accesses to an outside person's memory, for a key that names them."""
+    namespace = resolve_namespace("user", {"user_id": subject})
+    return list_emergency_accesses(caller, namespace=namespace, limit=limit, offset=offset)
 
 
 def list_emergency_accesses(
     caller: MemoryCaller, *, namespace: str | None = None, limit: int = 100, offset: int = 0
 ) -> list[EmergencyAccess]:
-    """Newest first: one's own looks, those into one's own memory, and for who could look, all of the team."""
+    """Return the newest first: the caller's own, those to the caller's memory, and all of the team
+    for those with the permission.
+    """
     with tenant([caller.team_id]):
         if namespace is not None and caller.principal.kind != "user":
-            return _of_what_a_key_names(caller, namespace, limit, offset)
-        found = EmergencyAccess.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+            return _list_for_key(caller, namespace, limit, offset)
+        accesses = EmergencyAccess.objects.visible_to(caller.principal).filter(
+            team_id=caller.team_id
+        )
         if namespace is not None:
-            found = found.filter(namespace__text=namespace)
-        found = found.select_related("namespace", "by")
-        return list(found.order_by("-created_at", "-id")[offset : offset + limit])
+            accesses = accesses.filter(namespace__text=namespace)
+        accesses = accesses.select_related("namespace", "by")
+        return list(accesses.order_by("-created_at", "-id")[offset : offset + limit])
 
 
 def load_emergency_access_page(
     caller: MemoryCaller, *, into_own: bool, limit: int = 50, offset: int = 0
 ) -> EmergencyAccessPage:
-    """Newest first: a person's page of those into what is theirs, or of all others that they may see."""
+    """Return a page, the newest first: the accesses to the caller's memory, or all others that the
+    caller may see.
+    """
     who = caller.principal.user_id
     if who is None:
         return EmergencyAccessPage([], 0, offset)
-    own = is_into_what_is(who)
+    own_memory = is_into_what_is(who)
     with tenant([caller.team_id]):
-        seen = EmergencyAccess.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        found = seen.filter(own if into_own else ~own).order_by("-created_at", "-id")
-        rows_ = list(found.select_related("namespace", "by")[offset : offset + limit + 1])
-        is_last = len(rows_) <= limit and (rows_ or not offset)  # most need no counting
+        visible = EmergencyAccess.objects.visible_to(caller.principal).filter(
+            team_id=caller.team_id
+        )
+        accesses = visible.filter(own_memory if into_own else ~own_memory).order_by(
+            "-created_at", "-id"
+        )
+        page_rows = list(accesses.select_related("namespace", "by")[offset : offset + limit + 1])
+        is_last = len(page_rows) <= limit and (
+            page_rows or not offset
+        )  # saves the count on most pages
         return EmergencyAccessPage(
-            rows_[:limit], offset + len(rows_) if is_last else found.count(), offset
+            page_rows[:limit], offset + len(page_rows) if is_last else accesses.count(), offset
         )
 
 
-def notices(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
-    """What they have not yet said they saw; behind the wall that the caller opened."""
+def list_unacknowledged(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
+    """Return the accesses that the principal has not acknowledged. The caller has set the tenant."""
     who = principal.user_id
-    found = current(principal, team_id)
-    return [one for one in found if one.by_id != who and who not in one.seen_by]
+    accesses = list_current(principal, team_id)
+    return [
+        emergency_access
+        for emergency_access in accesses
+        if emergency_access.by_id != who and who not in emergency_access.seen_by
+    ]
 
 
-def current(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
-    """For the top of pages, in one query: what they haven't seen, and what is open still, theirs or into theirs."""
+def list_current(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
+    """Return what the top of every page shows, by one query: what the principal has not
+    acknowledged, and what is still open by or to them.
+    """
     who = principal.user_id
     if principal.kind != "user" or who is None:
         return []
     unseen = is_of(who) & ~Q(seen_by__contains=[who])
-    runs = (Q(by=who) | is_of(who)) & Q(ended_at=None, expires_at__gt=timezone.now())
-    found = EmergencyAccess.objects.unscoped().filter(unseen | runs, team_id=team_id)
-    found = found.select_related("by", "namespace").order_by("-created_at", "-id")
-    return list(found[:20])
+    is_open = (Q(by=who) | is_of(who)) & Q(ended_at=None, expires_at__gt=timezone.now())
+    accesses = EmergencyAccess.objects.unscoped().filter(unseen | is_open, team_id=team_id)
+    accesses = accesses.select_related("by", "namespace").order_by("-created_at", "-id")
+    return list(accesses[:20])
 
 
-def is_told(principal: Principal, emergency_access: EmergencyAccess) -> bool:
-    """Whether it is into what is theirs; ``emergency_access`` with its namespace."""
+def is_notified(principal: Principal, emergency_access: EmergencyAccess) -> bool:
+    """Return whether the principal owns the memory. The access must come with its namespace."""
     row, who = emergency_access.namespace, principal.user_id
     if principal.kind == "key":
-        return True  # it named the person
+        return True  # the key named the person
     return who is not None and who in (row.owner_user_id, row.persona_of_id, *row.participants)
 
 
-def what_was_read(emergency_accesses: Sequence[EmergencyAccess]) -> Mapping[UUID, Looked]:
-    """From the trail, where who looked can't take it back; of all of them by one question."""
+def summarize_reads(emergency_accesses: Sequence[EmergencyAccess]) -> Mapping[UUID, ReadSummary]:
+    """Return the reads under each access from the audit log, where the viewer can't remove them, by
+    one query.
+    """
     if not emergency_accesses:
         return {}
-    found: dict[UUID, list[dict[str, Any]]] = {
-        one.pk: [] for one in emergency_accesses
-    }  # details, as JSON
-    with tenant({one.team_id for one in emergency_accesses}):
-        for detail in _looks(emergency_accesses):
-            found[UUID(detail["emergency_access"])].append(detail)
+    details_by_access: dict[UUID, list[dict[str, Any]]] = {
+        emergency_access.pk: [] for emergency_access in emergency_accesses
+    }  # JSON
+    with tenant({emergency_access.team_id for emergency_access in emergency_accesses}):
+        for detail in _list_read_details(emergency_accesses):
+            details_by_access[UUID(detail["emergency_access"])].append(detail)
     return {
-        one: Looked(len(details), tuple(dict.fromkeys(_entries_in(details))))
-        for one, details in found.items()
+        access_id: ReadSummary(len(details), tuple(dict.fromkeys(_list_entry_ids(details))))
+        for access_id, details in details_by_access.items()
     }
 
 
-def entries_named(principal: Principal, ids: Sequence[UUID]) -> dict[UUID, Entry]:
-    """What was looked at, for those whose it is; what has gone since is left out."""
+def load_visible_entries(principal: Principal, ids: Sequence[UUID]) -> dict[UUID, Entry]:
+    """Return the entries by id that the principal may see. Deleted entries are missing."""
     if not ids:
         return {}
-    found = Entry.objects.visible_to(principal).filter(pk__in=ids)
-    return {one.pk: one for one in found}
+    entries = Entry.objects.visible_to(principal).filter(pk__in=ids)
+    return {entry.pk: entry for entry in entries}
 
 
-def _looks(emergency_accesses: Sequence[EmergencyAccess]) -> Sequence[dict[str, Any]]:
-    """The details of what was read under them, the oldest first, and of each only so many."""
-    under = KeyTextTransform("emergency_access", "detail")
-    written = _written(emergency_accesses)
-    theirs = reduce(or_, (_under(one, written[one.namespace.text]) for one in emergency_accesses))
-    trail = AuditEntry.objects.unscoped().filter(theirs, success=True)
-    read = trail.exclude(
+def _list_read_details(emergency_accesses: Sequence[EmergencyAccess]) -> Sequence[dict[str, Any]]:
+    """Return the audit details of the reads, the oldest first and at most ``MAX_COUNTED_READS`` for
+    each access.
+    """
+    access_id = KeyTextTransform("emergency_access", "detail")
+    forms = _list_audit_forms(emergency_accesses)
+    filters = reduce(
+        or_,
+        (
+            _build_audit_filter(emergency_access, forms[emergency_access.namespace.text])
+            for emergency_access in emergency_accesses
+        ),
+    )
+    log = AuditEntry.objects.unscoped().filter(filters, success=True)
+    reads = log.exclude(
         action__in=("memory.emergency_access_started", "memory.emergency_access_ended")
     )
-    counted = read.annotate(
-        nth=Window(RowNumber(), partition_by=[F("team_id"), under], order_by=F("seq").asc())
+    numbered = reads.annotate(
+        nth=Window(RowNumber(), partition_by=[F("team_id"), access_id], order_by=F("seq").asc())
     )
-    details = counted.filter(nth__lte=MOST_LOOKS).order_by("team_id", "seq")
+    details = numbered.filter(nth__lte=MAX_COUNTED_READS).order_by("team_id", "seq")
     return list(details.values_list("detail", flat=True))
 
 
-def _written(emergency_accesses: Sequence[EmergencyAccess]) -> Mapping[str, list[str]]:
-    """How the trail has their namespaces; of several teams each may have its own way."""
+def _list_audit_forms(emergency_accesses: Sequence[EmergencyAccess]) -> Mapping[str, list[str]]:
+    """Return how the audit log writes the namespaces; each team may have its own form."""
     texts: dict[UUID, set[str]] = defaultdict(set)
-    for one in emergency_accesses:
-        texts[one.team_id].add(one.namespace.text)
-    found: dict[str, list[str]] = defaultdict(list)
-    for team_id, of_team in texts.items():
-        for text, ways in audit.list_written_forms(team_id, of_team).items():
-            found[text] += ways
-    return found
+    for emergency_access in emergency_accesses:
+        texts[emergency_access.team_id].add(emergency_access.namespace.text)
+    forms: dict[str, list[str]] = defaultdict(list)
+    for team_id, team_texts in texts.items():
+        for text, variants in audit.list_written_forms(team_id, team_texts).items():
+            forms[text] += variants
+    return forms
 
 
-def _under(emergency_access: EmergencyAccess, written: Sequence[str]) -> Q:
-    """Subject and actor are said as well: by those the trail has indexes."""
+def _build_audit_filter(emergency_access: EmergencyAccess, forms: Sequence[str]) -> Q:
+    """Build the filter of one access. It names subject and actor too because the audit log is
+    indexed by them.
+    """
     return Q(
         team_id=emergency_access.team_id,
         actor=f"user:{emergency_access.by_id}",
-        subject__in=written,
+        subject__in=forms,
         detail__emergency_access=str(emergency_access.pk),
         at__gte=emergency_access.created_at,
     )
 
 
-def _entries_in(details: Sequence[Mapping[str, Any]]) -> Iterator[UUID]:
-    return (UUID(one["entry"]) for one in details if one.get("entry"))
+def _list_entry_ids(details: Sequence[Mapping[str, Any]]) -> Iterator[UUID]:
+    return (UUID(detail["entry"]) for detail in details if detail.get("entry"))
 
 
-def _check_asked(reason: str, minutes: int) -> None:
+def _check_request(reason: str, minutes: int) -> None:
     if not reason.strip():
         raise InvalidInput(_("reason: required. The user will see it."))
-    if len(reason.strip()) > LONGEST_REASON:
-        raise InvalidInput(_("reason: at most %(most)d characters.") % {"most": LONGEST_REASON})
+    if len(reason.strip()) > MAX_REASON_LENGTH:
+        raise InvalidInput(_("reason: at most %(most)d characters.") % {"most": MAX_REASON_LENGTH})
     if minutes not in MINUTES:
-        offered = ", ".join(map(str, MINUTES))
-        raise InvalidInput(_("minutes: use one of %(offered)s.") % {"offered": offered})
+        choices = ", ".join(map(str, MINUTES))
+        raise InvalidInput(_("minutes: use one of %(offered)s.") % {"offered": choices})
 
 
-def _private_row(caller: MemoryCaller, namespace: str) -> Namespace:
-    named = parse_namespace(namespace)
-    place = NamespaceTarget(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
-    if place.row is None:
+def _find_private_namespace(caller: MemoryCaller, namespace: str) -> Namespace:
+    parsed = parse_namespace(namespace)
+    target = NamespaceTarget(
+        caller.team_id, parsed, rows.find_namespace(caller.team_id, parsed.text)
+    )
+    if target.row is None:
         raise NotFound(_("No memory found under this name."))
-    if not permissions.allows_emergency_access(place):
+    if not permissions.allows_emergency_access(target):
         raise InvalidInput(_("namespace: this is not private memory."))
-    if permissions.is_allowed(caller.principal, "view", place):
+    if permissions.is_allowed(caller.principal, "view", target):
         raise InvalidInput(_("namespace: you already have access to it."))
-    return place.row
+    return target.row
 
 
-def _visible(caller: MemoryCaller, access_id: UUID, *, lock: bool = False) -> EmergencyAccess:
-    rows_ = EmergencyAccess.objects.visible_to(caller.principal).filter(
+def _find_visible(caller: MemoryCaller, access_id: UUID, *, lock: bool = False) -> EmergencyAccess:
+    visible = EmergencyAccess.objects.visible_to(caller.principal).filter(
         team_id=caller.team_id, pk=access_id
     )
-    found = (rows_.select_for_update(of=("self",)) if lock else rows_).select_related("namespace")
-    emergency_access = found.first()
+    matches = (visible.select_for_update(of=("self",)) if lock else visible).select_related(
+        "namespace"
+    )
+    emergency_access = matches.first()
     if emergency_access is None:
         raise NotFound(_("Emergency access not found."))
     return emergency_access
 
 
-def _of_what_a_key_names(
+def _list_for_key(
     caller: MemoryCaller, namespace: str, limit: int, offset: int
 ) -> list[EmergencyAccess]:
-    """An outside person has no account to be told by; the programme that speaks for them is."""
-    named = parse_namespace(namespace)
-    place = NamespaceTarget(caller.team_id, named, rows.find_namespace(caller.team_id, named.text))
-    if place.row is None or not permissions.is_allowed(caller.principal, "view", place):
+    """List the accesses for the key that names an outside person, who has no account to be notified
+    by.
+    """
+    parsed = parse_namespace(namespace)
+    target = NamespaceTarget(
+        caller.team_id, parsed, rows.find_namespace(caller.team_id, parsed.text)
+    )
+    if target.row is None or not permissions.is_allowed(caller.principal, "view", target):
         raise NotFound(_("Namespace not found."))
-    found = EmergencyAccess.objects.unscoped().filter(team_id=caller.team_id, namespace=place.row)
-    ordered = found.select_related("namespace", "by").order_by("-created_at", "-id")
+    accesses = EmergencyAccess.objects.unscoped().filter(
+        team_id=caller.team_id, namespace=target.row
+    )
+    ordered = accesses.select_related("namespace", "by").order_by("-created_at", "-id")
     return list(ordered[offset : offset + limit])
 
 
 @contextmanager
-def _refusals_noted(
+def _record_refusals(
     caller: MemoryCaller, subject: str, action: str, detail: Mapping[str, Any]
 ) -> Iterator[None]:
-    """One transaction; a refusal rolls it back and is written down all the same."""
+    """Run the block in one transaction, and record a refusal although it rolls the transaction back."""
     try:
         with tenant([caller.team_id]):
             yield

@@ -1,12 +1,14 @@
-"""Who can see a namespace, and why: every member and key of the team, with what they may and the reason.
+"""The explanation of who can see a namespace, and why: every member and key of the team with their
+permissions and the reasons.
 
-It asks the rules themselves (``permissions.reasons``), so it can't say anything else than they do; what
-they would ask the tables once for each person is read once for all.
+It evaluates the rules themselves (``permissions.find_reasons``), so it can't contradict them.
+What they would read from the database for each person is loaded once for all.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Final, Literal
 from uuid import UUID
 
@@ -42,73 +44,73 @@ VERBS: Final[tuple[Verb, ...]] = ("view", "write", "forget", "share")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A grant on this namespace: to whom, and who gave it when, as the trail has it.
+class GrantDetails:
+    """A grant on this namespace: its recipient, and who granted it when, according to the audit log.
 
-    One that doesn't hold is a group's on something private, from before that was refused: it lets nobody in.
+    ``has_effect`` is false for a group's grant on private memory, made before these were refused.
     """
 
     verb: Verb
     user: User | None
     group: TeamGroup | None
-    by: str = ""  # an actor as the trail calls it
+    by: str = ""  # an actor, as in the audit log
     at: datetime | None = None
-    holds: bool = True
+    has_effect: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """``given`` tells a grant further, ``emergency_access`` an emergency access."""
+    """A reason; ``grant`` and ``emergency_access`` are set where they are the reason."""
 
     why: AccessReason
-    given: Given | None = None
+    grant: GrantDetails | None = None
     emergency_access: EmergencyAccess | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Seer:
-    """Somebody of the team, member or key; ``may`` has a row for each verb they have."""
+class PrincipalAccess:
+    """A member or key of the team, with the reasons for each verb they have."""
 
     kind: Literal["user", "key"]
     id: UUID
     name: str
     role: str
-    may: Mapping[Verb, tuple[Reason, ...]]
+    reasons: Mapping[Verb, tuple[Reason, ...]]
     scopes: tuple[str, ...] = ()
 
     @property
-    def sees(self) -> bool:
-        return "view" in self.may
+    def can_view(self) -> bool:
+        return "view" in self.reasons
 
     @property
-    def why(self) -> tuple[Reason, ...]:
-        """All reasons there are, each once."""
-        found = [reason for every in self.may.values() for reason in every]
-        return tuple(dict.fromkeys(found))
+    def all_reasons(self) -> tuple[Reason, ...]:
+        return tuple(dict.fromkeys(chain.from_iterable(self.reasons.values())))
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
-    """``runs`` says in a word which runs reach it, and how far."""
+class AccessExplanation:
+    """The principals and grants of a namespace; ``runs`` classifies the runs that can reach it."""
 
     namespace: Namespace
-    seers: tuple[Seer, ...]
-    grants: tuple[Given, ...]
+    principals: tuple[PrincipalAccess, ...]
+    grants: tuple[GrantDetails, ...]
     runs: Runs
     outside_runs_write: bool
 
     @property
-    def who_see(self) -> tuple[Seer, ...]:
-        return tuple(one for one in self.seers if one.sees)
+    def viewers(self) -> tuple[PrincipalAccess, ...]:
+        return tuple(principal for principal in self.principals if principal.can_view)
 
     @property
-    def who_dont(self) -> tuple[Seer, ...]:
-        return tuple(one for one in self.seers if not one.sees)
+    def non_viewers(self) -> tuple[PrincipalAccess, ...]:
+        return tuple(principal for principal in self.principals if not principal.can_view)
 
 
 @retry_on_conflict
-def explain(caller: MemoryCaller, *, namespace: str) -> Explained:
-    """For all who may look into it themselves; a key needs to be let see the team's members as well."""
+def explain_access(caller: MemoryCaller, *, namespace: str) -> AccessExplanation:
+    """Explain the access to a namespace that the caller may view. A key also needs permission to see
+    the team's members.
+    """
     if caller.principal.kind != "user":
         account_access.check_key(caller.principal, "team:read")
     with MemoryGateway(caller).open_namespace(
@@ -117,53 +119,64 @@ def explain(caller: MemoryCaller, *, namespace: str) -> Explained:
         row = access.target.row
         if row is None:
             raise NotFound(_("Namespace not found."))
-        place = access.target
-        grants = given_on(row)
-        facts = _Known(place, grants, _members_of(grants), _list_open_accesses(row))
-        seers = tuple(_seen_by(place, facts, one) for one in _everybody(caller.team_id))
-        return Explained(
-            row, seers, tuple(grants), _runs(access), access.rules.subjects_write_global
+        target = access.target
+        grants = list_grants(row)
+        facts = _PreloadedFacts(
+            target, grants, _map_group_members(grants), _list_open_accesses(row)
+        )
+        principals = tuple(
+            _explain_principal(target, facts, candidate)
+            for candidate in _list_principals(caller.team_id)
+        )
+        return AccessExplanation(
+            row,
+            principals,
+            tuple(grants),
+            _classify_runs(access),
+            access.rules.subjects_write_global,
         )
 
 
-def given_on(row: Namespace) -> list[Given]:
-    """The trail is asked for all of them at once; what an old trail doesn't know stays unsaid."""
-    shared = account_access.list_grants(row)
-    told = _told(row) if shared else {}
-    for_groups = can_share_with_groups(parse_namespace(row.text))
-    found = []
-    for one in shared:
-        verb: Verb = one.verb.removeprefix("memory.")  # type: ignore[assignment]  # only these are granted
-        by, at = told.get((verb, recipient(one.user, one.group)), ("", None))
-        holds = one.group is None or for_groups
-        found.append(Given(verb, one.user, one.group, by, at, holds))
-    return sorted(found, key=lambda one: VERBS.index(one.verb))
+def list_grants(row: Namespace) -> list[GrantDetails]:
+    """Return the grants with their origins, by one query of the audit log. Origins that it doesn't
+    have stay empty.
+    """
+    account_grants = account_access.list_grants(row)
+    origins = _find_grant_origins(row) if account_grants else {}
+    allows_groups = can_share_with_groups(parse_namespace(row.text))
+    grants = []
+    for grant in account_grants:
+        verb: Verb = grant.verb.removeprefix("memory.")  # type: ignore[assignment]  # only these are granted
+        by, at = origins.get((verb, format_recipient(grant.user, grant.group)), ("", None))
+        has_effect = grant.group is None or allows_groups
+        grants.append(GrantDetails(verb, grant.user, grant.group, by, at, has_effect))
+    return sorted(grants, key=lambda grant: VERBS.index(grant.verb))
 
 
-def recipient(user: User | None, group: TeamGroup | None) -> str:
-    """As the trail names whom something was shared with."""
+def format_recipient(user: User | None, group: TeamGroup | None) -> str:
+    """Return the recipient of a grant as the audit log writes it."""
     return f"group:{group.pk}" if group else str(user.pk if user else "")
 
 
-class _Known(AccessFacts):
-    """What would be asked for each person, known for all."""
+class _PreloadedFacts(AccessFacts):
+    """The facts that the rules ask for each person, loaded for all people at once."""
 
     def __init__(
         self,
-        place: NamespaceTarget,
-        grants: Iterable[Given],
+        target: NamespaceTarget,
+        grants: Iterable[GrantDetails],
         members: Mapping[UUID, frozenset[UUID]],
         emergency_accesses: Mapping[UUID, EmergencyAccess],
     ) -> None:
-        super().__init__(place)
+        super().__init__(target)
         self._emergency_accesses = emergency_accesses
-        self._grants: dict[tuple[UUID, Verb], Given] = {}
-        for one in grants:
-            for user_id in _whom(one, members):
-                self._grants.setdefault((user_id, one.verb), one)
+        self._grants: dict[tuple[UUID, Verb], GrantDetails] = {}
+        for grant in grants:
+            for user_id in _list_grantees(grant, members):
+                self._grants.setdefault((user_id, grant.verb), grant)
 
     def is_granted(self, principal: Principal, verb: Verb) -> bool:
-        return self.grant_of(principal.user_id, verb) is not None
+        return self.find_grant(principal.user_id, verb) is not None
 
     def find_emergency_access(self, principal: Principal) -> EmergencyAccess | None:
         may = account_access.can(principal, "memory.use_emergency_access", self.target.team_id)
@@ -171,36 +184,42 @@ class _Known(AccessFacts):
             self._emergency_accesses.get(principal.user_id) if may and principal.user_id else None
         )
 
-    def grant_of(self, user_id: UUID | None, verb: Verb) -> Given | None:
+    def find_grant(self, user_id: UUID | None, verb: Verb) -> GrantDetails | None:
         return self._grants.get((user_id, verb)) if user_id else None
 
 
-def _whom(one: Given, members: Mapping[UUID, frozenset[UUID]]) -> Iterable[UUID]:
-    if not one.holds:
+def _list_grantees(grant: GrantDetails, members: Mapping[UUID, frozenset[UUID]]) -> Iterable[UUID]:
+    if not grant.has_effect:
         return ()
-    if one.user is not None:
-        return (one.user.pk,)
-    return members.get(one.group.pk, ()) if one.group else ()
+    if grant.user is not None:
+        return (grant.user.pk,)
+    return members.get(grant.group.pk, ()) if grant.group else ()
 
 
-def _seen_by(place: NamespaceTarget, facts: _Known, who: tuple[Principal, str, str]) -> Seer:
-    principal, name, role = who
-    may: dict[Verb, tuple[Reason, ...]] = {}
+def _explain_principal(
+    target: NamespaceTarget, facts: _PreloadedFacts, candidate: tuple[Principal, str, str]
+) -> PrincipalAccess:
+    principal, name, role = candidate
+    reasons: dict[Verb, tuple[Reason, ...]] = {}
     for verb in VERBS:
-        if found := tuple(
-            _told_further(why, facts, principal, verb)
-            for why in find_reasons(principal, verb, place, facts)
+        if access_reasons := tuple(
+            _build_reason(why, facts, principal, verb)
+            for why in find_reasons(principal, verb, target, facts)
         ):
-            may[verb] = found
+            reasons[verb] = access_reasons
     if isinstance(principal, KeyPrincipal):
-        return Seer("key", principal.key.pk, name, role, may, tuple(principal.key.scopes))
+        return PrincipalAccess(
+            "key", principal.key.pk, name, role, reasons, tuple(principal.key.scopes)
+        )
     assert principal.user_id is not None  # noqa: S101  # the others are members
-    return Seer("user", principal.user_id, name, role, may)
+    return PrincipalAccess("user", principal.user_id, name, role, reasons)
 
 
-def _told_further(why: AccessReason, facts: _Known, principal: Principal, verb: Verb) -> Reason:
+def _build_reason(
+    why: AccessReason, facts: _PreloadedFacts, principal: Principal, verb: Verb
+) -> Reason:
     if why is AccessReason.GRANT:
-        return Reason(why, given=facts.grant_of(principal.user_id, verb))
+        return Reason(why, grant=facts.find_grant(principal.user_id, verb))
     return Reason(
         why,
         emergency_access=facts.find_emergency_access(principal)
@@ -209,7 +228,7 @@ def _told_further(why: AccessReason, facts: _Known, principal: Principal, verb: 
     )
 
 
-def _everybody(team_id: UUID) -> list[tuple[Principal, str, str]]:
+def _list_principals(team_id: UUID) -> list[tuple[Principal, str, str]]:
     members = Membership.objects.unscoped().filter(team_id=team_id).select_related("user")
     keys = ApiKey.objects.unscoped().filter(team_id=team_id, revoked_at=None)
     people: list[tuple[Principal, str, str]] = [
@@ -220,36 +239,39 @@ def _everybody(team_id: UUID) -> list[tuple[Principal, str, str]]:
     return people + [(KeyPrincipal(key), key.name, "") for key in usable]
 
 
-def _members_of(grants: Iterable[Given]) -> dict[UUID, frozenset[UUID]]:
-    groups = [one.group for one in grants if one.group]
+def _map_group_members(grants: Iterable[GrantDetails]) -> dict[UUID, frozenset[UUID]]:
+    groups = [grant.group for grant in grants if grant.group]
     if not groups:
         return {}
-    inside = User.groups.through.objects.filter(group__in=[one.group_id for one in groups])
-    found: dict[int, set[UUID]] = {}
-    for group_id, user_id in inside.values_list("group_id", "user_id"):
-        found.setdefault(group_id, set()).add(user_id)
-    return {one.pk: frozenset(found.get(one.group_id, ())) for one in groups}
+    memberships = User.groups.through.objects.filter(group__in=[group.group_id for group in groups])
+    user_ids: dict[int, set[UUID]] = {}
+    for group_id, user_id in memberships.values_list("group_id", "user_id"):
+        user_ids.setdefault(group_id, set()).add(user_id)
+    return {group.pk: frozenset(user_ids.get(group.group_id, ())) for group in groups}
 
 
 def _list_open_accesses(row: Namespace) -> dict[UUID, EmergencyAccess]:
-    """Of several of one person the one that lasts longest."""
+    """Return each person's open access; of several, the one that ends last."""
     now = timezone.now()
-    found = EmergencyAccess.objects.unscoped().filter(
+    accesses = EmergencyAccess.objects.unscoped().filter(
         Q(namespace=row), ended_at=None, expires_at__gt=now
     )
-    return {one.by_id: one for one in found.order_by("expires_at", "id")}
+    return {
+        emergency_access.by_id: emergency_access
+        for emergency_access in accesses.order_by("expires_at", "id")
+    }
 
 
-def _told(row: Namespace) -> dict[tuple[str, str], tuple[str, datetime]]:
-    """(verb, with whom) → by whom and when, of the last time each was shared."""
-    written = audit.list_written_forms(row.team_id, [row.text])[row.text]
-    trail = AuditEntry.objects.unscoped().filter(
-        team_id=row.team_id, action="memory.shared", subject__in=written, success=True
+def _find_grant_origins(row: Namespace) -> dict[tuple[str, str], tuple[str, datetime]]:
+    """Return (verb, recipient) → who granted it and when, for the latest grant of each."""
+    forms = audit.list_written_forms(row.team_id, [row.text])[row.text]
+    log = AuditEntry.objects.unscoped().filter(
+        team_id=row.team_id, action="memory.shared", subject__in=forms, success=True
     )
-    found = {}
-    for detail, actor, at in trail.order_by("seq").values_list("detail", "actor", "at"):
-        found[str(detail.get("verb")), str(detail.get("with"))] = (actor, at)
-    return found
+    origins = {}
+    for detail, actor, at in log.order_by("seq").values_list("detail", "actor", "at"):
+        origins[str(detail.get("verb")), str(detail.get("with"))] = (actor, at)
+    return origins
 
 
 _RUNS: Final[Mapping[SeenBy, Runs]] = {
@@ -260,7 +282,9 @@ _RUNS: Final[Mapping[SeenBy, Runs]] = {
 }
 
 
-def _runs(access: NamespaceAccess) -> Runs:
-    """Which runs reach it; a plug-in's scope as one of the built-in ones of its kind."""
-    named = access.target.parsed
-    return "workflow" if named.scope == Scope.WORKFLOW else _RUNS[named.seen_by]
+def _classify_runs(access: NamespaceAccess) -> Runs:
+    """Classify the runs that reach the namespace. A plug-in's scope counts as the built-in one of
+    its kind.
+    """
+    parsed = access.target.parsed
+    return "workflow" if parsed.scope == Scope.WORKFLOW else _RUNS[parsed.seen_by]

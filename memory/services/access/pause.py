@@ -1,6 +1,6 @@
-"""Pause and resume what is kept about somebody: what is left off, since when, until when.
+"""Pausing and resuming memory about a person.
 
-People do it for themselves; outside people by the programme that names them.
+People pause their own; outside people's memory is paused by the key that names them.
 """
 
 from datetime import datetime
@@ -16,41 +16,45 @@ from memory.core.scopes import resolve_namespace
 from memory.models import Namespace
 from memory.models.namespaces import PauseChoice
 from memory.providers.postgres import rows
-from memory.services.access.pause_state import Pause, What, pause_of
+from memory.services.access.pause_state import Pause, PauseKind, get_active_pause
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 
 
-def own_namespace(caller: MemoryCaller) -> str:
-    """The name of what is kept about the person who asks; a programme is nobody."""
+def get_own_namespace(caller: MemoryCaller) -> str:
+    """Return the name of the caller's own namespace. Keys have none."""
     if caller.principal.kind != "user":
         raise AccessDenied(_("API keys have to name the user."))
     return resolve_namespace("user", {"user_id": str(caller.principal.user_id)})
 
 
 @retry_on_conflict
-def pause_for(caller: MemoryCaller, *, subject: str) -> Pause | None:
-    """What an outside person told the programme that names them; a look at it is in the trail."""
+def get_subject_pause(caller: MemoryCaller, *, subject: str) -> Pause | None:
+    """Return the pause of an outside person, for a key that names them. The audit log records it."""
     with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=_namespace(caller, subject)
+        "view", "memory.listed", namespace=_resolve_namespace(caller, subject)
     ) as access:
-        # A door to what is left off shows no row.
-        return pause_of(rows.find_namespace(caller.team_id, access.text), access.now)
+        # The target of a paused namespace has no row.
+        return get_active_pause(rows.find_namespace(caller.team_id, access.text), access.now)
 
 
-def own_pause(caller: MemoryCaller) -> Pause | None:
+def get_own_pause(caller: MemoryCaller) -> Pause | None:
     with tenant([caller.team_id]):
-        return pause_of(rows.find_namespace(caller.team_id, own_namespace(caller)), timezone.now())
+        return get_active_pause(
+            rows.find_namespace(caller.team_id, get_own_namespace(caller)), timezone.now()
+        )
 
 
 def is_run_paused(caller: MemoryCaller) -> bool:
-    """Whether the person a run is for wants nothing learnt from it, wherever it would be put."""
-    who = caller.identity.get("user_id")
-    if not who:
+    """Return whether the person a run is for has paused remembering, wherever the run would store
+    it.
+    """
+    user_id = caller.identity.get("user_id")
+    if not user_id:
         return False
     with tenant([caller.team_id]):
-        row = rows.find_namespace(caller.team_id, resolve_namespace("user", {"user_id": who}))
-        pause = pause_of(row, timezone.now())
+        row = rows.find_namespace(caller.team_id, resolve_namespace("user", {"user_id": user_id}))
+        pause = get_active_pause(row, timezone.now())
     return pause is not None and pause.remembering
 
 
@@ -58,19 +62,20 @@ def is_run_paused(caller: MemoryCaller) -> bool:
 def pause(
     caller: MemoryCaller,
     *,
-    what: What = "both",
+    what: PauseKind = "both",
     until: datetime | None = None,
     subject: str | None = None,
 ) -> Pause:
-    """Told anew, it replaces what was told before. No ``until``: until it is resumed.
+    """Pause memory, until it is resumed if ``until`` is missing. A new pause replaces the previous
+    one.
 
-    ``subject``: whom a programme means, which has no memory of its own to pause.
+    ``subject`` is the outside person that a key means; a key has no memory of its own to pause.
     """
     if what not in (PauseChoice.REMEMBERING, PauseChoice.RECALLING, PauseChoice.BOTH):
         raise InvalidInput("what: use remembering, recalling, or both.")
-    place = _namespace(caller, subject)
-    with MemoryGateway(caller).open_namespace("forget", "memory.paused", namespace=place) as access:
-        until = _kept(until)
+    text = _resolve_namespace(caller, subject)
+    with MemoryGateway(caller).open_namespace("forget", "memory.paused", namespace=text) as access:
+        until = _parse_until(until)
         if until is not None and until <= access.now:
             raise InvalidInput(_("until: must be in the future."))
         row = access.claim()
@@ -82,30 +87,30 @@ def pause(
 
 @retry_on_conflict
 def resume(caller: MemoryCaller, *, subject: str | None = None) -> bool:
-    """Whether anything was paused."""
-    place = _namespace(caller, subject)
-    with MemoryGateway(caller).open_namespace(
-        "forget", "memory.resumed", namespace=place
-    ) as access:
+    """Resume memory, and return whether it was paused."""
+    text = _resolve_namespace(caller, subject)
+    with MemoryGateway(caller).open_namespace("forget", "memory.resumed", namespace=text) as access:
         row = access.lock()
-        was = pause_of(row, access.now)
-        access.detail.update(what=was.what if was else "")
+        active_pause = get_active_pause(row, access.now)
+        access.detail.update(what=active_pause.what if active_pause else "")
         if row is not None:
             row.paused, row.paused_since, row.paused_until = PauseChoice.NOTHING, None, None
             _save(row)
-        return was is not None
+        return active_pause is not None
 
 
-def _namespace(caller: MemoryCaller, subject: str | None) -> str:
-    """Theirs who asks, or whom a programme names. What was shared with somebody is not theirs to pause."""
+def _resolve_namespace(caller: MemoryCaller, subject: str | None) -> str:
+    """Return the caller's own namespace, or that of the person a key names. A person can't pause
+    memory that was only shared with them.
+    """
     if subject is None:
-        return own_namespace(caller)
+        return get_own_namespace(caller)
     if caller.principal.kind != "key":
         raise NotFound(_("User not found."))
     return resolve_namespace("user", {"user_id": subject})
 
 
-def _kept(until: datetime | None) -> datetime | None:
+def _parse_until(until: datetime | None) -> datetime | None:
     try:
         return to_utc(until) if until else None
     except ValueError:

@@ -1,8 +1,8 @@
-"""What a person told memory to leave off for them: remembering, using what is remembered, or both.
+"""The state of a pause: a person can pause remembering, recalling, or both.
 
-It holds for what is kept about them across conversations, their own namespace; within a conversation
-what was said there goes on being known, or it would forget its own beginning. Programmes keep to it:
-runs and keys. The person still sees, corrects and forgets by hand.
+It holds for what is kept about them across conversations, their own namespace. Within a
+conversation its messages stay known, or it would forget its own beginning. Runs and keys obey it;
+the person still sees, corrects and forgets entries by hand.
 """
 
 from dataclasses import dataclass
@@ -17,34 +17,36 @@ from memory.permissions import Verb
 from memory.services.gateway.caller import MemoryCaller
 
 
-What = Literal["remembering", "recalling", "both"]
+PauseKind = Literal["remembering", "recalling", "both"]
 
-REASON: Final = "paused"  # as a node says why it stored nothing, or found nothing
+PAUSED_REASON: Final = "paused"  # the reason that nodes report for storing or recalling nothing
 
-_STOPPED: Final[dict[Verb, str]] = {
+_PAUSED_BY_VERB: Final[dict[Verb, str]] = {
     "view": PauseChoice.RECALLING,
     "write": PauseChoice.REMEMBERING,
 }
 
 
 class Paused(NotAdmitted):
-    """Paused by the person: nothing is remembered about them."""
+    """The error raised when nothing is remembered because the person paused it."""
 
     def __init__(self) -> None:
-        super().__init__("Paused by the person: nothing is remembered about them.", (REASON,))
+        super().__init__(
+            "Paused by the person: nothing is remembered about them.", (PAUSED_REASON,)
+        )
 
 
-class Withheld(list[MemoryEntry]):
-    """Nothing, because the person paused being recalled; ``withheld`` says so to who looks closer."""
+class WithheldEntries(list[MemoryEntry]):
+    """An empty result because the person paused recalling; ``withheld`` is the reason."""
 
-    withheld = REASON
+    withheld = PAUSED_REASON
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """``until``: None is for good."""
+    """A pause; without ``until`` it holds until it is resumed."""
 
-    what: What
+    what: PauseKind
     since: datetime
     until: datetime | None
 
@@ -57,21 +59,21 @@ class Pause:
         return self.what != "remembering"
 
 
-def pause_of(row: Namespace | None, now: datetime) -> Pause | None:
-    """The pause that holds now; one whose time is over is none."""
+def get_active_pause(row: Namespace | None, now: datetime) -> Pause | None:
+    """Return the pause that holds now, if there is one."""
     if row is None or not row.paused or row.paused_since is None:
         return None
     if row.paused_until is not None and row.paused_until <= now:
         return None
-    what: What = row.paused  # type: ignore[assignment]  # a database constraint holds it to these
+    what: PauseKind = row.paused  # type: ignore[assignment]  # a database constraint holds it to these
     return Pause(what, row.paused_since, row.paused_until)
 
 
-def is_left_off(caller: MemoryCaller, row: Namespace | None, verb: Verb, now: datetime) -> bool:
-    """Whether a programme finds this verb paused here; a person at the door never does."""
+def is_verb_paused(caller: MemoryCaller, row: Namespace | None, verb: Verb, now: datetime) -> bool:
+    """Return whether a run or key finds this verb paused. A person who acts by hand never does."""
     by_hand = caller.reach is None and caller.principal.kind == "user"
-    stopped = _STOPPED.get(verb)
-    if by_hand or stopped is None:
+    paused_kind = _PAUSED_BY_VERB.get(verb)
+    if by_hand or paused_kind is None:
         return False
-    pause = pause_of(row, now)
-    return pause is not None and pause.what in (stopped, PauseChoice.BOTH)
+    pause = get_active_pause(row, now)
+    return pause is not None and pause.what in (paused_kind, PauseChoice.BOTH)

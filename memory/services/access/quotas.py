@@ -1,4 +1,5 @@
-"""What a team lets memory be: which beginnings of namespaces, how many entries and bytes; and how full it is.
+"""A team's limits for memory: the allowed namespace prefixes, and the numbers of entries and bytes;
+and their usage.
 
 An application may have limits of its own, which only narrow the team's (``memory.policies``).
 """
@@ -22,28 +23,30 @@ from memory.services.gateway.caller import MemoryCaller
 
 
 CHANGED: Final = "memory.policy_changed"
-VERB: Final = "memory.share"  # as in Django's admin: who decides about sharing decides about limits
-MOST: Final = 2**31 - 1
-MOST_BYTES: Final = 2**53
-LONGEST_PREFIX: Final = 120
-LONGEST_APP: Final = 80
-MOST_APPS: Final = 100
-FULLEST: Final = 8
+VERB: Final = "memory.share"  # those who may share may also set limits, as in Django's admin
+MAX_COUNT: Final = 2**31 - 1
+MAX_BYTES: Final = 2**53
+MAX_PREFIX_LENGTH: Final = 120
+MAX_APP_LENGTH: Final = 80
+MAX_SHARED_APPS: Final = 100
+MAX_LISTED_NAMESPACES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``None``: the installation's own limit holds; of prefixes, that any is allowed."""
+    """A set of limits. ``None`` means that the installation's default holds, and for prefixes that
+    all are allowed.
+    """
 
     allowed_prefixes: tuple[str, ...] | None = None
     max_entries: int | None = None
     max_value_bytes: int | None = None
     max_namespace_bytes: int | None = None
     max_namespaces: int | None = None
-    subjects_write_global: bool | None = None  # an application can forbid it, not allow it
+    subjects_write_global: bool | None = None  # an application can only forbid it
 
 
-# What holds where a team says nothing.
+# The limits that hold where a team sets none.
 DEFAULTS: Final = Limits(
     None,
     DEFAULT.max_entries_per_namespace,
@@ -56,7 +59,7 @@ DEFAULTS: Final = Limits(
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """How much there is of how much there may be."""
+    """The used amount of a limit."""
 
     used: int
     most: int
@@ -67,8 +70,8 @@ class Meter:
 
 
 @dataclass(frozen=True, slots=True)
-class Fullness:
-    """Of the whole team; ``fullest`` names those the reader may look into."""
+class TeamUsage:
+    """The usage of the whole team; ``fullest`` lists the namespaces that the caller may view."""
 
     namespaces: Meter
     entries: int
@@ -78,58 +81,63 @@ class Fullness:
     fullest: Sequence[Namespace]
 
 
-def limits_of(caller: MemoryCaller, *, app_id: str = "") -> Limits:
-    """The team's own, or an application's. For every member: limits one runs into are no secret."""
+def get_limits(caller: MemoryCaller, *, app_id: str = "") -> Limits:
+    """Return the team's limits or an application's. Every member may see them."""
     access.check(caller.principal, "memory.view", caller.team_id)
     with tenant([caller.team_id]):
-        return _of(_row(caller, app_id))
+        return _build_limits(_find_policy(caller, app_id))
 
 
-def in_force(own: Limits) -> Limits:
-    """With the installation's own where the team says nothing."""
-    values = {name: value for name, value in asdict(own).items() if value is not None}
+def apply_defaults(limits: Limits) -> Limits:
+    """Fill in the installation's defaults for limits that the team doesn't set."""
+    values = {name: value for name, value in asdict(limits).items() if value is not None}
     return Limits(**{**asdict(DEFAULTS), **values})
 
 
-def in_force_for(caller: MemoryCaller, *, app_id: str) -> Limits:
-    """What holds for an application's memory: as a write asks it."""
+def get_effective_limits(caller: MemoryCaller, *, app_id: str) -> Limits:
+    """Return the limits that a write of the application is checked against."""
     access.check(caller.principal, "memory.view", caller.team_id)
     with tenant([caller.team_id]):
-        found = load_rules(caller.team_id, app_id, None)
+        rules = load_rules(caller.team_id, app_id, None)
     return Limits(
-        found.policy.allowed_namespace_prefixes,
-        found.policy.max_entries_per_namespace,
-        found.policy.max_value_bytes,
-        found.policy.max_namespace_bytes,
-        found.max_namespaces,
-        found.subjects_write_global,
+        rules.policy.allowed_namespace_prefixes,
+        rules.policy.max_entries_per_namespace,
+        rules.policy.max_value_bytes,
+        rules.policy.max_namespace_bytes,
+        rules.max_namespaces,
+        rules.subjects_write_global,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
-    """``own``: none where the team's limits hold as they are."""
+class ApplicationLimits:
+    """An application; ``limits`` is None where the team's hold."""
 
     app_id: str
-    own: Limits | None
+    limits: Limits | None
 
 
-def applications(caller: MemoryCaller) -> list[Application]:
-    """Those that have limits of their own, and those whose shared memory the reader sees."""
+def list_applications(caller: MemoryCaller) -> list[ApplicationLimits]:
+    """Return the applications with limits of their own and those whose shared memory the caller
+    sees.
+    """
     access.check(caller.principal, "memory.view", caller.team_id)
     with tenant([caller.team_id]):
         rows = Policy.objects.unscoped().filter(team_id=caller.team_id).exclude(app_id="")
-        own = {row.app_id: _of(row) for row in rows}
-        seen = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        shared = seen.filter(scope=Scope.GLOBAL).order_by("-byte_count", "text")
-        texts = list(shared.values_list("text", flat=True)[:MOST_APPS])
-    known = [text.partition(":")[2] for text in texts]
-    return [Application(one, own.get(one)) for one in dict.fromkeys([*sorted(own), *known])]
+        limits_by_app = {row.app_id: _build_limits(row) for row in rows}
+        visible = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        shared = visible.filter(scope=Scope.GLOBAL).order_by("-byte_count", "text")
+        texts = list(shared.values_list("text", flat=True)[:MAX_SHARED_APPS])
+    shared_ids = [text.partition(":")[2] for text in texts]
+    return [
+        ApplicationLimits(app_id, limits_by_app.get(app_id))
+        for app_id in dict.fromkeys([*sorted(limits_by_app), *shared_ids])
+    ]
 
 
-def fullness(caller: MemoryCaller, limits: Limits) -> Fullness:
+def measure_usage(caller: MemoryCaller, limits: Limits) -> TeamUsage:
     access.check(caller.principal, VERB, caller.team_id)
-    most = in_force(limits)
+    effective = apply_defaults(limits)
     with tenant([caller.team_id]):
         rows = Namespace.objects.unscoped().filter(team_id=caller.team_id)
         sums = rows.aggregate(
@@ -139,77 +147,85 @@ def fullness(caller: MemoryCaller, limits: Limits) -> Fullness:
             largest=Max("entry_count", default=0),
             widest=Max("byte_count", default=0),
         )
-        seen = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        fullest = list(seen.filter(entry_count__gt=0).order_by("-byte_count", "text")[:FULLEST])
-    return Fullness(
-        Meter(sums["count"], most.max_namespaces or 0),
+        visible = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        fullest = list(
+            visible.filter(entry_count__gt=0).order_by("-byte_count", "text")[
+                :MAX_LISTED_NAMESPACES
+            ]
+        )
+    return TeamUsage(
+        Meter(sums["count"], effective.max_namespaces or 0),
         sums["entries"],
         sums["bytes"],
-        Meter(sums["largest"], most.max_entries or 0),
-        Meter(sums["widest"], most.max_namespace_bytes or 0),
+        Meter(sums["largest"], effective.max_entries or 0),
+        Meter(sums["widest"], effective.max_namespace_bytes or 0),
         fullest,
     )
 
 
 def change_limits(caller: MemoryCaller, limits: Limits, *, app_id: str = "") -> Limits:
-    """All of them at once; what is over a new limit already stays, and takes nothing more."""
-    _check_may(caller, app_id)
-    _check(limits)
-    _check_app(limits, app_id)
+    """Replace all limits at once. Existing entries beyond a new limit stay, but no more can be
+    written.
+    """
+    _check_permission(caller, app_id)
+    _check_limits(limits)
+    _check_application(limits, app_id)
     with tenant([caller.team_id]):
-        row = _locked(caller, app_id)
-        before = _tree(_of(row))
+        row = _lock_policy(caller, app_id)
+        before = _serialize_limits(_build_limits(row))
         for name, value in asdict(limits).items():
             setattr(row, name, list(value) if isinstance(value, tuple) else value)
         row.save()
-        after = _tree(limits)
+        after = _serialize_limits(limits)
         if before != after:
-            _note(caller, app_id, before, after)
+            _record_change(caller, app_id, before, after)
     return limits
 
 
-def follow_team(caller: MemoryCaller, *, app_id: str) -> None:
-    """An application's own limits end."""
-    _check_may(caller, app_id)
+def remove_application_limits(caller: MemoryCaller, *, app_id: str) -> None:
+    """Remove an application's own limits so that the team's hold."""
+    _check_permission(caller, app_id)
     with tenant([caller.team_id]):
-        row = _row(caller, app_id, lock=True) if app_id else None
+        row = _find_policy(caller, app_id, lock=True) if app_id else None
         if row is not None:
-            _note(caller, app_id, _tree(_of(row)), None)
+            _record_change(caller, app_id, _serialize_limits(_build_limits(row)), None)
             row.delete()
 
 
-def _check_may(caller: MemoryCaller, app_id: str) -> None:
-    """Who is refused, and is of the team, stands in its trail."""
+def _check_permission(caller: MemoryCaller, app_id: str) -> None:
+    """Check that the caller may change limits, and record a refusal of a member in the audit log."""
     try:
         access.check(caller.principal, VERB, caller.team_id)
     except NotAllowed as fault:
         if caller.team_id in caller.principal.team_ids:
-            record_refusal(caller, CHANGED, _subject(caller, app_id), fault)
+            record_refusal(caller, CHANGED, _format_subject(caller, app_id), fault)
         raise
 
 
-def _note(caller: MemoryCaller, app_id: str, before: Any, after: Any) -> None:  # Any: JSON
-    record(caller, CHANGED, _subject(caller, app_id), {"before": before, "after": after})
+def _record_change(caller: MemoryCaller, app_id: str, before: Any, after: Any) -> None:  # Any: JSON
+    record(caller, CHANGED, _format_subject(caller, app_id), {"before": before, "after": after})
 
 
-def _subject(caller: MemoryCaller, app_id: str) -> str:
-    return f"global:{app_id[:LONGEST_APP]}" if app_id else f"team:{caller.team_id}"
+def _format_subject(caller: MemoryCaller, app_id: str) -> str:
+    return f"global:{app_id[:MAX_APP_LENGTH]}" if app_id else f"team:{caller.team_id}"
 
 
-def _row(caller: MemoryCaller, app_id: str, *, lock: bool = False) -> Policy | None:
+def _find_policy(caller: MemoryCaller, app_id: str, *, lock: bool = False) -> Policy | None:
     rows = Policy.objects.unscoped().filter(team_id=caller.team_id, app_id=app_id)
     return (rows.select_for_update() if lock else rows).first()
 
 
-def _locked(caller: MemoryCaller, app_id: str) -> Policy:
-    """Made if it is new: two who save the first limits at once meet at one row. It may go before it is locked."""
+def _lock_policy(caller: MemoryCaller, app_id: str) -> Policy:
+    """Lock the row, after creating it if necessary, so that two writers of the first limits use the
+    same row. Another transaction may delete it before it is locked; then try again.
+    """
     while True:
         Policy.objects.unscoped().get_or_create(team_id=caller.team_id, app_id=app_id)
-        if row := _row(caller, app_id, lock=True):
+        if row := _find_policy(caller, app_id, lock=True):
             return row
 
 
-def _of(row: Policy | None) -> Limits:
+def _build_limits(row: Policy | None) -> Limits:
     if row is None:
         return Limits()
     prefixes = row.allowed_prefixes
@@ -223,38 +239,41 @@ def _of(row: Policy | None) -> Limits:
     )
 
 
-def _check(limits: Limits) -> None:
-    for name, most in (
-        ("max_entries", MOST),
-        ("max_value_bytes", MOST),
-        ("max_namespace_bytes", MOST_BYTES),
-        ("max_namespaces", MOST),
+def _check_limits(limits: Limits) -> None:
+    for name, maximum in (
+        ("max_entries", MAX_COUNT),
+        ("max_value_bytes", MAX_COUNT),
+        ("max_namespace_bytes", MAX_BYTES),
+        ("max_namespaces", MAX_COUNT),
     ):
         value = getattr(limits, name)
-        if value is not None and not 0 <= value <= most:
+        if value is not None and not 0 <= value <= maximum:
             raise InvalidInput(_("%(name)s: must be a whole number, 0 or more.") % {"name": name})
     for prefix in limits.allowed_prefixes or ():
-        if len(prefix) > LONGEST_PREFIX or not _begins_some(prefix):
+        if len(prefix) > MAX_PREFIX_LENGTH or not _is_namespace_prefix(prefix):
             raise InvalidInput(
                 _("allowed_prefixes: no namespace starts with %(prefix)s.") % {"prefix": prefix}
             )
 
 
-def _check_app(limits: Limits, app_id: str) -> None:
+def _check_application(limits: Limits, app_id: str) -> None:
     if not app_id:
         return
-    if len(app_id) > LONGEST_APP:
-        raise InvalidInput(_("app: at most %(most)s characters.") % {"most": LONGEST_APP})
+    if len(app_id) > MAX_APP_LENGTH:
+        raise InvalidInput(_("app: at most %(most)s characters.") % {"most": MAX_APP_LENGTH})
     parse_namespace(f"global:{app_id}")
     if limits.max_namespaces is not None:
         raise InvalidInput(_("max_namespaces: applies only to the whole team."))
 
 
-def _begins_some(prefix: str) -> bool:
-    known = [f"{kind.prefix}:" for kind in scope_kinds()]
-    return bool(prefix) and any(prefix.startswith(one) or one.startswith(prefix) for one in known)
+def _is_namespace_prefix(prefix: str) -> bool:
+    prefixes = [f"{kind.prefix}:" for kind in scope_kinds()]
+    return bool(prefix) and any(
+        prefix.startswith(scope_prefix) or scope_prefix.startswith(prefix)
+        for scope_prefix in prefixes
+    )
 
 
-def _tree(limits: Limits) -> dict[str, Any]:  # Any: JSON
+def _serialize_limits(limits: Limits) -> dict[str, Any]:  # Any: JSON
     prefixes = limits.allowed_prefixes
     return {**asdict(limits), "allowed_prefixes": None if prefixes is None else list(prefixes)}

@@ -1,4 +1,6 @@
-"""Share a namespace with a member or a group of the team, for one verb; and end it. Only who may share may."""
+"""Sharing a namespace with a member or a group of the team, verb by verb. The caller needs the
+permission to share it.
+"""
 
 from django.contrib.auth.models import Group
 from django.utils.translation import gettext as _
@@ -9,7 +11,7 @@ from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
 from memory.models import Namespace
 from memory.permissions import Verb, can_share_with_groups
-from memory.services.access.explanation import recipient
+from memory.services.access.explanation import format_recipient
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -20,9 +22,9 @@ def share(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | Te
     with MemoryGateway(caller).open_namespace(
         "share", "memory.shared", namespace=namespace
     ) as access:
-        _note(access, verb, member)
+        _describe_grant(access, verb, member)
         _check_recipient(access, member)
-        account_access.grant(_holder(member), f"memory.{verb}", _row(access))
+        account_access.grant(_get_holder(member), f"memory.{verb}", _get_row(access))
 
 
 @retry_on_conflict
@@ -30,8 +32,8 @@ def unshare(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | 
     with MemoryGateway(caller).open_namespace(
         "share", "memory.unshared", namespace=namespace
     ) as access:
-        _note(access, verb, member)
-        account_access.revoke(_holder(member), f"memory.{verb}", _row(access))
+        _describe_grant(access, verb, member)
+        account_access.revoke(_get_holder(member), f"memory.{verb}", _get_row(access))
 
 
 def _check_recipient(access: NamespaceAccess, member: User | TeamGroup) -> None:
@@ -41,16 +43,16 @@ def _check_recipient(access: NamespaceAccess, member: User | TeamGroup) -> None:
         )
 
 
-def _note(access: NamespaceAccess, verb: Verb, member: User | TeamGroup) -> None:
+def _describe_grant(access: NamespaceAccess, verb: Verb, member: User | TeamGroup) -> None:
     user, group = (None, member) if isinstance(member, TeamGroup) else (member, None)
-    access.detail.update({"verb": verb, "with": recipient(user, group)})
+    access.detail.update({"verb": verb, "with": format_recipient(user, group)})
 
 
-def _holder(member: User | TeamGroup) -> User | Group:
+def _get_holder(member: User | TeamGroup) -> User | Group:
     return member.group if isinstance(member, TeamGroup) else member
 
 
-def _row(access: NamespaceAccess) -> Namespace:
+def _get_row(access: NamespaceAccess) -> Namespace:
     if access.target.row is None:
         raise NotFound(_("Memory not found."))
     return access.target.row

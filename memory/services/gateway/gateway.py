@@ -28,7 +28,7 @@ from memory.models import Entry
 from memory.permissions import AccessReason, NamespaceTarget, Verb
 from memory.policies import Rules, find_namespace_and_rules
 from memory.routing import external_provider
-from memory.services.access.pause_state import Paused, is_left_off
+from memory.services.access.pause_state import Paused, is_verb_paused
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -177,7 +177,7 @@ def _admit(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> Namespac
     else:
         _check_run(caller, verb, place, rules)
     now = timezone.now()
-    if row is not None and row.paused and is_left_off(caller, row, verb, now):
+    if row is not None and row.paused and is_verb_paused(caller, row, verb, now):
         if verb == "write":
             raise Paused
         empty = replace(place, row=None)

@@ -17,7 +17,7 @@ from memory.core.errors import MemoryFault
 from memory.core.provider import check_query
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.embedding.questions import by_meaning
-from memory.services.access.pause_state import Withheld
+from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway, key_hash
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -46,7 +46,7 @@ def recall(
     with open_for_query(caller, query, scope=scope, namespace=namespace) as (access, query):
         entries: list[MemoryEntry] = access.store().recall(query)
         if access.is_withheld:
-            entries = Withheld()
+            entries = WithheldEntries()
         if key is not None:
             access.detail["key"] = key_hash(key)
         if as_of is not None:

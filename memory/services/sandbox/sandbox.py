@@ -23,7 +23,7 @@ from memory.logic.entries.tiers import is_rejected
 from memory.logic.knowledge.knowledge_base import page_entries
 from memory.logic.knowledge.page_requests import Hit, Kept, Sought, find, write
 from memory.permissions import Verb
-from memory.services.access.pause_state import Withheld
+from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.engine_port import CallerOf, RunMemory
@@ -50,7 +50,7 @@ class SandboxMemory(RunMemory):
             check_query(query)
             access.detail.update(keys=0, injected=injected, sandbox=True)
             if access.is_withheld:
-                return Withheld()
+                return WithheldEntries()
             entries = copy.recall(replace(query, namespace=access.text))
             access.detail["keys"] = len(entries)
             remember_reads(access, copy.real_among(entries), injected=injected)

@@ -1,4 +1,4 @@
-"""Emergency access: what happened to one's own memory, asking for it, ending it."""
+"""Pages of emergency access: notices about one's own memory, starting and ending an access."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,53 +23,55 @@ from memory.models import EmergencyAccess, Entry
 from memory.models.emergency_access import VERB
 from memory.services.access import emergency_access as services
 from memory.services.access.emergency_access import (
-    LONGEST_REASON,
+    MAX_REASON_LENGTH,
     MINUTES,
     EmergencyAccessPage,
-    Looked,
+    ReadSummary,
 )
-from memory.services.access.private_namespaces import people_remembered
+from memory.services.access.private_namespaces import list_hidden_people
 from memory.templatetags.memory_emergency_access import unseen_by
 from memory.views.pagination import PAGE_SIZE, OffsetPage, offset_in
 from memory.views.request_context import caller_of
 
 
-NONE: Final = EmergencyAccessPage([], 0, 0)
+EMPTY_PAGE: Final = EmergencyAccessPage([], 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """``entries``: keys of what was looked at one by one, for those whose it is."""
+class AccessRow:
+    """A row of the list; ``entries`` are those that were opened one by one, shown to their owner."""
 
     emergency_access: EmergencyAccess
     title: str
-    looked: Looked
-    is_theirs: bool
+    reads: ReadSummary
+    is_notified: bool
     is_mine: bool
     entries: tuple[Entry, ...]
-    unseen: bool
+    is_unseen: bool
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def emergency_access(request: HttpRequest) -> HttpResponse:
-    """The list; a POST starts an emergency access and goes where it lets one look."""
+def show_emergency_access(request: HttpRequest) -> HttpResponse:
+    """Show the list. A POST starts an emergency access and redirects to the namespace it opens."""
     problem = ""
     if request.method == "POST":
         try:
-            made = services.start_emergency_access(caller_of(request), **_asked(request))
+            access_started = services.start_emergency_access(
+                caller_of(request), **_read_form(request)
+            )
         except (InvalidInput, NotFound) as fault:
             problem = str(fault)
         else:
-            messages.success(request, _told_or_not(made))
-            return redirect("memory:namespace", namespace_id=made.namespace_id)
-    return _page(request, problem)
+            messages.success(request, _describe_notification(access_started))
+            return redirect("memory:namespace", namespace_id=access_started.namespace_id)
+    return _render_page(request, problem)
 
 
 @login_required
 @require_safe
-def notices(request: HttpRequest) -> HttpResponse:
-    """The notice alone, which any page fetches for its top."""
+def show_notices(request: HttpRequest) -> HttpResponse:
+    """Render only the notice, which every page loads at its top."""
     if not unseen_by(request):
         return HttpResponse(status=204)
     return render(request, "memory/access/_emergency_access_fragment.html")
@@ -77,7 +79,7 @@ def notices(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def end(request: HttpRequest, access_id: UUID) -> HttpResponse:
+def end_access(request: HttpRequest, access_id: UUID) -> HttpResponse:
     services.end_emergency_access(caller_of(request), access_id=access_id)
     messages.success(request, _("Emergency access ended."))
     return redirect("memory:emergency_access")
@@ -85,7 +87,7 @@ def end(request: HttpRequest, access_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-def seen(request: HttpRequest, access_id: UUID) -> HttpResponse:
+def acknowledge(request: HttpRequest, access_id: UUID) -> HttpResponse:
     services.acknowledge(caller_of(request), access_id=access_id)
     target = request.POST.get("next", "")
     if url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}):
@@ -93,66 +95,84 @@ def seen(request: HttpRequest, access_id: UUID) -> HttpResponse:
     return redirect("memory:emergency_access")
 
 
-def shown(request: HttpRequest, namespace: str | None = None) -> list[Shown]:
-    """Those the reader may see, with what was read under each."""
-    return _shown(
+def list_rows(request: HttpRequest, namespace: str | None = None) -> list[AccessRow]:
+    """Return the accesses that the reader may see, with what was read under each."""
+    return _build_rows(
         request, services.list_emergency_accesses(caller_of(request), namespace=namespace)
     )
 
 
-def _shown(request: HttpRequest, found: list[EmergencyAccess]) -> list[Shown]:
+def _build_rows(request: HttpRequest, accesses: list[EmergencyAccess]) -> list[AccessRow]:
     principal = get_principal(request)
-    read = services.what_was_read(found)
-    titles = naming.name_namespaces([one.namespace for one in found], reader_id=principal.user_id)
-    theirs = {one.pk: services.is_told(principal, one) for one in found}
-    ids = [entry for one in found if theirs[one.pk] for entry in read[one.pk].entries]
-    keys = services.entries_named(principal, ids)
+    reads = services.summarize_reads(accesses)
+    titles = naming.name_namespaces(
+        [emergency_access.namespace for emergency_access in accesses], reader_id=principal.user_id
+    )
+    notified = {
+        emergency_access.pk: services.is_notified(principal, emergency_access)
+        for emergency_access in accesses
+    }
+    ids = [
+        entry
+        for emergency_access in accesses
+        if notified[emergency_access.pk]
+        for entry in reads[emergency_access.pk].entries
+    ]
+    entries = services.load_visible_entries(principal, ids)
     return [
-        Shown(
-            one,
-            _title(named, may_know=theirs[one.pk] or one.by_id == principal.user_id),
-            read[one.pk],
-            theirs[one.pk],
-            one.by_id == principal.user_id,
-            tuple(keys[entry] for entry in read[one.pk].entries if entry in keys),
-            theirs[one.pk] and principal.user_id not in one.seen_by,
+        AccessRow(
+            emergency_access,
+            _format_title(
+                namespace,
+                may_know=notified[emergency_access.pk]
+                or emergency_access.by_id == principal.user_id,
+            ),
+            reads[emergency_access.pk],
+            notified[emergency_access.pk],
+            emergency_access.by_id == principal.user_id,
+            tuple(
+                entries[entry] for entry in reads[emergency_access.pk].entries if entry in entries
+            ),
+            notified[emergency_access.pk] and principal.user_id not in emergency_access.seen_by,
         )
-        for one, named in zip(found, titles, strict=True)
+        for emergency_access, namespace in zip(accesses, titles, strict=True)
     ]
 
 
-def _told_or_not(made: EmergencyAccess) -> str:
-    if made.tells_somebody:
+def _describe_notification(emergency_access: EmergencyAccess) -> str:
+    if emergency_access.tells_somebody:
         return _("Access granted. The user was notified.")
     return _(
         "Access granted. The user has no account and can't be notified; the access is in the audit trail and visible to their API key."
     )
 
 
-def _title(named: naming.NamedNamespace, *, may_know: bool) -> str:
-    """What a conversation began with is nobody's but theirs who may look into it."""
-    row = named.row
+def _format_title(namespace: naming.NamedNamespace, *, may_know: bool) -> str:
+    """Return the title of the namespace. Only those who may view a conversation see what it began
+    with.
+    """
+    row = namespace.row
     if may_know or parse_namespace(row.text).seen_by is SeenBy.PERSON:
-        return named.title
+        return namespace.title
     return f"{row.get_scope_display()} {row.text.rpartition(':')[2]}"
 
 
-def _page(request: HttpRequest, problem: str) -> HttpResponse:
+def _render_page(request: HttpRequest, problem: str) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
-    may_break = access.can(principal, VERB, team_id)
-    mine = _turned(request, "mine", into_own=True)
-    others = _turned(request, "offset", into_own=False) if may_break else NONE
-    rows = _shown(request, [*mine.emergency_accesses, *others.emergency_accesses])
+    can_start = access.can(principal, VERB, team_id)
+    own_page = _load_page(request, "mine", into_own=True)
+    other_page = _load_page(request, "offset", into_own=False) if can_start else EMPTY_PAGE
+    rows = _build_rows(request, [*own_page.emergency_accesses, *other_page.emergency_accesses])
     context: dict[str, Any] = {  # Any: what a template takes
-        "into_mine": rows[: len(mine.emergency_accesses)],
-        "mine_page": _pager(request, mine, "mine"),
-        "others": rows[len(mine.emergency_accesses) :],
-        "others_page": _pager(request, others, "offset"),
-        "may_break": may_break,
-        "members": _others(request, team_id) if may_break else [],
-        "people": _offered(request) if may_break else [],
+        "into_mine": rows[: len(own_page.emergency_accesses)],
+        "mine_page": _build_pager(request, own_page, "mine"),
+        "others": rows[len(own_page.emergency_accesses) :],
+        "others_page": _build_pager(request, other_page, "offset"),
+        "may_break": can_start,
+        "members": _list_other_members(request, team_id) if can_start else [],
+        "people": _list_suggestions(request) if can_start else [],
         "minutes": MINUTES,
-        "longest": LONGEST_REASON,
+        "longest": MAX_REASON_LENGTH,
         "problem": problem,
         "asked": request.POST,
         "base_url": request.build_absolute_uri("/").rstrip("/"),
@@ -162,37 +182,39 @@ def _page(request: HttpRequest, problem: str) -> HttpResponse:
     )
 
 
-def _turned(request: HttpRequest, parameter: str, *, into_own: bool) -> EmergencyAccessPage:
-    """Where the address has turned one of the two lists to."""
+def _load_page(request: HttpRequest, parameter: str, *, into_own: bool) -> EmergencyAccessPage:
+    """Load the page of one of the two lists that the query parameter selects."""
     start = offset_in(request.GET, parameter)
     return services.load_emergency_access_page(
         caller_of(request), into_own=into_own, limit=PAGE_SIZE, offset=start
     )
 
 
-def _pager(request: HttpRequest, page: EmergencyAccessPage, parameter: str) -> OffsetPage:
+def _build_pager(request: HttpRequest, page: EmergencyAccessPage, parameter: str) -> OffsetPage:
     return OffsetPage(page.total, page.offset, request.GET, parameter=parameter)
 
 
-def _others(request: HttpRequest, team_id: UUID) -> list[Any]:
+def _list_other_members(request: HttpRequest, team_id: UUID) -> list[Any]:
     principal = get_principal(request)
     members = list_members(principal, find_team(principal, "team.view", team_id))
-    return [one.user for one in members if one.user_id != principal.user_id]
+    return [member.user for member in members if member.user_id != principal.user_id]
 
 
-def _offered(request: HttpRequest) -> list[naming.NamedNamespace]:
-    """Those who are no members; by a name that is typed, where a list of members would not show them."""
-    found = [row for row in people_remembered(caller_of(request)) if row.owner_user_id is None]
-    return naming.name_namespaces(found, reader_id=get_principal(request).user_id)
+def _list_suggestions(request: HttpRequest) -> list[naming.NamedNamespace]:
+    """Return people who are not members. They are suggested as the name is typed because the list of
+    members doesn't contain them.
+    """
+    people = [row for row in list_hidden_people(caller_of(request)) if row.owner_user_id is None]
+    return naming.name_namespaces(people, reader_id=get_principal(request).user_id)
 
 
-def _asked(request: HttpRequest) -> dict[str, Any]:
-    person, typed = request.POST.get("person", ""), request.POST.get("namespace", "").strip()
-    if bool(person) == bool(typed):
+def _read_form(request: HttpRequest) -> dict[str, Any]:
+    person, namespace = request.POST.get("person", ""), request.POST.get("namespace", "").strip()
+    if bool(person) == bool(namespace):
         raise InvalidInput(_("Select a member or enter a namespace, not both."))
     minutes = request.POST.get("minutes", "")
     return {
-        "namespace": typed or f"user:{person}",
+        "namespace": namespace or f"user:{person}",
         "reason": request.POST.get("reason", ""),
         "minutes": int(minutes) if minutes.isdecimal() and len(minutes) < 5 else 0,
     }

@@ -1,4 +1,6 @@
-"""Limits of memory: the team's and those of single applications, how full it is, and what may be changed."""
+"""The page of limits: the team's and those of single applications, their usage, and the form to
+change them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,11 +24,11 @@ from memory import naming
 from memory.core.errors import InvalidInput
 from memory.models import Namespace
 from memory.services.access import quotas as services
-from memory.services.access.quotas import Application, Limits
+from memory.services.access.quotas import ApplicationLimits, Limits
 from memory.views.request_context import caller_of
 
 
-# As the page calls what the API calls by its name.
+# The labels on the page for the names of the API.
 LABELS: Final[dict[str, str | Promise]] = {
     "max_entries": gettext_lazy("Max entries per namespace"),
     "max_namespace_bytes": gettext_lazy("Max bytes per namespace"),
@@ -37,144 +39,170 @@ LABELS: Final[dict[str, str | Promise]] = {
 }
 TEAM_NUMBERS: Final = ("max_entries", "max_namespace_bytes", "max_value_bytes", "max_namespaces")
 APP_NUMBERS: Final = TEAM_NUMBERS[:-1]  # namespaces are counted for the whole team
-BYTES: Final = ("max_namespace_bytes", "max_value_bytes")
+BYTE_LIMITS: Final = ("max_namespace_bytes", "max_value_bytes")
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """A number to type: ``otherwise`` is what holds when it is empty, ``in_words`` how much that many bytes are."""
+class NumberField:
+    """An input for a limit; ``default`` holds when it is empty, and ``size`` is the number of bytes
+    in words.
+    """
 
     name: str
     label: str
-    typed: str
-    otherwise: int
-    in_words: str
+    value: str
+    default: int
+    size: str
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """An application in the list."""
-
+class ApplicationRow:
     app_id: str
     title: str
-    own: Limits | None
+    limits: Limits | None
     is_open: bool
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def policy(request: HttpRequest) -> HttpResponse:
-    """``app`` of the address: an application's own limits; without one, the team's."""
-    problem, app_id = "", request.GET.get("app", "").replace("\x00", "")[: services.LONGEST_APP]
+def show_policy(request: HttpRequest) -> HttpResponse:
+    """Show and change the limits of the application in the query, or the team's without one."""
+    problem, app_id = "", request.GET.get("app", "").replace("\x00", "")[: services.MAX_APP_LENGTH]
     if request.method == "POST":
         try:
             if app_id and "follow" in request.POST:
-                services.follow_team(caller_of(request), app_id=app_id)
+                services.remove_application_limits(caller_of(request), app_id=app_id)
             else:
-                services.change_limits(caller_of(request), _typed(request, app_id), app_id=app_id)
+                services.change_limits(
+                    caller_of(request), _read_limits(request, app_id), app_id=app_id
+                )
         except InvalidInput as fault:
-            problem = _in_words(str(fault))
+            problem = _translate_problem(str(fault))
         else:
             messages.success(request, _("Saved."))
-            return HttpResponseRedirect(_address(app_id))
-    return _page(request, app_id, problem)
+            return HttpResponseRedirect(_build_url(app_id))
+    return _render_page(request, app_id, problem)
 
 
-def _page(request: HttpRequest, app_id: str, problem: str) -> HttpResponse:
+def _render_page(request: HttpRequest, app_id: str, problem: str) -> HttpResponse:
     caller, principal = caller_of(request), get_principal(request)
-    limits = services.limits_of(caller, app_id=app_id)
-    team = services.limits_of(caller) if app_id else limits
-    otherwise = services.in_force(team) if app_id else services.DEFAULTS
+    limits = services.get_limits(caller, app_id=app_id)
+    team = services.get_limits(caller) if app_id else limits
+    defaults = services.apply_defaults(team) if app_id else services.DEFAULTS
     may_change = access.can(principal, services.VERB, get_current_team_id(request))
-    full = services.fullness(caller, team) if may_change and not app_id else None
-    listed = _listed(request, services.applications(caller), app_id)
-    has_own = any(one.is_open and one.own for one in listed)
-    given = request.POST if problem else None
-    in_force = services.in_force_for(caller, app_id=app_id) if app_id else services.in_force(team)
+    usage = services.measure_usage(caller, team) if may_change and not app_id else None
+    applications = _build_rows(request, services.list_applications(caller), app_id)
+    has_own = any(application.is_open and application.limits for application in applications)
+    form = request.POST if problem else None
+    in_force = (
+        services.get_effective_limits(caller, app_id=app_id)
+        if app_id
+        else services.apply_defaults(team)
+    )
     context: dict[str, Any] = {  # Any: what a template takes
         "app_id": app_id,
-        "title": next((one.title for one in listed if one.is_open), app_id),
+        "title": next(
+            (application.title for application in applications if application.is_open), app_id
+        ),
         "has_own": has_own,
         "limits": limits,
-        "boxes": [_box(name, limits, otherwise, given) for name in _numbers(app_id)],
+        "boxes": [
+            _build_field(name, limits, defaults, form) for name in _list_number_names(app_id)
+        ],
         "in_force": in_force,
-        "holding": [(str(LABELS[n]), _said(n, getattr(in_force, n))) for n in _numbers(app_id)],
+        "holding": [
+            (str(LABELS[n]), _format_limit(n, getattr(in_force, n)))
+            for n in _list_number_names(app_id)
+        ],
         "prefixes": "\n".join(limits.allowed_prefixes or ()),
         "holding_prefixes": "\n".join(in_force.allowed_prefixes or ()),
-        "full": full,
-        "fullest": naming.name_namespaces(full.fullest, reader_id=principal.user_id)
-        if full
+        "full": usage,
+        "fullest": naming.name_namespaces(usage.fullest, reader_id=principal.user_id)
+        if usage
         else (),
-        "applications": listed,
+        "applications": applications,
         "may_change": may_change,
         "outside_people_may": in_force.subjects_write_global,
         "team_forbids": bool(app_id) and not team.subjects_write_global,
         "problem": problem,
-        "given": given,
+        "given": form,
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "memory/access/quotas.html", context, status=422 if problem else 200)
 
 
-def _listed(request: HttpRequest, found: Sequence[Application], app_id: str) -> list[Listed]:
-    """Named as their shared memory is; the one the address names is there, whether known or not."""
-    if app_id and all(one.app_id != app_id for one in found):
-        found = [*found, Application(app_id, None)]
+def _build_rows(
+    request: HttpRequest, applications: Sequence[ApplicationLimits], app_id: str
+) -> list[ApplicationRow]:
+    """Return the applications with the titles of their shared memory. The one in the query is
+    included even if it is unknown.
+    """
+    if app_id and all(application.app_id != app_id for application in applications):
+        applications = [*applications, ApplicationLimits(app_id, None)]
     team_id = get_current_team_id(request)
-    rows = [Namespace(team_id=team_id, scope="global", text=f"global:{o.app_id}") for o in found]
-    named = naming.name_namespaces(rows, reader_id=None) if rows else []
+    rows = [
+        Namespace(team_id=team_id, scope="global", text=f"global:{application.app_id}")
+        for application in applications
+    ]
+    namespaces = naming.name_namespaces(rows, reader_id=None) if rows else []
     return [
-        Listed(one.app_id, name.title, one.own, one.app_id == app_id)
-        for one, name in zip(found, named, strict=True)
+        ApplicationRow(
+            application.app_id, namespace.title, application.limits, application.app_id == app_id
+        )
+        for application, namespace in zip(applications, namespaces, strict=True)
     ]
 
 
-def _box(name: str, own: Limits, otherwise: Limits, given: Any) -> Box:  # Any: what a form sent
-    kept, most = getattr(own, name), getattr(otherwise, name)
-    typed = given.get(name, "") if given else "" if kept is None else str(kept)
-    now = filesizeformat(most if kept is None else kept) if name in BYTES else ""
-    return Box(name, str(LABELS[name]), typed, most, now)
+def _build_field(
+    name: str, limits: Limits, defaults: Limits, form: Any
+) -> NumberField:  # Any: what a form sent
+    limit, default = getattr(limits, name), getattr(defaults, name)
+    value = form.get(name, "") if form else "" if limit is None else str(limit)
+    size = filesizeformat(default if limit is None else limit) if name in BYTE_LIMITS else ""
+    return NumberField(name, str(LABELS[name]), value, default, size)
 
 
-def _said(name: str, number: int) -> str:
-    return filesizeformat(number) if name in BYTES else f"{number:,}"
+def _format_limit(name: str, number: int) -> str:
+    return filesizeformat(number) if name in BYTE_LIMITS else f"{number:,}"
 
 
-def _numbers(app_id: str) -> Sequence[str]:
+def _list_number_names(app_id: str) -> Sequence[str]:
     return APP_NUMBERS if app_id else TEAM_NUMBERS
 
 
-def _typed(request: HttpRequest, app_id: str) -> Limits:
+def _read_limits(request: HttpRequest, app_id: str) -> Limits:
     prefixes = tuple(request.POST.get("allowed_prefixes", "").split())
-    numbers = {name: _number(request, name) for name in _numbers(app_id)}
+    numbers = {name: _read_number(request, name) for name in _list_number_names(app_id)}
     return Limits(
         allowed_prefixes=prefixes or None,
-        subjects_write_global=_outside_people_may(request, app_id),
+        subjects_write_global=_read_subjects_write_global(request, app_id),
         **numbers,
     )
 
 
-def _outside_people_may(request: HttpRequest, app_id: str) -> bool | None:
-    """An application's box forbids or follows the team; where the team forbids there is no box, and all stays."""
+def _read_subjects_write_global(request: HttpRequest, app_id: str) -> bool | None:
+    """Return what the checkbox means. An application's forbids or follows the team; where the team
+    forbids it, there is no checkbox and the setting stays.
+    """
     ticked = "subjects_write_global" in request.POST
     if not app_id:
         return ticked
     if ticked:
         return None
     caller = caller_of(request)
-    if services.limits_of(caller).subjects_write_global:
+    if services.get_limits(caller).subjects_write_global:
         return False
-    return services.limits_of(caller, app_id=app_id).subjects_write_global
+    return services.get_limits(caller, app_id=app_id).subjects_write_global
 
 
-def _in_words(problem: str) -> str:
+def _translate_problem(problem: str) -> str:
     for name, label in LABELS.items():
         if problem.startswith(name):
             return f"{label}{problem.removeprefix(name)}"
     return problem
 
 
-def _number(request: HttpRequest, name: str) -> int | None:
+def _read_number(request: HttpRequest, name: str) -> int | None:
     text = request.POST.get(name, "").strip()
     if not text:
         return None
@@ -183,6 +211,6 @@ def _number(request: HttpRequest, name: str) -> int | None:
     return int(text)
 
 
-def _address(app_id: str) -> str:
+def _build_url(app_id: str) -> str:
     address = reverse("memory:policy")
     return f"{address}?{urlencode({'app': app_id})}" if app_id else address

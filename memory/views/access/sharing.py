@@ -1,4 +1,6 @@
-"""Who can see a namespace, and why; sharing it, and taking that back."""
+"""The page that shows who can see a namespace, and why, and the forms to share it and to revoke
+that.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,26 +29,26 @@ from memory.models import Namespace
 from memory.permissions import AccessReason, Verb
 from memory.services.access.explanation import (
     VERBS,
-    Explained,
-    Given,
+    AccessExplanation,
+    GrantDetails,
+    PrincipalAccess,
     Reason,
-    Seer,
-    explain,
-    recipient,
+    explain_access,
+    format_recipient,
 )
-from memory.views.access.emergency_access import shown
+from memory.views.access.emergency_access import list_rows
 from memory.views.pagination import OffsetPage, offset_in
 from memory.views.request_context import caller_of, may, title_of
 
 
-VERB_WORDS: Mapping[str, Promise] = {
+VERB_LABELS: Mapping[str, Promise] = {
     "view": gettext_lazy("view"),
     "write": gettext_lazy("write"),
     "forget": gettext_lazy("forget"),
     "share": gettext_lazy("share"),
 }
 
-RUNS: Mapping[str, Promise] = {
+RUN_LABELS: Mapping[str, Promise] = {
     "person": gettext_lazy("Runs for this user read and write here. Runs for other users can't."),
     "conversation": gettext_lazy(
         "Runs of this conversation read and write here. Other runs can't."
@@ -58,7 +60,7 @@ RUNS: Mapping[str, Promise] = {
     "run": gettext_lazy("Only the run itself has access."),
 }
 
-_PLAIN: Mapping[AccessReason, Promise] = {
+_REASON_LABELS: Mapping[AccessReason, Promise] = {
     AccessReason.OWN: gettext_lazy("It's their memory"),
     AccessReason.PLAYS: gettext_lazy("Their test user"),
     AccessReason.TAKES_PART: gettext_lazy("Participant in the conversation"),
@@ -67,66 +69,76 @@ _PLAIN: Mapping[AccessReason, Promise] = {
 }
 
 
-PEOPLE = 50  # a page
-MOST_NAMED = 200  # of those who can't see it
-GRANTS = "grants"  # where the page of what is shared begins, apart from that of the people
+PAGE_SIZE = 50
+MAX_NON_VIEWERS = 200  # listed by name
+GRANTS_PARAMETER = "grants"  # the grants have a pager of their own
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One member or key, in words."""
+class ViewerRow:
+    """A member or key of the list."""
 
     name: str
     is_key: bool
     is_you: bool
     role: str
     verbs: tuple[str, ...]
-    why: tuple[str, ...]
+    reasons: tuple[str, ...]
     is_emergency_access: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
-    """``recipient`` is what the form that takes it back sends."""
+class GrantRow:
+    """A grant of the list; ``recipient`` is the value that the form to revoke it sends."""
 
     name: str
     is_group: bool
     verb: Verb
     word: str
-    told: str
+    description: str
     recipient: str
 
 
 @login_required
 @require_safe
-def access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = _row(request, namespace_id)
-    found = explain(caller_of(request), namespace=row.text)
-    names = _names(request, found)
+def show_access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    row = _find_namespace(request, namespace_id)
+    explanation = explain_access(caller_of(request), namespace=row.text)
+    names = _find_names(request, explanation)
     principal = get_principal(request)
-    seers = OffsetPage(len(found.who_see), offset_in(request.GET), request.GET, PEOPLE)
-    given = OffsetPage(
-        len(found.grants), offset_in(request.GET, GRANTS), request.GET, PEOPLE, parameter=GRANTS
+    viewers_page = OffsetPage(
+        len(explanation.viewers), offset_in(request.GET), request.GET, PAGE_SIZE
+    )
+    grants_page = OffsetPage(
+        len(explanation.grants),
+        offset_in(request.GET, GRANTS_PARAMETER),
+        request.GET,
+        PAGE_SIZE,
+        parameter=GRANTS_PARAMETER,
     )
     context = {
         "namespace": row,
         "title": title_of(request, row),
-        "lines": [_line(one, names, principal.user_id) for one in seers.of(found.who_see)],
-        "page": seers,
-        "others": [one.name for one in found.who_dont[:MOST_NAMED]],
-        "others_count": len(found.who_dont),
-        "runs": RUNS[found.runs],
-        "outside_read_only": found.runs == "application" and not found.outside_runs_write,
-        "grants": [_grant(one, names) for one in given.of(found.grants)],
-        "grants_page": given,
+        "lines": [
+            _build_viewer_row(item, names, principal.user_id)
+            for item in viewers_page.of(explanation.viewers)
+        ],
+        "page": viewers_page,
+        "others": [item.name for item in explanation.non_viewers[:MAX_NON_VIEWERS]],
+        "others_count": len(explanation.non_viewers),
+        "runs": RUN_LABELS[explanation.runs],
+        "outside_read_only": explanation.runs == "application"
+        and not explanation.outside_runs_write,
+        "grants": [_build_grant_row(item, names) for item in grants_page.of(explanation.grants)],
+        "grants_page": grants_page,
         "may_share": may(request, "share", row),
-        "verbs": [(verb, VERB_WORDS[verb]) for verb in VERBS],
-        "emergency_accesses": shown(request, row.text)
-        if found.runs in ("person", "conversation")
+        "verbs": [(verb, VERB_LABELS[verb]) for verb in VERBS],
+        "emergency_accesses": list_rows(request, row.text)
+        if explanation.runs in ("person", "conversation")
         else None,
         "base_url": request.build_absolute_uri("/").rstrip("/"),
-        "members": _members(found, principal.user_id),
-        "groups": _groups(request, row),
+        "members": _list_members(explanation, principal.user_id),
+        "groups": _list_groups(request, row),
     }
     return render(request, "memory/access/sharing.html", context)
 
@@ -134,12 +146,12 @@ def access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def share(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = _row(request, namespace_id)
-    member = _member(request)
-    chosen = [verb for verb in VERBS if verb in request.POST.getlist("verb")]
-    for verb in chosen:
+    row = _find_namespace(request, namespace_id)
+    member = _find_member(request)
+    verbs = [verb for verb in VERBS if verb in request.POST.getlist("verb")]
+    for verb in verbs:
         services.share(caller_of(request), namespace=row.text, verb=verb, member=member)
-    if chosen:
+    if verbs:
         messages.success(request, _("Shared with %(name)s.") % {"name": member})
     else:
         messages.info(request, _("Nothing selected."))
@@ -149,8 +161,8 @@ def share(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def unshare(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = _row(request, namespace_id)
-    member = _member(request)
+    row = _find_namespace(request, namespace_id)
+    member = _find_member(request)
     for verb in VERBS:
         if verb in request.POST.getlist("verb"):
             services.unshare(caller_of(request), namespace=row.text, verb=verb, member=member)
@@ -158,32 +170,38 @@ def unshare(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     return redirect("memory:access", namespace_id=row.pk)
 
 
-def _row(request: HttpRequest, namespace_id: UUID) -> Namespace:
+def _find_namespace(request: HttpRequest, namespace_id: UUID) -> Namespace:
     return selectors.namespace_for(
         get_principal(request), get_current_team_id(request), namespace_id
     )
 
 
-def _member(request: HttpRequest) -> User | TeamGroup:
-    """``with`` is an account's id, or ``group:`` and a group's."""
+def _find_member(request: HttpRequest) -> User | TeamGroup:
+    """Return the member or group of the parameter ``with``, an account's id or ``group:`` and a
+    group's.
+    """
     principal, team_id = get_principal(request), get_current_team_id(request)
     kind, colon, text = request.POST.get("with", "").rpartition(":")
     try:
-        wanted = UUID(text)
+        member_id = UUID(text)
     except ValueError:
         raise NotFound(_("Member not found.")) from None
     if colon and kind == "group":
-        return find_group(principal, team_id, wanted)
-    return selectors.member_for(principal, team_id, wanted)
+        return find_group(principal, team_id, member_id)
+    return selectors.member_for(principal, team_id, member_id)
 
 
-def _members(found: Explained, reader_id: UUID | None) -> list[tuple[UUID, str]]:
-    """With whom it can be shared: all of the team are explained already."""
-    people = [one for one in found.seers if one.kind == "user" and one.id != reader_id]
-    return [(one.id, one.name) for one in people]
+def _list_members(explanation: AccessExplanation, reader_id: UUID | None) -> list[tuple[UUID, str]]:
+    """Return the members to share with. The explanation contains all of the team."""
+    people = [
+        member
+        for member in explanation.principals
+        if member.kind == "user" and member.id != reader_id
+    ]
+    return [(member.id, member.name) for member in people]
 
 
-def _groups(request: HttpRequest, row: Namespace) -> list[tuple[UUID, str]]:
+def _list_groups(request: HttpRequest, row: Namespace) -> list[tuple[UUID, str]]:
     if parse_namespace(row.text).seen_by is not SeenBy.TEAM:
         return []
     principal = get_principal(request)
@@ -191,75 +209,81 @@ def _groups(request: HttpRequest, row: Namespace) -> list[tuple[UUID, str]]:
     return list_group_choices(principal, team)
 
 
-def _names(request: HttpRequest, found: Explained) -> Mapping[str, str]:
-    """Of those who shared, as people call them in the middle of a sentence."""
+def _find_names(request: HttpRequest, explanation: AccessExplanation) -> Mapping[str, str]:
+    """Return the names of those who shared, as they appear within a sentence."""
     principal = get_principal(request)
-    known = provenance.load_provenance(principal, [one.by for one in found.grants], ()).actors
-    return {**known, principal.actor: _("you")}
+    names = provenance.load_provenance(
+        principal, [grant.by for grant in explanation.grants], ()
+    ).actors
+    return {**names, principal.actor: _("you")}
 
 
-def _line(one: Seer, names: Mapping[str, str], reader_id: UUID | None) -> Line:
-    return Line(
-        one.name,
-        one.kind == "key",
-        one.id == reader_id,
-        str(Role(one.role).label) if one.role else "",
-        tuple(str(VERB_WORDS[verb]) for verb in VERBS if verb in one.may),
-        tuple(dict.fromkeys(_said(reason, one, names) for reason in one.why)),
-        any(reason.why is AccessReason.EMERGENCY_ACCESS for reason in one.why),
+def _build_viewer_row(
+    viewer: PrincipalAccess, names: Mapping[str, str], reader_id: UUID | None
+) -> ViewerRow:
+    return ViewerRow(
+        viewer.name,
+        viewer.kind == "key",
+        viewer.id == reader_id,
+        str(Role(viewer.role).label) if viewer.role else "",
+        tuple(str(VERB_LABELS[verb]) for verb in VERBS if verb in viewer.reasons),
+        tuple(
+            dict.fromkeys(_describe_reason(reason, viewer, names) for reason in viewer.all_reasons)
+        ),
+        any(reason.why is AccessReason.EMERGENCY_ACCESS for reason in viewer.all_reasons),
     )
 
 
-def _said(reason: Reason, one: Seer, names: Mapping[str, str]) -> str:
+def _describe_reason(reason: Reason, viewer: PrincipalAccess, names: Mapping[str, str]) -> str:
     if reason.why is AccessReason.ROLE:
-        return _of_role(one)
-    if reason.given is not None:
-        return _of_grant(reason.given, names)
+        return _describe_role(viewer)
+    if reason.grant is not None:
+        return _describe_grant(reason.grant, names)
     if reason.emergency_access is not None:
-        until = _moment(reason.emergency_access.expires_at)
+        until = _format_time(reason.emergency_access.expires_at)
         return _("Emergency access until %(until)s: %(reason)s") % {
             "until": until,
             "reason": reason.emergency_access.reason,
         }
-    return str(_PLAIN[reason.why])
+    return str(_REASON_LABELS[reason.why])
 
 
-def _of_role(one: Seer) -> str:
-    if one.kind == "key":
-        return _("API key with %(scopes)s") % {"scopes": ", ".join(one.scopes)}
-    return _("Role: %(role)s") % {"role": Role(one.role).label}
+def _describe_role(viewer: PrincipalAccess) -> str:
+    if viewer.kind == "key":
+        return _("API key with %(scopes)s") % {"scopes": ", ".join(viewer.scopes)}
+    return _("Role: %(role)s") % {"role": Role(viewer.role).label}
 
 
-def _of_grant(given: Given, names: Mapping[str, str]) -> str:
-    told = {
-        "by": names.get(given.by, _("former member")),
-        "when": _moment(given.at) if given.at else "",
+def _describe_grant(grant: GrantDetails, names: Mapping[str, str]) -> str:
+    parts = {
+        "by": names.get(grant.by, _("former member")),
+        "when": _format_time(grant.at) if grant.at else "",
     }
-    if given.group is not None:
+    if grant.group is not None:
         return _("Shared with the group %(group)s by %(by)s on %(when)s") % {
-            "group": given.group,
-            **told,
+            "group": grant.group,
+            **parts,
         }
-    return _("Shared by %(by)s on %(when)s") % told if given.by else _("Shared with them")
+    return _("Shared by %(by)s on %(when)s") % parts if grant.by else _("Shared with them")
 
 
-def _grant(given: Given, names: Mapping[str, str]) -> Grant:
-    word = str(VERB_WORDS[given.verb])
-    return Grant(
-        str(given.user or given.group),
-        given.group is not None,
-        given.verb,
+def _build_grant_row(grant: GrantDetails, names: Mapping[str, str]) -> GrantRow:
+    word = str(VERB_LABELS[grant.verb])
+    return GrantRow(
+        str(grant.user or grant.group),
+        grant.group is not None,
+        grant.verb,
         word,
-        _told_of(given, names),
-        recipient(given.user, given.group),
+        _describe_effect(grant, names),
+        format_recipient(grant.user, grant.group),
     )
 
 
-def _told_of(given: Given, names: Mapping[str, str]) -> str:
-    if not given.holds:
+def _describe_effect(grant: GrantDetails, names: Mapping[str, str]) -> str:
+    if not grant.has_effect:
         return _("No effect: private memory can be shared only with single members.")
-    return _of_grant(given, names) if given.by else ""
+    return _describe_grant(grant, names) if grant.by else ""
 
 
-def _moment(at: datetime) -> str:
+def _format_time(at: datetime) -> str:
     return date_format(timezone.localtime(at), "DATETIME_FORMAT")

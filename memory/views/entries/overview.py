@@ -16,7 +16,7 @@ from memory.models import Entry, Namespace
 from memory.models.entries import TierChoice
 from memory.models.namespaces import ScopeChoice
 from memory.naming import NamedNamespace
-from memory.services.access.private_namespaces import hidden_from
+from memory.services.access.private_namespaces import count_hidden
 from memory.services.entries.retention import Room, rooms
 from memory.views.entries.search_results import found_of, waits
 from memory.views.pagination import OffsetPage, with_query
@@ -86,7 +86,7 @@ def overview_of(request: HttpRequest) -> dict[str, Any]:
         "page": OffsetPage(total, start, request.GET, PLACES),
         "is_empty": not totals,
         "newest": _newest(request) if totals and not words else (),
-        "hidden": hidden_from(caller_of(request)),
+        "hidden": count_hidden(caller_of(request)),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
 

@@ -8,7 +8,7 @@ from accounts.errors import NotAllowed
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, NotFound
-from memory.services.access.quotas import Limits, change_limits, follow_team
+from memory.services.access.quotas import Limits, change_limits, remove_application_limits
 from memory.services.curation.learning_rules import Learning, set_rule
 from memory.services.gateway.caller import MemoryCaller
 from tests.memory.services.conftest import at_door
@@ -32,7 +32,7 @@ REFUSED: list[tuple[Change, str, str, type[Exception]]] = [
         NotAllowed,
     ),
     (
-        lambda caller: follow_team(caller, app_id="shop"),
+        lambda caller: remove_application_limits(caller, app_id="shop"),
         "memory.policy_changed",
         "global:shop",
         NotAllowed,

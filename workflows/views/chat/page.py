@@ -214,4 +214,4 @@ def _opening(document: Document | None) -> dict[str, Any]:
 def _memory(principal: Principal, workflow: Workflow) -> dict[str, Any]:
     if not memory_app.is_on():
         return {}
-    return {"pause": memory_app.own_pause(memory_app.MemoryCaller(principal, workflow.team_id))}
+    return {"pause": memory_app.get_own_pause(memory_app.MemoryCaller(principal, workflow.team_id))}

@@ -44,7 +44,7 @@ class Kept:
     """``one``: as memory has it now, if it is the person's to forget."""
 
     text: str
-    one: "memory_app.Remembered | None" = None
+    one: "memory_app.PersonalEntry | None" = None
     is_shared: bool = False
 
     @property
@@ -168,8 +168,8 @@ class _Words:
             else ()
         )
         caller = memory_app.MemoryCaller(principal, workflow.team_id) if entries else None
-        self._now: Mapping[UUID, memory_app.Remembered] = (
-            memory_app.remembered_now(caller, ids=sorted(entries)) if caller else {}
+        self._now: Mapping[UUID, memory_app.PersonalEntry] = (
+            memory_app.load_personal_entries(caller, ids=sorted(entries)) if caller else {}
         )
 
     def used(self, heard: _Heard) -> tuple[Used, ...]:
@@ -181,14 +181,14 @@ class _Words:
     def kept(self, heard: _Heard) -> tuple[Kept, ...]:
         made: dict[str, Kept] = {}
         for scope, entry in heard.written:
-            text = memory_app.words_of(entry.get("value"))
+            text = memory_app.format_value(entry.get("value"))
             mine = scope == "user"
             one = self._now.get(_id(entry.get("id")) or UUID(int=0)) if mine else None
             made[str(entry.get("id") or len(made))] = Kept(text, one, is_shared=not mine)
         return tuple(made.values())
 
     def _used(self, scope: str, entry: Mapping[str, Any]) -> Used:
-        text = memory_app.words_of(entry.get("value"))
+        text = memory_app.format_value(entry.get("value"))
         if scope != "user":
             return Used(text, shared=SHARED.get(scope, scope))
         at, talk, workflow_id = self._said.get(str(entry.get("run") or ""), (None, None, None))

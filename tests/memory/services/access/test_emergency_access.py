@@ -23,9 +23,9 @@ from memory.services.access.emergency_access import (
     acknowledge,
     end_emergency_access,
     list_emergency_accesses,
-    notices,
+    list_unacknowledged,
     start_emergency_access,
-    what_was_read,
+    summarize_reads,
 )
 from memory.services.transfer.page_archive import export_one
 from tests.memory.services.conftest import at_door, in_run, trail
@@ -44,7 +44,7 @@ def secret(cast: Cast) -> str:
 
 def told(person: Person) -> list[EmergencyAccess]:
     with tenant([person.team.pk]):
-        return notices(person.principal, person.team.pk)
+        return list_unacknowledged(person.principal, person.team.pk)
 
 
 def broken(person: Person, namespace: str, minutes: int = 15) -> EmergencyAccess:
@@ -152,8 +152,8 @@ def test_every_read_under_it_names_it_in_the_trail(cast: Cast, secret: str) -> N
         assert len(after) == before + 1, name
         assert (after[-1].actor, after[-1].subject) == (f"user:{cast.ada.user.pk}", secret), name
     assert audit.verify(cast.team_a.pk).intact
-    looked = what_was_read([emergency_access])[emergency_access.pk]
-    assert (looked.times, looked.entries) == (len(reads), (entry.pk,))
+    looked = summarize_reads([emergency_access])[emergency_access.pk]
+    assert (looked.count, looked.entries) == (len(reads), (entry.pk,))
 
 
 def test_what_was_read_is_asked_once_for_all_of_them(
@@ -172,9 +172,9 @@ def test_what_was_read_is_asked_once_for_all_of_them(
     unused = broken(cast.alice, secret)
 
     with tenant([cast.team_a.pk]), django_assert_num_queries(5):  # one, within the wall
-        looked = what_was_read([first, second, unused])
+        looked = summarize_reads([first, second, unused])
 
-    assert {key: (one.times, len(one.entries)) for key, one in looked.items()} == {
+    assert {key: (one.count, len(one.entries)) for key, one in looked.items()} == {
         first.pk: (3, 1),
         second.pk: (1, 0),
         unused.pk: (0, 0),

@@ -22,7 +22,7 @@ from memory.models import Namespace
 from memory.permissions import AccessReason, Verb, build_target
 from memory.services import MemoryCaller
 from memory.services.access.emergency_access import start_emergency_access
-from memory.services.access.explanation import VERBS, Explained, explain
+from memory.services.access.explanation import VERBS, AccessExplanation, explain_access
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast
 
@@ -94,11 +94,11 @@ def test_explanation_agrees_with_the_rules_the_lists_and_the_doors(
         with undone():
             row = arranged(cast, text, grants, inside, emergency_access)
 
-            found = explain(looker, namespace=text)
+            found = explain_access(looker, namespace=text)
 
-            assert {one.id for one in found.seers} == set(callers)
-            for one in found.seers:
-                agrees(one.may, callers[one.id], row)
+            assert {one.id for one in found.principals} == set(callers)
+            for one in found.principals:
+                agrees(one.reasons, callers[one.id], row)
 
 
 def arranged(
@@ -146,9 +146,9 @@ def at_the_door(caller: MemoryCaller, row: Namespace) -> bool:
         return False
 
 
-def whys(found: Explained, who: Any) -> dict[str, list[str]]:
-    (one,) = (seer for seer in found.seers if seer.id == who)
-    return {verb: [reason.why.value for reason in reasons] for verb, reasons in one.may.items()}
+def whys(found: AccessExplanation, who: Any) -> dict[str, list[str]]:
+    (one,) = (seer for seer in found.principals if seer.id == who)
+    return {verb: [reason.why.value for reason in reasons] for verb, reasons in one.reasons.items()}
 
 
 def test_each_reason_is_said_with_who_gave_it_and_when(cast: Cast) -> None:
@@ -163,32 +163,32 @@ def test_each_reason_is_said_with_who_gave_it_and_when(cast: Cast) -> None:
         at_door(cast.ada), namespace=text, reason="an inquiry", minutes=60
     )
 
-    found = explain(mine, namespace=text)
+    found = explain_access(mine, namespace=text)
 
     assert whys(found, cast.bob.user.pk) == {verb: ["own"] for verb in VERBS}
     assert whys(found, cast.vic.user.pk) == {"view": ["grant"]}
     assert whys(found, cast.alice.user.pk) == {}  # a group's grant on what is private
     assert whys(found, cast.ada.user.pk) == {"view": ["emergency_access"]}
-    (of_vic,) = (one for one in found.seers if one.id == cast.vic.user.pk)
-    given = of_vic.may["view"][0].given
+    (of_vic,) = (one for one in found.principals if one.id == cast.vic.user.pk)
+    given = of_vic.reasons["view"][0].grant
     assert given is not None
     assert (given.by, given.at is not None) == (f"user:{cast.bob.user.pk}", True)
-    (of_ada,) = (one for one in found.seers if one.id == cast.ada.user.pk)
-    told = of_ada.may["view"][0].emergency_access
+    (of_ada,) = (one for one in found.principals if one.id == cast.ada.user.pk)
+    told = of_ada.reasons["view"][0].emergency_access
     assert told is not None
     assert (told.pk, told.expires_at, told.reason) == (
         emergency_access.pk,
         emergency_access.expires_at,
         "an inquiry",
     )
-    assert [(one.verb, str(one.user or one.group), one.holds) for one in found.grants] == [
+    assert [(one.verb, str(one.user or one.group), one.has_effect) for one in found.grants] == [
         ("view", "Vic", True),
         ("forget", "Support", False),
     ]
-    assert (found.runs, [one.name for one in found.who_dont]) == ("person", ["Alice"])
+    assert (found.runs, [one.name for one in found.non_viewers]) == ("person", ["Alice"])
 
     services.unshare(mine, namespace=text, verb="forget", member=group)
-    assert [one.verb for one in explain(mine, namespace=text).grants] == ["view"]
+    assert [one.verb for one in explain_access(mine, namespace=text).grants] == ["view"]
 
 
 def test_explaining_asks_as_often_for_many_members_as_for_few(
@@ -199,15 +199,15 @@ def test_explaining_asks_as_often_for_many_members_as_for_few(
 
     services.remember(in_run(cast.bob), scope="user", key="k", value=1)
     text = f"user:{cast.bob.user.pk}"
-    explain(at_door(cast.bob), namespace=text)  # the first one pays for caches
+    explain_access(at_door(cast.bob), namespace=text)  # the first one pays for caches
     with CaptureQueriesContext(connection) as asked:
-        assert len(explain(at_door(cast.bob), namespace=text).seers) == 4
+        assert len(explain_access(at_door(cast.bob), namespace=text).principals) == 4
     for number in range(20):
         user = User.objects.create_user(f"u{number}@example.org", name=f"U{number}")
         add_member(team=cast.team_a, user=user, role=Role.ADMIN)
 
     with django_assert_num_queries(len(asked)):
-        assert len(explain(at_door(cast.bob), namespace=text).seers) == 24
+        assert len(explain_access(at_door(cast.bob), namespace=text).principals) == 24
 
 
 def test_api_shares_says_who_and_why_and_takes_back(cast: Cast, api_key: Any) -> None:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_two_lists_turn_their_pages_apart(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.views.access.sharing.PEOPLE", 2)
+    monkeypatch.setattr("memory.views.access.sharing.PAGE_SIZE", 2)
     alice = cast.alice
     text = services.remember(in_run(alice), scope="user", key="k", value=1).namespace
     for verb in ("view", "write", "forget"):
