@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from memory.logic.ports import AskModel as AskModel
     from memory.models import Change as Change
     from memory.personal import PersonalEntry as PersonalEntry
-    from memory.personal import load_personal_entries as load_personal_entries
     from memory.personal import format_value as format_value
+    from memory.personal import load_personal_entries as load_personal_entries
     from memory.plugins import make_provider as make_provider
     from memory.providers.base import MemoryProvider as MemoryProvider
     from memory.providers.in_memory import InMemoryProvider as InMemoryProvider
