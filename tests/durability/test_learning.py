@@ -83,7 +83,7 @@ def test_similar_task_is_reminded_of_what_the_last_one_taught(
     before, after = (
         one.body["messages"]
         for one in ledger.requests
-        if "the task you are" in json.dumps(one.body)
+        if "the task that you are" in json.dumps(one.body)
     )
     assert [one["role"] for one in before] == ["system", "user"]
     assert [one["role"] for one in after] == ["system", "system", "user"]

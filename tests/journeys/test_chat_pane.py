@@ -23,7 +23,7 @@ def test_strip_and_box_stay_in_sight_and_the_log_follows_what_is_said(signed_in:
     for number in range(4):
         say(page, f"I own {number} umbrellas, and none of them is here when it rains in November.")
     strip = page.locator(".run-bar")
-    expect(strip.locator("[data-run-state]")).to_have_text("succeeded")
+    expect(strip.locator("[data-run-state]")).to_have_text("Succeeded")
 
     for width, height in SCREENS:
         page.set_viewport_size({"width": width, "height": height})

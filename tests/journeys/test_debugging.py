@@ -137,9 +137,9 @@ def test_part_of_a_run_keeps_the_rest_and_a_pin_takes_the_nodes_place(signed_in:
 
     with another_run(page):
         command(page, "second", "run-from")
-    expect(step(page, "First")).to_contain_text("kept")
+    expect(step(page, "First")).to_contain_text("Reused")
     until(page, "succeeded")
-    expect(step(page, "Second")).not_to_contain_text("kept")
+    expect(step(page, "Second")).not_to_contain_text("Reused")
 
 
 def test_node_alone_asks_for_what_it_reads(signed_in: Page) -> None:

@@ -153,7 +153,7 @@ def test_chosen_workflows_are_dragged_together_and_a_folder_by_its_tile(
 
     for name in names[:2]:
         row(page, name).locator("input[type=checkbox]").check()
-    expect(page.locator("#choose")).to_contain_text("2 chosen")
+    expect(page.locator("#choose")).to_contain_text("2 selected")
     drag(page, row(page, "Row"), tile(page, "Ships"))
     expect(row(page, "Row")).to_have_count(0)
     drag(page, tile(page, "Ships"), tile(page, "Harbour"))

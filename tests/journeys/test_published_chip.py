@@ -101,7 +101,7 @@ def test_empty_canvas_says_how_to_begin_until_the_first_node(signed_in: Page):
     draft = new_workflow(signed_in)
     page, hint = draft.page, draft.page.locator("[data-begin]")
 
-    expect(hint).to_contain_text("Drag from the start's port")
+    expect(hint).to_contain_text("Drag from the Start node's handle")
     page.locator(".ed-top [data-command=search-palette]").click()
     expect(page.locator("#panel-add")).to_be_visible()
     page.locator("#panel-add [data-add-kind=llm]").click()

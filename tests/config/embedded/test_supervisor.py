@@ -108,7 +108,7 @@ def test_supervisor_child_that_keeps_dying_is_given_up_with_a_word(
     status = supervisor.watch()
     supervisor.stop()
 
-    assert (status, "hopeless keeps ending (status 3); giving up" in capfd.readouterr().err) == (
+    assert (status, "hopeless keeps exiting (status 3); giving up" in capfd.readouterr().err) == (
         1,
         True,
     )
