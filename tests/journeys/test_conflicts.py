@@ -165,7 +165,7 @@ def test_short_texts_of_two_tabs_can_both_stand(both: Pair):
     expect(dialog.locator(".tg-offer b")).to_have_text(["This tab", "Other tab", "Keep both"])
     twin.page.locator("#reported").click()
     told = twin.page.locator("#conflicts .tg-offer b")
-    expect(told).to_have_text(["Rejected", "Saved", "Keep both"])
+    expect(told).to_have_text(["Not saved", "Saved", "Keep both"])
     twin.page.keyboard.press("Escape")
     dialog.locator("input[value=both]").check()
     dialog.get_by_role("button", name="Apply").click()

@@ -25,9 +25,9 @@ def test_nodes_are_added_inserted_and_deleted_with_their_neighbours_joined(draft
 
     draft.focus("User message")
     page.keyboard.press("i")
-    draft.pick("fits")  # two ways lead on from there
+    draft.pick("relevant")  # two ways lead on from there
     draft.pick("aggreg")
-    draft.heard(re.compile("Inserted Variable aggregator between User message and Find"))
+    draft.heard(re.compile("Inserted Variable aggregator between User message and Recall"))
     inserted = draft.ends
     assert ("User message", "source", "Variable aggregator") in inserted
     assert ("Variable aggregator", "source", "Recall relevant memories") in inserted

@@ -81,7 +81,7 @@ def forgotten_and_undone(page: Page) -> None:
 
 
 def published(page: Page) -> None:
-    page.get_by_label("Publish", exact=True).click()
+    page.get_by_role("banner").get_by_label("Publish", exact=True).click()
     page.get_by_role("button", name="Publish draft").click()
     expect(page.locator("[data-published]")).to_contain_text("/api/v1/workflows/")
     page.locator("[data-published]").get_by_role("link", name="Close").click()
