@@ -134,7 +134,7 @@ def event_of(data: dict[str, Any]) -> RunEvent:
 def in_sight(page: Page, control: Locator) -> None:
     for one in (
         control,
-        page.get_by_role("link", name="New conversation", exact=True),
+        page.locator("[data-tour=new]"),
         page.locator(".chat-head summary").first,
         page.get_by_role("textbox", name="Message"),
         page.get_by_role("button", name="Send"),
