@@ -35,7 +35,7 @@ def test_strip_and_box_stay_in_sight_and_the_log_follows_what_is_said(signed_in:
 
     page.get_by_role("textbox", name="Message").fill("My bicycle is green.")
     strip.get_by_role("button", name="Step through").click()
-    expect(strip.locator("[data-run-state]")).to_have_text("paused")
+    expect(strip.locator("[data-run-state]")).to_have_text("Paused")
     for width, height in SCREENS:
         page.set_viewport_size({"width": width, "height": height})
         for name in ("Continue", "Step", "Stop"):
