@@ -54,7 +54,7 @@ async def one(runner: WorkflowRunner, events: int) -> None:
     async for _ in handle.events():
         seen += 1
     result = await handle.result()
-    if not result.succeeded or seen < events:
+    if not result.is_successful or seen < events:
         raise RuntimeError(f"{result.status}: {result.error}, {seen} events")
 
 

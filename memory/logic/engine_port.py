@@ -221,7 +221,7 @@ class ProviderPort(EnginePort):
     async def run(self, work: Callable[[], T]) -> T:
         return await self._entries.run(work)
 
-    async def run_ended(self, run_id: str) -> None:
+    async def end_run(self, run_id: str) -> None:
         """Clear the run's notes; where that fails now they end by themselves."""
         notes = notes_namespace(run_id)
         if notes not in self._runs_with_notes:

@@ -115,7 +115,7 @@ async def test_workflow_runs_with_the_memory_of_a_plugin(plugin: Plugin) -> None
     fits = await runner.run(inputs={"text": "tea"}, system={"user_id": "mia"})
     large = await runner.run(inputs={"text": "a long text"}, system={"user_id": "mia"})
 
-    assert fits.succeeded, fits.error
+    assert fits.is_successful, fits.error
     assert [one["value"] for one in fits.outputs["found"]] == ["tea"]
     assert [entry.value for entry in provider.recall(MemoryQuery("user:mia"))] == ["tea"]
     assert "5 are allowed" in (large.error or "")

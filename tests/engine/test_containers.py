@@ -23,7 +23,7 @@ from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult
 from workflows.engine.language.document import Mode
 from workflows.engine.language.plan import compile_plan
 from workflows.engine.nodes import build_kinds
-from workflows.engine.runtime.breakpoints import Brake
+from workflows.engine.runtime.breakpoints import PauseControl
 from workflows.engine.runtime.events import (
     IterationCompleted,
     IterationNext,
@@ -354,8 +354,10 @@ async def test_answer_of_a_failed_round_is_not_waited_for() -> None:
 @pytest.mark.parametrize("parallel", [False, True])
 async def test_held_inside_a_round_pauses_and_goes_on_there(parallel: bool) -> None:
     plan = compile_plan(napping(is_parallel=parallel), build_kinds(plugins=[first := Nap()]))
-    brake = Brake(budget=3)  # start, iteration, one nap
-    paused = await drive(plan, RunStart("r"), ports(), journal := ListJournal(), brake=brake)
+    brake = PauseControl(budget=3)  # start, iteration, one nap
+    paused = await drive(
+        plan, RunStart("r"), ports(), journal := ListJournal(), pause_control=brake
+    )
 
     again = Nap()
     plan = compile_plan(napping(is_parallel=parallel), build_kinds(plugins=[again]))

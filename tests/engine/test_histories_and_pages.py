@@ -175,7 +175,7 @@ async def test_dify_configuration_of_the_retrieval_holds() -> None:
 
     async def count(query: str, **asked: Any) -> int:
         result = await run(memory, find(**asked), end(n=["f", "count"]), inputs={"q": query})
-        assert result.succeeded, result.error
+        assert result.is_successful, result.error
         found: int = result.outputs["n"]
         return found
 

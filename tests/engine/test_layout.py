@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.engine.layout import GAP_X, GAP_Y, Box, layered
+from workflows.engine.layout import GAP_X, GAP_Y, Box, arrange_in_layers
 
 
 BOX = Box(220, 64)
@@ -16,7 +16,7 @@ def boxes(*names: str) -> dict[str, Box]:
 
 
 def test_a_chain_runs_from_left_to_right_on_one_line() -> None:
-    where = layered(boxes("a", "b", "c"), [("a", "b"), ("b", "c")])
+    where = arrange_in_layers(boxes("a", "b", "c"), [("a", "b"), ("b", "c")])
 
     assert [(p.x, p.y) for p in (where["a"], where["b"], where["c"])] == [
         (0.0, 0.0),
@@ -26,7 +26,9 @@ def test_a_chain_runs_from_left_to_right_on_one_line() -> None:
 
 
 def test_branches_share_a_column_and_are_centred_on_the_join() -> None:
-    where = layered(boxes("s", "l", "r", "j"), [("s", "l"), ("s", "r"), ("l", "j"), ("r", "j")])
+    where = arrange_in_layers(
+        boxes("s", "l", "r", "j"), [("s", "l"), ("s", "r"), ("l", "j"), ("r", "j")]
+    )
 
     assert where["l"].x == where["r"].x
     assert where["r"].y - where["l"].y == 64 + GAP_Y
@@ -34,19 +36,19 @@ def test_branches_share_a_column_and_are_centred_on_the_join() -> None:
 
 
 def test_crossing_edges_are_untangled() -> None:
-    where = layered(boxes("a", "b", "x", "y"), [("a", "y"), ("b", "x")])
+    where = arrange_in_layers(boxes("a", "b", "x", "y"), [("a", "y"), ("b", "x")])
 
     assert (where["a"].y < where["b"].y) == (where["y"].y < where["x"].y)
 
 
 def test_a_back_edge_does_not_pull_its_target_to_the_right() -> None:
-    where = layered(boxes("a", "b", "c"), [("a", "b"), ("b", "c"), ("c", "a")])
+    where = arrange_in_layers(boxes("a", "b", "c"), [("a", "b"), ("b", "c"), ("c", "a")])
 
     assert where["a"].x < where["b"].x < where["c"].x
 
 
 def test_a_source_stands_beside_its_first_consumer() -> None:
-    where = layered(boxes("a", "b", "c", "late"), [("a", "b"), ("b", "c"), ("late", "c")])
+    where = arrange_in_layers(boxes("a", "b", "c", "late"), [("a", "b"), ("b", "c"), ("late", "c")])
 
     assert where["late"].x == where["b"].x
 
@@ -54,7 +56,7 @@ def test_a_source_stands_beside_its_first_consumer() -> None:
 def test_a_chain_of_thousands_is_laid_out_without_recursion() -> None:
     names = [f"n{i}" for i in range(5000)]
 
-    where = layered(boxes(*names), list(itertools.pairwise(names)))
+    where = arrange_in_layers(boxes(*names), list(itertools.pairwise(names)))
 
     assert where["n4999"].x == 4999 * (220 + GAP_X)
 
@@ -72,7 +74,7 @@ def test_no_two_boxes_ever_overlap(graph: tuple[int, list[tuple[int, int]]]) -> 
     n, pairs = graph
     names = [str(i) for i in range(n)]
 
-    where = layered(boxes(*names), [(str(a), str(b)) for a, b in pairs])
+    where = arrange_in_layers(boxes(*names), [(str(a), str(b)) for a, b in pairs])
 
     placed = sorted((p.x, p.y) for p in where.values())
     assert len(where) == n

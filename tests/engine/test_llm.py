@@ -28,7 +28,7 @@ class Says:
 
 
 class Past:
-    async def turns(self, *, limit: int | None) -> list[tuple[str, str]]:
+    async def list_turns(self, *, limit: int | None) -> list[tuple[str, str]]:
         turns = [("q1", "a1"), ("q2", "a2")]
         return turns if limit is None else turns[-limit:]
 

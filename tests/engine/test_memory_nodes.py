@@ -133,7 +133,7 @@ async def test_scenario_1_two_models_share_one_recall() -> None:
 
     result = await runner.run(inputs={"q": "tea"}, system=SYSTEM)
 
-    assert result.succeeded
+    assert result.is_successful
     first, second = (request.messages[0].text for request in models.requests)
     assert first == second
     assert "'value': 'tea'" in first
@@ -340,4 +340,4 @@ async def test_run_whose_notes_cannot_be_cleared_ends_all_the_same() -> None:
         memory=Stubborn(),
     )
 
-    assert (await runner.run(inputs={"q": "x"}, system=SYSTEM)).succeeded
+    assert (await runner.run(inputs={"q": "x"}, system=SYSTEM)).is_successful

@@ -19,7 +19,7 @@ class Telling(NodeKind[Any, dict[str, Any]]):
         return dict(spec.data)
 
     def run(self, prepared, ctx: NodeContext) -> NodeResult:
-        ctx.give({"said": "at first"})
+        ctx.record_inputs({"said": "at first"})
         return NodeResult({"x": 1}, inputs=prepared.get("inputs", {}))
 
 

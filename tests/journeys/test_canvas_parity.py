@@ -44,9 +44,10 @@ def test_paths_ports_and_sizes_agree(signed_in: Page):
         [ends, rows],
     )
 
-    assert found["paths"] == [geometry.path(*each) for each in ends]
+    assert found["paths"] == [geometry.build_edge_path(*each) for each in ends]
     assert found["ports"] == [
-        [geometry.port_y(*row), geometry.card_height(row[2], row[1])] for row in rows
+        [geometry.compute_port_y(*row), geometry.compute_card_height(row[2], row[1])]
+        for row in rows
     ]
     assert found["constants"] == {
         name: {key: list(size) for key, size in value.items()} if isinstance(value, dict) else value

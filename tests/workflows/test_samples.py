@@ -16,7 +16,7 @@ from memory.core.errors import MemoryFault
 from memory.providers.in_memory import InMemoryProvider
 from memory.services import MemoryCaller, recall, remember
 from tests.support.engine import JinjaHere
-from workflows.engine.geometry import note_shape, shape
+from workflows.engine.geometry import compute_note_shape, compute_shape
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.memory_usage import scopes_of
 from workflows.engine.language.validation import errors_of, validate
@@ -181,7 +181,8 @@ def test_cards_do_not_touch_and_wires_run_to_the_right(sample):
     document = load_document(sample.source).document
     boxes = {node.parent for node in document.nodes if node.parent}
     shapes = {
-        node.id: shape(node, build_kinds(), is_box=node.id in boxes) for node in document.nodes
+        node.id: compute_shape(node, build_kinds(), is_box=node.id in boxes)
+        for node in document.nodes
     }
     nodes = {node.id: node for node in document.nodes}
 
@@ -193,7 +194,9 @@ def test_cards_do_not_touch_and_wires_run_to_the_right(sample):
         assert right.position.x - left.position.x >= shapes[left.id].width + GAP
     for note in document.notes:
         for node in document.nodes:
-            assert node.parent or _apart(note, note_shape(note), node, shapes[node.id]), node.id
+            assert node.parent or _apart(note, compute_note_shape(note), node, shapes[node.id]), (
+                node.id
+            )
 
 
 _LATIN = re.compile(r"[A-Za-z]{3,}")

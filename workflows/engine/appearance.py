@@ -15,7 +15,9 @@ Family = Literal["flow", "model", "memory", "logic", "data", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class HandleLabel:
-    """The label of one way out: ``word`` says when a run takes it, ``text`` is what is asked there."""
+    """The label of a handle: ``word`` says when a run takes it, ``text`` is the question asked
+    there.
+    """
 
     word: Text = ""
     text: Sequence[Text] = ()  # printed one after the other
@@ -46,7 +48,7 @@ class Appearance:
 
 
 def list_items(value: Json) -> Sequence[Any]:
-    """Return the items of a list, and of anything else none."""
+    """Return the items of a list, and none for anything else."""
     return value if isinstance(value, list | tuple) else ()
 
 
@@ -55,7 +57,7 @@ def list_objects(value: Json) -> Iterator[Data]:
 
 
 def get_variable_name(selector: Json) -> str:
-    """Return the variable's own name: the id before it says nothing to people."""
+    """Return the variable's own name, without the node id, which people do not know."""
     parts = list_items(selector)
     return str(parts[-1]) if parts else ""
 
@@ -69,5 +71,5 @@ def join_names(words: Iterable[str]) -> str:
 
 
 def join_object_names(value: Json, key: str) -> str:
-    """Return what the objects of a list have under a key, with commas between."""
+    """Return the values under a key of the objects in a list, separated by commas."""
     return join_names(as_text(item.get(key)) for item in list_objects(value))

@@ -1,7 +1,7 @@
-"""Everything that can go wrong with a workflow, one family.
+"""The family of all errors of a workflow.
 
-A fault's ``error_type`` is what a fail-branch sees; ``retryable`` says whether trying the very same
-thing again may help.
+A fault's ``error_type`` is what a fail-branch sees; ``retryable`` says whether trying the very
+same thing again may help.
 """
 
 from collections.abc import Iterable, Sequence

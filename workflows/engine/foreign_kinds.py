@@ -1,6 +1,6 @@
-"""Kinds of other products: documents that come from there keep such nodes, but nothing here runs them.
+"""Kinds of other products: imported documents keep such nodes, but nothing here runs them.
 
-They are shown with their own icon and written back as they came; validation names them unknown.
+They are shown with their own icon and exported unchanged; validation reports them as unknown.
 """
 
 from collections.abc import Iterable, Mapping
@@ -81,7 +81,7 @@ class _DocumentExtractor(Appearance):
 
 
 class UnknownAppearance(Appearance):
-    """A kind that nobody here knows."""
+    """The appearance of an unknown kind."""
 
     icon = "warning"
     family = "unknown"

@@ -1,7 +1,8 @@
-"""Sizes of cards, positions of ports and paths of edges, computed and never measured.
+"""Computes the sizes of cards, the positions of ports and the paths of edges.
 
-``static/js/canvas/geometry.js`` does the same in the browser, and a parity test keeps the two equal. So the
-server can draw the first picture, tidy up and export, and dragging needs no layout by the browser.
+``static/js/canvas/geometry.js`` does the same in the browser, and a parity test keeps the two
+equal. So the server can draw the first picture, arrange nodes and export, and dragging needs no
+layout by the browser.
 """
 
 from collections.abc import Mapping
@@ -28,59 +29,63 @@ DOT = 48.0  # the start inside a container
 
 SOURCE = "source"
 FAIL_BRANCH = "fail-branch"
-SMALLEST = {"box": (240.0, 120.0), "note": (120.0, 64.0)}
+MIN_SIZES = {"box": (240.0, 120.0), "note": (120.0, 64.0)}
 
 # An edge leaves and arrives level, also when it runs backwards.
-LEAST_BEND, LEAST_BEND_BACK, BACK = 40.0, 60.0, 0.6
+MIN_BEND, MIN_BEND_BACK, BACK = 40.0, 60.0, 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     width: float
     height: float
-    ways: tuple[str, ...]  # the handles of its ways out, from the top
+    handles: tuple[str, ...]  # the handles of its ways out, from the top
     rows: int = 0  # rows between the head and the ways
-    has_way_in: bool = True
+    has_target_handle: bool = True
     is_box: bool = False
     is_dot: bool = False  # the start inside a container
 
-    def way_out(self, handle: str) -> tuple[float, float]:
-        """Of a handle it doesn't have: where the first one is, so that the edge is still seen."""
-        index = self.ways.index(handle) if handle in self.ways else 0
-        return self.width, port_y(index, len(self.ways), self.rows)
+    def locate_source(self, handle: str) -> tuple[float, float]:
+        """Return the position of a source handle; an unknown one is at the first, so that its edge
+        stays visible.
+        """
+        index = self.handles.index(handle) if handle in self.handles else 0
+        return self.width, compute_port_y(index, len(self.handles), self.rows)
 
     @property
-    def way_in(self) -> tuple[float, float]:
+    def target_position(self) -> tuple[float, float]:
         return 0.0, PORT_Y
 
 
-def shape(node: NodeSpec, kinds: Mapping[str, AnyKind], *, is_box: bool = False) -> Shape:
+def compute_shape(node: NodeSpec, kinds: Mapping[str, AnyKind], *, is_box: bool = False) -> Shape:
     kind = kinds.get(node.kind)
     is_root = kind is not None and kind.execution is Execution.ROOT
     if kind is not None and kind.execution is Execution.ENTRY:
-        return Shape(DOT, DOT, (SOURCE,), has_way_in=False, is_dot=True)
-    ways = ways_out(node, kind)
+        return Shape(DOT, DOT, (SOURCE,), has_target_handle=False, is_dot=True)
+    handles = list_source_handles(node, kind)
     if is_box or (kind is not None and kind.execution is Execution.CONTAINER):
         width, height = node.width or BOX_WIDTH, node.height or BOX_HEIGHT
-        least = SMALLEST["box"]
-        return Shape(max(width, least[0]), max(height, least[1]), ways, is_box=True)
+        min_width_height = MIN_SIZES["box"]
+        return Shape(
+            max(width, min_width_height[0]), max(height, min_width_height[1]), handles, is_box=True
+        )
     rows = 0 if kind is not None and kind.execution is Execution.BRANCH else 1
-    height = card_height(rows, len(ways))
-    return Shape(CARD_WIDTH, height, ways, rows, has_way_in=not is_root)
+    height = compute_card_height(rows, len(handles))
+    return Shape(CARD_WIDTH, height, handles, rows, has_target_handle=not is_root)
 
 
-def note_shape(note: Note) -> Shape:
-    return Shape(note.width or NOTE_WIDTH, note.height or NOTE_HEIGHT, (), has_way_in=False)
+def compute_note_shape(note: Note) -> Shape:
+    return Shape(note.width or NOTE_WIDTH, note.height or NOTE_HEIGHT, (), has_target_handle=False)
 
 
-def ways_out(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]:
-    if kind is not None and not kind.has_way_out:
+def list_source_handles(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]:
+    if kind is not None and not kind.has_source_handle:
         return ()
-    ways = _handles(node, kind)
-    return (*ways, FAIL_BRANCH) if _is_guarded(node) else ways
+    handles = _list_kind_handles(node, kind)
+    return (*handles, FAIL_BRANCH) if _has_fail_branch(node) else handles
 
 
-def _handles(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]:
+def _list_kind_handles(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]:
     if kind is None:
         return (SOURCE,)
     try:
@@ -89,32 +94,32 @@ def _handles(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]:
         return (SOURCE,)  # a configuration nobody can read; validation says what is wrong with it
 
 
-def _is_guarded(node: NodeSpec) -> bool:
+def _has_fail_branch(node: NodeSpec) -> bool:
     strategy = node.data.get("error_strategy")
-    named = strategy.get("type") if isinstance(strategy, Mapping) else strategy
-    return bool(named == Strategy.FAIL_BRANCH.value)
+    strategy_type = strategy.get("type") if isinstance(strategy, Mapping) else strategy
+    return bool(strategy_type == Strategy.FAIL_BRANCH.value)
 
 
-def card_height(rows: int, ways: int) -> float:
-    """A single way out stands at the head; several have a row each."""
-    lines = rows + (ways if ways > 1 else 0)
+def compute_card_height(rows: int, handle_count: int) -> float:
+    """Return the height of a card. A single source handle is at the head; several have a row each."""
+    lines = rows + (handle_count if handle_count > 1 else 0)
     return HEAD + (lines * ROW + FOOT if lines else 0)
 
 
-def port_y(index: int, ways: int, rows: int) -> float:
-    return PORT_Y if ways <= 1 else HEAD + ROW * (rows + index) + ROW / 2
+def compute_port_y(index: int, handle_count: int, rows: int) -> float:
+    return PORT_Y if handle_count <= 1 else HEAD + ROW * (rows + index) + ROW / 2
 
 
-def path(x1: float, y1: float, x2: float, y2: float) -> str:
-    bend = max(LEAST_BEND, (x2 - x1) / 2) if x2 >= x1 else max(LEAST_BEND_BACK, (x1 - x2) * BACK)
+def build_edge_path(x1: float, y1: float, x2: float, y2: float) -> str:
+    bend = max(MIN_BEND, (x2 - x1) / 2) if x2 >= x1 else max(MIN_BEND_BACK, (x1 - x2) * BACK)
     return (
-        f"M{number(x1)},{number(y1)}C{number(x1 + bend)},{number(y1)} "
-        f"{number(x2 - bend)},{number(y2)} {number(x2)},{number(y2)}"
+        f"M{format_number(x1)},{format_number(y1)}C{format_number(x1 + bend)},{format_number(y1)} "
+        f"{format_number(x2 - bend)},{format_number(y2)} {format_number(x2)},{format_number(y2)}"
     )
 
 
-def number(value: float) -> str:
-    """Two digits, rounded half up: the one way that is the same in both languages."""
+def format_number(value: float) -> str:
+    """Return two digits, rounded half up, which is the same in Python and JavaScript."""
     rounded = floor(value * 100 + 0.5) / 100
     integer = int(rounded)
     return str(integer) if integer == rounded else repr(rounded)

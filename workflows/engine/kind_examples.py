@@ -1,4 +1,4 @@
-"""Examples made from a kind's own description: for the reference, and for the editor's page about a node."""
+"""Builds examples from a kind's description, for the reference and for the editor's help on a node."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,12 +7,12 @@ from workflows.engine.language.document import Json, NodeSpec
 
 
 def build_example_data(kind: AnyKind) -> dict[str, Json]:
-    """A node's data as somebody might write it: what must be given, and what has an example."""
+    """Return data for a node of the kind: its required fields, and those with an example."""
     return {"type": kind.name, "title": kind.title, **_collect_examples(kind.fields)}
 
 
 def list_outputs(kind: AnyKind, data: Mapping[str, Json] | None = None) -> tuple[Output, ...]:
-    """Return what a node of the kind gives, with these settings or those of the example."""
+    """Return the outputs of a node of the kind, with these settings or those of the example."""
     spec = NodeSpec("example", kind.name, data if data is not None else build_example_data(kind))
     try:
         return tuple(kind.outputs(spec))

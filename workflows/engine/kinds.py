@@ -1,7 +1,7 @@
 """The contract of node kinds: engine, validator, forms and drawings all read this one description.
 
-A kind is one file in ``nodes/``; a plug-in hands in more of them. Kinds keep no state: what is worked
-out once for a version goes into ``prepare``, what belongs to one step comes with the context.
+A kind is one file in ``nodes/``; a plug-in hands in more of them. Kinds keep no state: what is
+computed once per version goes into ``prepare``, what belongs to one step comes with the context.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -84,16 +84,16 @@ class Field:
     choices: tuple[tuple[str, str], ...] = ()  # value, label
     help: str = ""
     fields: tuple["Field", ...] = ()
-    wants: tuple[str, ...] = ()  # types of variables that fit; of none, every one does
+    accepted_types: tuple[str, ...] = ()  # types of variables that fit; of none, every one does
     shown_when: tuple[str, tuple[Json, ...]] | None = None  # a neighbour's name and values
     low: float | None = None
     high: float | None = None
     example: Json = None  # for the documentation
-    instead: tuple[str, ...] = ()  # older ways to write it; with one of them it isn't missing
-    wanted: str = ""  # what to warn of while it is empty: the node runs, and to no purpose
+    alternatives: tuple[str, ...] = ()  # older ways to write it; with one of them it isn't missing
+    empty_warning: str = ""  # what to warn of while it is empty: the node runs, and to no purpose
 
 
-class Likeness(StrEnum):
+class TypeRule(StrEnum):
     """The rule by which an output's type follows from a variable's."""
 
     ELEMENT = "element"  # one of the list's items
@@ -102,21 +102,21 @@ class Likeness(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Like:
+class DerivedType:
     selector: Selector
-    how: Likeness
+    rule: TypeRule
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Describes one output. ``like`` says where its type comes from if the kind alone knows none; ``type`` holds until
-    then.
+    """Describes one output. ``derived_type`` says where its type comes from if the kind alone does
+    not know it; ``type`` holds until then.
     """
 
     name: str
     type: str = "any"
     help: str = ""
-    like: Like | None = None
+    derived_type: DerivedType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ _LEGACY_KINDS: Final = frozenset(
 
 
 def has_untrusted_input(kind: str, inputs: Mapping[str, Json]) -> bool:
-    """Tell whether memory gave a step what strangers had said."""
+    """Return whether memory gave a step untrusted content."""
     return UNTRUSTED_KEYS in inputs or (kind in _LEGACY_KINDS and _LEGACY_UNTRUSTED_KEYS in inputs)
 
 
@@ -157,33 +157,35 @@ class NodeContext:
     run_inputs: Mapping[str, Json]
     types: Mapping[Selector, ValueType]  # of variables that were declared with one
     rounds: tuple[int, ...] = ()
-    say: Callable[[str, str], None] | None = None
+    emit_chunk: Callable[[str, str], None] | None = None
     body: Rounds | None = None  # containers only
-    given: dict[str, Json] = field(default_factory=dict)  # see ``give``
-    outside: frozenset[str] = frozenset()  # see ``workflows.engine.language.untrusted``
+    recorded_inputs: dict[str, Json] = field(default_factory=dict)  # see ``give``
+    untrusted: frozenset[str] = frozenset()  # see ``workflows.engine.language.untrusted``
 
-    def give(self, inputs: Mapping[str, Json]) -> None:
-        """Record the step's inputs as soon as they are known: for people, and for provenance even if it fails."""
-        untrusted_keys = self.given.get(UNTRUSTED_KEYS)
-        self.given.clear()
-        self.given.update(inputs)
-        self.given.pop(UNTRUSTED_KEYS, None)
+    def record_inputs(self, inputs: Mapping[str, Json]) -> None:
+        """Record the step's inputs as soon as they are known: for people, and for provenance even if
+        it fails.
+        """
+        untrusted_keys = self.recorded_inputs.get(UNTRUSTED_KEYS)
+        self.recorded_inputs.clear()
+        self.recorded_inputs.update(inputs)
+        self.recorded_inputs.pop(UNTRUSTED_KEYS, None)
         if untrusted_keys:
-            self.given[UNTRUSTED_KEYS] = untrusted_keys
+            self.recorded_inputs[UNTRUSTED_KEYS] = untrusted_keys
 
-    def hear(self, keys: Sequence[str]) -> None:
-        """Record the keys of memories that came from strangers and that this step was given."""
+    def record_untrusted_keys(self, keys: Sequence[str]) -> None:
+        """Record the keys of untrusted memories that this step was given."""
         if keys:
-            self.given[UNTRUSTED_KEYS] = [
-                *dict.fromkeys([*self.given.get(UNTRUSTED_KEYS, ()), *keys])
+            self.recorded_inputs[UNTRUSTED_KEYS] = [
+                *dict.fromkeys([*self.recorded_inputs.get(UNTRUSTED_KEYS, ()), *keys])
             ]
 
     def stream(self, output: str, text: str) -> None:
-        """Stream a piece of an output before it is whole; it reaches people through an answer."""
-        if self.say is not None:
-            self.say(output, text)
+        """Stream a piece of an output before the output is complete; an answer shows it to people."""
+        if self.emit_chunk is not None:
+            self.emit_chunk(output, text)
 
-    def type_of(self, selector: Selector, value: Json) -> ValueType:
+    def resolve_type(self, selector: Selector, value: Json) -> ValueType:
         return self.types.get(selector) or infer(value)
 
     @property
@@ -232,20 +234,20 @@ class NodeKind(Appearance, Generic[C, P]):
     # The memory scope of its nodes that name none.
     default_scope: ClassVar[str] = ""
     # The settings with which the leak check runs it; ``start.text`` is a question.
-    leak_trials: ClassVar[Sequence[Mapping[str, Json]]] = ()
+    leak_check_settings: ClassVar[Sequence[Mapping[str, Json]]] = ()
     # Beside its form one may look at what memory would do now: recall entries, put them into one text, forget some.
     memory_preview: ClassVar[Literal["", "recall", "history", "forget"]] = ""
     streams: ClassVar[frozenset[str]] = frozenset()
     # What it gives was written by strangers, as on the web; memory is careful with it.
-    brings_outside: ClassVar[bool] = False
+    has_untrusted_outputs: ClassVar[bool] = False
     # The output that is made for a prompt; the event of its end says how long it is.
     context_output: ClassVar[str] = ""
     # Its outputs are the run's own; inside a container, the round's.
-    gives_results: ClassVar[bool] = False
+    provides_results: ClassVar[bool] = False
     # A round in which it ran is the last one.
     ends_rounds: ClassVar[bool] = False
     # Kinds of containers it may lie in, and nowhere else; none: anywhere.
-    lives_in: ClassVar[frozenset[str]] = frozenset()
+    allowed_containers: ClassVar[frozenset[str]] = frozenset()
     # Containers: the events that tell of their rounds.
     round_events: ClassVar[RoundEvents] = ITERATION_EVENTS
     aliases: ClassVar[tuple[str, ...]] = ()
@@ -257,8 +259,8 @@ class NodeKind(Appearance, Generic[C, P]):
         return frozenset(f.name for f in self.fields if f.widget in (Widget.CODE, Widget.JINJA))
 
     @property
-    def has_way_out(self) -> bool:
-        return not (self.gives_results or self.ends_rounds)
+    def has_source_handle(self) -> bool:
+        return not (self.provides_results or self.ends_rounds)
 
     def configure(self, spec: NodeSpec) -> C:
         return self.config_model.model_validate(dict(spec.data))  # type: ignore[return-value]
@@ -276,7 +278,7 @@ class NodeKind(Appearance, Generic[C, P]):
         return []
 
     def initial_data(self, text: Selector) -> Data:
-        """Return what a new node says to begin with where a node before it makes a text."""
+        """Return the data of a new node behind one whose text output is ``text``."""
         return {}
 
     def handles(self, spec: NodeSpec) -> tuple[str, ...]:
@@ -286,7 +288,9 @@ class NodeKind(Appearance, Generic[C, P]):
         return ()
 
     def shares_pool(self, prepared: P) -> bool:
-        """Tell of a container whether its rounds work on the pool of the scope around, not on a copy each."""
+        """Return whether a container's rounds share the pool of the scope around it, instead of a
+        copy each.
+        """
         return False
 
     def inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
@@ -301,12 +305,12 @@ class NodeKind(Appearance, Generic[C, P]):
         """Return the variables that the step looks up directly; references inside templates are found without help."""
         return ()
 
-    def hears_answers(self, spec: NodeSpec) -> bool:
-        """Tell whether it reads what earlier turns of the conversation answered."""
+    def reads_answers(self, spec: NodeSpec) -> bool:
+        """Return whether it reads what earlier turns of the conversation answered."""
         return False
 
-    def waits(self, spec: NodeSpec, outside: frozenset[str]) -> bool:
-        """Tell whether what it would remember comes from strangers and has to be reviewed first."""
+    def needs_review(self, spec: NodeSpec, untrusted: frozenset[str]) -> bool:
+        """Return whether it would store untrusted content that has to be reviewed first."""
         return False
 
     def writes(self, prepared: P) -> tuple[Selector, ...]:
@@ -320,7 +324,7 @@ class NodeKind(Appearance, Generic[C, P]):
     def run(self, prepared: P, ctx: NodeContext) -> NodeResult | Awaitable[NodeResult]:
         raise NotImplementedError
 
-    async def rehearse(self, prepared: P, ctx: NodeContext) -> Mapping[str, Json]:
+    async def preview_inputs(self, prepared: P, ctx: NodeContext) -> Mapping[str, Json]:
         """Return the step's inputs as they would be, without any effect.
 
         For a step whose outputs are pinned, or that failed before it recorded them.
@@ -333,7 +337,7 @@ AnyKind = NodeKind[Any, Any]
 
 
 class Kinds(Mapping[str, AnyKind]):
-    """The kinds that a document may use, by name and by the older names they answer to."""
+    """The kinds that a document may use, by name and by their older names."""
 
     def __init__(self, kinds: Iterable[AnyKind]) -> None:
         self._kinds = {kind.name: kind for kind in kinds}
@@ -353,5 +357,5 @@ class Kinds(Mapping[str, AnyKind]):
     def __contains__(self, name: object) -> bool:
         return name in self._names
 
-    def extended(self, more: Iterable[AnyKind]) -> "Kinds":
+    def with_kinds(self, more: Iterable[AnyKind]) -> "Kinds":
         return Kinds([*self._kinds.values(), *more])

@@ -1,7 +1,7 @@
-"""Where to put the nodes of a document that has no positions, or that asks to be tidied.
+"""Positions the nodes of a document that has no positions, or that a user wants arranged.
 
-Layers by longest path, back edges ignored, then barycentre sweeps against crossings
-(Sugiyama's method without dummy nodes). Iterative throughout: a chain of thousands is fine.
+Layers by longest path, back edges ignored, then barycentre sweeps against crossings (Sugiyama's
+method without dummy nodes). Iterative throughout, so that a chain of thousands works.
 """
 
 from collections import defaultdict
@@ -31,90 +31,92 @@ class _Links:
     order: list[str] = field(default_factory=list)
 
 
-def layered(boxes: Mapping[str, Box], edges: Sequence[tuple[str, str]]) -> dict[str, Position]:
-    """Positions of the boxes' top-left corners, columns from left to right, centred on one axis."""
-    links = _without_cycles(boxes, edges)
-    columns = _columns(boxes, links)
-    _untangle(columns, links)
-    return _place(columns, boxes)
+def arrange_in_layers(
+    boxes: Mapping[str, Box], edges: Sequence[tuple[str, str]]
+) -> dict[str, Position]:
+    """Return the top-left corner of each box, in columns from left to right, centred on one axis."""
+    links = _remove_cycles(boxes, edges)
+    columns = _build_columns(boxes, links)
+    _reduce_crossings(columns, links)
+    return _position_columns(columns, boxes)
 
 
-def _without_cycles(boxes: Mapping[str, Box], edges: Sequence[tuple[str, str]]) -> _Links:
+def _remove_cycles(boxes: Mapping[str, Box], edges: Sequence[tuple[str, str]]) -> _Links:
     out: dict[str, list[str]] = defaultdict(list)
     for source, target in edges:
         if source in boxes and target in boxes:
             out[source].append(target)
     links = _Links()
-    seen: set[str] = set()
+    visited: set[str] = set()
     for root in boxes:
-        if root not in seen:
-            _walk(root, out, seen, links)
+        if root not in visited:
+            _walk(root, out, visited, links)
     links.order.reverse()
     return links
 
 
-def _walk(root: str, out: Mapping[str, list[str]], seen: set[str], links: _Links) -> None:
-    open_: set[str] = {root}
-    seen.add(root)
+def _walk(root: str, out: Mapping[str, list[str]], visited: set[str], links: _Links) -> None:
+    on_path: set[str] = {root}
+    visited.add(root)
     stack = [(root, iter(out.get(root, ())))]
     while stack:
         node, targets = stack[-1]
         for target in targets:
-            if target in open_:
+            if target in on_path:
                 continue  # a back edge would make ranks endless
             links.after[node].append(target)
             links.before[target].append(node)
-            if target not in seen:
-                seen.add(target)
-                open_.add(target)
+            if target not in visited:
+                visited.add(target)
+                on_path.add(target)
                 stack.append((target, iter(out.get(target, ()))))
                 break
         else:
-            open_.discard(node)
+            on_path.discard(node)
             links.order.append(node)
             stack.pop()
 
 
-def _columns(boxes: Mapping[str, Box], links: _Links) -> list[list[str]]:
+def _build_columns(boxes: Mapping[str, Box], links: _Links) -> list[list[str]]:
     rank: dict[str, int] = {}
     for node in links.order:
         rank[node] = 1 + max((rank[b] for b in links.before.get(node, ())), default=-1)
     for node in reversed(links.order):
         # a source belongs next to its first consumer, not at the far left
-        later = [rank[a] for a in links.after.get(node, ())]
-        if later and not links.before.get(node):
-            rank[node] = min(later) - 1
+        consumer_ranks = [rank[a] for a in links.after.get(node, ())]
+        if consumer_ranks and not links.before.get(node):
+            rank[node] = min(consumer_ranks) - 1
     columns: dict[int, list[str]] = defaultdict(list)
     for node in boxes:
         columns[rank[node]].append(node)
     return [columns[r] for r in sorted(columns)]
 
 
-def _untangle(columns: list[list[str]], links: _Links) -> None:
-    place = {node: float(i) for column in columns for i, node in enumerate(column)}
+def _reduce_crossings(columns: list[list[str]], links: _Links) -> None:
+    row = {node: float(i) for column in columns for i, node in enumerate(column)}
     for sweep in range(SWEEPS):
         forwards = sweep % 2 == 0
         side = links.before if forwards else links.after
         for column in columns if forwards else reversed(columns):
-            wish = {n: _middle([place[m] for m in side.get(n, ())], place[n]) for n in column}
-            column.sort(key=lambda n: wish[n])
+            target = {n: _average([row[m] for m in side.get(n, ())], row[n]) for n in column}
+            column.sort(key=lambda n: target[n])
             for i, node in enumerate(column):
-                place[node] = float(i)
+                row[node] = float(i)
 
 
-def _middle(places: list[float], otherwise: float) -> float:
-    return sum(places) / len(places) if places else otherwise
+def _average(rows: list[float], default: float) -> float:
+    return sum(rows) / len(rows) if rows else default
 
 
-def _place(columns: list[list[str]], boxes: Mapping[str, Box]) -> dict[str, Position]:
+def _position_columns(columns: list[list[str]], boxes: Mapping[str, Box]) -> dict[str, Position]:
     heights = [sum(boxes[n].height for n in c) + GAP_Y * (len(c) - 1) for c in columns]
     tallest = max(heights, default=0.0)
-    where: dict[str, Position] = {}
+    positions: dict[str, Position] = {}
     x = 0.0
     for column, height in zip(columns, heights, strict=True):
         y = (tallest - height) / 2
         for node in column:
-            where[node] = Position(x, y)
+            positions[node] = Position(x, y)
             y += boxes[node].height + GAP_Y
         x += max(boxes[n].width for n in column) + GAP_X
-    return where
+    return positions

@@ -1,6 +1,6 @@
-"""What the engine asks of the world, as small protocols.
+"""The interfaces of everything that the engine needs from outside, as small protocols.
 
-The in-process runner is given plain implementations, the durable driver those of
+The in-process runner gets plain implementations, the durable driver those of
 ``workflows.execution.ports.adapters``. The engine never imports either.
 """
 
@@ -43,7 +43,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Which step of which run asks: provenance, and the key that makes a repeated effect harmless."""
+    """The step of a run that makes a request: its provenance, and the key that makes a repeated
+    effect harmless.
+    """
 
     run_id: str
     node_id: str
@@ -117,22 +119,24 @@ class MemoryPort(Protocol):
 
 
 @runtime_checkable
-class KeepsNotes(Protocol):
-    """A memory that keeps something for a run alone is told when it has ended. It raises nothing."""
+class RunScopedMemory(Protocol):
+    """A memory that keeps something for one run only and has to know when it ended. ``end_run``
+    raises nothing.
+    """
 
-    async def run_ended(self, run_id: str) -> None: ...
+    async def end_run(self, run_id: str) -> None: ...
 
 
 @runtime_checkable
 class MemorySource(Protocol):
-    """A memory provider handed straight to the in-process runner offers its port."""
+    """A memory provider that is passed straight to the in-process runner; it offers its port."""
 
     def port(self) -> MemoryPort: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """What an application learnt from its earlier runs, and what was looked for."""
+    """Memories of an application's earlier runs, and the query that found them."""
 
     scope: str
     query: str
@@ -140,7 +144,9 @@ class Reminder:
 
 
 class ReminderPort(Protocol):
-    """Asked before a chat model is, where the node found nothing by itself. It fails no run."""
+    """Looks for memories before a chat model is called, if the node recalled none itself. It fails
+    no run.
+    """
 
     async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None: ...
 
@@ -170,7 +176,9 @@ class ModelChunk:
 
 class ModelPort(Protocol):
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        """Stream one answer. Raises ``engine.errors.ModelFailed`` that knows if a retry helps."""
+        """Stream one answer. Raises ``engine.errors.ModelFailed``, which knows whether a retry
+        helps.
+        """
         ...
 
 
@@ -191,7 +199,7 @@ class CodeRequest:
 
 @dataclass(frozen=True, slots=True)
 class CodeResult:
-    """``value`` comes from hostile code: JSON, and nothing else is believed."""
+    """The result of untrusted code: ``value`` is JSON, and nothing else about it is assumed."""
 
     value: Json
     stdout: str = ""
@@ -213,7 +221,9 @@ class HttpFile:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """Of ``content``, ``json_value`` and ``form`` at most one is given; ``files`` go with ``form``."""
+    """A request with at most one of ``content``, ``json_value`` and ``form``; ``files`` go with
+    ``form``.
+    """
 
     method: str
     url: str
@@ -241,12 +251,12 @@ class HttpResponse:
     headers: Mapping[str, str]  # names in lower case
     body: bytes
     url: str = ""  # where the redirects ended
-    seen: Mapping[str, Json] | None = None  # a pretend server's: what was sent to it
+    recorded_request: Mapping[str, Json] | None = None  # a pretend server's: what was sent to it
 
 
 class HttpPort(Protocol):
     async def send(self, request: HttpRequest) -> HttpResponse:
-        """One exchange, redirects included. Raises ``engine.errors.HttpFailed``."""
+        """Send a request and follow redirects. Raises ``engine.errors.HttpFailed``."""
         ...
 
 
@@ -263,12 +273,12 @@ class IdPort(Protocol):
 class HistoryPort(Protocol):
     """Earlier turns of the run's conversation, oldest first (the ``memory`` window of an LLM node)."""
 
-    async def turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]: ...
+    async def list_turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything a node may ask for. A missing port fails the node that needs it, by name."""
+    """The ports of a run. A missing port fails the node that needs it, by name."""
 
     clock: ClockPort
     ids: IdPort
@@ -282,12 +292,12 @@ class Ports:
 
 
 class Journal(Protocol):
-    """Where a run writes itself down. In process: a list. Durable: rows, fenced by attempt.
+    """Records a run, in a list (in process) or in rows that are fenced by attempt (durable).
 
     ``record`` returns when the step may be relied on: at once for pure nodes (they are grouped),
-    after the commit for nodes with an effect; its events are kept with it. ``note`` takes an event
-    that matters before its step has ended (a node began, tries again): seen live at once, kept as a
-    row with the next commit. ``publish`` is for tokens, which are never rows.
+    after the commit for nodes with an effect; its events are stored with it. ``note`` takes an
+    event that matters before its step has ended (a node began, or tries again): published at
+    once, stored as a row with the next commit. ``publish`` is for tokens, which are never rows.
     """
 
     async def intend(self, step: StepKey) -> None: ...

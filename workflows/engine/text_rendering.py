@@ -1,4 +1,4 @@
-"""How a value looks inside text: *text* in prompts and conditions, *markdown* in answers."""
+"""Renders a value inside text: *text* in prompts and conditions, *markdown* in answers."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -8,7 +8,7 @@ from workflows.engine.language.values import file_attribute, is_file, to_json
 
 
 def as_text(value: Json) -> str:
-    """Strings as they are, numbers and booleans Python style, objects as compact JSON."""
+    """Return strings unchanged, numbers and booleans Python style, objects as compact JSON."""
     plain = _PLAIN.get(type(value))
     if plain is not None:
         return plain(value)
@@ -18,7 +18,7 @@ def as_text(value: Json) -> str:
 
 
 def as_markdown(value: Json) -> str:
-    """Like text, but objects are indented, lists are bullets and files are links."""
+    """Return text, but with objects indented, lists as bullets and files as links."""
     plain = _PLAIN.get(type(value))
     if plain is not None:
         return plain(value)
@@ -45,18 +45,18 @@ def _list_as_text(items: list[Json]) -> str:
     return str(items)
 
 
-def _itself(value: str) -> str:
+def _return_unchanged(value: str) -> str:
     return value
 
 
-def _nothing(value: None) -> str:
+def _return_empty(value: None) -> str:
     return ""
 
 
 _PLAIN: Final[Mapping[type, Callable[[Json], str]]] = {
-    str: _itself,
+    str: _return_unchanged,
     int: str,
     float: str,
     bool: str,
-    type(None): _nothing,
+    type(None): _return_empty,
 }

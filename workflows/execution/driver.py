@@ -15,7 +15,7 @@ from workflows.engine.language.document import Json
 from workflows.engine.ports import Ports
 from workflows.engine.runtime.events import NodeStateChange, RunFinished, RunStarted
 from workflows.engine.runtime.loop import drive
-from workflows.engine.runtime.partial_runs import seeds
+from workflows.engine.runtime.partial_runs import select_missing_node_steps
 from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
 from workflows.engine.runtime.step_records import RunStatus
 from workflows.engine.testing.mocks import Mocks
@@ -24,8 +24,8 @@ from workflows.execution.claims import Claim
 from workflows.execution.db import Database
 from workflows.execution.debugging.run_options import (
     Debug,
-    build_brake,
     build_pause,
+    build_pause_control,
     get_time_limit,
     list_paused_events,
     list_reused_events,
@@ -131,20 +131,20 @@ async def _drive(
     debug = drive_state.debug
     rows = await _load_history(claim, debug, world.db, journal, redactor)
     history = tuple(step_record(row) for row in rows)
-    outside = seeds(ready.plan, history) if not debug.part.is_whole else []
+    outside = select_missing_node_steps(ready.plan, history) if not debug.part.is_whole else []
     start = RunStart(
         run_id=str(claim.run_id),
         inputs=claim.row["inputs"],
         system=claim.row["system"],
         environment=setup.environment,
         conversation=setup.conversation if debug.variables is None else debug.variables,
-        outside=setup.outside,
+        untrusted=setup.outside,
         started_at=time.time() - claim.age,
         max_steps=settings.RUN_MAX_STEPS,
         steps_setting="the server's RUN_MAX_STEPS",
         timeout_seconds=get_time_limit(claim),
     )
-    brake = build_brake(claim, debug, rows)
+    pause_control = build_pause_control(claim, debug, rows)
     mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
     ports = add_reminder(build_ports(claim, setup, world.services), claim)
     await run_began(claim, ready.document)
@@ -157,7 +157,7 @@ async def _drive(
             history=history,
             mocks=mocks,
             control=drive_state.control,
-            brake=brake,
+            pause_control=pause_control,
             seeds=outside,
         )
     except WorkflowFault as fault:
@@ -170,8 +170,8 @@ async def _drive(
         result = _build_failure(
             start, "Internal error in the engine. See the server log for details."
         )
-    if result.status is RunStatus.PAUSED and brake is not None:
-        await _pause(drive_state, world, journal, ready, result, len(outside), brake.reason)
+    if result.status is RunStatus.PAUSED and pause_control is not None:
+        await _pause(drive_state, world, journal, ready, result, len(outside), pause_control.reason)
     else:
         await _finish(drive_state, world, journal, result, ports)
 
@@ -183,7 +183,7 @@ def _build_failure(start: RunStart, error: str, error_type: str | None = None) -
         error=error,
         error_type=error_type,
         conversation=start.conversation,
-        outside=tuple(start.outside),
+        untrusted=tuple(start.untrusted),
     )
 
 
@@ -241,7 +241,7 @@ async def _finish(
     ports: Ports,
 ) -> None:
     try:
-        await journal.finish(result.event(), _end(drive_state.claim, result))
+        await journal.finish(result.build_event(), _end(drive_state.claim, result))
     except WorkflowFault:
         await _handle_interruption(drive_state, world, journal)
     else:
@@ -261,8 +261,8 @@ def _end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
     }
     if claim.row["conversation_id"]:
         end["variables"] = result.conversation
-        end["outside"] = result.outside
-        if result.succeeded:
+        end["outside"] = result.untrusted
+        if result.is_successful:
             end["answer"] = str(result.outputs.get("answer", ""))
     return end
 

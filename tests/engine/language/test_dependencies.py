@@ -15,7 +15,7 @@ from tests.support.documents import (
     start,
     template,
 )
-from workflows.engine.kinds import Execution, Like, Likeness, NodeKind, Output
+from workflows.engine.kinds import DerivedType, Execution, NodeKind, Output, TypeRule
 from workflows.engine.language.dependencies import fits, outputs_given, reach
 from workflows.engine.language.document import Mode, VariableSpec
 from workflows.engine.language.validation import validate_node
@@ -250,9 +250,9 @@ class Sorter(NodeKind):
     def outputs(self, spec):
         source = tuple(spec.data["of"])
         return (
-            Output("first", like=Like(source, Likeness.ELEMENT)),
-            Output("pairs", "array[any]", like=Like(source, Likeness.GATHERED)),
-            Output("all", "array[any]", like=Like(source, Likeness.JOINED)),
+            Output("first", derived_type=DerivedType(source, TypeRule.ELEMENT)),
+            Output("pairs", "array[any]", derived_type=DerivedType(source, TypeRule.GATHERED)),
+            Output("all", "array[any]", derived_type=DerivedType(source, TypeRule.JOINED)),
             Output("count", "number"),
         )
 

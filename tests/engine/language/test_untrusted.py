@@ -24,7 +24,7 @@ from tests.support.engine import EchoModels, ports
 from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Document
 from workflows.engine.language.plan import compile_plan
-from workflows.engine.language.untrusted import is_from_outside, outside_of
+from workflows.engine.language.untrusted import find_untrusted_nodes, has_untrusted_source
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryWritten
 from workflows.engine.runtime.local_ports import ListJournal
@@ -43,7 +43,7 @@ class Page(NodeKind[NodeConfig, NodeConfig]):
 
     name = "web-page"
     title = "Page"
-    brings_outside = True
+    has_untrusted_outputs = True
 
     def outputs(self, spec: Any) -> tuple[Output, ...]:
         return (Output("text", "string"), Output("pages", "array[object]"))
@@ -62,7 +62,7 @@ def path(*nodes: Any, **more: Any) -> Document:
 
 
 def found(made: Document) -> frozenset[str]:
-    return outside_of(made.nodes, build_kinds(plugins=[Page()]))
+    return find_untrusted_nodes(made.nodes, build_kinds(plugins=[Page()]))
 
 
 WEB, ASK = node("web", "web-page"), start("q")
@@ -97,8 +97,8 @@ def test_words_from_outside_are_followed(_what: str, made: Document, expected: s
 def test_other_variables_of_the_conversation_stay_clean() -> None:
     outside = frozenset({"conversation.seen"})
 
-    assert is_from_outside([None, ("conversation", "seen", "part")], outside)
-    assert not is_from_outside([("conversation", "other"), ("start", "q")], outside)
+    assert has_untrusted_source([None, ("conversation", "seen", "part")], outside)
+    assert not has_untrusted_source([("conversation", "other"), ("start", "q")], outside)
 
 
 async def run(memory: InMemoryProvider, text: str, *nodes: Any) -> tuple[RunResult, list[Any]]:
@@ -242,13 +242,13 @@ async def later(
     memory: InMemoryProvider,
     *nodes: Any,
     history: Sequence[StepRecord] = (),
-    outside: Collection[str] = (),
+    untrusted: Collection[str] = (),
     **more: Any,
 ) -> tuple[RunResult, list[MemoryKeptOut]]:
     """A later run, whose document has nothing from outside in it."""
     plan = compile_plan(path(start("q"), *nodes, end(o=["c", "stored"]), **more), build_kinds())
     asked = {"q": "When does tea open?"}
-    began = RunStart("r2", inputs=asked, system=SYSTEM, outside=outside)
+    began = RunStart("r2", inputs=asked, system=SYSTEM, untrusted=untrusted)
     journal = ListJournal()
     world = ports(memory=memory.port(), model=EchoModels())
     result = await drive(plan, began, world, journal, history=history)
@@ -456,8 +456,8 @@ async def test_turn_that_memory_told_leaves_it_in_its_answer_and_in_its_variable
     )
     clean, _ = await later(memory, KEEPS_CLEAN, copied(["start", "q"]), **SEEN)
 
-    assert told.outside == ("conversation.seen", "sys.answers")
-    assert clean.outside == ()
+    assert told.untrusted == ("conversation.seen", "sys.answers")
+    assert clean.untrusted == ()
 
 
 KEEPS_CLEAN = assign("a", "seen", "over-write", ["start", "q"], "variable")
@@ -477,7 +477,7 @@ async def test_next_turn_that_reads_what_was_left_has_it_wait(way: str, left: bo
     outside, nodes = READS[way]
 
     result, kept_out = await later(
-        InMemoryProvider(), *nodes, outside=outside if left else (), **SEEN
+        InMemoryProvider(), *nodes, untrusted=outside if left else (), **SEEN
     )
 
     assert (result.outputs["o"], len(kept_out)) == (not left, left)
@@ -487,7 +487,7 @@ async def test_next_turn_that_reads_what_was_left_has_it_wait(way: str, left: bo
 async def test_next_turn_that_reads_none_of_it_stays_clean_and_hands_it_on(left: list[str]) -> None:
     nodes = [llm("say", ("user", "{{#conversation.other#}}")), copied(["say", "text"])]
 
-    result, kept_out = await later(InMemoryProvider(), *nodes, outside=left, **SEEN)
+    result, kept_out = await later(InMemoryProvider(), *nodes, untrusted=left, **SEEN)
 
     assert (result.outputs["o"], kept_out) == (True, [])
-    assert list(result.outside) == left
+    assert list(result.untrusted) == left

@@ -73,7 +73,7 @@ async def test_retry_fails_twice_then_succeeds() -> None:
         journal=journal,
     )
 
-    assert result.succeeded
+    assert result.is_successful
     assert next(step.tries for step in result.steps if step.key.node_id == "x") == 3
     words = [event.status for event in journal.events if getattr(event, "node", "") == "x"]
     assert words == ["running", "retrying", "retrying", "completed"]
@@ -145,7 +145,7 @@ async def test_many_ready_nodes_wait_at_the_same_time() -> None:
 
     result = await run_plan(document(nodes, edges), plugins=[nap])
 
-    assert result.succeeded
+    assert result.is_successful
     assert sorted(nap.ran) == sorted(names)
     assert result.elapsed < 0.5  # one after the other would take a second
 

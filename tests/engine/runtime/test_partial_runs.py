@@ -13,20 +13,20 @@ from workflows.engine.language.document import Document
 from workflows.engine.language.plan import compile_plan
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
-from workflows.engine.runtime.breakpoints import Brake, name_of
+from workflows.engine.runtime.breakpoints import PauseControl, format_step_name
 from workflows.engine.runtime.local_ports import ListJournal
 from workflows.engine.runtime.loop import drive
 from workflows.engine.runtime.partial_runs import (
     Extent,
     Part,
-    cut,
-    fitting,
-    given_step,
-    kept_before,
-    reads_of,
-    root_of,
-    seeds,
-    without_cut_off,
+    build_manual_step,
+    extract_part,
+    find_root,
+    list_external_reads,
+    mark_missing_nodes,
+    select_missing_node_steps,
+    select_reusable_steps,
+    select_valid_steps,
 )
 from workflows.engine.runtime.run_request import RunResult, RunStart
 from workflows.engine.runtime.step_records import RunStatus, StepRecord
@@ -66,20 +66,20 @@ async def run(
     *,
     inputs: Mapping[str, Any] | None = None,
     history: Sequence[StepRecord] = (),
-    brake: Brake | None = None,
+    brake: PauseControl | None = None,
     journal: ListJournal | None = None,
     conversation: Mapping[str, Any] | None = None,
 ) -> RunResult:
-    piece = cut(whole, part, root_of(whole, KINDS))
-    plan = without_cut_off(compile_plan(piece, KINDS), whole)
+    piece = extract_part(whole, part, find_root(whole, KINDS))
+    plan = mark_missing_nodes(compile_plan(piece, KINDS), whole)
     return await drive(
         plan,
         RunStart("run", inputs or {"q": "1"}, conversation=conversation or {}),
         ports(),
         journal or ListJournal(),
         history=history,
-        brake=brake,
-        seeds=seeds(plan, history),
+        pause_control=brake,
+        seeds=select_missing_node_steps(plan, history),
     )
 
 
@@ -104,7 +104,7 @@ async def test_until_needs_no_more_than_that_to_be_in_order() -> None:
 
     result = await run(replace(broken, nodes=tuple(nodes)), Part(Extent.UNTIL, ("b",)))
 
-    assert result.succeeded
+    assert result.is_successful
 
 
 async def test_until_a_node_on_the_way_not_taken_leaves_it_out() -> None:
@@ -115,7 +115,7 @@ async def test_until_a_node_on_the_way_not_taken_leaves_it_out() -> None:
 
 async def test_from_keeps_what_came_before() -> None:
     first = await run(chain())
-    kept = kept_before(chain(), first.steps, ["b"])
+    kept = select_reusable_steps(chain(), first.steps, ["b"])
     journal = ListJournal()
 
     again = await run(chain(), Part(Extent.FROM, ("b",)), history=kept, journal=journal)
@@ -126,7 +126,7 @@ async def test_from_keeps_what_came_before() -> None:
 
 
 async def test_only_reads_what_is_given_and_runs_alone() -> None:
-    typed = given_step("a", "template-transform", {"output": "typed"})
+    typed = build_manual_step("a", "template-transform", {"output": "typed"})
     journal = ListJournal()
 
     result = await run(chain(), Part(Extent.ONLY, ("b",)), history=[typed], journal=journal)
@@ -150,7 +150,9 @@ async def test_kept_writes_count_once() -> None:
     assert first.conversation == {"n": 11}
 
     again = await run(
-        counting, Part(Extent.FROM, ("two",)), history=kept_before(counting, first.steps, ["two"])
+        counting,
+        Part(Extent.FROM, ("two",)),
+        history=select_reusable_steps(counting, first.steps, ["two"]),
     )
 
     assert again.conversation == {"n": 11}
@@ -163,7 +165,7 @@ async def test_fitting_leaves_out_what_no_longer_follows() -> None:
     edges = document([], ["start -> a", "a -> new", "new -> b", "b -> c", "c -> end"]).edges
     changed = replace(inserted, nodes=nodes, edges=edges)
 
-    kept = fitting(compile_plan(changed, KINDS), first.steps)
+    kept = select_valid_steps(compile_plan(changed, KINDS), first.steps)
 
     assert [record.key.node_id for record in kept] == ["start", "a"]
 
@@ -173,17 +175,17 @@ async def test_reads_are_found_in_selectors_and_texts() -> None:
                 prompt_template=[{"role": "user", "text": "{{#a.output#}} {{#sys.query#}}"}])  # fmt: skip
     whole = document([start(), template("a", "x"), talk], ["start -> a", "a -> llm"])
 
-    assert reads_of(whole, "llm", KINDS) == [("a", "output"), ("sys", "query")]
-    assert reads_of(chain(), "b", KINDS) == [("a", "output")]
+    assert list_external_reads(whole, "llm", KINDS) == [("a", "output"), ("sys", "query")]
+    assert list_external_reads(chain(), "b", KINDS) == [("a", "output")]
 
 
 async def test_breakpoint_pauses_before_its_node_and_goes_on_from_there() -> None:
-    first = await run(chain(), brake=Brake({"b"}))
+    first = await run(chain(), brake=PauseControl({"b"}))
     assert (first.status, names(first), held(first)) == (RunStatus.PAUSED, ["start", "a"], ["b"])
 
-    past = {name_of(key) for key in first.held}
+    past = {format_step_name(key) for key in first.held}
     journal = ListJournal()
-    rest = await run(chain(), history=first.steps, brake=Brake({"b"}, past), journal=journal)
+    rest = await run(chain(), history=first.steps, brake=PauseControl({"b"}, past), journal=journal)
 
     assert (rest.status, rest.outputs) == (RunStatus.SUCCEEDED, {"o": "c(b(a(1)))"})
     assert [record.key.node_id for record in journal.records] == ["b", "c", "end"]
@@ -191,20 +193,20 @@ async def test_breakpoint_pauses_before_its_node_and_goes_on_from_there() -> Non
 
 @pytest.mark.parametrize("budget", [0, 1, 2, 4])
 async def test_budget_lets_so_many_nodes_begin(budget: int) -> None:
-    result = await run(chain(), brake=Brake(budget=budget))
+    result = await run(chain(), brake=PauseControl(budget=budget))
 
     assert (len(result.steps), result.status) == (budget, RunStatus.PAUSED)
 
 
 async def test_budget_for_all_of_them_pauses_nowhere() -> None:
-    assert (await run(chain(), brake=Brake(budget=5))).status is RunStatus.SUCCEEDED
+    assert (await run(chain(), brake=PauseControl(budget=5))).status is RunStatus.SUCCEEDED
 
 
 async def test_one_held_node_holds_its_neighbours_too() -> None:
     nodes = [start("q"), template("x", "x"), template("y", "y"), end()]
     fan = document(nodes, ["start -> x", "start -> y", "x -> end", "y -> end"])
 
-    result = await run(fan, brake=Brake({"x"}))
+    result = await run(fan, brake=PauseControl({"x"}))
 
     assert (names(result), held(result)) == (["start"], ["x", "y"])
 
@@ -213,7 +215,7 @@ async def test_paused_answer_is_not_finished() -> None:
     nodes = [start("q"), template("a", "A"), node("answer", "answer", answer="{{#a.output#}}!")]
     talk = document(nodes, ["start -> a", "a -> answer"])
 
-    result = await run(talk, brake=Brake({"a"}))
+    result = await run(talk, brake=PauseControl({"a"}))
 
     assert (result.stream, result.status) == ("", RunStatus.PAUSED)
 

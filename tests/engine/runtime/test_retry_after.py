@@ -59,7 +59,7 @@ async def test_retry_waits_as_long_as_the_node_or_the_provider_says(
 
     result = await run_plan(asking(), clock=clock, models=models)
 
-    assert (result.succeeded, result.outputs) == (True, {"o": "fine"})
+    assert (result.is_successful, result.outputs) == (True, {"o": "fine"})
     assert clock.slept == slept
 
 
@@ -71,7 +71,7 @@ async def test_each_refusal_is_waited_out_by_itself() -> None:
         asking(backoff_strategy="exponential", retry_interval=1000), clock=clock, models=models
     )
 
-    assert result.succeeded
+    assert result.is_successful
     assert clock.slept == [5, 2, 4]
 
 

@@ -126,7 +126,7 @@ CASES = [
 def played(made: Document, given: Any, port: Any) -> Any:
     runner = WorkflowRunner(made, memory=port, checked=True)
     result = run(runner.run(inputs={"q": given}, system=SYSTEM))
-    assert result.succeeded, result.error
+    assert result.is_successful, result.error
     return result.outputs
 
 

@@ -65,7 +65,7 @@ def test_second_run_recalls_the_first_and_another_conversation_does_not(memory: 
 def test_every_scope_is_kept_where_its_namespace_says(memory: Memory, streams: list[str]) -> None:
     result = ask(memory.provider, EVERYWHERE, {"text": "tea"}, workflow_names=streams)
 
-    assert result.succeeded, result.error
+    assert result.is_successful, result.error
     places = {name: found[0]["namespace"] for name, found in result.outputs.items()}
     assert places["user"] == "user:user-456"
     assert places["flow"] == f"ai:memory:{'-'.join(streams)}:group_123"

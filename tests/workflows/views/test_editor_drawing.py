@@ -179,8 +179,10 @@ def test_edge_runs_from_port_to_port(everything):
     html = html_of(everything)
 
     [path] = re.findall(r'data-from="choose" data-fp="false" data-to="each"[^>]* d="([^"]+)"', html)
-    y = 80 + geometry.port_y(1, 2, 0)
-    assert path == geometry.path(640 + geometry.CARD_WIDTH, y, 640, 320 + geometry.PORT_Y)
+    y = 80 + geometry.compute_port_y(1, 2, 0)
+    assert path == geometry.build_edge_path(
+        640 + geometry.CARD_WIDTH, y, 640, 320 + geometry.PORT_Y
+    )
 
 
 def test_change_costs_what_it_touches(everything):

@@ -76,8 +76,8 @@ def _move(store: Store, op: Move) -> Done:
 
 def _set(store: Store, op: Set) -> Done:
     item = item_at(store, op.id)
-    how, former = undone_by(item.data, op.path, op.how)
-    data = changed(item.data, op.path, op.value, op.how, node=op.id)
+    how, former = undone_by(item.data, op.path, op.rule)
+    data = changed(item.data, op.path, op.value, op.rule, node=op.id)
     store.put_item(replace(item, data=data))
     return op, Set(op.id, op.path, former, how)
 
@@ -133,8 +133,8 @@ def _variable(store: Store, op: Variable) -> Done:
 
 def _feature(store: Store, op: Feature) -> Done:
     features = store.features()
-    how, former = undone_by(features, op.path, op.how)
-    store.put_features(changed(features, op.path, op.value, op.how))
+    how, former = undone_by(features, op.path, op.rule)
+    store.put_features(changed(features, op.path, op.value, op.rule))
     return op, Feature(op.path, former, how)
 
 

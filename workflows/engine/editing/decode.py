@@ -160,7 +160,7 @@ class _ChangeIn(_In):
         return self
 
     @property
-    def how(self) -> How:
+    def rule(self) -> How:
         return How.REMOVE if self.remove else How.INSERT if self.insert else How.PUT
 
 
@@ -171,7 +171,7 @@ class SetIn(_ChangeIn):
     id: Key
 
     def read(self) -> Op:
-        return Set(self.id, tuple(self.path), self.value, self.how)
+        return Set(self.id, tuple(self.path), self.value, self.rule)
 
 
 class FeatureIn(_ChangeIn):
@@ -180,7 +180,7 @@ class FeatureIn(_ChangeIn):
     op: Literal["feature"]
 
     def read(self) -> Op:
-        return Feature(tuple(self.path), self.value, self.how)
+        return Feature(tuple(self.path), self.value, self.rule)
 
 
 class HeaderIn(_In):

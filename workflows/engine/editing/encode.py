@@ -88,9 +88,9 @@ def _delete(op: Delete) -> Tree:
 
 def _change(op: Set | Feature) -> Tree:
     tree: Tree = {"path": list(op.path)}
-    if op.how is How.REMOVE:
+    if op.rule is How.REMOVE:
         return {**tree, "remove": True}
-    return {**tree, "value": op.value, **({"insert": True} if op.how is How.INSERT else {})}
+    return {**tree, "value": op.value, **({"insert": True} if op.rule is How.INSERT else {})}
 
 
 def _variable(op: Variable) -> Tree:

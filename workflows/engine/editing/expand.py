@@ -142,7 +142,7 @@ def _set(store: Store, op: Set, context: Context) -> Plain:
         return
     if not item.is_note and op.path[0] == "type":
         raise refuse("kind", "The type of a node can't be changed", node=op.id, field="type")
-    found = settled(item.data, op.path, op.value, op.how)
+    found = settled(item.data, op.path, op.value, op.rule)
     if found is not None:
         path, value, how = found
         yield Set(op.id, path, value, how)
@@ -209,7 +209,7 @@ def _resize(store: Store, op: Resize, context: Context) -> Plain:
 
 
 def _feature(store: Store, op: Feature, context: Context) -> Plain:
-    found = settled(store.features(), op.path, op.value, op.how)
+    found = settled(store.features(), op.path, op.value, op.rule)
     if found is not None:
         yield Feature(*found)
 

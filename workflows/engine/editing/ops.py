@@ -46,7 +46,7 @@ class Set:
     id: str
     path: Path
     value: Json = None
-    how: How = How.PUT
+    rule: How = How.PUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Variable:
 class Feature:
     path: Path
     value: Json = None
-    how: How = How.PUT
+    rule: How = How.PUT
 
 
 @dataclass(frozen=True, slots=True)

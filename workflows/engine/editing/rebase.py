@@ -125,7 +125,7 @@ Subject = tuple[str, ...]
 class _Write:
     path: Path
     value: Json
-    how: How
+    rule: How
     by: Who
 
     def meets(self, other: "_Write") -> bool:
@@ -133,13 +133,15 @@ class _Write:
         return self._covers(other) or other._covers(self)
 
     def equals(self, other: "_Write") -> bool:
-        alike = self.path == other.path and self.how is other.how and not self.shifts
+        alike = self.path == other.path and self.rule is other.rule and not self.shifts
         return alike and same(self.value, other.value)
 
     @property
     def shifts(self) -> bool:
         """Moves what comes after it in a list."""
-        return self.how is How.INSERT or (self.how is How.REMOVE and isinstance(self.path[-1], int))
+        return self.rule is How.INSERT or (
+            self.rule is How.REMOVE and isinstance(self.path[-1], int)
+        )
 
     def _covers(self, other: "_Write") -> bool:
         if not self.shifts:
@@ -279,9 +281,9 @@ _FIELDS: Final[Mapping[type, Callable[[Any], tuple[Written, ...]]]] = {
     Reparent: lambda op: (_put("node", op.id, "place", [op.parent, op.x, op.y]),),
     Resize: lambda op: (_put("node", op.id, "size", [op.width, op.height]),),
     Rename: lambda op: (_put("node", op.id, "title", op.title),),
-    Set: lambda op: ((("node", op.id, "data"), op.path, op.value, op.how),),
+    Set: lambda op: ((("node", op.id, "data"), op.path, op.value, op.rule),),
     Variable: lambda op: (_put("variable", op.area, op.name, _value_of(op.spec)),),
-    Feature: lambda op: ((("feature", "", "features"), op.path, op.value, op.how),),
+    Feature: lambda op: ((("feature", "", "features"), op.path, op.value, op.rule),),
     Header: lambda op: (_put("header", "", op.field, op.value),),
 }
 
@@ -302,7 +304,7 @@ def _judge_fields(op: Op, since: _Since, own: _Own) -> _Verdict:
     repeats = True
     for subject, mine in _writes(op, NOBODY):
         if (theirs := since.against(subject, mine)) is not None:
-            value = GONE if theirs.how is How.REMOVE else theirs.value
+            value = GONE if theirs.rule is How.REMOVE else theirs.value
             name = written(mine.path) if subject[0] != "header" else subject[2]
             shifts = mine.shifts or theirs.shifts
             return _Against(name, _yours(op), value, theirs.by, node=id_, shifts=shifts)
@@ -312,7 +314,7 @@ def _judge_fields(op: Op, since: _Since, own: _Own) -> _Verdict:
 
 def _yours(op: Op) -> Json:
     written_here = [write.value for _, write in _writes(op, NOBODY)]
-    if isinstance(op, Set | Feature) and op.how is How.REMOVE:
+    if isinstance(op, Set | Feature) and op.rule is How.REMOVE:
         return GONE
     return written_here[0] if written_here else None
 
@@ -340,7 +342,7 @@ def _judge_delete(op: Delete, since: _Since, own: _Own) -> _Verdict:
     for name in ("title", "data"):
         if writes := since.writes.get(("node", op.id, name)):
             last = writes[-1]
-            value = GONE if last.how is How.REMOVE else last.value
+            value = GONE if last.rule is How.REMOVE else last.value
             return _Against(written(last.path), GONE, value, last.by, node=op.id)
     for child, (parent, by) in since.homes.items():
         if parent == op.id and child not in own.deleted:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from workflows.engine.kinds import AnyKind, Likeness, Output, gettext_noop
+from workflows.engine.kinds import AnyKind, Output, TypeRule, gettext_noop
 from workflows.engine.language.document import (
     Document,
     Json,
@@ -140,10 +140,10 @@ class _Types:
         return tuple(self._resolved(id_, one, above) for one in outputs)
 
     def _resolved(self, id_: str, output: Output, above: frozenset[_Asked]) -> Output:
-        like, asked = output.like, (id_, output.name)
+        like, asked = output.derived_type, (id_, output.name)
         if like is None or asked in above or len(above) >= MOST_LISTS:
             return output
-        kind = _LIKE[like.how](self._of(like.selector, above | {asked}))
+        kind = _LIKE[like.rule](self._of(like.selector, above | {asked}))
         return output if kind is None else replace(output, type=kind.value)
 
     def _of(self, wanted: Selector, above: frozenset[_Asked]) -> ValueType:
@@ -184,10 +184,10 @@ def _alike(element: ValueType, one: ValueType) -> bool:
     return element is one or (element is ValueType.NUMBER and one.is_number)
 
 
-_LIKE: Final[Mapping[Likeness, Callable[[ValueType], ValueType | None]]] = {
-    Likeness.ELEMENT: ELEMENTS.get,
-    Likeness.GATHERED: _gathered,
-    Likeness.JOINED: _joined,
+_LIKE: Final[Mapping[TypeRule, Callable[[ValueType], ValueType | None]]] = {
+    TypeRule.ELEMENT: ELEMENTS.get,
+    TypeRule.GATHERED: _gathered,
+    TypeRule.JOINED: _joined,
 }
 
 

@@ -41,8 +41,10 @@ def _place_problems(spec: NodeSpec, kind: AnyKind, graph: Graph) -> list[Problem
     if len(around) > MAX_NESTING:
         message = f"Containers can be nested at most {MAX_NESTING} levels deep"
         return [Problem("node.too_deep", message, node=spec.id)]
-    if kind.lives_in and (not around or graph.nodes[around[0]].kind not in kind.lives_in):
-        message = f"A node of type {kind.name} must be placed directly inside: {', '.join(sorted(kind.lives_in))}"
+    if kind.allowed_containers and (
+        not around or graph.nodes[around[0]].kind not in kind.allowed_containers
+    ):
+        message = f"A node of type {kind.name} must be placed directly inside: {', '.join(sorted(kind.allowed_containers))}"
         return [Problem("node.misplaced", message, node=spec.id)]
     if kind.execution is Execution.ROOT and around:
         message = "A run can't start inside a container"

@@ -294,7 +294,9 @@ def _sessions(
 ) -> Iterator[Session]:
     for node in nodes:
         # Inside a container an End node speaks to the container, not to the person.
-        if node.kind.execution is Execution.RESPONSE and not (inside and node.kind.gives_results):
+        if node.kind.execution is Execution.RESPONSE and not (
+            inside and node.kind.provides_results
+        ):
             yield _session(node, nodes, edges, root)
 
 

@@ -1,10 +1,11 @@
-"""Whose words reach a node: those of strangers, as the web's or a tool's, are passed on by whatever reads them.
+"""Finds the nodes that untrusted content reaches: content from the web or a tool is passed on by
+every reader.
 
-Where a kind brings them in, that is told from the document alone, before anything runs. Where memory
-brings them back, its entries say so while the run goes on; the step keeps it with what it was given, so
-that a run that goes on after a crash is told the same. What a turn of a conversation leaves of them, in
-its answer or in a variable, is told to the next one. Careful on purpose: a model that read a web page
-may say what the page wants said.
+Where a kind brings it in, the document alone says so, before anything runs. Where memory brings
+it back, its entries say so during the run; the step records that with its inputs, so that a run
+that continues after a crash learns the same. What a turn of a conversation leaves of it, in its
+answer or in a variable, is passed to the next turn. This is cautious on purpose: a model that
+read a web page may repeat what the page wants said.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -21,7 +22,7 @@ from workflows.engine.language.variables import CONVERSATION
 
 # Whose words are remembered, as memory's gate knows them.
 WEB: Final = "web"
-_STRANGERS: Final = frozenset({WEB, "tool"})
+_UNTRUSTED_ORIGINS: Final = frozenset({WEB, "tool"})
 _SHORTEST_SELECTOR: Final = 2
 # What was answered so far, as a later turn of the conversation is told it.
 _ANSWERS: Final = "sys.answers"
@@ -29,97 +30,113 @@ _VARIABLES: Final = f"{CONVERSATION}."
 
 
 class Flow:
-    """Where words go in a document: from the node that gives them to whatever reads it.
+    """The flow of content in a document, from the nodes that output it to every reader.
 
-    ``brought``: the nodes that bring strangers' words in.
+    ``sources`` are the nodes that bring untrusted content in.
     """
 
     def __init__(self, nodes: Iterable[NodeSpec], kinds: Mapping[str, AnyKind]) -> None:
-        self._known = [(spec, kinds[spec.kind]) for spec in nodes if spec.kind in kinds]
-        self.brought = frozenset(spec.id for spec, kind in self._known if kind.brings_outside)
+        self._nodes = [(spec, kinds[spec.kind]) for spec in nodes if spec.kind in kinds]
+        self.sources = frozenset(
+            spec.id for spec, kind in self._nodes if kind.has_untrusted_outputs
+        )
 
-    def reached(self, told: Collection[str] = ()) -> frozenset[str]:
-        """Ids of nodes whose outputs may hold strangers' words, and variables of the conversation, dotted.
+    def find_untrusted(self, additional: Collection[str] = ()) -> frozenset[str]:
+        """Return the nodes whose outputs may be untrusted, by id, and such conversation variables,
+        dotted.
 
-        ``told``: nodes that memory told some, and what earlier turns left.
+        ``additional`` are nodes that memory gave untrusted content, and what earlier turns left.
         """
-        return self.spread(self.brought.union(told)) if told else self._at_first
+        return self.propagate(self.sources.union(additional)) if additional else self._initial
 
-    def spread(self, found: frozenset[str]) -> frozenset[str]:
-        before = 0
-        while len(found) > before:
-            before = len(found)
-            for node, reads, gives in self._ways:
-                if node in found or not found.isdisjoint(reads):
-                    found |= gives
-        return found
-
-    @cached_property
-    def _at_first(self) -> frozenset[str]:
-        return self.spread(self.brought)
+    def propagate(self, untrusted: frozenset[str]) -> frozenset[str]:
+        count = 0
+        while len(untrusted) > count:
+            count = len(untrusted)
+            for node, reads, outputs in self._flows:
+                if node in untrusted or not untrusted.isdisjoint(reads):
+                    untrusted |= outputs
+        return untrusted
 
     @cached_property
-    def _ways(self) -> list[tuple[str, frozenset[str], frozenset[str]]]:
+    def _initial(self) -> frozenset[str]:
+        return self.propagate(self.sources)
+
+    @cached_property
+    def _flows(self) -> list[tuple[str, frozenset[str], frozenset[str]]]:
         return [
-            (spec.id, _reads(spec, kind), frozenset({spec.id, *map(_head, _writes(spec, kind))}))
-            for spec, kind in self._known
+            (
+                spec.id,
+                _collect_reads(spec, kind),
+                frozenset({spec.id, *map(_get_flow_key, _list_written(spec, kind))}),
+            )
+            for spec, kind in self._nodes
         ]
 
 
-def outside_of(nodes: Iterable[NodeSpec], kinds: Mapping[str, AnyKind]) -> frozenset[str]:
-    """What is known before anything runs."""
-    return Flow(nodes, kinds).reached()
+def find_untrusted_nodes(nodes: Iterable[NodeSpec], kinds: Mapping[str, AnyKind]) -> frozenset[str]:
+    """Return what is known to be untrusted before anything runs."""
+    return Flow(nodes, kinds).find_untrusted()
 
 
-def left_of(outside: Iterable[str]) -> tuple[str, ...]:
-    """Of what is outside at a turn's end, that which the conversation's next turn may read."""
-    return tuple(sorted(one for one in outside if one == _ANSWERS or one.startswith(_VARIABLES)))
+def select_carried_over(untrusted: Iterable[str]) -> tuple[str, ...]:
+    """Return the part of the untrusted content that the conversation's next turn may read."""
+    return tuple(sorted(key for key in untrusted if key == _ANSWERS or key.startswith(_VARIABLES)))
 
 
-def is_from_outside(selectors: Iterable[Selector | None], outside: frozenset[str]) -> bool:
-    return any(selector is not None and _head(selector) in outside for selector in selectors)
+def has_untrusted_source(selectors: Iterable[Selector | None], untrusted: frozenset[str]) -> bool:
+    return any(
+        selector is not None and _get_flow_key(selector) in untrusted for selector in selectors
+    )
 
 
-def is_strangers(metadata: Mapping[str, Json] | None) -> bool:
-    """Whether what is remembered came from outside, and no person has looked at it since."""
-    known = metadata or {}
-    return known.get("origin") in _STRANGERS and known.get("review") != "approve"
+def is_untrusted_memory(metadata: Mapping[str, Json] | None) -> bool:
+    """Return whether an entry came from an untrusted origin and nobody has approved it since."""
+    metadata_or_empty = metadata or {}
+    return (
+        metadata_or_empty.get("origin") in _UNTRUSTED_ORIGINS
+        and metadata_or_empty.get("review") != "approve"
+    )
 
 
 # What these scopes hold is recalled where nobody knows any more where it came from.
-_CAREFUL: Final = frozenset({"user", "global"})
+_REVIEWED_SCOPES: Final = frozenset({"user", "global"})
 
 
-def has_to_wait(scope: str, *, trusted: bool) -> bool:
-    """Whether strangers' words are looked at before they are remembered there."""
-    return scope in _CAREFUL and not trusted
+def needs_review(scope: str, *, trusted: bool) -> bool:
+    """Return whether untrusted content has to be reviewed before it is stored in the scope."""
+    return scope in _REVIEWED_SCOPES and not trusted
 
 
-def _head(selector: Selector) -> str:
-    """What is passed on as one: all of a node's outputs, but each of the conversation's variables."""
+def _get_flow_key(selector: Selector) -> str:
+    """Return the unit that flows together: all outputs of a node, but each conversation variable on
+    its own.
+    """
     return ".".join(selector[:2]) if selector[0] == CONVERSATION else selector[0]
 
 
-def _selectors(value: Json) -> Iterator[Selector]:
-    """Whatever refers to a variable, wherever in a node's configuration it stands."""
+def _iter_selectors(value: Json) -> Iterator[Selector]:
+    """Yield every reference to a variable, anywhere in a node's configuration."""
     if isinstance(value, str):
         yield from references(value)
     elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _selectors(one)
+        for item in value.values():
+            yield from _iter_selectors(item)
     elif isinstance(value, list | tuple):
-        if len(value) >= _SHORTEST_SELECTOR and all(isinstance(one, str) and one for one in value):
+        if len(value) >= _SHORTEST_SELECTOR and all(
+            isinstance(item, str) and item for item in value
+        ):
             yield tuple(value)
-        for one in value:
-            yield from _selectors(one)
+        for item in value:
+            yield from _iter_selectors(item)
 
 
-def _reads(spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
-    read = frozenset(map(_head, _selectors(spec.data)))
-    return read | {_ANSWERS} if kind.hears_answers(spec) else read
+def _collect_reads(spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
+    reads = frozenset(map(_get_flow_key, _iter_selectors(spec.data)))
+    return reads | {_ANSWERS} if kind.reads_answers(spec) else reads
 
 
-def _writes(spec: NodeSpec, kind: AnyKind) -> tuple[Selector, ...]:
+def _list_written(spec: NodeSpec, kind: AnyKind) -> tuple[Selector, ...]:
     if kind.execution is Execution.RESPONSE:
         return ((_ANSWERS,),)
     try:

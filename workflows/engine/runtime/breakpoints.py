@@ -1,4 +1,4 @@
-"""Holds nodes back before they begin, so that somebody can look at a run on its way and let it go on."""
+"""Pauses a run before chosen nodes, so that somebody can look at it and resume it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -7,37 +7,41 @@ from workflows.engine.runtime.step_records import StepKey
 
 
 @dataclass(slots=True)
-class Brake:
-    """Says when to hold. Once it held one node it holds all: a pause is a pause of the whole run.
+class PauseControl:
+    """Decides before which nodes a run pauses. Once one node has to wait, all later ones do: the
+    whole run pauses.
 
-    ``past``: where the run was held before and was told to go on. ``inside``: containers it was held
-    inside of; they begin again to get there. ``budget``: how many more nodes may begin; None: all.
+    ``passed_steps`` are those the run paused before earlier and was resumed at.
+    ``open_containers`` are the containers inside which it paused; they start again to get there.
+    ``budget`` is how many more nodes may start; None means all.
     """
 
     breakpoints: Collection[str] = frozenset()
-    past: Collection[str] = frozenset()
-    inside: Collection[str] = frozenset()
+    passed_steps: Collection[str] = frozenset()
+    open_containers: Collection[str] = frozenset()
     budget: int | None = None
-    held: list[StepKey] = field(default_factory=list)
+    waiting_steps: list[StepKey] = field(default_factory=list)
     reason: str = ""
 
-    def holds(self, key: StepKey) -> bool:
-        """Asked once for each node that is ready; a node that isn't held begins."""
-        if not self.reason and name_of(key) in self.inside:
+    def pause_before(self, key: StepKey) -> bool:
+        """Return whether the node has to wait, and record it if so. Call this once for each ready
+        node.
+        """
+        if not self.reason and format_step_name(key) in self.open_containers:
             return False
         if not self.reason:
-            if key.node_id in self.breakpoints and name_of(key) not in self.past:
+            if key.node_id in self.breakpoints and format_step_name(key) not in self.passed_steps:
                 self.reason = "breakpoint"
             elif self.budget is not None and self.budget <= 0:
                 self.reason = "step"
         if self.reason:
-            self.held.append(key)
+            self.waiting_steps.append(key)
             return True
         if self.budget is not None:
             self.budget -= 1
         return False
 
 
-def name_of(key: StepKey) -> str:
-    """A step in one word: a node of a round is another one in the next round."""
+def format_step_name(key: StepKey) -> str:
+    """Return a name that is different for a node in every round, such as "node@1.2"."""
     return f"{key.node_id}@{'.'.join(map(str, key.rounds))}" if key.rounds else key.node_id

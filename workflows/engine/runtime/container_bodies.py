@@ -1,4 +1,6 @@
-"""Runs the body of a container, a scope a round, for the kind that decides which rounds there are."""
+"""Runs the body of a container, one scope per round, for the kind that decides how many rounds there
+are.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,119 +11,136 @@ from workflows.engine.language.plan import Plan, PlanNode, Session, spoken
 from workflows.engine.language.variables import CONVERSATION, VariablePool
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.frame import Frame
-from workflows.engine.runtime.rounds import Heads, Held, Round, RoundFailed
+from workflows.engine.runtime.rounds import Heads, Round, RoundFailed, StepPaused
 from workflows.engine.runtime.run_context import Body, RunHalted
 from workflows.engine.runtime.step_records import StepError, StepRecord, Write
 
 
 class BodyRounds:
-    """Implements ``engine.shared.Body``."""
+    """Implements ``run_context.Body``."""
 
-    __slots__ = ("_began", "_count", "_failed", "_frame", "_node", "_plan", "_total", "_touched")
+    __slots__ = (
+        "_changed_variables",
+        "_count",
+        "_failed",
+        "_frame",
+        "_node",
+        "_plan",
+        "_started_at",
+        "_total",
+    )
 
     def __init__(self, frame: Frame, node: PlanNode, plan: Plan) -> None:
         self._frame, self._node, self._plan = frame, node, plan
-        self._began = frame.shared.now()
+        self._started_at = frame.run_context.now()
         self._total: int | None = None
-        self._touched: set[str] = set()  # conversation variables that rounds have set
+        self._changed_variables: set[str] = set()  # conversation variables that rounds have set
         self._count = self._failed = 0
 
     def begin(self, total: int | None) -> None:
         self._total = total
-        if not self._frame.shared.earlier.inside(self._node.id, self._frame.rounds):
+        if not self._frame.run_context.step_history.list_inner_steps(
+            self._node.id, self._frame.rounds
+        ):
             event = self._node.kind.round_events.started
-            self._frame.shared.journal.note(event(*self._about()))
+            self._frame.run_context.journal.note(event(*self._describe()))
 
     async def run(self, index: int, heads: Heads) -> Round:
-        shared = self._frame.shared
+        run_context = self._frame.run_context
         rounds = (*self._frame.rounds, index)
-        frame = Frame(shared, self._plan, self._pool(heads, rounds), rounds)
+        frame = Frame(run_context, self._plan, self._build_pool(heads, rounds), rounds)
         self._count += 1
-        if not shared.earlier.steps(self._node.id, rounds):
+        if not run_context.step_history.list_steps(self._node.id, rounds):
             event = self._node.kind.round_events.next
-            shared.journal.note(event(*self._about(), index=index))
+            run_context.journal.note(event(*self._describe(), index=index))
         try:
             failure = await frame.run()
-        except Exception as broke:  # the journal, or a bug: not a failure of any node
-            raise RunHalted(broke) from broke
+        except Exception as fault:  # the journal, or a bug: not a failure of any node
+            raise RunHalted(fault) from fault
         except BaseException:
-            frame.stream.break_off()
+            frame.stream.abandon()
             raise
-        if failure is None and frame.held:
-            frame.stream.break_off()
-            raise Held
-        if self._shares or failure is None:
-            self._take_over(frame)
+        if failure is None and frame.is_paused:
+            frame.stream.abandon()
+            raise StepPaused
+        if self._shares_pool or failure is None:
+            self._adopt_variables(frame)
         if failure is not None:
             self._failed += 1
-            frame.stream.break_off()
-            await shared.write_broken_off()
+            frame.stream.abandon()
+            await run_context.record_unfinished()
             error = StepError(failure.error_type, failure.message)
             raise RoundFailed(index, failure.node or "", error)
         frame.stream.finish()
-        return Round(frame.state.pool, frame.state.results, frame.state.broke)
+        return Round(frame.state.pool, frame.state.results, frame.state.is_last)
 
     async def close(
         self, record: StepRecord, events: Sequence[Event]
     ) -> tuple[StepRecord, Sequence[Event]]:
-        shared = self._frame.shared
-        await shared.write_broken_off()
+        run_context = self._frame.run_context
+        await run_context.record_unfinished()
         pool = self._frame.state.pool
-        changed = tuple(
+        writes = tuple(
             Write((CONVERSATION, name), pool.get((CONVERSATION, name)))
-            for name in sorted(self._touched)
+            for name in sorted(self._changed_variables)
         )
         event = self._node.kind.round_events.ended(
-            *self._about(),
+            *self._describe(),
             count=self._count,
             failed=self._failed,
-            elapsed=shared.now() - self._began,
+            elapsed=run_context.now() - self._started_at,
             error=record.error.message if record.error else None,
         )
-        return replace(record, writes=(*record.writes, *changed)), (*events, event)
+        return replace(record, writes=(*record.writes, *writes)), (*events, event)
 
     @property
-    def _shares(self) -> bool:
+    def _shares_pool(self) -> bool:
         return self._node.kind.shares_pool(self._node.prepared)
 
-    def _about(self) -> tuple[str, str, tuple[int, ...], int | None, float]:
+    def _describe(self) -> tuple[str, str, tuple[int, ...], int | None, float]:
         node, frame = self._node, self._frame
-        return node.id, node.title, frame.rounds, self._total, frame.shared.now()
+        return node.id, node.title, frame.rounds, self._total, frame.run_context.now()
 
-    def _pool(self, heads: Heads, rounds: tuple[int, ...]) -> VariablePool:
-        """With the variables the round begins with: those it began with before, if it did."""
+    def _build_pool(self, heads: Heads, rounds: tuple[int, ...]) -> VariablePool:
+        """Return the pool for a round, with the variables it starts with: the recorded ones if it
+        started before.
+        """
         pool = self._frame.state.pool
-        if self._shares:
+        if self._shares_pool:
             pool.discard(self._plan.inside)
         else:
             pool = pool.copy()
-        stored = self._stored(rounds)
+        stored = self._get_start_inputs(rounds)
         for head, values in heads.items():
             pool.set_outputs(head, {name: stored.get(name, values[name]) for name in values})
-        if stored and self._shares:
+        if stored and self._shares_pool:
             pool.set_outputs(self._node.id, stored)
         return pool
 
-    def _stored(self, rounds: tuple[int, ...]) -> Mapping[str, Json]:
-        """What the start of the round wrote down: other branches may have changed its source since."""
-        for record in self._frame.shared.earlier.steps(self._node.id, rounds):
+    def _get_start_inputs(self, rounds: tuple[int, ...]) -> Mapping[str, Json]:
+        """Return what the start of the round recorded. Other branches may have changed its source
+        since.
+        """
+        for record in self._frame.run_context.step_history.list_steps(self._node.id, rounds):
             index = self._plan.by_id.get(record.key.node_id)
             if index == self._plan.root:
                 return record.inputs
         return {}
 
-    def _take_over(self, frame: Frame) -> None:
-        """Conversation variables come back from every round; of two at once the last to finish wins."""
-        self._touched |= frame.touched
-        if self._shares:
+    def _adopt_variables(self, frame: Frame) -> None:
+        """Copy changed conversation variables out of a round. Of concurrent rounds the last to
+        finish wins.
+        """
+        self._changed_variables |= frame.changed_variables
+        if self._shares_pool:
             return
-        for name in frame.touched:
+        for name in frame.changed_variables:
             selector = (CONVERSATION, name)
             self._frame.state.pool.set(selector, frame.state.pool.get(selector))
 
 
 class ScopedBodies:
-    """Implements ``engine.shared.Bodies``."""
+    """Implements ``run_context.Bodies``."""
 
     def open(self, frame: Frame, node: PlanNode) -> Body:
         if node.body is None:
@@ -131,39 +150,47 @@ class ScopedBodies:
     def absorb(self, frame: Frame, node: PlanNode) -> None:
         if node.body is None:
             return
-        shared = frame.shared
-        known = dict(_inside(node.body, shares=node.kind.shares_pool(node.prepared)))
-        rounds_of: dict[str, tuple[int, ...]] = {}  # the round each scope came to
-        said: list[tuple[int, Session]] = []
-        for record in shared.earlier.inside(node.id, frame.rounds):
-            if record.key.node_id not in known:
+        run_context = frame.run_context
+        inner_nodes = dict(
+            _iter_inner_nodes(node.body, shares=node.kind.shares_pool(node.prepared))
+        )
+        last_rounds: dict[str, tuple[int, ...]] = {}  # the round each scope came to
+        sessions: list[tuple[int, Session]] = []
+        for record in run_context.step_history.list_inner_steps(node.id, frame.rounds):
+            if record.key.node_id not in inner_nodes:
                 continue
-            inner, plan, shares = known[record.key.node_id]
-            shared.state.keep(inner, record)
+            inner, plan, shares = inner_nodes[record.key.node_id]
+            run_context.state.add_record(inner, record)
             if inner.kind.execution is not Execution.ENTRY:
-                shared.steps += record.tries
-            if _speaks(inner, plan, record):
+                run_context.steps += record.tries
+            if _has_answer(inner, plan, record):
                 session = spoken(inner.index, inner.id, record.outputs["answer"])
-                said.append((record.key.rounds[len(frame.rounds)], session))
+                sessions.append((record.key.rounds[len(frame.rounds)], session))
             if not shares or plan.container is None:
                 continue
             pool = frame.state.pool
-            if rounds_of.get(plan.container) != record.key.rounds:
-                rounds_of[plan.container] = record.key.rounds
+            if last_rounds.get(plan.container) != record.key.rounds:
+                last_rounds[plan.container] = record.key.rounds
                 pool.discard(plan.inside)
             pool.set_outputs(inner.id, record.outputs)
         # Rounds at once may have ended in any order, and were heard in theirs.
-        frame.stream.repeat(session for _, session in sorted(said, key=lambda entry: entry[0]))
+        frame.stream.replay(session for _, session in sorted(sessions, key=lambda entry: entry[0]))
 
 
-def _speaks(node: PlanNode, plan: Plan, record: StepRecord) -> bool:
-    heard = any(session.node == node.index for session in plan.sessions)
-    return heard and isinstance(record.outputs.get("answer"), str)
+def _has_answer(node: PlanNode, plan: Plan, record: StepRecord) -> bool:
+    is_response = any(session.node == node.index for session in plan.sessions)
+    return is_response and isinstance(record.outputs.get("answer"), str)
 
 
-def _inside(plan: Plan, *, shares: bool) -> Iterator[tuple[str, tuple[PlanNode, Plan, bool]]]:
-    """Nodes of a body however deep, with their scope, and whether that works on the outer pool."""
+def _iter_inner_nodes(
+    plan: Plan, *, shares: bool
+) -> Iterator[tuple[str, tuple[PlanNode, Plan, bool]]]:
+    """Yield the nodes of a body at every depth, with their scope and whether that shares the outer
+    pool.
+    """
     for node in plan.nodes:
         yield node.id, (node, plan, shares)
         if node.body is not None:
-            yield from _inside(node.body, shares=shares and node.kind.shares_pool(node.prepared))
+            yield from _iter_inner_nodes(
+                node.body, shares=shares and node.kind.shares_pool(node.prepared)
+            )

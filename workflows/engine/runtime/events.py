@@ -1,4 +1,4 @@
-"""Everything that can happen in a run. The wire name of an event is its ``name``."""
+"""The events of a run. The name of an event on the wire is its ``name``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ class NodeStateChange(Event):
 
 @dataclass(frozen=True, slots=True)
 class ContainerEvent(Event):
-    """``rounds`` are those of the containers around ``node``, which is one itself."""
+    """An event of the container ``node``; ``rounds`` are those of the containers around it."""
 
     node: str
     title: str = ""
@@ -112,7 +112,9 @@ LOOP_EVENTS: Final = RoundEvents(LoopStarted, LoopNext, LoopCompleted)
 
 @dataclass(frozen=True, slots=True)
 class TextChunk(Event):
-    """Text for the person, in the order of the answer's template. Travels by pub/sub, not as a row."""
+    """A piece of text for the user, in the order of the answer's template. It travels by pub/sub and
+    is never a row.
+    """
 
     name: ClassVar[str] = "text_chunk"
     node: str  # the response node whose template it belongs to
@@ -146,9 +148,9 @@ class MemoryWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryKeptOut(Event):
-    """Memory's gate let a value not in; ``reasons`` are the gate's words for why.
+    """The memory gate rejected a value; ``reasons`` are the gate's words for why.
 
-    ``entry``: its id, where it waits in quarantine.
+    ``entry`` is the id of the quarantined entry, if it was quarantined.
     """
 
     name: ClassVar[str] = "memory_kept_out"
@@ -161,7 +163,7 @@ class MemoryKeptOut(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryForgotten(Event):
-    """``count`` entries were forgotten, softly: those under ``key``, or that ``filter`` names."""
+    """``count`` entries were soft-deleted: those under ``key``, or those that match ``filter``."""
 
     name: ClassVar[str] = "memory_forgotten"
     node: str
@@ -182,7 +184,7 @@ class MemoryRetrievalError(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunPaused(Event):
-    """``reason``: breakpoint | step. Nobody drives the run until somebody resumes it."""
+    """The run paused and is not driven until somebody resumes it. ``reason``: breakpoint | step."""
 
     name: ClassVar[str] = "run_paused"
     nodes: Sequence[str]  # which would begin next
@@ -201,7 +203,7 @@ class RunResumed(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepEdited(Event):
-    """Somebody put other outputs in place of what a finished node gave, while the run was paused."""
+    """A user replaced the outputs of a finished node while the run was paused."""
 
     name: ClassVar[str] = "step_edited"
     node: str

@@ -1,8 +1,8 @@
-"""One scope of a run, driven to its end: asks the scheduler what is ready, runs it, writes it down.
+"""Drives one scope of a run to its end: asks the scheduler what is ready, runs it and records it.
 
-The top level of a run is a scope, and so is every round of a container. One ready node is awaited in
-place; of several, those that wait become tasks which report into one queue. Nothing here knows
-whether the journal is a list or a database.
+The top level of a run is a scope, and so is every round of a container. A single ready node is
+awaited in place; of several, those that wait become tasks that report into one queue. Nothing
+here depends on whether the journal is a list or a database.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ from workflows.engine.kinds import Execution, NodeContext, NodeResult
 from workflows.engine.language.plan import Plan, PlanNode
 from workflows.engine.language.variables import CONVERSATION, VariablePool
 from workflows.engine.runtime.events import Event, NodeStateChange
-from workflows.engine.runtime.history import Earlier
-from workflows.engine.runtime.run_context import Failure, RunHalted, Shared
+from workflows.engine.runtime.history import StepHistory
+from workflows.engine.runtime.run_context import Failure, RunContext, RunHalted
 from workflows.engine.runtime.state import NodeState, ScopeState
-from workflows.engine.runtime.step import Begun, made, take_step
+from workflows.engine.runtime.step import StepStart, build_record, take_step
 from workflows.engine.runtime.step_records import (
     RunStatus,
     StepError,
@@ -24,68 +24,68 @@ from workflows.engine.runtime.step_records import (
     StepRecord,
     StepStatus,
 )
-from workflows.engine.runtime.step_reports import ENDS, ended
-from workflows.engine.runtime.streaming import Streaming
+from workflows.engine.runtime.step_reports import END_STATES, build_end_event
+from workflows.engine.runtime.streaming import ScopeStreaming
 from workflows.engine.testing.mocks import Mock
 
 
 # After so many steps that never waited the run lets others on its event loop have a turn.
-_TURN = 50
+_STEPS_PER_TURN = 50
 
 
 class Frame:
     __slots__ = (
-        "_begun",
-        "_done",
-        "_flying",
         "_journal",
         "_muted",
         "_ready",
+        "_reports",
+        "_running_since",
         "_tasks",
+        "_unsettled",
+        "changed_variables",
         "failure",
-        "held",
+        "is_paused",
         "plan",
         "rounds",
-        "shared",
+        "run_context",
         "state",
         "stream",
-        "touched",
     )
 
     def __init__(
-        self, shared: Shared, plan: Plan, pool: VariablePool, rounds: tuple[int, ...] = ()
+        self, run_context: RunContext, plan: Plan, pool: VariablePool, rounds: tuple[int, ...] = ()
     ) -> None:
-        self.shared, self.plan, self.rounds = shared, plan, rounds
-        self._journal = shared.journal
+        self.run_context, self.plan, self.rounds = run_context, plan, rounds
+        self._journal = run_context.journal
         self.state = ScopeState(plan, pool)
-        self.stream = Streaming(plan, pool, shared.stage)
+        self.stream = ScopeStreaming(plan, pool, run_context.session_queue)
         self.failure: Failure | None = None
-        self.held = False  # a node here waits for somebody to let it begin
-        self.touched: set[str] = set()  # conversation variables that were set here
+        self.is_paused = False  # a node here waits for somebody to let it begin
+        self.changed_variables: set[str] = set()  # conversation variables that were set here
         self._ready: deque[int] = deque()
-        self._begun: dict[int, float] = {}  # nodes that run now, since when
+        self._running_since: dict[int, float] = {}  # nodes that run now, since when
         self._tasks: set[asyncio.Task[None]] = set()
-        self._flying = 0  # tasks whose report hasn't been taken yet
-        self._done: asyncio.Queue[tuple[PlanNode, StepRecord | None] | BaseException] = (
+        self._unsettled = 0  # tasks whose report hasn't been taken yet
+        self._reports: asyncio.Queue[tuple[PlanNode, StepRecord | None] | BaseException] = (
             asyncio.Queue()
         )
         self._muted = False
 
     async def run(self) -> Failure | None:
-        """Go on from where an earlier attempt left the scope, to its end."""
+        """Continue from where an earlier attempt left the scope, to its end."""
         try:
-            self._replay(self.shared.earlier)
-            await self._work()
+            self._replay(self.run_context.step_history)
+            await self._run_ready_nodes()
         finally:
             await self._abandon()
         return self.failure
 
     # -- the loop -------------------------------------------------------------------------------
 
-    async def _work(self) -> None:
-        ready, nodes, shared = self._ready, self.plan.nodes, self.shared
-        while self.failure is None and (ready or self._flying):
-            if shared.control.stopping:
+    async def _run_ready_nodes(self) -> None:
+        ready, nodes, run_context = self._ready, self.plan.nodes, self.run_context
+        while self.failure is None and (ready or self._unsettled):
+            if run_context.control.is_stopping:
                 # Where a cancellation on its way arrives; without one (stopped too early) raise it.
                 await asyncio.sleep(0)
                 raise asyncio.CancelledError
@@ -95,19 +95,23 @@ class Frame:
             node = nodes[ready.popleft()]
             # The start of a round does nothing; limits and breakpoints are for what does.
             if node.kind.execution is not Execution.ENTRY:
-                if shared.brake is not None and shared.brake.holds(self._key(node)):
-                    self.held = True
+                if run_context.pause_control is not None and run_context.pause_control.pause_before(
+                    self._build_key(node)
+                ):
+                    self.is_paused = True
                     continue
-                if shared.over_limit():
-                    raise RunHalted(shared.limit())
-            await self._begin(node, alone=not ready and not self._flying)
+                if run_context.count_step():
+                    raise RunHalted(run_context.build_limit_error())
+            await self._begin(node, alone=not ready and not self._unsettled)
 
     async def _begin(self, node: PlanNode, *, alone: bool) -> None:
-        """Quick nodes run at once; one that has to wait does so here if it is alone."""
-        mocks = self.shared.mocks
+        """Start a node. Quick nodes run at once; one that has to wait is awaited here if it is
+        alone.
+        """
+        mocks = self.run_context.mocks
         mock = mocks.of(node.id, node.kind_name) if mocks is not None else None
-        begun = self._note_running(node)
-        ctx = self._context(node, begun)
+        step_start = self._mark_running(node)
+        ctx = self._build_context(node, step_start)
         first: NodeResult | Awaitable[NodeResult] | Exception | None = None
         if node.quick and mock is None:
             try:
@@ -115,61 +119,61 @@ class Frame:
             except Exception as fault:
                 first = fault
             if first.__class__ is NodeResult:
-                record = made(self, node, ctx, first, 1, begun)
-                await self.write_down(node, record, first.events)
+                record = build_record(self, node, ctx, first, 1, step_start)
+                await self.record_step(node, record, first.events)
                 self._settle(node, record)
-                await self._take_turns()
+                await self._yield_turn()
                 return
         if alone:
-            self._settle(node, await take_step(self, node, ctx, begun, mock, first))
+            self._settle(node, await take_step(self, node, ctx, step_start, mock, first))
             return
-        task = asyncio.create_task(self._report(node, ctx, begun, mock, first))
-        self._flying += 1
+        task = asyncio.create_task(self._report(node, ctx, step_start, mock, first))
+        self._unsettled += 1
         tasks = self._tasks
         tasks.add(task)
-        task.add_done_callback(lambda done: _forget(done, tasks, first))
+        task.add_done_callback(lambda done: _discard_task(done, tasks, first))
 
-    async def _take_turns(self) -> None:
-        self.shared.since_turn += 1
-        if self.shared.since_turn >= _TURN:
-            self.shared.since_turn = 0
+    async def _yield_turn(self) -> None:
+        self.run_context.steps_since_yield += 1
+        if self.run_context.steps_since_yield >= _STEPS_PER_TURN:
+            self.run_context.steps_since_yield = 0
             await asyncio.sleep(0)
 
     async def _report(
         self,
         node: PlanNode,
         ctx: NodeContext,
-        begun: Begun,
+        step_start: StepStart,
         mock: Mock | None,
         first: NodeResult | Awaitable[NodeResult] | Exception | None,
     ) -> None:
         try:
             report: tuple[PlanNode, StepRecord | None] | BaseException = (
                 node,
-                await take_step(self, node, ctx, begun, mock, first),
+                await take_step(self, node, ctx, step_start, mock, first),
             )
         except asyncio.CancelledError:
             raise
-        except BaseException as broke:
-            report = broke
-        self._done.put_nowait(report)
+        except BaseException as fault:
+            report = fault
+        self._reports.put_nowait(report)
 
     async def _next_report(self) -> None:
-        report = await self._done.get()
+        report = await self._reports.get()
         while True:
-            self._flying -= 1
+            self._unsettled -= 1
             if isinstance(report, BaseException):
                 raise report
             self._settle(*report)
-            if self._done.empty() or self.failure is not None:
+            if self._reports.empty() or self.failure is not None:
                 return
-            report = self._done.get_nowait()
+            report = self._reports.get_nowait()
 
     def _settle(self, node: PlanNode, record: StepRecord | None) -> None:
-        """What follows from a finished step: which nodes are ready or skipped, what may be printed."""
+        """Apply a finished step: mark nodes ready or skipped, and print what may be printed now."""
         if record is None:  # a container something is held in
-            self._begun.pop(node.index, None)
-            self.held = True
+            self._running_since.pop(node.index, None)
+            self.is_paused = True
             return
         if record.status is StepStatus.FAILED:
             error = record.error or StepError("NodeFailed", "The node failed.")
@@ -179,35 +183,35 @@ class Frame:
         ready, skipped = scheduler.finish(node.index, record.handle)
         for index in skipped:
             self._skip(index)
-        self.stream.ran(node.index)
+        self.stream.mark_ran(node.index)
         if node.index in self.plan.gates:
-            self.stream.passed(node, scheduler.edges)
+            self.stream.pass_gate(node, scheduler.edges)
         self._ready.extend(ready)
 
     def _skip(self, index: int) -> None:
         node = self.plan.nodes[index]
         self.state.move(index, NodeState.SKIPPED)
-        self.stream.skipped(index)
+        self.stream.mark_skipped(index)
         if not self._muted:
-            at = self.shared.now()
+            at = self.run_context.now()
             self._journal.note(
                 NodeStateChange(node.id, "skipped", node.kind_name, node.title, self.rounds, at=at)
             )
 
     # -- beginnings and ends --------------------------------------------------------------------
 
-    def _replay(self, earlier: Earlier) -> None:
-        """Bring everything to where an earlier attempt left it.
+    def _replay(self, step_history: StepHistory) -> None:
+        """Restore the state in which an earlier attempt left the scope.
 
-        Its events are not told again. Its text is: a journal begins its text anew with each attempt,
-        so that half an answer of a lost attempt is never joined to the whole one.
+        Its events are not published again, but its text is: a journal restarts its text with each
+        attempt, so that half an answer of a lost attempt is never joined to a complete one.
         """
         self.stream.begin()
         self._ready.append(self.plan.root)
-        if not earlier:
+        if not step_history:
             return
         self._muted = True
-        for record in earlier.steps(self.plan.container, self.rounds):
+        for record in step_history.list_steps(self.plan.container, self.rounds):
             index = self.plan.by_id.get(record.key.node_id)
             if index is None:
                 continue
@@ -215,85 +219,92 @@ class Frame:
             if index in self._ready:
                 self._ready.remove(index)
             if node.body is not None:
-                self.shared.bodies.absorb(self, node)
+                self.run_context.bodies.absorb(self, node)
             self.state.move(index, NodeState.RUNNING)
-            self._keep(node, record)
+            self._add_record(node, record)
             self._settle(node, record)
             if node.kind.execution is not Execution.ENTRY:
-                self.shared.steps += record.tries
+                self.run_context.steps += record.tries
         self._muted = False
 
     async def _abandon(self) -> None:
-        """Nothing of a scope may go on after its end."""
+        """Cancel all tasks of the scope: none may outlive it."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
-        for index, began in self._begun.items():
+        for index, started_at in self._running_since.items():
             node = self.plan.nodes[index]
-            self.shared.broken_off.append((node, self._key(node), began))
-        self._begun.clear()
+            self.run_context.unfinished_steps.append((node, self._build_key(node), started_at))
+        self._running_since.clear()
 
     # -- asked by the step ----------------------------------------------------------------------
 
-    async def write_down(self, node: PlanNode, record: StepRecord, events: Sequence[Event]) -> None:
+    async def record_step(
+        self, node: PlanNode, record: StepRecord, events: Sequence[Event]
+    ) -> None:
         # Before anything is awaited: a second assigner must find what the first one wrote.
-        self._keep(node, record)
-        change = ended(node, record)
+        self._add_record(node, record)
+        change = build_end_event(node, record)
         await self._journal.record(record, (*events, change) if events else (change,))
 
-    def _keep(self, node: PlanNode, record: StepRecord) -> None:
-        self._begun.pop(node.index, None)
-        self.state.move(node.index, ENDS[record.status][0])
-        self.state.keep(node, record)
-        self.shared.state.keep(node, record)
+    def _add_record(self, node: PlanNode, record: StepRecord) -> None:
+        self._running_since.pop(node.index, None)
+        self.state.move(node.index, END_STATES[record.status][0])
+        self.state.add_record(node, record)
+        self.run_context.state.add_record(node, record)
         for write in record.writes:
             if write.selector[0] == CONVERSATION:
-                self.touched.add(write.selector[1])
+                self.changed_variables.add(write.selector[1])
 
     # -- small things ---------------------------------------------------------------------------
 
-    def _key(self, node: PlanNode) -> StepKey:
+    def _build_key(self, node: PlanNode) -> StepKey:
         return StepKey(node.id, self.rounds) if self.rounds else node.key
 
-    def _context(self, node: PlanNode, begun: Begun) -> NodeContext:
-        say = None
+    def _build_context(self, node: PlanNode, step_start: StepStart) -> NodeContext:
+        print_chunk = None
         if node.kind.streams:
             index, stream = node.index, self.stream
 
             def say(output: str, text: str) -> None:
-                stream.chunk(index, output, text)
+                stream.add_chunk(index, output, text)
 
-        shared = self.shared
+        run_context = self.run_context
         return NodeContext(
             node.id,
-            shared.start.run_id,
+            run_context.start.run_id,
             self.state.pool,
-            shared.ports,
-            shared.start.inputs,
+            run_context.ports,
+            run_context.start.inputs,
             self.plan.variable_types,
             self.rounds,
-            say,
-            begun.body,
-            outside=shared.state.outside,
+            print_chunk,
+            step_start.body,
+            untrusted=run_context.state.untrusted,
         )
 
-    def _note_running(self, node: PlanNode) -> Begun:
+    def _mark_running(self, node: PlanNode) -> StepStart:
         self.state.move(node.index, NodeState.RUNNING)
-        shared = self.shared
-        now = shared.ports.clock.monotonic()
-        self._begun[node.index] = now
+        run_context = self.run_context
+        now = run_context.ports.clock.monotonic()
+        self._running_since[node.index] = now
         self._journal.note(
             NodeStateChange(
-                node.id, "running", node.kind_name, node.title, self.rounds, shared.wall + now
+                node.id,
+                "running",
+                node.kind_name,
+                node.title,
+                self.rounds,
+                run_context.wall_offset + now,
             )
         )
-        body = shared.bodies.open(self, node) if node.body is not None else None
-        return Begun(self._key(node), now, body)
+        body = run_context.bodies.open(self, node) if node.body is not None else None
+        return StepStart(self._build_key(node), now, body)
 
 
-def _forget(task: asyncio.Task[None], tasks: set[asyncio.Task[None]], first: object) -> None:
+def _discard_task(task: asyncio.Task[None], tasks: set[asyncio.Task[None]], first: object) -> None:
     tasks.discard(task)
     if isinstance(first, Coroutine):  # a task cancelled before its first turn never came to it
         first.close()

@@ -1,4 +1,4 @@
-"""The finished steps of earlier attempts at a run, found by the scope they are from."""
+"""The finished steps of earlier attempts at a run, grouped by the scope they belong to."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,10 @@ _FINISHED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepSt
 Scope = tuple[str | None, tuple[int, ...]]
 
 
-class Earlier:
-    """``steps`` are those a scope goes on from; ``inside`` is all that went on in a container's rounds."""
+class StepHistory:
+    """Groups recorded steps by scope: those directly in it, and those anywhere inside a container's
+    rounds.
+    """
 
     __slots__ = ("_inside", "_parents", "_steps")
 
@@ -29,28 +31,30 @@ class Earlier:
     def __bool__(self) -> bool:
         return bool(self._steps)
 
-    def steps(self, container: str | None, rounds: tuple[int, ...]) -> Sequence[StepRecord]:
-        """The finished ones directly in a scope, in the order they finished."""
+    def list_steps(self, container: str | None, rounds: tuple[int, ...]) -> Sequence[StepRecord]:
+        """Return the finished steps directly in a scope, in the order in which they finished."""
         return self._steps.get((container, rounds), ())
 
-    def inside(self, container: str, rounds: tuple[int, ...]) -> Sequence[StepRecord]:
-        """Those of all rounds of a container, however deep; ``rounds`` are the container's own."""
+    def list_inner_steps(self, container: str, rounds: tuple[int, ...]) -> Sequence[StepRecord]:
+        """Return the steps of all rounds of a container, at every depth. ``rounds`` are the
+        container's own.
+        """
         return self._inside.get((container, rounds), ())
 
     def _add(self, record: StepRecord) -> None:
         node, rounds = record.key.node_id, record.key.rounds
-        around = self._around(node)
-        if node not in self._parents or len(around) != len(rounds):
+        ancestors = self._list_ancestors(node)
+        if node not in self._parents or len(ancestors) != len(rounds):
             return  # the document has changed since: the step is no longer in it
         if record.status in _FINISHED:
-            self._steps[around[0] if around else None, rounds].append(record)
-        for depth, container in enumerate(around, start=1):
+            self._steps[ancestors[0] if ancestors else None, rounds].append(record)
+        for depth, container in enumerate(ancestors, start=1):
             self._inside[container, rounds[:-depth]].append(record)
 
-    def _around(self, node: str) -> list[str]:
-        around: list[str] = []
+    def _list_ancestors(self, node: str) -> list[str]:
+        ancestors: list[str] = []
         parent = self._parents.get(node)
-        while parent is not None and parent not in around:
-            around.append(parent)
+        while parent is not None and parent not in ancestors:
+            ancestors.append(parent)
             parent = self._parents.get(parent)
-        return around
+        return ancestors

@@ -1,4 +1,6 @@
-"""The plainest answers to what the engine asks: the machine's clock, random ids, a journal in a list."""
+"""In-process implementations of the engine's ports: the system clock, random ids and a journal in a
+list.
+"""
 
 import asyncio
 import time
@@ -27,14 +29,14 @@ class RandomIds:
 
 
 class ListJournal:
-    """Keeps everything, in order; any number of readers get all of it, early or late."""
+    """Keeps every event in order. Any number of readers get all of them, whenever they start."""
 
     def __init__(self) -> None:
         self.intents: list[StepKey] = []
         self.records: list[StepRecord] = []
         self.events: list[Event] = []
         self._closed = False
-        self._waiting: list[asyncio.Future[None]] = []
+        self._readers: list[asyncio.Future[None]] = []
 
     async def intend(self, step: StepKey) -> None:
         self.intents.append(step)
@@ -42,38 +44,38 @@ class ListJournal:
     async def record(self, record: StepRecord, events: Sequence[Event]) -> None:
         self.records.append(record)
         self.events.extend(events)
-        if self._waiting:
+        if self._readers:
             self._wake()
 
     def note(self, event: Event) -> None:
         self.events.append(event)
-        if self._waiting:
+        if self._readers:
             self._wake()
 
     # Tokens are as good as any event here.
     publish = note
 
     async def flush(self) -> None:
-        """There is nothing behind the list."""
+        """Do nothing: there is no storage behind the list."""
 
     def close(self) -> None:
         self._closed = True
         self._wake()
 
     async def read(self) -> AsyncIterator[Event]:
-        seen = 0
+        position = 0
         while True:
-            while seen < len(self.events):
-                seen += 1
-                yield self.events[seen - 1]
+            while position < len(self.events):
+                position += 1
+                yield self.events[position - 1]
             if self._closed:
                 return
             waiter = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiter)
+            self._readers.append(waiter)
             await waiter
 
     def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for waiter in waiting:
+        readers, self._readers = self._readers, []
+        for waiter in readers:
             if not waiter.done():
                 waiter.set_result(None)

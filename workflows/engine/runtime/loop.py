@@ -1,17 +1,17 @@
-"""Drives one run to its end: its top scope, its time limit, stopping, and what comes out of it."""
+"""Drives one run to its end: its top scope, its time limit, stopping, and its result."""
 
 import asyncio
 from collections.abc import Sequence
 
 from workflows.engine.errors import LimitReached, RunTimedOut, WorkflowFault
 from workflows.engine.language.plan import Plan
-from workflows.engine.language.untrusted import left_of
+from workflows.engine.language.untrusted import select_carried_over
 from workflows.engine.ports import Journal, Ports
-from workflows.engine.runtime.breakpoints import Brake
+from workflows.engine.runtime.breakpoints import PauseControl
 from workflows.engine.runtime.container_bodies import ScopedBodies
 from workflows.engine.runtime.frame import Frame
-from workflows.engine.runtime.history import Earlier
-from workflows.engine.runtime.run_context import Failure, RunHalted, Shared
+from workflows.engine.runtime.history import StepHistory
+from workflows.engine.runtime.run_context import Failure, RunContext, RunHalted
 from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
 from workflows.engine.runtime.step_records import RunStatus, StepRecord
 from workflows.engine.testing.mocks import Mocks
@@ -26,80 +26,84 @@ async def drive(
     history: Sequence[StepRecord] = (),
     mocks: Mocks | None = None,
     control: RunControl | None = None,
-    brake: Brake | None = None,
+    pause_control: PauseControl | None = None,
     seeds: Sequence[StepRecord] = (),
 ) -> RunResult:
-    """Run to the end, or go on from ``history``: no step in it runs again.
+    """Run to the end, or continue from ``history``, whose steps do not run again.
 
-    With a ``brake`` the run may end paused. ``seeds`` are results to be read of nodes that aren't
-    in the plan.
+    With a ``pause_control`` the run may end paused. ``seeds`` are results of nodes that are not
+    in the plan; other nodes may read them.
 
-    The run's own first and last event belong to who owns the run (``RunResult.event``). A
-    cancellation that didn't come through ``control`` passes through: the driver lost the run, and
-    somebody else will go on with it.
+    The first and the last event of the run belong to the owner of the run (see
+    ``RunResult.build_event``). A cancellation that did not come through ``control`` is raised:
+    the driver lost the run, and another one will continue it.
     """
     control = control or RunControl()
-    earlier = Earlier(plan.document, history)
-    shared = Shared(plan, start, ports, journal, mocks, control, earlier, ScopedBodies(), brake)
+    step_history = StepHistory(plan.document, history)
+    run_context = RunContext(
+        plan, start, ports, journal, mocks, control, step_history, ScopedBodies(), pause_control
+    )
     for record in seeds:
-        shared.state.seed(record)
-    top = Frame(shared, plan, shared.state.pool)
+        run_context.state.add_seed(record)
+    top = Frame(run_context, plan, run_context.state.pool)
     control.attach(asyncio.current_task())
     try:
         failure = await _run(top)
     finally:
         control.attach(None)
     if failure is not None:
-        await shared.write_broken_off()
-    paused = failure is None and top.held
+        await run_context.record_unfinished()
+    paused = failure is None and top.is_paused
     if not paused:
         top.stream.finish()
     await journal.flush()
-    return _result(shared, failure, paused=paused)
+    return _build_result(run_context, failure, paused=paused)
 
 
 async def _run(top: Frame) -> Failure | None:
-    shared = top.shared
+    run_context = top.run_context
     try:
-        async with asyncio.timeout(shared.seconds_left()) as limit:
+        async with asyncio.timeout(run_context.get_seconds_left()) as limit:
             return await top.run()
     except TimeoutError:
         if not limit.expired():
             raise
-        seconds = shared.start.timeout_seconds
-        return _failed(RunTimedOut(f"The run took longer than {seconds:g} s"))
+        seconds = run_context.start.timeout_seconds
+        return _build_failure(RunTimedOut(f"The run took longer than {seconds:g} s"))
     except RunHalted as halted:
         if not isinstance(halted.cause, LimitReached):
             raise halted.cause from None
-        return _failed(halted.cause)
+        return _build_failure(halted.cause)
     except asyncio.CancelledError:
         task = asyncio.current_task()
-        if not shared.control.stopping or task is None:
+        if not run_context.control.is_stopping or task is None:
             raise
         task.uncancel()
-        return Failure(RunStatus.STOPPED, "RunStopped", shared.control.reason or "")
+        return Failure(RunStatus.STOPPED, "RunStopped", run_context.control.reason or "")
 
 
-def _failed(fault: WorkflowFault) -> Failure:
+def _build_failure(fault: WorkflowFault) -> Failure:
     return Failure(RunStatus.FAILED, fault.error_type, fault.message)
 
 
-def _result(shared: Shared, failure: Failure | None, *, paused: bool) -> RunResult:
-    state = shared.state
-    ended = RunStatus.PAUSED if paused else state.status()
+def _build_result(run_context: RunContext, failure: Failure | None, *, paused: bool) -> RunResult:
+    state = run_context.state
+    final_status = RunStatus.PAUSED if paused else state.resolve_status()
     return RunResult(
-        status=failure.status if failure else ended,
+        status=failure.status if failure else final_status,
         outputs=state.outputs,
         error=failure.message if failure else None,
         error_type=failure.error_type if failure else None,
         error_node=failure.node if failure else None,
         usage=state.usage,
         steps=tuple(state.records),
-        stream="".join(shared.stage.text),
+        stream="".join(run_context.session_queue.text),
         conversation=state.pool.conversation(),
-        outside=left_of(state.outside),
+        untrusted=select_carried_over(state.untrusted),
         writes=tuple(state.writes),
         exceptions_count=state.exceptions,
-        elapsed=shared.ports.clock.monotonic() - shared.started,
-        held=tuple(shared.brake.held) if shared.brake and paused else (),
+        elapsed=run_context.ports.clock.monotonic() - run_context.started,
+        waiting_steps=tuple(run_context.pause_control.waiting_steps)
+        if run_context.pause_control and paused
+        else (),
     )

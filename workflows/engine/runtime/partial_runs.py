@@ -1,8 +1,9 @@
-"""Running a part of a workflow, and stopping on the way: for people who look for a mistake.
+"""Runs a part of a workflow, or pauses on the way, for debugging.
 
-A part is a document of its own, cut out before it is compiled: the loop knows nothing of it. What ran
-before comes in as history, exactly as after a crash; ``fitting`` leaves out of it what no longer
-follows from the drawing. A ``Brake`` holds nodes back; a run all of whose ready nodes are held pauses.
+A part is a document of its own, extracted before it is compiled; the loop does not know about it.
+Steps of an earlier run come in as history, exactly as after a crash; ``select_valid_steps``
+leaves out those that no longer follow from the graph. A ``PauseControl`` makes nodes wait; a run
+all of whose ready nodes wait is paused.
 """
 
 from collections import deque
@@ -20,11 +21,11 @@ from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatu
 
 
 # A title is for people; code and Jinja get their variables through fields of their own.
-_NOT_READ: Final = frozenset({"title", "desc", "code", "template", "sub_graph"})
+_UNREAD_FIELDS: Final = frozenset({"title", "desc", "code", "template", "sub_graph"})
 
 
 class Extent(StrEnum):
-    """Which part of a workflow runs."""
+    """The part of a workflow that runs."""
 
     ALL = "all"
     ONLY = "only"  # these nodes, everything they read is given
@@ -39,22 +40,22 @@ class Part:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the document runs as it is; ``FROM`` differs in its history only."""
+        """Return whether the document runs unchanged. ``FROM`` differs in its history only."""
         return self.extent in (Extent.ALL, Extent.FROM)
 
 
-def cut(document: Document, part: Part, root: str | None = None) -> Document:
-    """The document of a part. ``root`` is where runs begin, which a node alone needs too."""
+def extract_part(document: Document, part: Part, root: str | None = None) -> Document:
+    """Return the document of a part. ``root`` is where runs start; a single node needs it, too."""
     if part.extent is Extent.UNTIL:
-        kept = ancestors(document, part.nodes) | set(part.nodes)
-        return _kept(document, with_insides(document, kept))
+        node_ids = find_ancestors(document, part.nodes) | set(part.nodes)
+        return _keep_nodes(document, include_inner_nodes(document, node_ids))
     if part.extent is Extent.ONLY:
-        return _alone(document, part.nodes, root)
+        return _isolate_nodes(document, part.nodes, root)
     return document
 
 
-def root_of(document: Document, kinds: Mapping[str, AnyKind]) -> str | None:
-    """Where runs begin; the first of several."""
+def find_root(document: Document, kinds: Mapping[str, AnyKind]) -> str | None:
+    """Return the node where runs start, the first of several."""
     return next(
         (
             node.id
@@ -67,165 +68,172 @@ def root_of(document: Document, kinds: Mapping[str, AnyKind]) -> str | None:
     )
 
 
-def reads_of(document: Document, node: str, kinds: Mapping[str, AnyKind]) -> list[Selector]:
-    """Every variable a node looks at from outside itself; of a container, what its inside looks at."""
-    inside = with_insides(document, {node})
-    found: dict[Selector, None] = {}
+def list_external_reads(
+    document: Document, node: str, kinds: Mapping[str, AnyKind]
+) -> list[Selector]:
+    """Return every variable that a node reads from outside itself; for a container, what its inner
+    nodes read.
+    """
+    inner_ids = include_inner_nodes(document, {node})
+    selectors: dict[Selector, None] = {}
     for spec in document.nodes:
-        if spec.id in inside:
-            found |= dict.fromkeys(_reads(spec, kinds))
-    return [selector for selector in found if selector[0] not in inside - {node}]
+        if spec.id in inner_ids:
+            selectors |= dict.fromkeys(_iter_reads(spec, kinds))
+    return [selector for selector in selectors if selector[0] not in inner_ids - {node}]
 
 
-def without_cut_off(plan: Plan, document: Document) -> Plan:
-    """A plan of a part that knows of the rest: a reference to what was cut off prints nothing."""
-    beyond = {node.id for node in document.nodes} - plan.by_id.keys()
-    return replace(plan, unreached=plan.unreached | beyond)
+def mark_missing_nodes(plan: Plan, document: Document) -> Plan:
+    """Return the plan of a part that knows the omitted nodes: a reference to one prints nothing."""
+    missing = {node.id for node in document.nodes} - plan.by_id.keys()
+    return replace(plan, unreached=plan.unreached | missing)
 
 
-def ancestors(document: Document, nodes: Iterable[str]) -> set[str]:
-    """Everything some way from which leads to one of the nodes."""
-    return _closure(_sources(document), nodes)
+def find_ancestors(document: Document, nodes: Iterable[str]) -> set[str]:
+    """Return every node from which a path leads to one of the nodes."""
+    return _collect_connected(_map_sources(document), nodes)
 
 
-def descendants(document: Document, nodes: Iterable[str]) -> set[str]:
-    """Everything some way from one of the nodes leads to."""
-    ways: dict[str, list[str]] = {}
+def find_descendants(document: Document, nodes: Iterable[str]) -> set[str]:
+    """Return every node to which a path leads from one of the nodes."""
+    targets: dict[str, list[str]] = {}
     for edge in document.edges:
-        ways.setdefault(edge.source, []).append(edge.target)
-    return _closure(ways, nodes)
+        targets.setdefault(edge.source, []).append(edge.target)
+    return _collect_connected(targets, nodes)
 
 
-def outermost(document: Document, node: str) -> str:
-    """The node itself, or the container at the top that it is somewhere inside of."""
+def find_outermost(document: Document, node: str) -> str:
+    """Return the top-level container around the node, or the node itself."""
     parents = {spec.id: spec.parent for spec in document.nodes}
-    seen = {node}
-    while (above := parents.get(node)) is not None and above not in seen:
-        seen.add(above)
-        node = above
+    visited = {node}
+    while (parent := parents.get(node)) is not None and parent not in visited:
+        visited.add(parent)
+        node = parent
     return node
 
 
-def kept_before(
-    document: Document, history: Sequence[StepRecord], again: Iterable[str]
+def select_reusable_steps(
+    document: Document, history: Sequence[StepRecord], restarted: Iterable[str]
 ) -> list[StepRecord]:
-    """Of a former run's steps those that a run from ``again`` on has no reason to repeat."""
-    starts = [outermost(document, node) for node in again]
-    anew = descendants(document, starts) | set(starts)
+    """Return the steps of a previous run that a run which starts at ``restarted`` need not repeat."""
+    starts = [find_outermost(document, node) for node in restarted]
+    rerun = find_descendants(document, starts) | set(starts)
     return [
         record
         for record in history
-        if is_done(record) and outermost(document, record.key.node_id) not in anew
+        if is_completed(record) and find_outermost(document, record.key.node_id) not in rerun
     ]
 
 
-def is_done(record: StepRecord) -> bool:
+def is_completed(record: StepRecord) -> bool:
     return record.status in (StepStatus.SUCCEEDED, StepStatus.EXCEPTION)
 
 
-def fitting(plan: Plan, history: Sequence[StepRecord]) -> list[StepRecord]:
-    """The steps a run could have taken by now, in an order in which it could have taken them.
+def select_valid_steps(plan: Plan, history: Sequence[StepRecord]) -> list[StepRecord]:
+    """Return the steps that a run could have taken by now, in an order in which it could have taken
+    them.
 
-    The drawing may have changed since: a new node on the way has no result yet, so what comes behind
-    it runs again, and what no edge leads to any more is left out.
+    The graph may have changed since. A new node has no result yet, so everything behind it runs
+    again; a node that no edge leads to any more is left out.
     """
-    waiting = {r.key.node_id: r for r in history if not r.key.rounds and is_done(r)}
+    records = {r.key.node_id: r for r in history if not r.key.rounds and is_completed(r)}
     scheduler = Scheduler(plan)
-    ready, found = deque([plan.root]), []
+    ready, valid = deque([plan.root]), []
     while ready:
         node = plan.nodes[ready.popleft()]
-        record = waiting.get(node.id)
+        record = records.get(node.id)
         if record is None:
             continue
-        found.append(record)
+        valid.append(record)
         ready.extend(scheduler.finish(node.index, record.handle)[0])
-    tops = {record.key.node_id for record in found}
-    rounds = [one for one in history if one.key.rounds and _belongs(plan, one, tops)]
-    return [*found, *rounds]
+    tops = {record.key.node_id for record in valid}
+    rounds = [record for record in history if record.key.rounds and _is_inside(plan, record, tops)]
+    return [*valid, *rounds]
 
 
-def seeds(plan: Plan, history: Sequence[StepRecord]) -> list[StepRecord]:
-    """Steps of nodes that were cut off: their outputs are there to be read, and nothing else."""
+def select_missing_node_steps(plan: Plan, history: Sequence[StepRecord]) -> list[StepRecord]:
+    """Return the steps of nodes that are not in the plan. Only their outputs are used."""
     return [
         record
         for record in history
-        if record.key.node_id not in plan.by_id and not record.key.rounds and is_done(record)
+        if record.key.node_id not in plan.by_id and not record.key.rounds and is_completed(record)
     ]
 
 
-def given_step(node: str, kind: str, outputs: Mapping[str, Json]) -> StepRecord:
-    """A step that never ran: its outputs were typed in."""
+def build_manual_step(node: str, kind: str, outputs: Mapping[str, Json]) -> StepRecord:
+    """Return a step that never ran: a user typed in its outputs."""
     return StepRecord(StepKey(node), kind, StepStatus.SUCCEEDED, outputs=outputs)
 
 
-def _reads(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[Selector]:
-    todo: list[Json] = [value for key, value in spec.data.items() if key not in _NOT_READ]
-    while todo:
-        value = todo.pop(0)
+def _iter_reads(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[Selector]:
+    pending: list[Json] = [value for key, value in spec.data.items() if key not in _UNREAD_FIELDS]
+    while pending:
+        value = pending.pop(0)
         if isinstance(value, str):
             yield from references(value)
         elif isinstance(value, Mapping):
-            todo.extend(value.values())
+            pending.extend(value.values())
         elif isinstance(value, list | tuple):
-            todo.extend(value)
+            pending.extend(value)
     kind = kinds.get(spec.kind)
     if kind is not None and not kind.check(spec):
         yield from (tuple(selector) for selector in kind.reads(spec) if len(selector) > 1)
 
 
-def _alone(document: Document, nodes: Sequence[str], root: str | None) -> Document:
-    """The nodes behind the root; what they read comes from seeds."""
-    wanted = set(nodes)
-    inside = with_insides(document, wanted)
-    tops = [replace(n, parent=None) for n in document.nodes if n.id in wanted or n.id == root]
-    rest = [node for node in document.nodes if node.id in inside - wanted]
-    edges = [edge for edge in document.edges if edge.source in inside and edge.target in inside]
-    behind = {edge.target for edge in edges}
-    first = [node.id for node in tops if node.id not in behind and node.id != root]
-    edges += [EdgeSpec(f"{root}-alone-{one}", root, one) for one in first if root is not None]
+def _isolate_nodes(document: Document, nodes: Sequence[str], root: str | None) -> Document:
+    """Connect the nodes directly to the root; what they read comes from seeds."""
+    node_ids = set(nodes)
+    included = include_inner_nodes(document, node_ids)
+    tops = [replace(n, parent=None) for n in document.nodes if n.id in node_ids or n.id == root]
+    rest = [node for node in document.nodes if node.id in included - node_ids]
+    edges = [edge for edge in document.edges if edge.source in included and edge.target in included]
+    targets = {edge.target for edge in edges}
+    first = [node.id for node in tops if node.id not in targets and node.id != root]
+    edges += [
+        EdgeSpec(f"{root}-alone-{node_id}", root, node_id) for node_id in first if root is not None
+    ]
     return replace(document, nodes=(*tops, *rest), edges=tuple(edges))
 
 
-def _kept(document: Document, kept: Collection[str]) -> Document:
-    nodes = tuple(node for node in document.nodes if node.id in kept)
-    edges = tuple(e for e in document.edges if e.source in kept and e.target in kept)
+def _keep_nodes(document: Document, node_ids: Collection[str]) -> Document:
+    nodes = tuple(node for node in document.nodes if node.id in node_ids)
+    edges = tuple(e for e in document.edges if e.source in node_ids and e.target in node_ids)
     return replace(document, nodes=nodes, edges=edges)
 
 
-def with_insides(document: Document, nodes: Collection[str]) -> set[str]:
-    """Containers come with all they hold."""
-    found = set(nodes)
-    inside: dict[str, list[NodeSpec]] = {}
+def include_inner_nodes(document: Document, nodes: Collection[str]) -> set[str]:
+    """Return the nodes and everything inside those that are containers."""
+    node_ids = set(nodes)
+    children: dict[str, list[NodeSpec]] = {}
     for node in document.nodes:
         if node.parent is not None:
-            inside.setdefault(node.parent, []).append(node)
-    todo = list(found)
-    while todo:
-        for child in inside.get(todo.pop(), ()):
-            if child.id not in found:
-                found.add(child.id)
-                todo.append(child.id)
-    return found
+            children.setdefault(node.parent, []).append(node)
+    pending = list(node_ids)
+    while pending:
+        for child in children.get(pending.pop(), ()):
+            if child.id not in node_ids:
+                node_ids.add(child.id)
+                pending.append(child.id)
+    return node_ids
 
 
-def _sources(document: Document) -> dict[str, list[str]]:
-    ways: dict[str, list[str]] = {}
+def _map_sources(document: Document) -> dict[str, list[str]]:
+    sources: dict[str, list[str]] = {}
     for edge in document.edges:
-        ways.setdefault(edge.target, []).append(edge.source)
-    return ways
+        sources.setdefault(edge.target, []).append(edge.source)
+    return sources
 
 
-def _closure(ways: Mapping[str, Sequence[str]], nodes: Iterable[str]) -> set[str]:
-    found: set[str] = set()
-    todo = list(nodes)
-    while todo:
-        for other in ways.get(todo.pop(), ()):
-            if other not in found:
-                found.add(other)
-                todo.append(other)
-    return found
+def _collect_connected(neighbors: Mapping[str, Sequence[str]], nodes: Iterable[str]) -> set[str]:
+    connected: set[str] = set()
+    pending = list(nodes)
+    while pending:
+        for neighbor in neighbors.get(pending.pop(), ()):
+            if neighbor not in connected:
+                connected.add(neighbor)
+                pending.append(neighbor)
+    return connected
 
 
-def _belongs(plan: Plan, record: StepRecord, tops: Collection[str]) -> bool:
-    """A step of a round belongs to the container at the top, which was kept or runs again."""
-    return outermost(plan.document, record.key.node_id) in tops
+def _is_inside(plan: Plan, record: StepRecord, tops: Collection[str]) -> bool:
+    """Return whether a step of a round belongs to one of the top-level containers."""
+    return find_outermost(plan.document, record.key.node_id) in tops

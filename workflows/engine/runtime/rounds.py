@@ -1,4 +1,6 @@
-"""How a container asks for its body to be run: it decides which rounds there are, the engine runs them."""
+"""The interface by which a container has its body run: the kind decides on the rounds, the engine
+runs them.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,11 +19,11 @@ Heads = Mapping[str, Mapping[str, Json]]
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A round that came to its end."""
+    """The result of a completed round."""
 
     pool: VariablePool  # what its nodes left behind
     results: Mapping[str, Json] = field(default_factory=dict)  # of End nodes in the body
-    broke: bool = False  # a node in it said that no round shall follow
+    is_last: bool = False  # a node in it said that no round shall follow
 
 
 class RoundFailed(WorkflowFault):
@@ -36,53 +38,57 @@ class RoundFailed(WorkflowFault):
         return self.error.type
 
 
-class Held(BaseException):
-    """A node inside waits for somebody to let it begin: the container is neither done nor failed.
+class StepPaused(BaseException):
+    """A node inside a container waits to be resumed, so the container is neither finished nor
+    failed.
 
-    Not an Exception: no error mode or strategy may take it for one.
+    This is not an Exception, so that no error mode or strategy handles it.
     """
 
 
 class Rounds(Protocol):
-    """Given to container kinds with their context.
+    """Runs the rounds of a container; kinds get it with their context.
 
-    A round that was finished by an earlier attempt at the run is gone through again from what is
-    stored, without a step of it being repeated; the kind notices nothing.
+    A round that an earlier attempt finished is replayed from its stored steps, none of which runs
+    again; the kind does not notice.
     """
 
     def begin(self, total: int | None) -> None:
-        """Say how many rounds there will be at most, if it is known."""
+        """Announce the maximum number of rounds, if it is known."""
 
     async def run(self, index: int, heads: Heads) -> Round:
         """Run one round. Raises RoundFailed.
 
-        On a copy of the pool, of which only changes to conversation variables come back; for a kind
-        that shares its pool, on that, with what the round before left taken out of it.
+        The round works on a copy of the pool, from which only changes to conversation variables
+        are taken over. For a kind that shares its pool it works on that pool, after the previous
+        round's outputs are removed.
         """
 
 
-async def side_by_side(count: int, width: int, run: Callable[[int], Awaitable[None]]) -> None:
-    """``run(0)`` to ``run(count - 1)``, begun in order, ``width`` at a time; the first error ends all."""
+async def run_concurrently(count: int, width: int, run: Callable[[int], Awaitable[None]]) -> None:
+    """Await ``run(0)`` to ``run(count - 1)``, started in order, ``width`` at a time; the first error
+    ends all.
+    """
     indexes = iter(range(count))
-    held: list[Held] = []
+    pauses: list[StepPaused] = []
 
     async def work() -> None:
         for index in indexes:
             try:
                 await run(index)
-            except Held as pause:  # what runs in other rounds may come to its end
-                held.append(pause)
+            except StepPaused as pause:  # what runs in other rounds may come to its end
+                pauses.append(pause)
                 return
 
     tasks = [asyncio.create_task(work()) for _ in range(min(width, count))]
     try:
-        done, _pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        finished, _pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         for task in tasks:
-            if task in done:
+            if task in finished:
                 task.result()
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    if held:
-        raise held[0]
+    if pauses:
+        raise pauses[0]

@@ -1,4 +1,4 @@
-"""What all scopes of a run have in common: its ports, its journal, its limits, and what it adds up to."""
+"""The state that all scopes of a run share: its ports, its journal, its limits and its totals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 from workflows.engine.errors import LimitReached
 from workflows.engine.language.plan import Plan, PlanNode
 from workflows.engine.ports import Journal, Ports
-from workflows.engine.runtime.breakpoints import Brake
+from workflows.engine.runtime.breakpoints import PauseControl
 from workflows.engine.runtime.events import Event
-from workflows.engine.runtime.history import Earlier
+from workflows.engine.runtime.history import StepHistory
 from workflows.engine.runtime.rounds import Rounds
 from workflows.engine.runtime.run_request import RunControl, RunStart
-from workflows.engine.runtime.state import RunState, broken
+from workflows.engine.runtime.state import RunState, build_failure_record
 from workflows.engine.runtime.step_records import (
     RunStatus,
     StepError,
@@ -20,8 +20,8 @@ from workflows.engine.runtime.step_records import (
     StepRecord,
     StepStatus,
 )
-from workflows.engine.runtime.step_reports import ended
-from workflows.engine.runtime.streaming import Stage
+from workflows.engine.runtime.step_reports import build_end_event
+from workflows.engine.runtime.streaming import SessionQueue
 from workflows.engine.testing.mocks import Mocks
 
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a scope ended early."""
+    """The reason why a scope ended early."""
 
     status: RunStatus
     error_type: str
@@ -40,9 +40,9 @@ class Failure:
 
 
 class RunHalted(BaseException):
-    """The run can't go on, whatever the containers around would make of an error.
+    """The run cannot continue, however the containers around handle errors.
 
-    Not an Exception: no node's retry, strategy or error mode may take it for the node's own.
+    This is not an Exception, so that no retry, strategy or error mode of a node handles it.
     """
 
     def __init__(self, cause: Exception) -> None:
@@ -56,35 +56,35 @@ class Body(Rounds, Protocol):
     async def close(
         self, record: StepRecord, events: Sequence[Event]
     ) -> tuple[StepRecord, Sequence[Event]]:
-        """What is written down of the step itself, once no round is on its way any more."""
+        """Return the step's own record and events, once no round is running any more."""
 
 
 class Bodies(Protocol):
-    """How a scope comes to the scopes inside it."""
+    """Opens the scopes inside a scope."""
 
     def open(self, frame: "Frame", node: PlanNode) -> Body: ...
 
     def absorb(self, frame: "Frame", node: PlanNode) -> None:
-        """Take over what an earlier attempt's rounds of a finished container left behind."""
+        """Restore what an earlier attempt's rounds of a finished container left behind."""
 
 
-class Shared:
+class RunContext:
     __slots__ = (
         "bodies",
-        "brake",
-        "broken_off",
         "control",
-        "earlier",
         "journal",
         "mocks",
+        "pause_control",
         "ports",
-        "since_turn",
-        "stage",
+        "session_queue",
         "start",
         "started",
         "state",
+        "step_history",
         "steps",
-        "wall",
+        "steps_since_yield",
+        "unfinished_steps",
+        "wall_offset",
     )
 
     def __init__(
@@ -95,61 +95,68 @@ class Shared:
         journal: Journal,
         mocks: Mocks | None,
         control: RunControl,
-        earlier: Earlier,
+        step_history: StepHistory,
         bodies: Bodies,
-        brake: Brake | None,
+        pause_control: PauseControl | None,
     ) -> None:
         self.start, self.ports, self.journal = start, ports, journal
-        self.mocks, self.control, self.earlier = mocks, control, earlier
+        self.mocks, self.control, self.step_history = mocks, control, step_history
         self.bodies = bodies
-        self.brake = brake
+        self.pause_control = pause_control
         now = ports.clock.now().timestamp()
         self.started = ports.clock.monotonic()
-        self.wall = now - self.started  # turns monotonic into unix seconds: one clock a step
+        self.wall_offset = now - self.started  # turns monotonic into unix seconds: one clock a step
         self.state = RunState(plan, start, now)
-        self.stage = Stage(self.publish)
+        self.session_queue = SessionQueue(self.publish)
         self.steps = 0
-        self.since_turn = 0
+        self.steps_since_yield = 0
         # Steps that had begun when their scope ended, not yet written down.
-        self.broken_off: list[tuple[PlanNode, StepKey, float]] = []
+        self.unfinished_steps: list[tuple[PlanNode, StepKey, float]] = []
 
     def publish(self, event: Event) -> None:
         self.journal.publish(event)
 
     def now(self) -> float:
-        """In unix seconds."""
-        return self.wall + self.ports.clock.monotonic()
+        """Return the current time in unix seconds."""
+        return self.wall_offset + self.ports.clock.monotonic()
 
-    def seconds_left(self) -> float | None:
-        """Return how much longer the run may take; None: as long as it likes."""
+    def get_seconds_left(self) -> float | None:
+        """Return how much longer the run may take; None means without limit."""
         limit = self.start.timeout_seconds
         if limit is None:
             return None
-        began = self.start.started_at
-        return max(limit - (self.now() - (self.wall + self.started if began is None else began)), 0)
+        started_at = self.start.started_at
+        return max(
+            limit
+            - (
+                self.now() - (self.wall_offset + self.started if started_at is None else started_at)
+            ),
+            0,
+        )
 
-    def over_limit(self) -> bool:
+    def count_step(self) -> bool:
+        """Count one more step, and return whether the run is over its limit now."""
         self.steps += 1
         return self.steps > self.start.max_steps
 
-    def limit(self) -> LimitReached:
+    def build_limit_error(self) -> LimitReached:
         start = self.start
         return LimitReached(
             f"The run took more than {start.max_steps:,} steps; raise {start.steps_setting} to allow more"
         )
 
-    async def write_broken_off(self) -> None:
-        """Steps of scopes that ended early: stopped, for good or until somebody goes on with the run."""
-        while self.broken_off:
-            node, key, began = self.broken_off.pop(0)
-            record = broken(
+    async def record_unfinished(self) -> None:
+        """Record the unfinished steps of scopes that ended early as stopped."""
+        while self.unfinished_steps:
+            node, key, started_at = self.unfinished_steps.pop(0)
+            record = build_failure_record(
                 node,
                 key,
                 StepStatus.STOPPED,
                 StepError("RunStopped", "The run ended before this node finished."),
                 tries=1,
-                started_at=self.wall + began,
-                elapsed=self.ports.clock.monotonic() - began,
+                started_at=self.wall_offset + started_at,
+                elapsed=self.ports.clock.monotonic() - started_at,
             )
-            self.state.keep(node, record)
-            await self.journal.record(record, (ended(node, record),))
+            self.state.add_record(node, record)
+            await self.journal.record(record, (build_end_event(node, record),))

@@ -1,4 +1,4 @@
-"""A run as the engine is handed it, and as it hands it back."""
+"""The input and the result of a run, as its owner passes them to the engine and gets them back."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -16,14 +16,16 @@ MAX_SECONDS = 1200.0
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """``inputs`` are already checked against the start form. What is here is the same for every attempt."""
+    """The input of a run, the same for every attempt. ``inputs`` are already checked against the
+    start form.
+    """
 
     run_id: str
     inputs: Mapping[str, Json] = field(default_factory=dict)
     system: Mapping[str, Json] = field(default_factory=dict)
     environment: Mapping[str, Json] = field(default_factory=dict)
     conversation: Mapping[str, Json] = field(default_factory=dict)
-    outside: Collection[str] = ()  # where in it earlier turns left strangers' words
+    untrusted: Collection[str] = ()  # where in it earlier turns left strangers' words
     started_at: float | None = None  # unix seconds; None: now
     max_steps: int = MAX_STEPS  # starts of nodes, retries included
     steps_setting: str = "max_steps"  # where more is allowed: part of the sentence that refuses
@@ -41,18 +43,20 @@ class RunResult:
     steps: tuple[StepRecord, ...] = ()
     stream: str = ""  # everything that was streamed to the person, in order
     conversation: Mapping[str, Json] = field(default_factory=dict)  # its variables, as they are now
-    outside: tuple[str, ...] = ()  # where in it strangers' words stand now
+    untrusted: tuple[str, ...] = ()  # where in it strangers' words stand now
     writes: tuple[Write, ...] = ()
     exceptions_count: int = 0
     elapsed: float = 0.0
-    held: tuple[StepKey, ...] = ()  # nodes a paused run stopped before
+    waiting_steps: tuple[StepKey, ...] = ()  # nodes a paused run stopped before
 
     @property
-    def succeeded(self) -> bool:
+    def is_successful(self) -> bool:
         return self.status in (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
 
-    def event(self) -> RunFinished:
-        """The run's last event. Who owns the run's row publishes it, together with the row's new state."""
+    def build_event(self) -> RunFinished:
+        """Return the run's last event. The owner of the run's row publishes it together with the
+        row's new state.
+        """
         return RunFinished(
             status=self.status,
             outputs=self.outputs,
@@ -65,9 +69,9 @@ class RunResult:
 
 
 class RunControl:
-    """How a run is stopped from outside: at once, at whatever it is waiting for.
+    """Stops a run from outside, at once, whatever it is waiting for.
 
-    To be called in the event loop that drives the run.
+    Use it in the event loop that drives the run.
     """
 
     __slots__ = ("_task", "reason")
@@ -77,11 +81,11 @@ class RunControl:
         self._task: asyncio.Task[object] | None = None
 
     @property
-    def stopping(self) -> bool:
+    def is_stopping(self) -> bool:
         return self.reason is not None
 
     def stop(self, reason: str = "The run was stopped.") -> None:
-        if self.stopping:
+        if self.is_stopping:
             return
         self.reason = reason
         if self._task is not None:
@@ -91,9 +95,11 @@ class RunControl:
         self._task = task
 
 
-def system_variables(start: RunStart, mode: Mode, now: float) -> dict[str, Json]:
-    """``sys.*`` of a run. Which ones there are depends on the mode; what was given wins."""
-    given = {name: value for name, value in start.system.items() if value is not None}
+def build_system_variables(start: RunStart, mode: Mode, now: float) -> dict[str, Json]:
+    """Return the ``sys.*`` variables of a run. Which ones there are depends on the mode; passed
+    values win.
+    """
+    overrides = {name: value for name, value in start.system.items() if value is not None}
     system: dict[str, Json] = {
         "files": [],
         "workflow_run_id": start.run_id,
@@ -105,7 +111,7 @@ def system_variables(start: RunStart, mode: Mode, now: float) -> dict[str, Json]
         system["query"] = ""
     if mode is Mode.CHAT:
         system["dialogue_count"] = 1
-    system |= given
+    system |= overrides
     # xworkflow's name for the run's id.
     system.setdefault("execution_id", system["workflow_run_id"])
     return system

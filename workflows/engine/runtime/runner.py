@@ -1,4 +1,4 @@
-"""Runs a workflow here and now, in one process, with nothing behind it.
+"""Runs a workflow in this process, without a server.
 
 runner = WorkflowRunner(document, memory=InMemoryProvider(), models=...)
 handle = runner.start(inputs={...}, system={"conversation_id": "conv-123"})
@@ -21,12 +21,12 @@ from workflows.engine.ports import (
     HistoryPort,
     HttpPort,
     IdPort,
-    KeepsNotes,
     MemoryPort,
     MemorySource,
     ModelPort,
     Ports,
     ReminderPort,
+    RunScopedMemory,
     TemplatePort,
 )
 from workflows.engine.runtime.events import Event, RunStarted
@@ -43,10 +43,10 @@ from workflows.engine.testing.mocks import Mocks
 
 
 class WorkflowRunner:
-    """Compiles once; ``start`` as often as you like, also at the same time.
+    """Compiles a document once; call ``start`` as often as needed, also concurrently.
 
-    ``memory`` is a memory port or a provider, whose memory then outlives the run. ``checked=True``
-    says that inputs need no checking against the start form: they are taken as they are.
+    ``memory`` is a memory port, or a provider whose memory then outlives the run. With
+    ``checked=True`` the inputs are not checked against the start form.
     """
 
     def __init__(
@@ -95,10 +95,12 @@ class WorkflowRunner:
         inputs: Mapping[str, Json] | None = None,
         system: Mapping[str, Json] | None = None,
         conversation: Mapping[str, Json] | None = None,
-        outside: Collection[str] = (),
+        untrusted: Collection[str] = (),
         run_id: str | None = None,
     ) -> "RunHandle":
-        """Needs a running event loop. Raises InputRejected before anything has run."""
+        """Start a run; this needs a running event loop. Raises InputRejected before anything has
+        run.
+        """
         inputs = dict(inputs or {})
         start = RunStart(
             run_id=run_id or self._ports.ids.new(),
@@ -106,7 +108,7 @@ class WorkflowRunner:
             system=system or {},
             environment=self._environment,
             conversation=conversation or {},
-            outside=outside,
+            untrusted=untrusted,
             max_steps=self._max_steps,
             timeout_seconds=self._timeout_seconds,
         )
@@ -124,7 +126,7 @@ class WorkflowRunner:
 
 
 class RunHandle:
-    """A run on its way."""
+    """A run in progress."""
 
     def __init__(self, plan: Plan, start: RunStart, ports: Ports, mocks: Mocks | None) -> None:
         self.run_id = start.run_id
@@ -133,7 +135,7 @@ class RunHandle:
         self._task = asyncio.create_task(self._drive(plan, start, ports, mocks))
 
     def events(self) -> AsyncIterator[Event]:
-        """All of the run's events from the first on, whenever one asks."""
+        """Return all events of the run from the first on, whenever this is called."""
         return self._journal.read()
 
     async def result(self) -> RunResult:
@@ -150,10 +152,10 @@ class RunHandle:
         journal.note(RunStarted(inputs=start.inputs))
         try:
             result = await drive(plan, start, ports, journal, mocks=mocks, control=self._control)
-            journal.note(result.event())
+            journal.note(result.build_event())
         finally:
             journal.close()
             memory: object = ports.memory  # a port need not keep notes
-            if isinstance(memory, KeepsNotes):
-                await memory.run_ended(start.run_id)
+            if isinstance(memory, RunScopedMemory):
+                await memory.end_run(start.run_id)
         return result

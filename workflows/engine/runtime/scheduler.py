@@ -1,7 +1,7 @@
-"""Which nodes are ready, skipped or done. Pure: edges decided so far in, what may run next out.
+"""Decides which nodes are ready or skipped, from the edges decided so far. Pure.
 
 A node is ready when no edge into it is unknown any more and at least one was taken; it runs once.
-Skips spread before taken edges are looked at, so a join that a skip releases comes first.
+Skips spread before taken edges are followed, so a join that a skip releases comes first.
 """
 
 from enum import IntEnum
@@ -25,18 +25,20 @@ class Scheduler:
         self.edges = bytearray(len(plan.edges))  # an EdgeState each
 
     def finish(self, index: int, handle: str | None) -> tuple[list[int], list[int]]:
-        """A node ended; ``handle`` is what a branch chose. Gives (ready, skipped), in order."""
+        """Return the (ready, skipped) nodes, in order, after a node ended. ``handle`` is what a
+        branch chose.
+        """
         node = self._nodes[index]
         ready: list[int] = []
         skipped: list[int] = []
-        taken = node.out
+        taken_edges = node.out
         if node.branches:
-            chosen = handle or "source"
-            taken = tuple(edge for edge in node.out if edge.handle == chosen)
+            handle_name = handle or "source"
+            taken_edges = tuple(edge for edge in node.out if edge.handle == handle_name)
             for edge in node.out:
-                if edge.handle != chosen:
+                if edge.handle != handle_name:
                     self._skip(edge.index, edge.target, ready, skipped)
-        for edge in taken:
+        for edge in taken_edges:
             target = edge.target
             self.edges[edge.index] = 1
             self._taken[target] = 1
@@ -46,9 +48,9 @@ class Scheduler:
         return ready, skipped
 
     def _skip(self, edge: int, target: int, ready: list[int], skipped: list[int]) -> None:
-        todo = [(edge, target)]
-        while todo:
-            edge, target = todo.pop()
+        pending = [(edge, target)]
+        while pending:
+            edge, target = pending.pop()
             self.edges[edge] = EdgeState.SKIPPED
             self._unknown[target] -= 1
             if self._unknown[target]:
@@ -58,4 +60,4 @@ class Scheduler:
                 continue
             skipped.append(target)
             # Reversed, because the last one pushed is looked at first.
-            todo += [(out.index, out.target) for out in reversed(self._nodes[target].out)]
+            pending += [(out.index, out.target) for out in reversed(self._nodes[target].out)]

@@ -1,4 +1,4 @@
-"""What is known of a run while it goes on, and which changes of state are allowed."""
+"""The state of a run in progress, and the allowed changes of state."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -9,7 +9,7 @@ from workflows.engine.language.document import Json, Mode
 from workflows.engine.language.plan import Plan, PlanNode
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.ports import Usage
-from workflows.engine.runtime.run_request import RunStart, system_variables
+from workflows.engine.runtime.run_request import RunStart, build_system_variables
 from workflows.engine.runtime.scheduler import Scheduler
 from workflows.engine.runtime.step_records import (
     RunStatus,
@@ -65,22 +65,22 @@ RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
 
 
 class MoveNotAllowed(WorkflowFault):
-    """A state can't follow that one; the engine is at fault."""
+    """The state cannot change that way; the engine is at fault."""
 
 
 class RunState:
-    """What steps of all scopes add up to. Changed by the loop only, one step at a time."""
+    """The totals over the steps of all scopes. Only the loop changes them, one step at a time."""
 
     __slots__ = (
         "_flow",
-        "_told",
+        "_untrusted_sources",
         "answers",
         "exceptions",
         "mode",
         "outputs",
-        "outside",
         "pool",
         "records",
+        "untrusted",
         "usage",
         "writes",
     )
@@ -89,7 +89,7 @@ class RunState:
         document = plan.document
         self.mode = document.mode
         self.pool = VariablePool(
-            system=system_variables(start, document.mode, now),
+            system=build_system_variables(start, document.mode, now),
             environment={v.name: v.value for v in document.environment} | dict(start.environment),
             conversation={v.name: v.value for v in document.conversation}
             | dict(start.conversation),
@@ -103,19 +103,19 @@ class RunState:
         # See ``workflows.engine.language.untrusted``: what the document says, what earlier turns left, and
         # what memory told since.
         self._flow = plan.flow
-        self._told = set(start.outside)
-        self.outside = plan.flow.reached(self._told)
+        self._untrusted_sources = set(start.untrusted)
+        self.untrusted = plan.flow.find_untrusted(self._untrusted_sources)
 
-    def seed(self, record: StepRecord) -> None:
-        """A result of a node that isn't in the plan, to be read."""
+    def add_seed(self, record: StepRecord) -> None:
+        """Add a result of a node that is not in the plan, so that others can read it."""
         self.pool.set_outputs(record.key.node_id, record.outputs)
         for write in record.writes:
             self.pool.set(write.selector, write.value)
         if has_untrusted_input(record.kind, record.inputs):
-            self._hear(record)
+            self._mark_untrusted(record)
 
-    def keep(self, node: PlanNode, record: StepRecord) -> None:
-        """What a finished step adds to its run, whichever scope it is from."""
+    def add_record(self, node: PlanNode, record: StepRecord) -> None:
+        """Add a finished step of any scope to the run's totals."""
         self.records.append(record)
         if record.writes:
             self.writes += record.writes
@@ -127,20 +127,22 @@ class RunState:
         ):
             self.exceptions += 1  # a failure in a round is its container's to deal with
         if has_untrusted_input(record.kind, record.inputs):
-            self._hear(record)
+            self._mark_untrusted(record)
         if node.kind.execution is Execution.RESPONSE:
             self._respond(node, record)
 
-    def _hear(self, record: StepRecord) -> None:
-        """Memory told this step strangers' words: so are those of whatever reads from it."""
+    def _mark_untrusted(self, record: StepRecord) -> None:
+        """Mark the step's node, and every node that reads from it, as untrusted: memory gave it
+        untrusted content.
+        """
         node = record.key.node_id
-        if node not in self._told:
-            self._told.add(node)
-            self.outside = self._flow.reached(self._told)
+        if node not in self._untrusted_sources:
+            self._untrusted_sources.add(node)
+            self.untrusted = self._flow.find_untrusted(self._untrusted_sources)
 
     def _respond(self, node: PlanNode, record: StepRecord) -> None:
         outputs = record.outputs
-        if record.key.rounds and node.kind.gives_results:
+        if record.key.rounds and node.kind.provides_results:
             return  # for the container around it
         if self.mode is not Mode.CHAT or "answer" not in outputs:
             self.outputs.update(outputs)
@@ -149,13 +151,13 @@ class RunState:
         self.outputs.update(outputs)
         self.outputs["answer"] = "".join(self.answers)
 
-    def status(self) -> RunStatus:
-        """Of a run that came to its end."""
+    def resolve_status(self) -> RunStatus:
+        """Return the status of a run that was driven to its end."""
         return RunStatus.PARTIAL if self.exceptions else RunStatus.SUCCEEDED
 
 
 class ScopeState:
-    """The nodes of one scope: of the top, or of one round of a container."""
+    """The nodes of one scope: the top level, or one round of a container."""
 
     __slots__ = ("nodes", "plan", "pool", "results", "scheduler")
 
@@ -172,24 +174,24 @@ class ScopeState:
             raise MoveNotAllowed(f"Node {node} can't go from {self.nodes[index]} to {to}")
         self.nodes[index] = to
 
-    def keep(self, node: PlanNode, record: StepRecord) -> None:
-        """Everything a finished step changes here, at once: no other step sees half of it."""
+    def add_record(self, node: PlanNode, record: StepRecord) -> None:
+        """Apply all changes of a finished step at once, so that no other step sees half of them."""
         self.pool.set_outputs(node.id, record.outputs)
         for write in record.writes:
             self.pool.set(write.selector, write.value)
-        if node.kind.gives_results:
+        if node.kind.provides_results:
             self.results.update(record.outputs)
 
     @property
-    def broke(self) -> bool:
-        """Whether a node ran after which no round shall follow."""
+    def is_last(self) -> bool:
+        """Return whether a node ran after which there is no further round."""
         return any(
             state is NodeState.SUCCEEDED and node.kind.ends_rounds
             for node, state in zip(self.plan.nodes, self.nodes, strict=True)
         )
 
 
-def succeeded(
+def build_success_record(
     node: PlanNode,
     key: StepKey,
     result: NodeResult,
@@ -216,7 +218,7 @@ def succeeded(
     )
 
 
-def broken(
+def build_failure_record(
     node: PlanNode,
     key: StepKey,
     status: StepStatus,

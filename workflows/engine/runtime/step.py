@@ -1,4 +1,4 @@
-"""One step: try, try again, and in the end make a record of it, whatever came out."""
+"""Runs one step with its retries, and builds its record whatever the outcome."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
@@ -10,19 +10,19 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.failure_policy import Strategy
 from workflows.engine.language.plan import FAIL_HANDLE, PlanNode
 from workflows.engine.runtime.events import Event
-from workflows.engine.runtime.rounds import Held
-from workflows.engine.runtime.state import NodeState, broken, succeeded
+from workflows.engine.runtime.rounds import StepPaused
+from workflows.engine.runtime.state import NodeState, build_failure_record, build_success_record
 from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
-from workflows.engine.runtime.step_reports import error_of, retrying
+from workflows.engine.runtime.step_reports import build_retry_event, build_step_error
 from workflows.engine.testing.mocks import Mock
 
 
 if TYPE_CHECKING:
     from workflows.engine.runtime.frame import Frame
-    from workflows.engine.runtime.run_context import Body, Shared
+    from workflows.engine.runtime.run_context import Body, RunContext
 
 
-class Begun(NamedTuple):
+class StepStart(NamedTuple):
     key: StepKey
     at: float  # by the run's monotonic clock
     body: "Body | None" = None
@@ -35,59 +35,65 @@ async def take_step(
     frame: "Frame",
     node: PlanNode,
     ctx: NodeContext,
-    begun: Begun,
+    step_start: StepStart,
     mock: Mock | None,
     first: First,
 ) -> StepRecord | None:
-    """None: a container something is held in. ``first`` is what a quick node gave already: what to
-    wait for, or why it failed."""
-    shared = frame.shared
+    """Run a step to its end and record it; return None if a node inside the container waits.
+
+    ``first`` is what a quick node returned already: an awaitable, or the reason why it failed.
+    """
+    run_context = frame.run_context
     if node.has_effect and mock is None:
-        await shared.journal.intend(begun.key)
+        await run_context.journal.intend(step_start.key)
     events: Sequence[Event] = ()
     tries = 1
     while True:
         try:
             result = await _attempt(node, ctx, mock, tries, first)
-            record = made(frame, node, ctx, result, tries, begun)
+            record = build_record(frame, node, ctx, result, tries, step_start)
             events = result.events
             break
-        except Held:
+        except StepPaused:
             return None
         except Exception as fault:
             first = None
             retry = node.policy.retry
             retryable = bool(getattr(fault, "retryable", False))
-            asked = float(getattr(fault, "retry_after", None) or 0)
+            retry_after = float(getattr(fault, "retry_after", None) or 0)
             if (
                 retry is None
                 or not retry.allows(tries, retryable=retryable)
-                or not _has_time(shared, asked)
+                or not _has_time(run_context, retry_after)
             ):
-                record = await _gave_up(frame, node, ctx, fault, tries, begun)
+                record = await _handle_failure(frame, node, ctx, fault, tries, step_start)
                 break
-            at = shared.now()
-            shared.journal.note(retrying(node, frame.rounds, error_of(fault, node.id), tries, at))
+            at = run_context.now()
+            run_context.journal.note(
+                build_retry_event(node, frame.rounds, build_step_error(fault, node.id), tries, at)
+            )
             frame.state.move(node.index, NodeState.RETRYING)
-            seconds = max(retry.delay_seconds(tries, f"{ctx.run_id}:{node.id}"), asked)
+            seconds = max(retry.delay_seconds(tries, f"{ctx.run_id}:{node.id}"), retry_after)
             if seconds > 0:
-                await shared.ports.clock.sleep(seconds)
+                await run_context.ports.clock.sleep(seconds)
             frame.state.move(node.index, NodeState.RUNNING)
             frame.stream.restart(node.index)
             tries += 1
-            if shared.over_limit():
-                record = await _gave_up(frame, node, ctx, shared.limit(), tries, begun)
+            if run_context.count_step():
+                record = await _handle_failure(
+                    frame, node, ctx, run_context.build_limit_error(), tries, step_start
+                )
                 break
-    if begun.body is not None:
-        record, events = await begun.body.close(record, events)
-    await frame.write_down(node, record, events)
+    if step_start.body is not None:
+        record, events = await step_start.body.close(record, events)
+    await frame.record_step(node, record, events)
     return record
 
 
-def _has_time(shared: "Shared", asked: float) -> bool:
+def _has_time(run_context: "RunContext", retry_after: float) -> bool:
     """Return whether the wait that the other side asked for ends before the run must."""
-    left = shared.seconds_left()
-    return not asked or left is None or asked < left
+    seconds_left = run_context.get_seconds_left()
+    return not retry_after or seconds_left is None or retry_after < seconds_left
 
 
 async def _attempt(
@@ -100,9 +106,9 @@ async def _attempt(
     try:
         async with asyncio.timeout(node.policy.timeout_seconds):
             return await _try(node, ctx, mock, tries, first)
-    except TimeoutError as late:
+    except TimeoutError as timeout:
         seconds = node.policy.timeout_seconds
-        raise NodeTimedOut(f"The node took longer than {seconds:g} s") from late
+        raise NodeTimedOut(f"The node took longer than {seconds:g} s") from timeout
 
 
 async def _try(
@@ -122,61 +128,66 @@ async def _try(
     return result if isinstance(result, NodeResult) else await result
 
 
-def made(
+def build_record(
     frame: "Frame",
     node: PlanNode,
     ctx: NodeContext,
     result: NodeResult,
     tries: int,
-    begun: Begun,
+    step_start: StepStart,
 ) -> StepRecord:
-    shared = frame.shared
-    elapsed = shared.ports.clock.monotonic() - begun.at
-    return succeeded(
+    run_context = frame.run_context
+    elapsed = run_context.ports.clock.monotonic() - step_start.at
+    return build_success_record(
         node,
-        begun.key,
+        step_start.key,
         result,
-        inputs=result.inputs or dict(ctx.given),
+        inputs=result.inputs or dict(ctx.recorded_inputs),
         tries=tries,
-        started_at=shared.wall + begun.at,
+        started_at=run_context.wall_offset + step_start.at,
         elapsed=elapsed,
     )
 
 
-async def _gave_up(
-    frame: "Frame", node: PlanNode, ctx: NodeContext, fault: Exception, tries: int, begun: Begun
+async def _handle_failure(
+    frame: "Frame",
+    node: PlanNode,
+    ctx: NodeContext,
+    fault: Exception,
+    tries: int,
+    step_start: StepStart,
 ) -> StepRecord:
-    """The last try failed: what the node's error strategy makes of it."""
-    error = error_of(fault, node.id)
-    says: Mapping[str, Json] = {"error_message": error.message, "error_type": error.type}
-    status, outputs, handle = StepStatus.EXCEPTION, says, None
+    """Return the record of a step whose last try failed, after its error strategy."""
+    error = build_step_error(fault, node.id)
+    error_outputs: Mapping[str, Json] = {"error_message": error.message, "error_type": error.type}
+    status, outputs, handle = StepStatus.EXCEPTION, error_outputs, None
     if node.policy.strategy is Strategy.FAIL_BRANCH:
         handle = FAIL_HANDLE
     elif node.policy.strategy is Strategy.DEFAULT_VALUE:
-        outputs = {**node.policy.defaults, **says}
+        outputs = {**node.policy.defaults, **error_outputs}
     else:
         status, outputs = StepStatus.FAILED, {}
-    shared = frame.shared
-    elapsed = shared.ports.clock.monotonic() - begun.at
-    return broken(
+    run_context = frame.run_context
+    elapsed = run_context.ports.clock.monotonic() - step_start.at
+    return build_failure_record(
         node,
-        begun.key,
+        step_start.key,
         status,
         error,
         outputs=outputs,
-        inputs=await _given(node, ctx),
+        inputs=await _collect_inputs(node, ctx),
         handle=handle,
         tries=tries,
-        started_at=shared.wall + begun.at,
+        started_at=run_context.wall_offset + step_start.at,
         elapsed=elapsed,
     )
 
 
-async def _given(node: PlanNode, ctx: NodeContext) -> Mapping[str, Json]:
-    """What the failed step was given: people look there first."""
-    if ctx.given:
-        return dict(ctx.given)
+async def _collect_inputs(node: PlanNode, ctx: NodeContext) -> Mapping[str, Json]:
+    """Return the inputs of a failed step, which people look at first."""
+    if ctx.recorded_inputs:
+        return dict(ctx.recorded_inputs)
     try:
-        return await node.kind.rehearse(node.prepared, ctx)
+        return await node.kind.preview_inputs(node.prepared, ctx)
     except Exception:  # it failed already, and its own words say why
         return {}

@@ -1,4 +1,4 @@
-"""What is kept of a finished step: enough to go on from there after a crash, and no more."""
+"""The record of a finished step: enough to continue from there after a crash."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepKey:
-    """A step of a run whatever the attempt: the node, and the rounds of the containers around it."""
+    """Identifies a step in every attempt: the node, and the rounds of the containers around it."""
 
     node_id: str
     rounds: tuple[int, ...] = ()
@@ -42,7 +42,9 @@ class StepError:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A conversation or loop variable a step set; replayed on recovery, saved when the run ends."""
+    """A conversation or loop variable that a step set; replayed on recovery, saved when the run
+    ends.
+    """
 
     selector: Selector
     value: Json

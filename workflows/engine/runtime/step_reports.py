@@ -1,4 +1,4 @@
-"""What is told of a step: its events, its error in words, its size."""
+"""The reports about a step: its events, its error message and its size."""
 
 import logging
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from workflows.engine.runtime.step_records import StepError, StepRecord, StepSta
 log = logging.getLogger(__name__)
 
 # How a step ended → the node's state, and the word of its event.
-ENDS: Mapping[StepStatus, tuple[NodeState, str]] = {
+END_STATES: Mapping[StepStatus, tuple[NodeState, str]] = {
     StepStatus.SUCCEEDED: (NodeState.SUCCEEDED, "completed"),
     StepStatus.EXCEPTION: (NodeState.EXCEPTION, "failed"),
     StepStatus.FAILED: (NodeState.FAILED, "failed"),
@@ -24,39 +24,41 @@ ENDS: Mapping[StepStatus, tuple[NodeState, str]] = {
 }
 
 
-def ended(node: PlanNode, record: StepRecord) -> NodeStateChange:
+def build_end_event(node: PlanNode, record: StepRecord) -> NodeStateChange:
     error = record.error
     return NodeStateChange(
         node.id,
-        ENDS[record.status][1],
+        END_STATES[record.status][1],
         node.kind_name,
         node.title,
         record.key.rounds,
         at=record.started_at + record.elapsed,
         elapsed=record.elapsed,
-        size=size_of(record.outputs),
+        size=measure_size(record.outputs),
         attempt=record.tries,
         handle=record.handle,
         error=error.message if error else None,
         error_type=error.type if error else None,
         tokens=(record.prompt_tokens + record.completion_tokens) or None,
-        items=items_of(record.outputs),
-        context_length=_context_length(node, record),
+        items=count_items(record.outputs),
+        context_length=_measure_context(node, record),
     )
 
 
-def _context_length(node: PlanNode, record: StepRecord) -> int | None:
-    """Asked by name: an output so called of another kind is nothing but that."""
+def _measure_context(node: PlanNode, record: StepRecord) -> int | None:
+    """Return the length of the text made for a prompt. Only the output that the kind declares
+    counts.
+    """
     name = node.kind.context_output
-    made = record.outputs.get(name) if name else None
-    return len(made) if isinstance(made, str) else None
+    context = record.outputs.get(name) if name else None
+    return len(context) if isinstance(context, str) else None
 
 
-def items_of(outputs: Mapping[str, Json]) -> int | None:
+def count_items(outputs: Mapping[str, Json]) -> int | None:
     return next((len(value) for value in outputs.values() if isinstance(value, list)), None)
 
 
-def retrying(
+def build_retry_event(
     node: PlanNode, rounds: tuple[int, ...], error: StepError, tries: int, at: float
 ) -> NodeStateChange:
     return NodeStateChange(
@@ -72,7 +74,7 @@ def retrying(
     )
 
 
-def error_of(fault: Exception, node_id: str) -> StepError:
+def build_step_error(fault: Exception, node_id: str) -> StepError:
     if isinstance(fault, WorkflowFault):
         return StepError(fault.error_type, fault.message)
     if not hasattr(
@@ -87,8 +89,10 @@ _encode = JSONEncoder(
 ).encode
 
 
-def size_of(outputs: Mapping[str, Json]) -> int:
-    """Bytes of the outputs as JSON. Text, nearly always what it is, is measured without a document."""
+def measure_size(outputs: Mapping[str, Json]) -> int:
+    """Return the bytes of the outputs as JSON. Text, the usual case, is measured without building a
+    document.
+    """
     size = 1 + len(outputs) if outputs else 2
     for name, value in outputs.items():
         text = encode_basestring(value) if isinstance(value, str) else _encode(value)

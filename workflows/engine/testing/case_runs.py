@@ -31,14 +31,14 @@ class CaseHistory:
 
     said: list[tuple[str, str]] = field(default_factory=list)
 
-    async def turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]:
+    async def list_turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]:
         return self.said if limit is None else self.said[max(0, len(self.said) - limit) :]
 
 
 @dataclass
 class _Talk:
     variables: Mapping[str, Json]
-    outside: tuple[str, ...] = ()
+    untrusted: tuple[str, ...] = ()
     history: CaseHistory = field(default_factory=CaseHistory)
 
 
@@ -101,13 +101,13 @@ async def _one_turn(
         inputs=check_start(document, turn.inputs),
         system=system,
         conversation=talk.variables,
-        outside=talk.outside,
+        untrusted=talk.untrusted,
     )
     seen = _Seen()
     async for event in handle.events():
         seen.take(event)
     result = await handle.result()
-    talk.variables, talk.outside = result.conversation, result.outside
+    talk.variables, talk.untrusted = result.conversation, result.untrusted
     answer = result.outputs.get("answer")
     if turn.say is not None and isinstance(answer, str):
         talk.history.said.append((turn.say, answer))

@@ -9,7 +9,7 @@ from workflows.engine.ports import HttpRequest, HttpResponse
 
 
 @dataclass
-class PretendServer:
+class FakeServer:
     """Implements ``ports.HttpPort``.
 
     A reply is {status, headers, body | body_repeat: [characters, count]} or {network_error}.
@@ -29,11 +29,15 @@ class PretendServer:
             str(name).lower(): str(value) for name, value in (reply.get("headers") or {}).items()
         }
         return HttpResponse(
-            int(reply.get("status") or 200), headers, _body(reply), request.url, seen(request)
+            int(reply.get("status") or 200),
+            headers,
+            _body(reply),
+            request.url,
+            describe_request(request),
         )
 
 
-def seen(request: HttpRequest) -> dict[str, Json]:
+def describe_request(request: HttpRequest) -> dict[str, Json]:
     """A request as a test case describes it, before a client adds anything of its own."""
     form = None if request.form is None else dict(request.form)
     content = request.content

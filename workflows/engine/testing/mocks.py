@@ -13,7 +13,7 @@ from workflows.engine.kinds import AnyKind, NodeContext, NodeResult
 from workflows.engine.language.document import Json
 from workflows.engine.language.plan import PlanNode
 from workflows.engine.ports import ClockPort, ModelChunk, ModelRequest, Usage
-from workflows.engine.testing.fake_server import PretendServer
+from workflows.engine.testing.fake_server import FakeServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class Mock:
     llm_text: str | None = None
     chunks: Sequence[str] | None = None
     http: Sequence[Mapping[str, Json]] | None = None  # what a pretend server answers, in order
-    _server: PretendServer | None = field(default=None, init=False, repr=False)
+    _server: FakeServer | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.http is not None:
-            object.__setattr__(self, "_server", PretendServer(self.http))
+            object.__setattr__(self, "_server", FakeServer(self.http))
 
     @property
     def replaces_step(self) -> bool:
@@ -49,7 +49,7 @@ class Mock:
             await ctx.ports.clock.sleep(self.delay_s)
         if self.fails(tries):
             raise NodeFailed("MockError", self.error or "The pinned node fails", retryable=True)
-        inputs = await node.kind.rehearse(node.prepared, ctx)
+        inputs = await node.kind.preview_inputs(node.prepared, ctx)
         outputs = dict(self.outputs or {})
         await self._stream(node.kind, outputs, ctx)
         return NodeResult(outputs, handle=self.handle, inputs=inputs, usage=_usage(outputs))

@@ -9,12 +9,18 @@ from accounts.tenancy import tenant
 from workflows.engine.kinds import Execution
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.plan import compile_plan
-from workflows.engine.runtime.breakpoints import Brake, name_of
+from workflows.engine.runtime.breakpoints import PauseControl, format_step_name
 from workflows.engine.runtime.events import NodeStateChange, RunPaused
-from workflows.engine.runtime.partial_runs import Extent, Part, cut, root_of, without_cut_off
+from workflows.engine.runtime.partial_runs import (
+    Extent,
+    Part,
+    extract_part,
+    find_root,
+    mark_missing_nodes,
+)
 from workflows.engine.runtime.run_request import MAX_SECONDS, RunResult
 from workflows.engine.runtime.step_records import StepKey
-from workflows.engine.runtime.step_reports import items_of, size_of
+from workflows.engine.runtime.step_reports import count_items, measure_size
 from workflows.execution.claims import Claim
 from workflows.execution.kinds import load_kinds
 from workflows.execution.plans import Prepared, load_plan
@@ -79,8 +85,12 @@ async def load_prepared(claim: Claim, debug: Debug) -> Prepared:
     return await run_in_thread(_load_prepared_part, claim.team_id, snapshot, debug.part)
 
 
-def build_brake(claim: Claim, debug: Debug, rows: Sequence[Mapping[str, Json]]) -> Brake | None:
-    """Build the same brake for every attempt between two pauses, so that a crash in between changes nothing."""
+def build_pause_control(
+    claim: Claim, debug: Debug, rows: Sequence[Mapping[str, Json]]
+) -> PauseControl | None:
+    """Build the same control for every attempt between two pauses, so that a crash in between
+    changes nothing.
+    """
     if not debug.was_asked_for:
         return None
     pause = claim.row.get("pause") or {}
@@ -90,10 +100,10 @@ def build_brake(claim: Claim, debug: Debug, rows: Sequence[Mapping[str, Json]]) 
         finished = [row for row in rows if _is_counted(row["kind"])]
         reused = sum(row["reused_from"] is not None for row in finished)
         budget = max(1 - (len(finished) - pause.get("finished", reused)), 0)
-    return Brake(
+    return PauseControl(
         debug.breakpoints,
-        past=frozenset(pause.get("past") or ()),
-        inside=frozenset(pause.get("inside") or ()),
+        passed_steps=frozenset(pause.get("past") or ()),
+        open_containers=frozenset(pause.get("inside") or ()),
         budget=budget,
     )
 
@@ -111,11 +121,14 @@ def build_pause(
 
     ``inserted`` counts the steps that were inserted beforehand and that the plan knows nothing of.
     """
-    nodes = list(dict.fromkeys(key.node_id for key in result.held))
+    nodes = list(dict.fromkeys(key.node_id for key in result.waiting_steps))
     state = {
         "nodes": nodes,
-        "past": [name_of(key) for key in result.held],
-        "inside": [name_of(key) for key in _list_enclosing_containers(document, result.held)],
+        "past": [format_step_name(key) for key in result.waiting_steps],
+        "inside": [
+            format_step_name(key)
+            for key in _list_enclosing_containers(document, result.waiting_steps)
+        ],
         "reason": reason,
         "at": at,
         "finished": inserted + sum(_is_counted(record.kind) for record in result.steps),
@@ -135,7 +148,7 @@ def list_paused_events(ready: Prepared, result: RunResult, at: float) -> list[No
             key.rounds,
             at=at,
         )
-        for key in result.held
+        for key in result.waiting_steps
         if key.node_id in specs
     ]
 
@@ -153,14 +166,14 @@ def list_reused_events(rows: Sequence[Mapping[str, Json]], debug: Debug) -> list
             tuple(row["rounds"]),
             at=row["started_at"] + row["elapsed"],
             elapsed=row["elapsed"],
-            size=size_of(row["outputs"]),
+            size=measure_size(row["outputs"]),
             attempt=row["tries"],
             handle=row["handle"],
             error=row["error"] or None,
             error_type=row["error_type"] or None,
             reused=True,
             tokens=(row["prompt_tokens"] + row["completion_tokens"]) or None,
-            items=items_of(row["outputs"]),
+            items=count_items(row["outputs"]),
         )
         for row in rows
     ]
@@ -193,8 +206,8 @@ def _load_prepared_part(team_id: UUID, snapshot_id: UUID, part: Part) -> Prepare
 
 def prepare_part(document: Document, part: Part) -> Prepared:
     registry = load_kinds()
-    piece = cut(document, part, root_of(document, registry))
-    plan = without_cut_off(compile_plan(piece, registry), document)
+    piece = extract_part(document, part, find_root(document, registry))
+    plan = mark_missing_nodes(compile_plan(piece, registry), document)
     return Prepared(
         document,
         plan,

@@ -91,7 +91,7 @@ def _is_from_outside(run: Run, steps: Iterable[Step]) -> bool:
     document = from_json(run.snapshot.document)
     tainted = {step.node_key for step in steps if has_untrusted_input(step.kind, step.inputs or {})}
     tainted |= set(run.conversation.outside) if run.conversation else set()
-    outside = Flow(document.nodes, load_kinds()).reached(tainted)
+    outside = Flow(document.nodes, load_kinds()).find_untrusted(tainted)
     return any(_is_response(step.kind) and step.node_key in outside for step in steps)
 
 

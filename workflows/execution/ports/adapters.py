@@ -179,7 +179,7 @@ class ConversationHistory:
     def __init__(self, claim: Claim, conversation: UUID, *, before: int | None = None) -> None:
         self._claim, self._conversation, self._before = claim, conversation, before
 
-    async def turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]:
+    async def list_turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]:
         return await run_in_thread(self._read, limit)
 
     def _read(self, limit: int | None) -> list[tuple[str, str]]:

@@ -10,7 +10,13 @@ from django.utils.translation import gettext as _
 from workflows.engine.errors import InputRejected
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, Json
-from workflows.engine.runtime.partial_runs import Extent, Part, ancestors, outermost, root_of
+from workflows.engine.runtime.partial_runs import (
+    Extent,
+    Part,
+    find_ancestors,
+    find_outermost,
+    find_root,
+)
 from workflows.errors import InvalidValue
 
 
@@ -83,11 +89,11 @@ def check_options(options: RunOptions, document: Document, kinds: Mapping[str, A
         raise InvalidValue(_("Too many breakpoints."), field="breakpoints")
     if options.part.extent is Extent.FROM and options.reuse is None:
         raise InvalidValue(_("No earlier results to reuse. Run to here first."), field="reuse")
-    root = root_of(document, kinds)
+    root = find_root(document, kinds)
     if options.part.extent in (Extent.UNTIL, Extent.FROM) and root is not None:
         for node in options.part.nodes:
-            top = outermost(document, node)
-            if top != root and root not in ancestors(document, [top]):
+            top = find_outermost(document, node)
+            if top != root and root not in find_ancestors(document, [top]):
                 raise InvalidValue(
                     _("%(node)s is not reachable from the Start node.") % {"node": node},
                     field="debug",

@@ -12,7 +12,7 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import Event, RunResumed, StepEdited
-from workflows.engine.runtime.step_reports import size_of
+from workflows.engine.runtime.step_reports import measure_size
 from workflows.errors import InvalidValue, RunNotPaused
 from workflows.execution.journal.codec import to_event_data
 from workflows.models import Run, RunEvent, Step
@@ -74,7 +74,7 @@ def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str
         step.edited_by, step.edited_at = principal.actor, timezone.now()
         step.save(update_fields=["outputs", "edited_by", "edited_at"])
         at = step.edited_at.timestamp()
-        _add_event(locked, StepEdited(node, principal.actor, size_of(step.outputs), at))
+        _add_event(locked, StepEdited(node, principal.actor, measure_size(step.outputs), at))
         locked.save(update_fields=["last_seq"])
         audit_lines.note(principal, locked, "run.step_edited", node=node)
     return step

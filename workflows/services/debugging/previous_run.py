@@ -13,12 +13,12 @@ from workflows.engine.language.document import Document, Json
 from workflows.engine.runtime.partial_runs import (
     Extent,
     Part,
-    descendants,
-    fitting,
-    is_done,
-    kept_before,
-    outermost,
-    with_insides,
+    find_descendants,
+    select_valid_steps,
+    is_completed,
+    select_reusable_steps,
+    find_outermost,
+    include_inner_nodes,
 )
 from workflows.engine.runtime.step_records import StepRecord, StepStatus
 from workflows.execution.debugging.run_options import prepare_part
@@ -59,7 +59,7 @@ def load_previous_run(
         raise NotFound(field="reuse")
     permissions.check_view_run(principal, run)
     steps = Step.objects.unscoped().filter(run=run).order_by("id")
-    return PreviousRun(run, tuple(step for step in steps if is_done(build_record(step))))
+    return PreviousRun(run, tuple(step for step in steps if is_completed(build_record(step))))
 
 
 def apply_pins(previous: PreviousRun, document: Document, mocks: Mapping[str, Json]) -> PreviousRun:
@@ -73,7 +73,7 @@ def apply_pins(previous: PreviousRun, document: Document, mocks: Mapping[str, Js
         for step in previous.steps
         if not step.rounds and _has_outputs_only(mocks.get(step.node_key) or {})
     }
-    inside = with_insides(document, pins) - pins.keys()
+    inside = include_inner_nodes(document, pins) - pins.keys()
     steps = tuple(
         _build_pinned_step(step, pins[step.node_key]) if step.node_key in pins else step
         for step in previous.steps
@@ -107,11 +107,11 @@ def select_reused_steps(previous: PreviousRun, document: Document, part: Part) -
     """Return the steps that a partial run begins with."""
     records = previous.list_records()
     if part.extent is Extent.ONLY:
-        insides = {node.id for node in document.nodes if outermost(document, node.id) in part.nodes}
+        insides = {node.id for node in document.nodes if find_outermost(document, node.id) in part.nodes}
         excluded = insides | set(part.nodes)
         reused = [record for record in records if record.key.node_id not in excluded]
     else:
-        reused = _fit_to_plan(document, part, kept_before(document, records, part.nodes))
+        reused = _fit_to_plan(document, part, select_reusable_steps(document, records, part.nodes))
     keys = {(record.key.node_id, record.key.rounds) for record in reused}
     return [step for step in previous.steps if (step.node_key, tuple(step.rounds)) in keys]
 
@@ -132,8 +132,8 @@ def list_warnings(
     ]
     if part.extent is Extent.ONLY:
         return older
-    selected = {outermost(document, node) for node in part.nodes}
-    rerun = descendants(document, selected) | selected
+    selected = {find_outermost(document, node) for node in part.nodes}
+    rerun = find_descendants(document, selected) | selected
     lost = {step.node_key for step in previous.steps} - names.keys() - rerun
     repeated = [
         {"node": node.id, "code": "again"}
@@ -178,7 +178,7 @@ def _fit_to_plan(document: Document, part: Part, records: list[StepRecord]) -> l
         prepared = prepare(document) if part.is_whole else prepare_part(document, part)
     except DocumentInvalid:
         return []  # the run itself will say what is wrong, at its nodes
-    return fitting(prepared.plan, records)
+    return select_valid_steps(prepared.plan, records)
 
 
 def _differs(before: Mapping[str, Json], now: Mapping[str, Json]) -> bool:

@@ -15,7 +15,7 @@ from workflows.engine.language.document import Document, Json
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.start_form import check_start
 from workflows.engine.language.variables import RESERVED_HEADS
-from workflows.engine.runtime.partial_runs import Extent, given_step, reads_of, root_of
+from workflows.engine.runtime.partial_runs import Extent, build_manual_step, list_external_reads, find_root
 from workflows.engine.runtime.step_records import StepRecord
 from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.execution.kinds import load_kinds
@@ -144,7 +144,7 @@ def _build_partial_request(
     if options.part.extent is Extent.ONLY:
         kinds_of = {node.id: node.kind for node in document.nodes}
         typed_steps = [
-            given_step(node, kinds_of[node], dict(values))
+            build_manual_step(node, kinds_of[node], dict(values))
             for node, values in _select_typed_values(document, options).items()
         ]
         typed_steps += _build_pinned_steps(document, request.mocks or {}, typed_steps, options)
@@ -198,7 +198,7 @@ def _build_inputs(
     inputs: Mapping[str, Json] | None,
 ) -> Mapping[str, Json]:
     """Return the inputs; they are checked only if the start runs with them."""
-    start_values = options.values.get(root_of(document, load_kinds()) or "", {})
+    start_values = options.values.get(find_root(document, load_kinds()) or "", {})
     if options.part.extent is Extent.ONLY:
         return {**(previous.run.inputs if previous else {}), **(inputs or {}), **start_values}
     if previous is not None and not inputs:
@@ -208,7 +208,7 @@ def _build_inputs(
 
 def _select_typed_values(document: Document, options: RunOptions) -> Values:
     """Return the typed values of nodes that won't run; the start's are the run's inputs."""
-    excluded = {root_of(document, load_kinds()), *options.part.nodes}
+    excluded = {find_root(document, load_kinds()), *options.part.nodes}
     node_ids = {node.id for node in document.nodes} - excluded
     return {node: values for node, values in options.values.items() if node in node_ids}
 
@@ -239,7 +239,7 @@ def _build_pinned_steps(
     """Return pinned nodes as finished steps."""
     excluded = {record.key.node_id for record in typed_steps} | set(options.part.nodes)
     return [
-        given_step(node.id, node.kind, mocks[node.id]["outputs"])
+        build_manual_step(node.id, node.kind, mocks[node.id]["outputs"])
         for node in document.nodes
         if node.id not in excluded and (mocks.get(node.id) or {}).get("outputs") is not None
     ]
@@ -253,7 +253,7 @@ def _check_values(
     typed_steps: Sequence[StepRecord],
 ) -> None:
     kinds = load_kinds()
-    root = root_of(document, kinds)
+    root = find_root(document, kinds)
     outputs: dict[str, Mapping[str, Json]] = {step.node_key: step.outputs for step in reused}
     outputs |= {record.key.node_id: record.outputs for record in typed_steps}
     if root is not None:
@@ -262,7 +262,7 @@ def _check_values(
     missing = [
         selector
         for node in options.part.nodes
-        for selector in reads_of(document, node, kinds)
+        for selector in list_external_reads(document, node, kinds)
         if selector[0] in nodes
         and selector[0] not in RESERVED_HEADS
         and (selector[0] not in outputs or selector[1] not in outputs[selector[0]])

@@ -77,7 +77,7 @@ class _Echo(ModelPort):
 def _list_trials() -> Iterator[tuple[str, Mapping[str, Json]]]:
     """Yield kinds and settings; a kind that needs memory and names none is tried with nothing set."""
     for name, kind in sorted(load_kinds().items()):
-        for config in kind.leak_trials or ([{}] if kind.needs_memory else []):
+        for config in kind.leak_check_settings or ([{}] if kind.needs_memory else []):
             yield name, config
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from workflows.engine.geometry import SOURCE, Shape, number, shape
+from workflows.engine.geometry import SOURCE, Shape, compute_shape, format_number
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import NodeSpec, Position
 from workflows.engine.language.problems import Problem
@@ -100,7 +100,7 @@ def build_card(
 ) -> CardView:
     """Describe a node's card. ``at`` is its position in its scope, if not the one it says."""
     kind = kinds.get(node.kind)
-    form = shape(node, kinds, is_box=is_box)
+    form = compute_shape(node, kinds, is_box=is_box)
     appearance = find_appearance(node.kind, kinds)
     kind_title = _(kind.title) if kind else node.kind
     badge = _build_badge(problems)
@@ -113,19 +113,19 @@ def build_card(
         icon=appearance.icon,
         family=appearance.family,
         parent=node.parent or "",
-        x=number(at.x),
-        y=number(at.y),
-        width=number(form.width),
-        height=number(form.height),
+        x=format_number(at.x),
+        y=format_number(at.y),
+        width=format_number(form.width),
+        height=format_number(form.height),
         summary=clip(
             summarize_node(node, kinds), SUMMARY_WIDTH - REMEMBERS_WIDTH * _uses_memory(node)
         )
         if form.rows or form.is_box
         else "",
-        ways=build_ways(node, kinds, form.ways),
+        ways=build_ways(node, kinds, form.handles),
         outs=_encode_handles(form),
         rows=form.rows,
-        has_way_in=form.has_way_in,
+        has_way_in=form.has_target_handle,
         is_box=form.is_box,
         is_dot=form.is_dot,
         remembers=_uses_memory(node),
@@ -139,7 +139,7 @@ def build_card(
 
 
 def _encode_handles(form: Shape) -> str:
-    return "" if form.ways == (SOURCE,) else json.dumps(form.ways, ensure_ascii=False)
+    return "" if form.handles == (SOURCE,) else json.dumps(form.handles, ensure_ascii=False)
 
 
 def _uses_memory(node: NodeSpec) -> bool:

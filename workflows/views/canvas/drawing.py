@@ -9,7 +9,7 @@ from itertools import chain
 from django.utils.safestring import SafeString, mark_safe
 from jinja2.environment import TemplateModule
 
-from workflows.engine.geometry import number
+from workflows.engine.geometry import format_number
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, EdgeSpec
 from workflows.engine.language.problems import Problem
@@ -58,7 +58,7 @@ class Drawing:
 
     @property
     def frame_text(self) -> str:
-        return " ".join(map(number, self.frame))
+        return " ".join(map(format_number, self.frame))
 
 
 def draw(

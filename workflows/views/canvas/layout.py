@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from workflows.engine.geometry import Shape, note_shape, path, shape
+from workflows.engine.geometry import Shape, build_edge_path, compute_note_shape, compute_shape
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, EdgeSpec, NodeSpec, Note, Position
-from workflows.engine.layout import Box, layered
+from workflows.engine.layout import Box, arrange_in_layers
 
 
 ROOT: Final = "root"  # the scope at the top
@@ -47,7 +47,7 @@ class GraphLayout:
     @cached_property
     def shapes(self) -> dict[str, Shape]:
         return {
-            node.id: shape(node, self.kinds, is_box=node.id in self.children)
+            node.id: compute_shape(node, self.kinds, is_box=node.id in self.children)
             for node in self.nodes.values()
         }
 
@@ -87,7 +87,7 @@ class GraphLayout:
         for ids in self.children.values():
             boxes = {id_: Box(self.shapes[id_].width, self.shapes[id_].height) for id_ in ids}
             links = [(e.source, e.target) for e in self.document.edges if e.source in boxes]
-            positions |= layered(boxes, links)
+            positions |= arrange_in_layers(boxes, links)
         return positions
 
     def corner(self, scope: str) -> Position:
@@ -103,9 +103,9 @@ class GraphLayout:
     def path(self, edge: EdgeSpec, corner: Position = ORIGIN) -> str:
         """Return the path of an edge in its scope, or from the top's corner when given the scope's."""
         source, target = self.positions[edge.source], self.positions[edge.target]
-        out_x, out_y = self.shapes[edge.source].way_out(edge.handle)
-        in_x, in_y = self.shapes[edge.target].way_in
-        return path(
+        out_x, out_y = self.shapes[edge.source].locate_source(edge.handle)
+        in_x, in_y = self.shapes[edge.target].target_position
+        return build_edge_path(
             corner.x + source.x + out_x,
             corner.y + source.y + out_y,
             corner.x + target.x + in_x,
@@ -116,7 +116,7 @@ class GraphLayout:
     def frame(self) -> Frame:
         """The smallest frame around everything."""
         placed = [(self.absolute(node), self.shapes[node.id]) for node in self.nodes.values()]
-        placed += [(self.absolute(note), note_shape(note)) for note in self.document.notes]
+        placed += [(self.absolute(note), compute_note_shape(note)) for note in self.document.notes]
         if not placed:
             return Frame(0, 0, 0, 0)
         left, top = min(at.x for at, _ in placed), min(at.y for at, _ in placed)

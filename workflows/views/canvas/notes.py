@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from markdown_it import MarkdownIt
 
-from workflows.engine.geometry import note_shape, number
+from workflows.engine.geometry import compute_note_shape, format_number
 from workflows.engine.language.document import Json, Note
 from workflows.views.canvas.cards import Mark
 
@@ -36,14 +36,14 @@ class NoteView:
 
 
 def build_note_view(note: Note) -> NoteView:
-    form = note_shape(note)
+    form = compute_note_shape(note)
     theme = note.data.get("theme")
     return NoteView(
         id=note.id,
-        x=number(note.position.x),
-        y=number(note.position.y),
-        width=number(form.width),
-        height=number(form.height),
+        x=format_number(note.position.x),
+        y=format_number(note.position.y),
+        width=format_number(form.width),
+        height=format_number(form.height),
         theme=theme if theme in THEMES else "yellow",
         html=render_markdown(get_note_text(note)),
         is_group=note.data.get("group") is True,

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workflows.engine.geometry import GRID, HEAD, PORT_Y, ROW, Shape, number
+from workflows.engine.geometry import GRID, HEAD, PORT_Y, ROW, Shape, format_number
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, NodeSpec, Note, Position
 from workflows.views.canvas.cards import CardView, build_card
@@ -68,9 +68,9 @@ def build_picture(document: Document, kinds: Mapping[str, AnyKind]) -> Picture:
     layout = GraphLayout(document, kinds)
     frame = layout.frame.widened(MARGIN)
     return Picture(
-        view_box=" ".join(map(number, frame)),
-        width=number(frame.width),
-        height=number(frame.height),
+        view_box=" ".join(map(format_number, frame)),
+        width=format_number(frame.width),
+        height=format_number(frame.height),
         notes=tuple(_build_note(note, layout.absolute(note)) for note in document.notes),
         cards=tuple(_build_cards(layout, ROOT)),
         edges=tuple(
@@ -98,22 +98,22 @@ def _build_card(
     x, y = at.x, at.y
     return PictureCard(
         view=view,
-        x=number(x),
-        y=number(y),
+        x=format_number(x),
+        y=format_number(y),
         title=_build_line(view.title, x + 44, y + 21, TITLE_ROOM),
         kind=_build_line(view.kind_title, x + 44, y + 37, TEXT_ROOM),
         summary=_build_line(view.summary, x + 14, y + HEAD + 16, TEXT_ROOM) if form.rows else None,
         ways=tuple(_build_handle(way, form, x, y) for way in view.ways),
-        way_in=(number(x), number(y + PORT_Y)) if form.has_way_in else None,
+        way_in=(format_number(x), format_number(y + PORT_Y)) if form.has_target_handle else None,
     )
 
 
 def _build_handle(way: Way, form: Shape, x: float, y: float) -> PictureHandle:
-    right, down = form.way_out(way.handle)
+    right, down = form.locate_source(way.handle)
     words = " ".join(filter(None, (way.word, way.text)))
     # a single way out stands at the head and needs no name
-    line = _build_line(words, x + 14, y + down + 4, TEXT_ROOM) if len(form.ways) > 1 else None
-    return PictureHandle(line, number(x + right), number(y + down))
+    line = _build_line(words, x + 14, y + down + 4, TEXT_ROOM) if len(form.handles) > 1 else None
+    return PictureHandle(line, format_number(x + right), format_number(y + down))
 
 
 def _build_note(note: Note, at: Position) -> PictureNote:
@@ -123,9 +123,10 @@ def _build_note(note: Note, at: Position) -> PictureNote:
     fitting = max(1, int((float(view.height) - GRID) // 18))
     wrapped = _wrap(text, room)[: min(fitting, LINES_OF_NOTE)]
     lines = tuple(
-        TextLine(line, number(x + 12), number(y + ROW + 18 * at)) for at, line in enumerate(wrapped)
+        TextLine(line, format_number(x + 12), format_number(y + ROW + 18 * at))
+        for at, line in enumerate(wrapped)
     )
-    return PictureNote(view, number(x), number(y), lines)
+    return PictureNote(view, format_number(x), format_number(y), lines)
 
 
 def _wrap(text: str, room: int) -> list[str]:
@@ -144,7 +145,7 @@ def _wrap(text: str, room: int) -> list[str]:
 
 
 def _build_line(text: str, x: float, y: float, room: int) -> TextLine:
-    return TextLine(_clipped(" ".join(text.split()), room), number(x), number(y))
+    return TextLine(_clipped(" ".join(text.split()), room), format_number(x), format_number(y))
 
 
 def _clipped(text: str, room: int) -> str:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from django.contrib.staticfiles import finders
 
-from workflows.engine.geometry import CARD_WIDTH, number
+from workflows.engine.geometry import CARD_WIDTH, format_number
 from workflows.views.canvas.cards import CardView
 from workflows.views.canvas.layout import Frame
 from workflows.views.canvas.notes import NoteView
@@ -65,9 +65,9 @@ def build_scale_rules(frame: Frame) -> str:
     """Return the rules that show a whole graph in a box that scrolls, without a script."""
     left, top, width, height = frame.widened(MARGIN)
     scale = min(1.0, max(SMALLEST_SCALE, COMFORTABLE_WIDTH / width))
-    x, y, k = number(-left * scale), number(-top * scale), f"{scale:.4g}"
+    x, y, k = format_number(-left * scale), format_number(-top * scale), f"{scale:.4g}"
     return (
-        f".graph-sizer{{width:{number(width * scale)}px;height:{number(height * scale)}px}}"
+        f".graph-sizer{{width:{format_number(width * scale)}px;height:{format_number(height * scale)}px}}"
         f".graph-view{{transform:translate({x}px,{y}px) scale({k})}}"
     )
 

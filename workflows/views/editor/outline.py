@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from workflows.engine.geometry import ways_out
+from workflows.engine.geometry import list_source_handles
 from workflows.engine.kinds import Execution
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.graph import Graph
@@ -158,7 +158,7 @@ def title_of(node: NodeSpec) -> str:
 def ways_of(node: NodeSpec) -> tuple[Way, ...]:
     """The ways out of a node with what each is called."""
     kinds = installed_kinds()
-    return build_ways(node, kinds, ways_out(node, kinds.get(node.kind)))
+    return build_ways(node, kinds, list_source_handles(node, kinds.get(node.kind)))
 
 
 def way_name(way: Way) -> str:

@@ -17,7 +17,7 @@ from accounts.principals import Principal
 from workflows import permissions
 from workflows.engine.editing.decode import read_ops
 from workflows.engine.editing.errors import EditRefused
-from workflows.engine.geometry import GRID, Shape, shape
+from workflows.engine.geometry import GRID, Shape, compute_shape
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.validation import validate
@@ -87,7 +87,7 @@ def _of_node(
 ) -> dict[str, Any]:
     graph = Graph.of(document)
     kinds = installed_kinds()
-    forms = {id_: shape(each, kinds) for id_, each in nodes.items()}
+    forms = {id_: compute_shape(each, kinds) for id_, each in nodes.items()}
     inside = graph.inside(node.id) | {node.id}
     return {
         "title": title_of(node),
@@ -100,14 +100,16 @@ def _of_node(
         "targets": [
             (other.id, title_of(other))
             for other in document.nodes
-            if other.parent == node.parent and other.id != node.id and forms[other.id].has_way_in
+            if other.parent == node.parent
+            and other.id != node.id
+            and forms[other.id].has_target_handle
         ],
         "containers": [
             (other.id, title_of(other))
             for other in document.nodes
             if forms[other.id].is_box and other.id not in inside and other.id != node.parent
         ],
-        "is_movable": forms[node.id].has_way_in,
+        "is_movable": forms[node.id].has_target_handle,
         "holds": node.kind in offers and offers[node.kind].holds,
     }
 
@@ -191,7 +193,7 @@ def _place(document: Document, after: NodeSpec | None, parent: str | None) -> tu
     """To the right of the node, or of everything; lower, until nothing is in the way."""
     kinds = installed_kinds()
     level = [node for node in document.nodes if node.parent == parent]
-    forms = {node.id: shape(node, kinds) for node in level}
+    forms = {node.id: compute_shape(node, kinds) for node in level}
     if after is not None:
         x, y = after.position.x + forms[after.id].width + GAP, after.position.y
     elif level:

@@ -7,7 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from workflows.engine.geometry import ways_out
+from workflows.engine.geometry import list_source_handles
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import NodeSpec
 from workflows.services.kinds import installed_kinds
@@ -77,8 +77,8 @@ def _build_offer(kind: AnyKind) -> Offer:
         icon=kind.icon,
         family=kind.family,
         takes=kind.execution is not Execution.ROOT,
-        gives=kind.has_way_out,
+        gives=kind.has_source_handle,
         holds=kind.execution is Execution.CONTAINER,
-        way=next(iter(ways_out(NodeSpec("", kind.name, {}), kind)), "source"),
-        inside=" ".join(sorted(kind.lives_in)),
+        way=next(iter(list_source_handles(NodeSpec("", kind.name, {}), kind)), "source"),
+        inside=" ".join(sorted(kind.allowed_containers)),
     )

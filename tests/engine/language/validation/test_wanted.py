@@ -12,7 +12,7 @@ from workflows.engine.nodes import build_kinds
 class Wanting(NodeKind):
     name = "wanting"
     title = "Wanting"
-    fields = (Field("what", "What", wanted="It wants something"), Field("other", "Other"))
+    fields = (Field("what", "What", empty_warning="It wants something"), Field("other", "Other"))
 
 
 KINDS = build_kinds(plugins=[Wanting()])

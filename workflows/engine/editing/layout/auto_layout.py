@@ -9,7 +9,7 @@ from workflows.engine.editing.errors import refuse
 from workflows.engine.editing.ops import Move, Op, Resize, Tidy
 from workflows.engine.editing.records import Item
 from workflows.engine.editing.store import Store
-from workflows.engine.layout import Box, layered
+from workflows.engine.layout import Box, arrange_in_layers
 
 
 # What a container's frame takes: its header above, its border around.
@@ -60,7 +60,7 @@ def _laid_out(
         if keep_corner
         else (PADDING, HEADER)
     )
-    where = layered(boxes, pairs)
+    where = arrange_in_layers(boxes, pairs)
     for item in items:
         x, y = round(left + where[item.id].x), round(top + where[item.id].y)
         if (item.x, item.y) != (x, y):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from workflows.engine.editing.context import Context
 from workflows.engine.editing.records import Item, node_of, note_of
-from workflows.engine.geometry import note_shape, shape
+from workflows.engine.geometry import compute_note_shape, compute_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Frame:
 
 def frame_of(item: Item, context: Context) -> Frame:
     if item.is_note:
-        drawn = note_shape(note_of(item))
+        drawn = compute_note_shape(note_of(item))
     else:
-        drawn = shape(node_of(item), context.kinds, is_box=context.is_container(item))
+        drawn = compute_shape(node_of(item), context.kinds, is_box=context.is_container(item))
     return Frame(item.x, item.y, drawn.width, drawn.height)

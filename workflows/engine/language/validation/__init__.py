@@ -15,7 +15,7 @@ from workflows.engine.language.validation.configuration import configuration_pro
 from workflows.engine.language.validation.references import reference_problems
 from workflows.engine.language.validation.structure import size_problems, structure_problems
 from workflows.engine.language.validation.variables import variable_problems
-from workflows.engine.language.validation.waiting import waiting_problems
+from workflows.engine.language.validation.waiting import list_review_problems
 
 
 __all__ = ["Problem", "Severity", "errors_of", "validate", "validate_node", "warning"]
@@ -38,7 +38,7 @@ def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
         *configured,
         *variable_problems(document),
         *reference_problems(document, graph, kinds, broken, off=off),
-        *waiting_problems(document, kinds, broken),
+        *list_review_problems(document, kinds, broken),
         *bypassed,
     ]
     return _errors_first(found)
@@ -55,7 +55,7 @@ def validate_node(document: Document, kinds: Mapping[str, AnyKind], node_id: str
     found = [
         *configured,
         *reference_problems(document, graph, kinds, broken, only=node_id),
-        *waiting_problems(document, kinds, broken, only=node_id),
+        *list_review_problems(document, kinds, broken, only=node_id),
     ]
     return _errors_first(found)
 

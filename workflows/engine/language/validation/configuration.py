@@ -38,10 +38,10 @@ def _node_problems(
 def _empty_fields(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
     """What its form marks as required, or says it wants; a default counts while nothing is written."""
     for field in kind.fields:
-        if any(node.data.get(name) for name in field.instead):
+        if any(node.data.get(name) for name in field.alternatives):
             continue
-        if field.wanted and _is_empty(node.data.get(field.name)):
-            yield warning("config.empty", field.wanted, node=node.id, field=field.name)
+        if field.empty_warning and _is_empty(node.data.get(field.name)):
+            yield warning("config.empty", field.empty_warning, node=node.id, field=field.name)
         elif field.required and _is_empty(node.data.get(field.name, field.default)):
             message = f"{field.label} is missing"
             yield warning("config.empty", message, node=node.id, field=field.name)

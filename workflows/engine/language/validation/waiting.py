@@ -1,4 +1,6 @@
-"""What would be remembered from outside and so wait for a person: said while it is drawn, not when it is missed."""
+"""Warns while a workflow is edited that a node's writes would wait for a review, because their
+content is untrusted.
+"""
 
 from collections.abc import Container, Iterator, Mapping
 
@@ -12,20 +14,29 @@ from workflows.engine.language.untrusted import Flow
 SWITCH = "trusts_outside"
 
 
-def waiting_problems(
+def list_review_problems(
     document: Document,
     kinds: Mapping[str, AnyKind],
-    broken: Container[str],
+    invalid_nodes: Container[str],
     only: str | None = None,
 ) -> Iterator[Problem]:
     flow = Flow(document.nodes, kinds)
     # Of each that brings something in, how far it gets: a warning names the one it is about.
-    ways = {one: flow.spread(frozenset({one})) for one in flow.brought}
-    for node in document.nodes if ways else ():
+    reach_by_source = {
+        source_id: flow.propagate(frozenset({source_id})) for source_id in flow.sources
+    }
+    for node in document.nodes if reach_by_source else ():
         kind = kinds.get(node.kind)
-        if kind is None or only not in (None, node.id) or node.id in broken:
+        if kind is None or only not in (None, node.id) or node.id in invalid_nodes:
             continue
-        source = next((one for one in sorted(ways) if kind.waits(node, ways[one])), None)
+        source = next(
+            (
+                source_id
+                for source_id in sorted(reach_by_source)
+                if kind.needs_review(node, reach_by_source[source_id])
+            ),
+            None,
+        )
         if source is not None:
             message = f"{source} brings in external content, which stays in quarantine until it is approved"
             yield warning("memory.waits", message, node=node.id, field=SWITCH)

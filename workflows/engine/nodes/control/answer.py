@@ -45,7 +45,7 @@ class Answer(NodeKind[AnswerConfig, Template]):
             required=True,
             help=gettext_noop("Text before a variable streams immediately."),
             example="{{#llm.text#}}",
-            wanted="Answer is empty",
+            empty_warning="Answer is empty",
         ),
     )
 

@@ -30,11 +30,11 @@ class IterationStart(_ContainerStart):
     name = "iteration-start"
     title = gettext_noop("Iteration start")
     description = gettext_noop("Each iteration starts here")
-    lives_in = frozenset({"iteration"})
+    allowed_containers = frozenset({"iteration"})
 
 
 class LoopStart(_ContainerStart):
     name = "loop-start"
     title = gettext_noop("Loop start")
     description = gettext_noop("Each loop round starts here")
-    lives_in = frozenset({"loop"})
+    allowed_containers = frozenset({"loop"})

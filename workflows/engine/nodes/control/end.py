@@ -46,7 +46,7 @@ class End(NodeKind[EndConfig, EndConfig]):
     dialects = ("dify", "xworkflow")
     config_model = EndConfig
     execution = Execution.RESPONSE
-    gives_results = True
+    provides_results = True
     fields = (
         Field(
             "outputs",
@@ -55,7 +55,7 @@ class End(NodeKind[EndConfig, EndConfig]):
             required=True,
             help=gettext_noop("The values that the run returns."),
             example=[{"variable": "text", "value_selector": ["llm", "text"]}],
-            wanted="The node has no outputs",
+            empty_warning="The node has no outputs",
         ),
     )
 

@@ -13,22 +13,22 @@ from pydantic import Field as Bounded
 from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.errors import NodeFailed, PortMissing
 from workflows.engine.kinds import (
+    DerivedType,
     Execution,
     Field,
-    Like,
-    Likeness,
     NodeConfig,
     NodeContext,
     NodeKind,
     NodeResult,
     Output,
+    TypeRule,
     Widget,
     gettext_noop,
 )
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.values import ELEMENTS, ValueType, describe, parse_type
 from workflows.engine.language.variables import MISSING
-from workflows.engine.runtime.rounds import Round, RoundFailed, Rounds, side_by_side
+from workflows.engine.runtime.rounds import Round, RoundFailed, Rounds, run_concurrently
 from workflows.engine.texts import Phrase, Text
 
 
@@ -73,7 +73,7 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
     execution = Execution.CONTAINER
     fields = (
         Field("iterator_selector", gettext_noop("List"), Widget.SELECTOR, required=True,
-              wants=tuple(str(kind) for kind in ELEMENTS),
+              accepted_types=tuple(str(kind) for kind in ELEMENTS),
               help=gettext_noop("The nodes inside run once for each item."),
               example=["start", "topics"]),
         Field("output_selector", gettext_noop("Output of each round"), Widget.INNER_SELECTOR,
@@ -107,7 +107,7 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         written = config.iterator_input_type
         kind = parse_type(written) if isinstance(written, str) else None
         item = str(ELEMENTS[kind]) if kind is not None and kind in ELEMENTS else "any"
-        like = Like(config.iterator_selector, Likeness.ELEMENT) if item == "any" else None
+        like = DerivedType(config.iterator_selector, TypeRule.ELEMENT) if item == "any" else None
         return (
             Output("item", item, gettext_noop("Current item"), like),
             Output("index", "number", gettext_noop("Round index, starting at 0")),
@@ -121,23 +121,23 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         if ctx.body is None:
             raise PortMissing("body")
         items = _get_items(prepared, ctx)
-        ctx.give({"items": items})
+        ctx.record_inputs({"items": items})
         results = _Results(prepared, ctx.node_id, items, ctx.body)
         ctx.body.begin(len(items))
         if prepared.is_parallel:
-            await side_by_side(len(items), prepared.parallel_nums, results.round)
+            await run_concurrently(len(items), prepared.parallel_nums, results.round)
         else:
             for index in range(len(items)):
                 await results.round(index)
         return NodeResult({prepared.output_name: results.output()})
 
 
-def _derive_type(config: IterationConfig, kind: str) -> Like | None:
+def _derive_type(config: IterationConfig, kind: str) -> DerivedType | None:
     """Return the rule for the output's type where no type was written down: it follows from what a round gives."""
     if config.output_selector is None or parse_type(kind) is not ValueType.ARRAY_ANY:
         return None
-    how = Likeness.JOINED if config.flatten_output else Likeness.GATHERED
-    return Like(config.output_selector, how)
+    how = TypeRule.JOINED if config.flatten_output else TypeRule.GATHERED
+    return DerivedType(config.output_selector, how)
 
 
 def _get_items(config: IterationConfig, ctx: NodeContext) -> list[Json]:

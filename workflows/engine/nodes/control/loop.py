@@ -200,7 +200,7 @@ async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeRes
     initial = {
         variable.label: _get_initial_value(variable, pool) for variable in prepared.variables
     }
-    ctx.give(initial)
+    ctx.record_inputs(initial)
     pool.set_outputs(name, initial)
     body.begin(prepared.count)
     if _is_over_before_start(stops, pool):
@@ -212,7 +212,7 @@ async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeRes
         rounds = index + 1
         if finished_round.results:
             _set_values(pool, name, finished_round.results)
-        if finished_round.broke or (stops.conditions and stops.holds(pool)):
+        if finished_round.is_last or (stops.conditions and stops.holds(pool)):
             break
     values = pool.head(name)
     return NodeResult({**{label: values.get(label) for label in initial}, ROUND: rounds})
@@ -220,7 +220,7 @@ async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeRes
 
 async def _run_while(prepared: While, ctx: NodeContext, body: Rounds) -> NodeResult:
     values = dict(prepared.initial)
-    ctx.give(values)
+    ctx.record_inputs(values)
     body.begin(prepared.count)
     rounds = 0
     while _should_continue(prepared.goes_on, values, ctx):

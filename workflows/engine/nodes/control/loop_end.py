@@ -14,7 +14,7 @@ class LoopEnd(NodeKind[NodeConfig, NodeConfig]):
     family = "logic"
     dialects = ("dify",)
     ends_rounds = True
-    lives_in = frozenset({"loop"})
+    allowed_containers = frozenset({"loop"})
 
     def handles(self, spec: NodeSpec) -> tuple[str, ...]:
         return ()

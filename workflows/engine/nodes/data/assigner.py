@@ -78,7 +78,7 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
               default=[],
               example=[{"variable_selector": ["conversation", "topic"], "operation": "over-write",
                         "input_type": "variable", "value": ["start", "topic"]}],
-              instead=("assigned_variable_selector",), wanted="No assignments"),
+              alternatives=("assigned_variable_selector",), empty_warning="No assignments"),
     )  # fmt: skip
 
     def summary(self, data: Data) -> Iterable[Text]:
@@ -162,7 +162,7 @@ def _compute_value(
     current = changed[target] if target in changed else ctx.pool.get(target)
     if current is MISSING:
         raise _build_not_found_error(target)
-    kind = ctx.type_of(target, current)
+    kind = ctx.resolve_type(target, current)
     if assignment.strict:
         check_source(assignment.operation, assignment.source, kind)
     operand = assignment.operand

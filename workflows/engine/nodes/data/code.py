@@ -140,16 +140,16 @@ class Code(NodeKind[CodeConfig, Prepared]):
         if ctx.ports.code is None:
             raise PortMissing("code")
         inputs = _get_inputs(prepared, ctx)
-        ctx.give(inputs)
+        ctx.record_inputs(inputs)
         result = await ctx.ports.code.run(
             CodeRequest(prepared.language, prepared.source, inputs, SECONDS, prepared.calling)
         )
-        ctx.give(_add_stdout(inputs, result.stdout))
+        ctx.record_inputs(_add_stdout(inputs, result.stdout))
         return NodeResult(
             check_outputs(result.value, prepared.outputs, keep=prepared.calling == "inputs")
         )
 
-    async def rehearse(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
+    async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
         return _get_inputs(prepared, ctx)
 
 

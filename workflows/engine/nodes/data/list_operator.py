@@ -92,7 +92,7 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
     dialects = ("dify", "xworkflow")
     config_model = ListConfig
     fields = (
-        Field("variable", gettext_noop("List"), Widget.SELECTOR, required=True, wants=LISTS),
+        Field("variable", gettext_noop("List"), Widget.SELECTOR, required=True, accepted_types=LISTS),
         Field("filter_by", gettext_noop("Filter"), Widget.SECTION, fields=(
             Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
             Field("conditions", gettext_noop("Filter condition"), Widget.LIST_FILTERS),
@@ -139,7 +139,7 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
         if not prepared.variable:
             raise build_error("No list selected")
         items = check_items(ctx.pool.require(prepared.variable))
-        ctx.give({"variable": items})
+        ctx.record_inputs({"variable": items})
         return NodeResult(build_outputs(_apply_operations(items, prepared, ctx.pool)))
 
 

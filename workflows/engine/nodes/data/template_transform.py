@@ -69,7 +69,7 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
             Widget.JINJA,
             required=True,
             example="About {{ topic|upper }}",
-            wanted="The template is empty",
+            empty_warning="The template is empty",
         ),
     )
 
@@ -94,7 +94,7 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
     def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult | Awaitable[NodeResult]:
         look_up = ctx.pool.get_or_none
         inputs = {name: look_up(selector) for name, selector in prepared.variables}
-        ctx.give(inputs)
+        ctx.record_inputs(inputs)
         text = prepared.plain.render(inputs) if prepared.plain is not None else None
         if text is None:
             return _render_in_sandbox(prepared.source, inputs, ctx)

@@ -61,7 +61,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
     config_model = HttpConfig
     has_effect = True
     retry = Retry(max_retries=3, interval_ms=1000)
-    brings_outside = True
+    has_untrusted_outputs = True
     fields = (
         Field("method", gettext_noop("Method"), Widget.CHOICE, required=True, default="GET",
               choices=tuple((method, method) for method in METHODS)),
@@ -131,9 +131,9 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
             raise PortMissing("http")
         building = RequestContext(ctx.pool, lambda url: _fetch(http, url))
         request = await build_request(prepared.config, building, ctx.origin.idempotency_key)
-        ctx.give(_describe_exchange(prepared, request, None))
+        ctx.record_inputs(_describe_exchange(prepared, request, None))
         response = await http.send(request)
-        ctx.give(_describe_exchange(prepared, request, response))
+        ctx.record_inputs(_describe_exchange(prepared, request, response))
         megabytes = find_broken_limit(response)
         if megabytes is not None:
             message = f"The response is larger than {megabytes} MB"
@@ -142,7 +142,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
             raise HTTPResponseCodeError(f"Request failed with status code {response.status}")
         return NodeResult(_build_outputs(response, request))
 
-    async def rehearse(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
+    async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
         building = RequestContext(ctx.pool, _fetch_nothing)
         try:
             request = await build_request(prepared.config, building, ctx.origin.idempotency_key)
@@ -196,8 +196,8 @@ def _describe_exchange(
     body = _describe_body(request)
     if body is not None:
         description["body"] = body
-    if response is not None and response.seen is not None:
-        description["sent"] = dict(response.seen)
+    if response is not None and response.recorded_request is not None:
+        description["sent"] = dict(response.recorded_request)
     return description
 
 

@@ -52,7 +52,7 @@ class StructuredOutput(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     # Called ``schema`` in documents, which pydantic keeps for itself.
-    def wanted(self) -> dict[str, Any] | None:
+    def empty_warning(self) -> dict[str, Any] | None:
         return (self.model_extra or {}).get("schema")
 
 
@@ -76,7 +76,7 @@ class LlmConfig(NodeConfig):
     @property
     def schema_wanted(self) -> dict[str, Any] | None:
         on = self.structured_output_switch_on or self.structured_output_enabled
-        return self.structured_output.wanted() if on and self.structured_output else None
+        return self.structured_output.empty_warning() if on and self.structured_output else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
     dialects = ("dify", "xworkflow")
     config_model = LlmConfig
     has_effect = True
-    leak_trials = tuple(
+    leak_check_settings = tuple(
         {
             "model": {"provider": "echo", "name": "echo", "mode": "chat"},
             "prompt_template": [{"role": "user", "text": "{{#start.text#}}"}],
@@ -119,7 +119,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
               default=[{"role": "system", "text": ""}, {"role": "user", "text": ""}],
               example=[{"role": "system", "text": "You answer in one sentence."},
                        {"role": "user", "text": "{{#sys.query#}}"}],
-              wanted="The prompt is empty"),
+              empty_warning="The prompt is empty"),
         Field("prompt_config", gettext_noop("Jinja2 variables"), Widget.SECTION, fields=(
             Field("jinja2_variables", gettext_noop("Variables"), Widget.OUTPUTS,
                   help=gettext_noop("Available under these names in Jinja2 messages.")),
@@ -149,7 +149,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
               help=gettext_noop("Sends earlier messages of the conversation."), fields=(
             Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
             Field("variable_selector", gettext_noop("Messages variable"), Widget.SELECTOR,
-                  wants=("array[any]", "array[object]", "array[string]"),
+                  accepted_types=("array[any]", "array[object]", "array[string]"),
                   help=gettext_noop("Without a variable, the turns of this conversation are used.")),
             Field("window_size", gettext_noop("Max messages"), Widget.NUMBER, low=0),
         )),
@@ -211,7 +211,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
         jinja = config.prompt_config.jinja2_variables if config.prompt_config else ()
         return tuple(s for s in (*selectors, *(v.value_selector for v in jinja)) if s)
 
-    def hears_answers(self, spec: NodeSpec) -> bool:
+    def reads_answers(self, spec: NodeSpec) -> bool:
         try:
             window = self.configure(spec).memory
         except ValidationError:
@@ -223,7 +223,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
         if ctx.ports.model is None:
             raise PortMissing("model")
         config = prepared.config
-        ctx.give({**_describe_model(config), **prompt.shown()})
+        ctx.record_inputs({**_describe_model(config), **prompt.shown()})
         reasoning = Reasoning(tagged=config.reasoning_format != "separated")
         usage, finish_reason = await _stream_answer(
             _build_request(config, prompt, ctx), reasoning, ctx
@@ -239,7 +239,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
             outputs["structured_output"] = _parse_object(text)
         return NodeResult(outputs, usage=usage, events=prompt.events)
 
-    async def rehearse(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
+    async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
         try:
             prompt = await build_prompt(prepared.prompt, ctx, recalls=False)
         except WorkflowFault as fault:

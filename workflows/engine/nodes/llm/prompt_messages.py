@@ -205,7 +205,7 @@ async def _load_turns(window: WindowConfig, ctx: NodeContext) -> list[Message]:
         return []
     size = window.window.size if window.window.enabled else None
     limit = None if size is None else (size + 1) // 2
-    turns = await ctx.ports.history.turns(limit=limit)
+    turns = await ctx.ports.history.list_turns(limit=limit)
     past = [
         message
         for query, answer in turns

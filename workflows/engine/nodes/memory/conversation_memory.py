@@ -21,7 +21,7 @@ from workflows.engine.kinds import (
 )
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.templating import Template
-from workflows.engine.language.untrusted import WEB, is_from_outside, is_strangers
+from workflows.engine.language.untrusted import WEB, has_untrusted_source, is_untrusted_memory
 from workflows.engine.memory_ports import ConversationPort, Talk
 from workflows.engine.nodes.memory.memory_access import build_held_event, get_memory, to_event_entry
 from workflows.engine.nodes.memory.summarizer import SummaryModel, summarize
@@ -85,7 +85,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
     family = "memory"
     config_model = HistoryConfig
     has_effect = True
-    leak_trials = (
+    leak_check_settings = (
         {"action": APPEND, "messages": [{"role": "user", "text": "{{#start.text#}}"}]},
         {"action": READ},
     )
@@ -160,7 +160,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         action: Action = prepared.config.action
         messages = _collect_messages(prepared, ctx) if action == APPEND else []
-        ctx.give({"action": action, "messages": messages, **_drop_empty(prepared.rules)})
+        ctx.record_inputs({"action": action, "messages": messages, **_drop_empty(prepared.rules)})
         memory = get_memory(ctx, SCOPE)
         if not isinstance(memory, ConversationPort):
             raise MemoryUnavailable("This memory provider doesn't support conversation history")
@@ -173,7 +173,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
             messages=messages,
             rules=prepared.rules,
         )
-        ctx.hear(
+        ctx.record_untrusted_keys(
             [
                 str(message.get("id") or SUMMARY)
                 for message in talk.messages
@@ -226,7 +226,7 @@ def _collect_messages(prepared: Prepared, ctx: NodeContext) -> list[Json]:
 
 
 def _get_origin(read: Sequence[Selector | None], ctx: NodeContext) -> dict[str, Json]:
-    return {"origin": WEB} if is_from_outside(read, ctx.outside) else {}
+    return {"origin": WEB} if has_untrusted_source(read, ctx.untrusted) else {}
 
 
 def _remove_origin(message: Mapping[str, Json]) -> dict[str, Json]:
@@ -239,7 +239,7 @@ def _drop_empty(rules: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _is_untrusted(message: Mapping[str, Json]) -> bool:
-    return message.get("role") == "tool" or is_strangers(message)
+    return message.get("role") == "tool" or is_untrusted_memory(message)
 
 
 def _build_outputs(talk: Talk) -> dict[str, Json]:

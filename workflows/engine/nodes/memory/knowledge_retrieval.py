@@ -75,7 +75,7 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
     family = "memory"
     dialects = ("dify",)
     config_model = KnowledgeConfig
-    leak_trials = tuple(
+    leak_check_settings = tuple(
         {"scope": scope, "query_variable_selector": ["start", "text"], "min_score": 0.0}
         for scope in ("user", "global", "conversation")
     )
@@ -113,7 +113,7 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
 
     async def run(self, prepared: KnowledgeConfig, ctx: NodeContext) -> NodeResult:
         query = get_query(prepared.query_variable_selector, ctx) or ""
-        ctx.give({"scope": prepared.scope, "query": query, "tags": list(prepared.tags)})
+        ctx.record_inputs({"scope": prepared.scope, "query": query, "tags": list(prepared.tags)})
         memory = get_memory(ctx, prepared.scope)
         if not isinstance(memory, KnowledgePort):
             raise MemoryUnavailable("This memory provider doesn't support knowledge pages")

@@ -20,7 +20,7 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import scope_label
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template
-from workflows.engine.language.untrusted import WEB, has_to_wait, is_from_outside
+from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_review
 from workflows.engine.memory_ports import KeptPage, KnowledgePort
 from workflows.engine.nodes.memory.memory_access import (
     build_held_event,
@@ -71,7 +71,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
     family = "memory"
     config_model = WriteConfig
     has_effect = True
-    leak_trials = ({"scope": "user", "page_title": "Tried", "page_content": "Tried."},)
+    leak_check_settings = ({"scope": "user", "page_title": "Tried", "page_content": "Tried."},)
     needs_memory = True
     default_scope = "global"
     fields = (
@@ -131,18 +131,18 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         selector = self.configure(spec).pages_selector
         return (selector,) if selector else ()
 
-    def waits(self, spec: NodeSpec, outside: frozenset[str]) -> bool:
+    def needs_review(self, spec: NodeSpec, untrusted: frozenset[str]) -> bool:
         prepared = self.prepare(spec)
         config = prepared.config
         read = [*_list_selectors(prepared), config.pages_selector]
-        return is_from_outside(read, outside) and has_to_wait(
+        return has_untrusted_source(read, untrusted) and needs_review(
             config.scope, trusted=config.trusts_outside
         )
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         config = prepared.config
         drafts = _collect_drafts(prepared, ctx)
-        ctx.give({"scope": config.scope, "mode": config.mode, "pages": drafts})
+        ctx.record_inputs({"scope": config.scope, "mode": config.mode, "pages": drafts})
         memory = get_memory(ctx, config.scope)
         if not isinstance(memory, KnowledgePort):
             raise MemoryUnavailable("This memory provider doesn't support knowledge pages")
@@ -217,12 +217,12 @@ def _add_origin(
 ) -> dict[str, Json]:
     """Replace what a draft says of its origin: a model may have written it."""
     plain = {name: value for name, value in draft.items() if name not in ("origin", "hold")}
-    if not is_from_outside(read, ctx.outside):
+    if not has_untrusted_source(read, ctx.untrusted):
         return plain
     config = prepared.config
     return plain | {
         "origin": WEB,
-        "hold": has_to_wait(config.scope, trusted=config.trusts_outside),
+        "hold": needs_review(config.scope, trusted=config.trusts_outside),
     }
 
 

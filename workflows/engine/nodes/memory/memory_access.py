@@ -6,7 +6,7 @@ from dataclasses import replace
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
-from workflows.engine.language.untrusted import is_strangers
+from workflows.engine.language.untrusted import is_untrusted_memory
 from workflows.engine.ports import MemoryHit, MemoryPort
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled
 from workflows.engine.text_rendering import as_text
@@ -70,7 +70,7 @@ async def recall_entries(
 
 def record_untrusted_hits(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:
     """Record for the step which hits come from strangers; see ``workflows.engine.language.untrusted``."""
-    ctx.hear([hit.key for hit in hits if is_strangers(hit.metadata)])
+    ctx.record_untrusted_keys([hit.key for hit in hits if is_untrusted_memory(hit.metadata)])
 
 
 def build_recalled_event(

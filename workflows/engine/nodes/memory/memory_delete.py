@@ -56,7 +56,7 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
     family = "memory"
     config_model = DeleteConfig
     has_effect = True
-    leak_trials = ({"scope": "user", "key": "tried"},)
+    leak_check_settings = ({"scope": "user", "key": "tried"},)
     needs_memory = True
     memory_preview = "forget"
     fields = (
@@ -83,7 +83,7 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         config, key = prepared.config, _fill_key(prepared.key, ctx)
-        ctx.give({"scope": config.scope, "key": key, "filter": config.filter})
+        ctx.record_inputs({"scope": config.scope, "key": key, "filter": config.filter})
         deleted = await get_memory(ctx, config.scope).delete(
             scope=config.scope,
             identity=ctx.identity,

@@ -48,7 +48,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
     family = "memory"
     dialects = ("xworkflow",)
     config_model = RecallConfig
-    leak_trials = tuple(
+    leak_check_settings = tuple(
         {"scope": scope, "top_k": 50, **more}
         for scope in ("user", "conversation", "global", "run")
         for more in ({}, {"query_selector": ["start", "text"]}, {"key": "k"})
@@ -88,7 +88,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
 
     async def run(self, prepared: RecallConfig, ctx: NodeContext) -> NodeResult:
         query = get_query(prepared.query_selector, ctx)
-        ctx.give({"scope": prepared.scope, "query": query, "key": prepared.key})
+        ctx.record_inputs({"scope": prepared.scope, "query": query, "key": prepared.key})
         hits, event = await recall_entries(
             ctx,
             scope=prepared.scope,

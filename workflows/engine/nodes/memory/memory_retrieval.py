@@ -83,7 +83,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
     icon = "clock"
     family = "memory"
     config_model = RetrievalConfig
-    leak_trials = tuple(
+    leak_check_settings = tuple(
         {"scope": scope, "topic_selector": ["start", "text"]}
         for scope in (WORKFLOW, "user", "conversation", "global")
     )
@@ -136,7 +136,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
     async def run(self, prepared: RetrievalConfig, ctx: NodeContext) -> NodeResult:
         inputs = {name: ctx.pool.get_or_none(at) for name, at in prepared.inputs.items()}
         query = choose_query(*(inputs.get(name) for name in QUERY_FIELDS))
-        ctx.give({"scope": prepared.scope, "query": query, **inputs})
+        ctx.record_inputs({"scope": prepared.scope, "query": query, **inputs})
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 records, withheld = await _retrieve(prepared, ctx, query, _get_group(inputs))

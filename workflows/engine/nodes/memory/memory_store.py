@@ -21,7 +21,7 @@ from workflows.engine.kinds import (
 from workflows.engine.language.document import NodeSpec, Selector
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES, scope_label
 from workflows.engine.language.templating import Template
-from workflows.engine.language.untrusted import WEB, has_to_wait, is_from_outside
+from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_review
 from workflows.engine.nodes.memory.memory_access import (
     build_held_event,
     build_rejected_event,
@@ -66,7 +66,7 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
     dialects = ("xworkflow",)
     config_model = StoreConfig
     has_effect = True
-    leak_trials = ({"scope": "user", "key": "tried", "value_selector": ["start", "text"]},)
+    leak_check_settings = ({"scope": "user", "key": "tried", "value_selector": ["start", "text"]},)
     needs_memory = True
     fields = (
         Field("scope", gettext_noop("Scope"), Widget.CHOICE, required=True,
@@ -108,13 +108,13 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         config = self.configure(spec)
         return (config.value_selector, *(config.metadata_selectors or {}).values())
 
-    def waits(self, spec: NodeSpec, outside: frozenset[str]) -> bool:
+    def needs_review(self, spec: NodeSpec, untrusted: frozenset[str]) -> bool:
         prepared = self.prepare(spec)
         config = prepared.config
         return (
             config.tier != QUARANTINE
-            and is_from_outside(_list_selectors(prepared), outside)
-            and has_to_wait(config.scope, trusted=config.trusts_outside)
+            and has_untrusted_source(_list_selectors(prepared), untrusted)
+            and needs_review(config.scope, trusted=config.trusts_outside)
         )
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
@@ -125,7 +125,7 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
             metadata[name] = ctx.pool.get_or_none(selector)
         value = ctx.pool.get_or_none(config.value_selector)
         tier = _choose_tier(prepared, ctx, metadata)
-        ctx.give({"scope": config.scope, "key": key, "metadata": metadata, "value": value})
+        ctx.record_inputs({"scope": config.scope, "key": key, "metadata": metadata, "value": value})
         try:
             entry = await get_memory(ctx, config.scope).store(
                 scope=config.scope,
@@ -164,14 +164,14 @@ def _list_selectors(prepared: Prepared) -> tuple[Selector, ...]:
 def _choose_tier(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any]) -> str:
     """Return the tier, and mark metadata, once it is known whose words these are; an author's own setting is trusted."""
     config = prepared.config
-    if not is_from_outside(_list_selectors(prepared), ctx.outside):
+    if not has_untrusted_source(_list_selectors(prepared), ctx.untrusted):
         return config.tier
     written = config.metadata or {}
     if "origin" not in written:
         metadata["origin"] = WEB
     if "review" not in written:
         metadata.pop("review", None)  # whether a person has looked at it isn't for strangers to say
-    if config.tier == QUARANTINE or not has_to_wait(config.scope, trusted=config.trusts_outside):
+    if config.tier == QUARANTINE or not needs_review(config.scope, trusted=config.trusts_outside):
         return config.tier
     metadata["quarantined_for"] = [{"reason": FROM_OUTSIDE, "detail": ""}]
     return QUARANTINE

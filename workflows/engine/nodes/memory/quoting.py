@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from workflows.engine.language.untrusted import is_strangers
+from workflows.engine.language.untrusted import is_untrusted_memory
 from workflows.engine.ports import MemoryHit
 from workflows.engine.text_rendering import as_text
 
@@ -32,7 +32,7 @@ def list_memories(hits: Iterable[MemoryHit]) -> str:
 def needs_quoting(hit: MemoryHit) -> bool:
     text = as_text(hit.value)
     looks = _MARKUP.search(hit.key) or _MARKUP.search(text) or _SPEAKER.search(text)
-    return looks is not None or is_strangers(hit.metadata)
+    return looks is not None or is_untrusted_memory(hit.metadata)
 
 
 def quote_block(text: str) -> str:
@@ -66,7 +66,7 @@ def _render_line(hit: MemoryHit) -> tuple[str, bool]:
     key, value = _indent(hit.key), _truncate(as_text(hit.value))
     if not needs_quoting(hit):
         return f"- {key}: {_indent(_TAGS.sub('', value))}", False
-    whence = " (from outside)" if is_strangers(hit.metadata) else ""
+    whence = " (from outside)" if is_untrusted_memory(hit.metadata) else ""
     return f"- {_escape(key)}{whence}: {_quote(value)}", True
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Json
-from workflows.engine.runtime.step_reports import size_of
+from workflows.engine.runtime.step_reports import measure_size
 from workflows.models import Pin, Run, Step, Workflow
 from workflows.views.runs.detail import StepRow
 from workflows.views.runs.memory import looked_at, recalled_in
@@ -85,7 +85,7 @@ def value_page(run: Run, step: Step, part: str, *, whole: bool) -> dict[str, Any
         "step": step,
         "part": part or "outputs",
         "values": values,
-        "size": size_of(given),
+        "size": measure_size(given),
         "is_cut": not whole and any(value["is_cut"] for value in values),
     }
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from workflows import permissions, selectors
 from workflows.engine.editing.diff import FieldChange
-from workflows.engine.geometry import number
+from workflows.engine.geometry import format_number
 from workflows.engine.language.config_errors import label_of
 from workflows.engine.language.document import Document, Json, NodeSpec, Note
 from workflows.models import Version
@@ -151,7 +151,7 @@ def _parts(document: Document) -> Iterator[NodeSpec | Note]:
 
 
 def _place(part: NodeSpec | Note) -> str:
-    return f"{number(part.position.x)}, {number(part.position.y)}"
+    return f"{format_number(part.position.x)}, {format_number(part.position.y)}"
 
 
 def _titles(found: Comparison) -> dict[str, str]:

@@ -79,8 +79,8 @@ class Control:
         return self.look.blank
 
     @property
-    def wants(self) -> str:
-        return " ".join(self.field.wants)
+    def accepted_types(self) -> str:
+        return " ".join(self.field.accepted_types)
 
     @property
     def switch(self) -> "Control | None":
