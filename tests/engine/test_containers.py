@@ -364,7 +364,7 @@ async def test_held_inside_a_round_pauses_and_goes_on_there(parallel: bool) -> N
     result = await drive(plan, RunStart("r"), ports(), ListJournal(), history=journal.records)
 
     assert paused.status is RunStatus.PAUSED
-    assert StepKey("nap", (1,)) in paused.held
+    assert StepKey("nap", (1,)) in paused.waiting_steps
     assert first.ran == [("nap", (0,))]
     assert again.ran == [("nap", (1,)), ("nap", (2,))]
     assert (result.status, result.outputs) == (RunStatus.SUCCEEDED, {"o": [0, 1, 2]})

@@ -88,7 +88,7 @@ def names(result: RunResult) -> list[str]:
 
 
 def held(result: RunResult) -> list[str]:
-    return [key.node_id for key in result.held]
+    return [key.node_id for key in result.waiting_steps]
 
 
 async def test_until_runs_what_leads_there_and_nothing_else() -> None:
@@ -183,7 +183,7 @@ async def test_breakpoint_pauses_before_its_node_and_goes_on_from_there() -> Non
     first = await run(chain(), brake=PauseControl({"b"}))
     assert (first.status, names(first), held(first)) == (RunStatus.PAUSED, ["start", "a"], ["b"])
 
-    past = {format_step_name(key) for key in first.held}
+    past = {format_step_name(key) for key in first.waiting_steps}
     journal = ListJournal()
     rest = await run(chain(), history=first.steps, brake=PauseControl({"b"}, past), journal=journal)
 

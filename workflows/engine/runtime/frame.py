@@ -239,7 +239,7 @@ class Frame:
             self.run_context.unfinished_steps.append((node, self._build_key(node), started_at))
         self._running_since.clear()
 
-    # -- asked by the step ----------------------------------------------------------------------
+    # -- called by the step ---------------------------------------------------------------------
 
     async def record_step(
         self, node: PlanNode, record: StepRecord, events: Sequence[Event]
@@ -268,7 +268,7 @@ class Frame:
         if node.kind.streams:
             index, stream = node.index, self.stream
 
-            def say(output: str, text: str) -> None:
+            def print_chunk(output: str, text: str) -> None:
                 stream.add_chunk(index, output, text)
 
         run_context = self.run_context

@@ -147,7 +147,7 @@ class ScopeStreaming:
         """Leave out what a failed or paused round has not printed yet."""
         self._queue.remove_scope(self)
 
-    # -- asked by the stage ---------------------------------------------------------------------
+    # -- called by the queue --------------------------------------------------------------------
 
     def get_index(self, node: str) -> int:
         return self._plan.by_id[node]

@@ -107,7 +107,9 @@ def select_reused_steps(previous: PreviousRun, document: Document, part: Part) -
     """Return the steps that a partial run begins with."""
     records = previous.list_records()
     if part.extent is Extent.ONLY:
-        insides = {node.id for node in document.nodes if find_outermost(document, node.id) in part.nodes}
+        insides = {
+            node.id for node in document.nodes if find_outermost(document, node.id) in part.nodes
+        }
         excluded = insides | set(part.nodes)
         reused = [record for record in records if record.key.node_id not in excluded]
     else:

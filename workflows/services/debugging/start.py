@@ -15,7 +15,12 @@ from workflows.engine.language.document import Document, Json
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.start_form import check_start
 from workflows.engine.language.variables import RESERVED_HEADS
-from workflows.engine.runtime.partial_runs import Extent, build_manual_step, list_external_reads, find_root
+from workflows.engine.runtime.partial_runs import (
+    Extent,
+    build_manual_step,
+    list_external_reads,
+    find_root,
+)
 from workflows.engine.runtime.step_records import StepRecord
 from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.execution.kinds import load_kinds
