@@ -14,11 +14,11 @@ from workflows.engine.runtime.partial_runs import (
     Extent,
     Part,
     find_descendants,
-    select_valid_steps,
-    is_completed,
-    select_reusable_steps,
     find_outermost,
     include_inner_nodes,
+    is_completed,
+    select_reusable_steps,
+    select_valid_steps,
 )
 from workflows.engine.runtime.step_records import StepRecord, StepStatus
 from workflows.execution.debugging.run_options import prepare_part

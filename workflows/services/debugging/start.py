@@ -18,8 +18,8 @@ from workflows.engine.language.variables import RESERVED_HEADS
 from workflows.engine.runtime.partial_runs import (
     Extent,
     build_manual_step,
-    list_external_reads,
     find_root,
+    list_external_reads,
 )
 from workflows.engine.runtime.step_records import StepRecord
 from workflows.errors import InvalidValue, WorkflowArchived
