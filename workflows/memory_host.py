@@ -43,7 +43,7 @@ class WorkflowsHost:
             ids = rows.values_list("started_by_id", "subject_user_id", "api_key_id").first()
             return frozenset(filter(None, ids or ()))
         if scope in ("run", "run_metadata"):
-            runs = Run.objects.unscoped().filter(team_id=team_id, pk__in=_parse_ids([key]))
+            runs = Run.objects.unscoped().filter(team_id=team_id, pk__in=_parse_uuids([key]))
             owners = runs.values_list("pk", "started_by_id", "subject_user_id", "api_key_id")
             return frozenset(filter(None, owners.first() or ()))
         return frozenset()
@@ -51,7 +51,7 @@ class WorkflowsHost:
     def describe_runs(
         self, principal: Principal, run_ids: Iterable[str]
     ) -> Mapping[str, RunDescription]:
-        rows = selectors.runs_for(principal).filter(pk__in=_parse_ids(run_ids))
+        rows = selectors.runs_for(principal).filter(pk__in=_parse_uuids(run_ids))
         runs = {run.pk: run for run in rows}
         titles: dict[UUID, dict[str, str]] = {}
         steps = Step.objects.unscoped().filter(run_id__in=runs)  # admitted with their run
@@ -70,7 +70,7 @@ class WorkflowsHost:
 
     def list_ended_runs(self, team_id: UUID, run_ids: Sequence[str]) -> list[str]:
         rows = Run.objects.unscoped().filter(
-            team_id=team_id, pk__in=_parse_ids(run_ids), status__in=ENDED
+            team_id=team_id, pk__in=_parse_uuids(run_ids), status__in=ENDED
         )
         return [str(pk) for pk in rows.values_list("pk", flat=True)]
 
@@ -108,7 +108,7 @@ def _list_conversation_names(team_id: UUID, keys: Sequence[str]) -> Mapping[str,
 
 
 def _list_workflow_names(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
-    rows = Workflow.objects.unscoped().filter(team_id=team_id, pk__in=_parse_ids(ids))
+    rows = Workflow.objects.unscoped().filter(team_id=team_id, pk__in=_parse_uuids(ids))
     return {str(pk): name for pk, name in rows.values_list("pk", "name")}
 
 
@@ -124,7 +124,7 @@ def _list_stream_names(team_id: UUID, streams: Sequence[str]) -> Mapping[str, st
 
 
 def _list_run_names(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
-    rows = Run.objects.unscoped().filter(team_id=team_id, pk__in=_parse_ids(ids))
+    rows = Run.objects.unscoped().filter(team_id=team_id, pk__in=_parse_uuids(ids))
     return {str(pk): name for pk, name in rows.values_list("pk", "workflow__name")}
 
 
@@ -140,7 +140,7 @@ def _split_stream(stream: str) -> list[str]:
     """Return the workflow ids of a stream; one that is too long to contain them all has none."""
     length = len(str(UUID(int=0)))
     ids = [stream[start : start + length] for start in range(0, len(stream), length + 1)]
-    return ids if "-".join(str(pk) for pk in _parse_ids(ids)) == stream else []
+    return ids if "-".join(str(pk) for pk in _parse_uuids(ids)) == stream else []
 
 
 def _shorten(text: str) -> str:
@@ -148,7 +148,7 @@ def _shorten(text: str) -> str:
     return words if len(words) <= MAX_LENGTH else f"{words[: MAX_LENGTH - 1].rstrip()}…"
 
 
-def _parse_ids(ids: Iterable[str]) -> list[UUID]:
+def _parse_uuids(ids: Iterable[str]) -> list[UUID]:
     """Return the ids that are UUIDs."""
     uuids = []
     for text in ids:
