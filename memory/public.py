@@ -1,0 +1,90 @@
+"""The façade of memory: everything that other apps import from it. The rest of memory is private.
+
+Other apps implement ``memory.host``.
+"""
+
+from memory.core import errors
+from memory.core.errors import AlreadyExists, MemoryFault
+from memory.core.records import MemoryEntry, Source
+from memory.core.scopes import list_plugged_scopes, resolve_namespace, stream_of
+from memory.logic.curation.work import FinishedWork, WorkStatus
+from memory.logic.ports import AskModel
+from memory.models import Change
+from memory.personal import PersonalEntry, format_value, load_personal_entries
+from memory.plugins import make_provider
+from memory.providers.base import MemoryProvider
+from memory.providers.in_memory import InMemoryProvider
+from memory.services.access.pause import get_own_pause
+from memory.services.curation.curate import (
+    Finished,
+    curate,
+    curation_of,
+    curations_of,
+    plan_curation,
+    retry_curation,
+)
+from memory.services.curation.learning_rules import Learning, learning_of, set_rule
+from memory.services.curation.run_lessons import learnt_from
+from memory.services.curation.run_texts import recalled_in
+from memory.services.entries.forget import forget
+from memory.services.entries.listing import entries
+from memory.services.entries.remember import remember
+from memory.services.entries.run_notes import clear_run_notes, write_run_down
+from memory.services.gateway.caller import CallOrigin, MemoryCaller, reach_of
+from memory.services.gateway.engine_port import RunMemory
+from memory.services.gateway.namespace_locks import hold
+from memory.services.history.undo import undo
+from memory.services.history.undo_run import undo_run
+from memory.services.knowledge.pages import write_pages
+from memory.services.recall.recall import recall
+from memory.services.sandbox.sandbox import SandboxMemory, WouldChange
+
+
+__all__ = [
+    "AlreadyExists",
+    "AskModel",
+    "CallOrigin",
+    "Change",
+    "Finished",
+    "FinishedWork",
+    "InMemoryProvider",
+    "Learning",
+    "MemoryCaller",
+    "MemoryEntry",
+    "MemoryFault",
+    "MemoryProvider",
+    "PersonalEntry",
+    "RunMemory",
+    "SandboxMemory",
+    "Source",
+    "WorkStatus",
+    "WouldChange",
+    "clear_run_notes",
+    "curate",
+    "curation_of",
+    "curations_of",
+    "entries",
+    "errors",
+    "forget",
+    "format_value",
+    "get_own_pause",
+    "hold",
+    "learning_of",
+    "learnt_from",
+    "list_plugged_scopes",
+    "load_personal_entries",
+    "make_provider",
+    "plan_curation",
+    "reach_of",
+    "recall",
+    "recalled_in",
+    "remember",
+    "resolve_namespace",
+    "retry_curation",
+    "set_rule",
+    "stream_of",
+    "undo",
+    "undo_run",
+    "write_pages",
+    "write_run_down",
+]
