@@ -1,14 +1,17 @@
 """Bodies of the memory API. Unknown fields are refused."""
 
+from collections.abc import Mapping
+from dataclasses import asdict, fields
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_type_hints
 from uuid import UUID
 
-from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer, WithJsonSchema, create_model
 
 from config.http.openapi import Body, Limit, Number, Offset
+from memory.core.entry_codec import CONTENT, get_columns
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
-from memory.core.records import MemoryEntry, Tier
+from memory.core.records import EntryContent, EntryState, MemoryEntry, Tier
 from memory.logic.entries.ingress import list_quarantine_reasons
 from memory.models import Namespace, Revision
 from memory.services.entries.preview_forget import WouldGo
@@ -48,22 +51,33 @@ class SourceIn(Body):
     rule: str = Field("", max_length=120)
 
 
-class EntryOut(Body):
+def _derive_body(name: str, record: type) -> type[Body]:
+    """Make a body with the fields of a dataclass; all of them are always sent."""
+    forms = {Tier: str, Mapping[str, Json]: dict[str, Json], datetime | None: Moment | None}
+    hints = get_type_hints(record)
+    types: Any = {
+        field.name: (forms.get(hints[field.name], hints[field.name]), ...)
+        for field in fields(record)
+    }
+    return create_model(name, __base__=Body, **types)
+
+
+if TYPE_CHECKING:  # mypy can't follow a class that is made at run time
+    ContentOut = StateOut = Body
+else:
+    ContentOut = _derive_body("ContentOut", EntryContent)
+    StateOut = _derive_body("StateOut", EntryState)
+
+
+class EntryOut(StateOut):
     """``held_for``: why it waits in quarantine for a person; nothing where it is in use."""
 
     id: UUID
     namespace: str
     key: str
-    value: Json
-    metadata: dict[str, Json]
-    category: str
-    tier: str
-    importance: float
     revision: int
-    position: int
     created_at: Moment | None
     updated_at: Moment | None
-    expires_at: Moment | None
     source: SourceOut
     score: float | None = None
     explain: dict[str, float] = {}
@@ -90,14 +104,9 @@ class NamespaceOut(Body):
     created_at: datetime
 
 
-class EntryRevisionOut(Body):
+class EntryRevisionOut(ContentOut):
     number: int
     operation: str
-    value: Json
-    metadata: dict[str, Json]
-    category: str
-    tier: str
-    importance: float
     actor: str
     reason: str
     run_id: str
@@ -328,31 +337,18 @@ class UndoneOut(Body):
 
 
 def entry_out(entry: MemoryEntry) -> EntryOut:
-    source = entry.source
     return EntryOut(
         id=UUID(entry.id),
         namespace=entry.namespace,
         key=entry.key,
-        value=entry.value,
-        metadata=dict(entry.metadata),
-        category=entry.category,
-        tier=entry.tier,
-        importance=entry.importance,
         revision=entry.revision,
-        position=entry.position,
         created_at=entry.created_at,
         updated_at=entry.updated_at,
-        expires_at=entry.expires_at,
-        source=SourceOut(
-            actor=source.actor,
-            run_id=source.run_id,
-            node_id=source.node_id,
-            message=source.message,
-            rule=source.rule,
-        ),
+        source=SourceOut(**asdict(entry.source)),
         score=entry.score,
         explain=dict(entry.explain),
         held_for=list(list_quarantine_reasons(entry)),
+        **get_columns(entry),
     )
 
 
@@ -371,17 +367,13 @@ def revision_out(row: Revision) -> EntryRevisionOut:
     return EntryRevisionOut(
         number=row.number,
         operation=row.operation,
-        value=row.value,
-        metadata=row.metadata,
-        category=row.category,
-        tier=row.tier,
-        importance=row.importance,
         actor=row.actor,
         reason=row.reason,
         run_id=row.run_id,
         node_id=row.node_id,
         change_id=row.change_id,
         at=row.at,
+        **get_columns(row, CONTENT),
     )
 
 

@@ -7,7 +7,7 @@ transaction, and a refusal comes before the first byte.
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from itertools import islice
 from tempfile import SpooledTemporaryFile
@@ -24,6 +24,7 @@ from accounts.personas import find_player, strip_player
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory import permissions
+from memory.core.entry_codec import get_columns
 from memory.core.errors import NotFound
 from memory.core.policy import NO_LIMITS
 from memory.core.provider import NamespaceStore
@@ -345,7 +346,6 @@ def _write_external(body: _Body, row: Namespace, there: NamespaceStore) -> None:
 
 def _entry_line(entry: MemoryEntry, forgotten_at: datetime | None) -> file_format.EntryLine:
     made = entry.created_at or entry.updated_at or timezone.now()
-    source = entry.source
     return file_format.EntryLine(
         namespace=entry.namespace,
         id=UUID(entry.id),
@@ -354,27 +354,9 @@ def _entry_line(entry: MemoryEntry, forgotten_at: datetime | None) -> file_forma
         created_at=made,
         updated_at=entry.updated_at or made,
         forgotten_at=forgotten_at,
-        source=file_format.Source(
-            actor=source.actor,
-            run_id=source.run_id,
-            node_id=source.node_id,
-            message=source.message,
-            rule=source.rule,
-        ),
-        **_state(entry),
+        source=file_format.Source(**asdict(entry.source)),
+        **get_columns(entry),
     )
-
-
-def _state(one: MemoryEntry | Revision) -> dict[str, Any]:
-    return {
-        "value": one.value,
-        "metadata": dict(one.metadata),
-        "category": one.category,
-        "tier": str(one.tier),
-        "importance": one.importance,
-        "position": one.position,
-        "expires_at": one.expires_at,
-    }
 
 
 def _revision_line(one: Revision) -> file_format.RevisionLine:
@@ -388,7 +370,7 @@ def _revision_line(one: Revision) -> file_format.RevisionLine:
         run_id=one.run_id,
         node_id=one.node_id,
         at=one.at,
-        **_state(one),
+        **get_columns(one),
     )
 
 
@@ -402,7 +384,7 @@ def _value_line(entry: MemoryEntry, past: MemoryEntry) -> file_format.RevisionLi
         run_id=past.source.run_id,
         node_id=past.source.node_id,
         at=at,
-        **_state(past),
+        **get_columns(past),
     )
 
 

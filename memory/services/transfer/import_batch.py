@@ -10,9 +10,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from config.ids import uuid7
+from memory.core.entry_codec import CONTENT, get_columns, get_state
 from memory.core.errors import InvalidInput, MemoryFault, QuotaExceeded
 from memory.core.policy import check_room, check_value
-from memory.core.records import Json, Source, StoreParams, Tier
+from memory.core.records import Source, StoreParams, Tier
 from memory.core.values import check_params, search_text
 from memory.logic.entries.held_entries import build_held_key
 from memory.models import Change, Entry, Namespace, Revision
@@ -136,13 +137,9 @@ class Batch:
             params = StoreParams(
                 namespace=self.namespace.text,
                 key=line.key,
-                value=line.value,
-                metadata=line.metadata,
-                category=line.category,
-                tier=line.tier,
-                importance=line.importance,
                 ttl_seconds=ttl,
                 source=Source(actor=_told(line.source.actor, 120), rule=line.source.rule),
+                **get_state(line, CONTENT),
             )
             check_params(params)
             check_value(self.access.policy, params.value)
@@ -224,13 +221,8 @@ class Batch:
             team_id=self.namespace.team_id,
             namespace=self.namespace,
             key=line.key,
-            value=line.value,
-            metadata=line.metadata,
             text=search_text(line.key, line.value),
             size=size,
-            category=line.category,
-            tier=line.tier.value,
-            importance=line.importance,
             revision=line.revision,
             created_at=min(line.created_at, now),
             updated_at=min(line.updated_at, now),
@@ -241,6 +233,7 @@ class Batch:
             source_node=line.source.node_id,
             source_message=line.source.message,
             source_rule=line.source.rule,
+            **get_columns(line, CONTENT),
         )
         change = self._change()
         past = unit.past or [_only(line)]
@@ -281,13 +274,8 @@ def _says_the_same(unit: Unit, there: Entry) -> bool:
 
 
 def _is_same(line: file_format.EntryLine, there: Entry) -> bool:
-    mine: tuple[Json, ...] = (there.value, there.metadata, there.category, there.tier)
-    theirs = (line.value, line.metadata, line.category, line.tier.value)
-    return (
-        mine == theirs
-        and there.importance == line.importance
-        and there.expires_at == line.expires_at
-    )
+    here, said = get_columns(there), get_columns(line)
+    return here == {**said, "position": there.position}
 
 
 def _told(said: str, longest: int) -> str:
@@ -302,11 +290,8 @@ def _only(line: file_format.EntryLine) -> file_format.RevisionLine:
         operation="forget" if line.forgotten_at else "store",
         actor=line.source.actor,
         at=line.forgotten_at or line.updated_at,
-        **{name: getattr(line, name) for name in _STATE},
+        **get_columns(line),
     )
-
-
-_STATE = ("value", "metadata", "category", "tier", "importance", "position", "expires_at")
 
 
 def _revision(
@@ -317,19 +302,13 @@ def _revision(
         entry=entry,
         number=line.number,
         operation=line.operation,
-        value=line.value,
-        metadata=line.metadata,
-        category=line.category,
-        tier=line.tier.value,
-        importance=line.importance,
-        position=line.position,
-        expires_at=line.expires_at,
         actor=_told(line.actor, 120),
         reason=line.reason,
         run_id=_told(line.run_id, 80),
         node_id=line.node_id,
         change_id=change,
         at=min(line.at, now),
+        **get_columns(line),
     )
 
 

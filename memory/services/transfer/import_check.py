@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from config.http import strict_json
+from memory.core.entry_codec import CONTENT
 from memory.core.errors import InvalidInput, MemoryFault
 from memory.core.records import Json
 from memory.core.scopes import parse_namespace
@@ -149,15 +150,12 @@ class _Seen:
         now = self.entry
         if now is None:
             raise AssertionError("asked of a revision without an entry")
-        for name in _STATE:
+        for name in CONTENT:
             if _canonical(getattr(now, name)) != _canonical(getattr(line, name)):
                 known = {"key": now.key, "field": name}
                 said = _("“%(key)s” differs from its newest revision, this one, in %(field)s.")
                 return file_format.Problem(number, name, said % known)
         return None
-
-
-_STATE: Final = ("value", "metadata", "category", "tier", "importance")
 
 
 def _canonical(value: Json) -> str:
