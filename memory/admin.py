@@ -13,6 +13,7 @@ from django.template.response import TemplateResponse
 
 from accounts.audit import record
 from accounts.principals import get_principal
+from memory.core.entry_codec import STATE
 from memory.models import (
     Change,
     Curation,
@@ -124,6 +125,7 @@ class RevisionAdmin(ContentsAdmin):
     list_display = ("entry", "number", "operation", "actor", "reason", "at")
     list_filter = ("operation",)
     list_select_related = ("entry",)
+    exclude = STATE
 
 
 @admin.register(Change)

@@ -854,14 +854,14 @@ class Migration(migrations.Migration):
                         verbose_name="kind",
                     ),
                 ),
-                ("value", models.JSONField(editable=False, null=True, verbose_name="value")),
+                ("value", models.JSONField(blank=True, null=True, verbose_name="value")),
                 (
                     "metadata",
-                    models.JSONField(default=dict, editable=False, verbose_name="metadata"),
+                    models.JSONField(blank=True, default=dict, verbose_name="metadata"),
                 ),
                 (
                     "category",
-                    models.CharField(editable=False, max_length=40, verbose_name="category"),
+                    models.CharField(default="fact", max_length=40, verbose_name="category"),
                 ),
                 (
                     "tier",
@@ -871,12 +871,12 @@ class Migration(migrations.Migration):
                             ("working", "Working"),
                             ("long_term", "Long-term"),
                         ],
-                        editable=False,
+                        default="long_term",
                         max_length=12,
                         verbose_name="tier",
                     ),
                 ),
-                ("importance", models.FloatField(editable=False, verbose_name="importance")),
+                ("importance", models.FloatField(default=0.5, verbose_name="importance")),
                 (
                     "position",
                     models.PositiveIntegerField(
@@ -885,7 +885,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "expires_at",
-                    models.DateTimeField(editable=False, null=True, verbose_name="expires"),
+                    models.DateTimeField(blank=True, null=True, verbose_name="expires"),
                 ),
                 (
                     "actor",

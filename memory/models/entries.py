@@ -63,7 +63,24 @@ class ByEntryQuerySet(TenantQuerySet[models.Model]):
         return super().visible_to(principal).filter(seen)
 
 
-class Entry(TenantModel):
+class StateColumns(models.Model):
+    """The columns that an entry and each of its revisions have: ``memory.core.records.EntryState``."""
+
+    value = models.JSONField(_("value"), null=True, blank=True)
+    metadata = models.JSONField(_("metadata"), default=dict, blank=True)
+    category = models.CharField(_("category"), max_length=40, default="fact")
+    tier = models.CharField(
+        _("tier"), max_length=12, choices=TierChoice, default=TierChoice.LONG_TERM
+    )
+    importance = models.FloatField(_("importance"), default=0.5)
+    position = models.PositiveIntegerField(_("position in the group"), default=0, editable=False)
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class Entry(StateColumns, TenantModel):
     # Two indexes fewer to write with each entry: others begin with the team, and with the namespace.
     team = models.ForeignKey(
         "accounts.Team", on_delete=models.PROTECT, related_name="+", db_index=False
@@ -76,23 +93,14 @@ class Entry(TenantModel):
         verbose_name=_("namespace"),
     )
     key = models.CharField(_("key"), max_length=400)
-    value = models.JSONField(_("value"), null=True, blank=True)
     text = models.TextField(_("search text"), editable=False)
-    metadata = models.JSONField(_("metadata"), default=dict, blank=True)
     size = models.PositiveIntegerField(_("bytes"), editable=False)
-    category = models.CharField(_("category"), max_length=40, default="fact")
-    tier = models.CharField(
-        _("tier"), max_length=12, choices=TierChoice, default=TierChoice.LONG_TERM
-    )
-    importance = models.FloatField(_("importance"), default=0.5)
     revision = models.PositiveIntegerField(_("revision"), default=1, editable=False)
     # Its number among the namespace's postings: given when it is first stored, and anew in another group.
     number = models.IntegerField(null=True, editable=False)
     group = models.CharField(_("group"), max_length=200, blank=True, editable=False)
-    position = models.PositiveIntegerField(_("position in the group"), default=0, editable=False)
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     updated_at = models.DateTimeField(_("changed"), default=timezone.now, editable=False)
-    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     deleted_at = models.DateTimeField(_("forgotten"), null=True, blank=True, editable=False)
     source_actor = models.CharField(_("written by"), max_length=120, blank=True, editable=False)
     source_run = models.CharField(_("written by run"), max_length=80, blank=True, editable=False)
@@ -201,7 +209,7 @@ class Change(TenantModel):
         return f"{self.operation} {self.entry_count}"
 
 
-class Revision(TenantModel):
+class Revision(StateColumns, TenantModel):
     """What an entry was after one change. Append-only: the app's role may not update or delete it."""
 
     # Two indexes fewer to write with each change: others begin with the team, and with the entry.
@@ -217,13 +225,6 @@ class Revision(TenantModel):
     )
     number = models.PositiveIntegerField(_("number"), editable=False)
     operation = models.CharField(_("kind"), max_length=10, choices=Operation, editable=False)
-    value = models.JSONField(_("value"), null=True, editable=False)
-    metadata = models.JSONField(_("metadata"), default=dict, editable=False)
-    category = models.CharField(_("category"), max_length=40, editable=False)
-    tier = models.CharField(_("tier"), max_length=12, choices=TierChoice, editable=False)
-    importance = models.FloatField(_("importance"), editable=False)
-    position = models.PositiveIntegerField(_("position in the group"), default=0, editable=False)
-    expires_at = models.DateTimeField(_("expires"), null=True, editable=False)
     actor = models.CharField(_("actor"), max_length=120, blank=True, editable=False)
     reason = models.CharField(_("reason"), max_length=500, blank=True, editable=False)
     run_id = models.CharField(_("run"), max_length=80, blank=True, editable=False)

@@ -2,14 +2,14 @@
 -- namespace has no room. When there is room for one more, exactly one of two writers gets it, because the UPDATE that
 -- counts also compares with the limits; a limit that is null is none.
 -- p_entry is a whole row of memory_entry; its revision is 1 if it is new. p_revision is a row of memory_revision without
--- what it shares with the entry. p_postings is what memory_save_postings takes, or null.
+-- the columns that have the name and the value of the entry's. p_postings is what memory_save_postings takes, or null.
 CREATE FUNCTION memory_write_entry(
     p_entry jsonb, p_revision jsonb, p_postings jsonb,
     p_more_entries integer, p_more_bytes bigint, p_max_entries integer, p_max_bytes bigint
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     fresh memory_entry := jsonb_populate_record(NULL::memory_entry, p_entry);
-    made memory_revision := jsonb_populate_record(NULL::memory_revision, p_revision);
+    made memory_revision := jsonb_populate_record(NULL::memory_revision, p_entry || p_revision);
 BEGIN
     IF p_more_entries <> 0 OR p_more_bytes <> 0 THEN
         UPDATE memory_namespace SET entry_count = entry_count + p_more_entries, byte_count = byte_count + p_more_bytes
@@ -35,13 +35,6 @@ BEGIN
     IF p_postings IS NOT NULL THEN
         PERFORM memory_save_postings(fresh.team_id, fresh.namespace_id, p_postings);
     END IF;
-    INSERT INTO memory_revision (
-        id, team_id, entry_id, number, operation, value, metadata, category, tier, importance, position,
-        expires_at, actor, reason, run_id, node_id, origin_key, change_id, at
-    ) VALUES (
-        made.id, fresh.team_id, fresh.id, fresh.revision, made.operation, fresh.value, fresh.metadata, fresh.category,
-        fresh.tier, fresh.importance, fresh.position, fresh.expires_at, made.actor, made.reason, made.run_id,
-        made.node_id, made.origin_key, made.change_id, made.at
-    );
+    INSERT INTO memory_revision VALUES (made.*);
     RETURN TRUE;
 END $$;

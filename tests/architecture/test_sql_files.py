@@ -9,7 +9,6 @@ from django.apps import apps
 
 from config.env import ROOT
 from config.sql import read_queries
-from memory.providers.postgres.bulk import FIXED
 
 
 INSERT = re.compile(r'insert into "?(\w+)"?(?: as \w+)?\s*\(([^()]*)\)', re.IGNORECASE)
@@ -31,7 +30,6 @@ NOT_UPDATED = {
     "memory/sql/entries.sql": {
         "id", "team_id", "namespace_id", "key", "created_at", "deleted_at",
     },
-    "memory/sql/queries/entries.sql": {"id", *FIXED},
     "workflows/execution/sql/journal.sql": {
         "id", "team_id", "run_id", "node_key", "rounds", "kind", "title",
         "reused_from", "edited_by", "edited_at",
@@ -94,9 +92,7 @@ def test_columns_of_a_sql_file_are_those_of_the_models(path: str):
 @pytest.mark.parametrize(
     ("path", "planted", "problem"),
     [
-        ("memory/sql/entries.sql", ("category, tier, importance,", "category, importance,"), "memory_revision.tier"),
         ("memory/sql/entries.sql", ("size = fresh.size,", ""), "memory_entry.size"),
-        ("memory/sql/queries/entries.sql", ("tier = fresh.tier,", ""), "memory_entry.tier"),
         ("memory/sql/queries/reads.sql", ("revision, score, explain)", "revision, explain)"), "memory_read.score"),
         ("workflows/execution/sql/journal.sql", ("error_type, writes,", "writes,"), "workflows_step.error_type"),
         ("workflows/execution/sql/journal.sql", ("tries = excluded.tries,", ""), "workflows_step.tries"),
@@ -117,9 +113,9 @@ def test_new_field_is_missing_until_it_is_named(monkeypatch: pytest.MonkeyPatch)
         f"{__name__}._columns", lambda table: known(table) | ({"mood"} if table == "memory_entry" else set())
     )  # fmt: skip
 
-    for path in ("memory/sql/entries.sql", "memory/sql/queries/entries.sql"):
-        problems = [one for write in writes_in(path, FILES[path]) for one in write.problems()]
-        assert problems == ["memory_entry.mood is missing"]
+    path = "memory/sql/entries.sql"
+    problems = [one for write in writes_in(path, FILES[path]) for one in write.problems()]
+    assert problems == ["memory_entry.mood is missing"]
 
 
 def test_erasing_and_counting_name_every_table_of_a_namespace():

@@ -36,6 +36,10 @@ _COLUMNS: Final = [
     column.attname for column in Entry._meta.concrete_fields if column.attname not in FIXED
 ]
 
+_UPDATE: Final = QUERIES["update_many"].format(
+    assignments=", ".join(f'"{name}" = fresh."{name}"' for name in _COLUMNS if name != "id")
+)
+
 
 def revise(
     namespace: Namespace, entries: Sequence[Entry], act: rows.Act, change: Callable[[Entry], None]
@@ -84,7 +88,7 @@ def _save(entries: Sequence[Entry], index: Index, act: rows.Act) -> None:
         return
     with connection.cursor() as cursor:
         for chunk in _chunks(entries):
-            cursor.execute(QUERIES["update_many"], [f"[{','.join(chunk)}]"])
+            cursor.execute(_UPDATE, [f"[{','.join(chunk)}]"])
     index.save()
     rows.record_revisions(entries, act)
 

@@ -72,7 +72,7 @@ def write_entry(
 ) -> bool:
     """Write counts, entry, revision and postings; return False, having written nothing, if there is no room."""
     limits = (policy.max_entries_per_namespace, policy.max_namespace_bytes)
-    written = (_entry_json(entry), _revision_json(act), postings)
+    written = (_entry_json(entry), _revision_json(entry, act), postings)
     with connection.cursor() as cursor:
         cursor.execute(_WRITE, (*written, room.entries, room.size, *limits))
         is_written: bool = cursor.fetchone()[0]
@@ -110,6 +110,7 @@ def _entry_json(entry: Entry) -> str:
     return json.dumps({name: getattr(entry, name) for name in _ENTRY_COLUMNS}, default=plain)
 
 
-def _revision_json(act: Act) -> str:
+def _revision_json(entry: Entry, act: Act) -> str:
     columns = {name: getattr(act, name) for name in _ACT_COLUMNS}
-    return json.dumps({"id": uuid7(), **columns}, default=plain)
+    columns |= {"id": uuid7(), "entry_id": entry.pk, "number": entry.revision}
+    return json.dumps(columns, default=plain)
