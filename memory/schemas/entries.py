@@ -1,13 +1,13 @@
 """Bodies of the memory API. Unknown fields are refused."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_type_hints
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer, WithJsonSchema, create_model
+from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
+from config.derived_models import with_fields_of
 from config.http.openapi import Body, Limit, Number, Offset
 from memory.core.entry_codec import CONTENT, get_columns
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
@@ -51,33 +51,20 @@ class SourceIn(Body):
     rule: str = Field("", max_length=120)
 
 
-def _derive_body(name: str, record: type) -> type[Body]:
-    """Make a body with the fields of a dataclass; all of them are always sent."""
-    forms = {Tier: str, Mapping[str, Json]: dict[str, Json], datetime | None: Moment | None}
-    hints = get_type_hints(record)
-    types: Any = {
-        field.name: (forms.get(hints[field.name], hints[field.name]), ...)
-        for field in fields(record)
-    }
-    return create_model(name, __base__=Body, **types)
-
-
-if TYPE_CHECKING:  # mypy can't follow a class that is made at run time
-    ContentOut = StateOut = Body
-else:
-    ContentOut = _derive_body("ContentOut", EntryContent)
-    StateOut = _derive_body("StateOut", EntryState)
-
-
-class EntryOut(StateOut):
+@with_fields_of(EntryState, required=True)
+class EntryOut(Body):
     """``held_for``: why it waits in quarantine for a person; nothing where it is in use."""
 
     id: UUID
     namespace: str
     key: str
+    value: Json
+    metadata: dict[str, Json]
+    tier: str
     revision: int
     created_at: Moment | None
     updated_at: Moment | None
+    expires_at: Moment | None
     source: SourceOut
     score: float | None = None
     explain: dict[str, float] = {}
@@ -104,9 +91,13 @@ class NamespaceOut(Body):
     created_at: datetime
 
 
-class EntryRevisionOut(ContentOut):
+@with_fields_of(EntryContent, required=True)
+class EntryRevisionOut(Body):
     number: int
     operation: str
+    value: Json
+    metadata: dict[str, Json]
+    tier: str
     actor: str
     reason: str
     run_id: str
@@ -144,6 +135,7 @@ class SearchOut(Body):
     complete: bool
 
 
+@with_fields_of(EntryContent)
 class StoreIn(Body):
     """``namespace`` as in the list, e.g. ``user:{id}``; the same key overwrites."""
 
@@ -201,6 +193,7 @@ class RecallIn(Body):
     as_of: AwareDatetime | None = None
 
 
+@with_fields_of(EntryContent, optional=True)
 class EntryEditIn(Body):
     """Only what is sent changes; ``If-Match`` names the revision it was based on."""
 

@@ -17,8 +17,9 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from config.derived_models import with_fields_of
 from memory.core.errors import MemoryFault
-from memory.core.records import Json, Tier
+from memory.core.records import EntryState, Json, Tier
 from memory.core.values import MAX_KEY_LENGTH, check_json
 from memory.services.transfer.line_errors import said, unread
 
@@ -99,6 +100,7 @@ class Source(_Line):
     rule: Annotated[str, Field(max_length=120)] = ""
 
 
+@with_fields_of(EntryState)
 class _State(_Line):
     """What an entry is, or was after one change."""
 
