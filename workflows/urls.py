@@ -45,7 +45,7 @@ pages = [
     path("workflows/<uuid:workflow_id>/outline/", outline_page.outline, name="outline"),
     path("workflows/<uuid:workflow_id>/find/", search.find, name="find"),
     path("workflows/<uuid:workflow_id>/copy/", export.copy, name="copy"),
-    path("workflows/<uuid:workflow_id>/note/", export.note, name="note"),
+    path("workflows/<uuid:workflow_id>/note/", export.note_source, name="note"),
     path("workflows/<uuid:workflow_id>/export.svg", export.picture, name="picture"),
     path("workflows/<uuid:workflow_id>/problems/", editor_problems.problems, name="problems"),
     path("workflows/<uuid:workflow_id>/draft/", edits.draft, name="draft"),
@@ -110,7 +110,7 @@ pages = [
     path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/", panel.node, name="node"),
     path(
         "workflows/<uuid:workflow_id>/nodes/<str:node_key>/rendered/",
-        template_preview.rendered,
+        template_preview.preview_template,
         name="rendered",
     ),
     path(
@@ -123,7 +123,7 @@ pages = [
     path("workflows/<uuid:workflow_id>/run-list/", run_actions.run_list, name="run_list"),
     path(
         "workflows/<uuid:workflow_id>/nodes/<str:node_key>/last/",
-        run_actions.last,
+        run_actions.last_step,
         name="last_step",
     ),
     path("workflows/<uuid:workflow_id>/nodes/<str:node_key>/pin/", run_actions.pin, name="pin"),
@@ -143,12 +143,14 @@ pages = [
     path("runs/<uuid:run_id>/cancel/", runs.cancel, name="cancel_run"),
     path("runs/<uuid:run_id>/resume/", run_actions.resume, name="resume_run"),
     path("runs/<uuid:run_id>/memory/", run_actions.memory, name="run_memory"),
-    path("runs/<uuid:run_id>/memory/decide/", run_actions.decide, name="decide_memory"),
+    path("runs/<uuid:run_id>/memory/decide/", run_actions.decide_memory, name="decide_memory"),
     path("runs/<uuid:run_id>/memory/undo/", undo.undo_written, name="undo_written"),
     path("runs/<uuid:run_id>/learnt/", lessons.learnt, name="run_learnt"),
     path("runs/<uuid:run_id>/learnt/again/", lessons.learn_again, name="learn_again"),
-    path("runs/<uuid:run_id>/previews/", edge_previews.previews, name="run_previews"),
-    path("runs/<uuid:run_id>/steps/<str:node_key>/value/", run_actions.value, name="step_value"),
+    path("runs/<uuid:run_id>/previews/", edge_previews.list_previews, name="run_previews"),
+    path(
+        "runs/<uuid:run_id>/steps/<str:node_key>/value/", run_actions.step_value, name="step_value"
+    ),
     path("runs/<uuid:run_id>/steps/<str:node_key>/edit/", run_actions.edit_step, name="edit_step"),
     path("runs/<uuid:run_id>/events/", sse.run_events, name="run_events"),
     path("runs/<uuid:run_id>/compare/<uuid:other_id>/", compare.compare, name="compare_runs"),

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from workflows.views.editor.words import texts
+from workflows.views.editor.words import list_texts
 
 
 SCRIPTS = Path(__file__).parents[2] / "static" / "js"
@@ -34,7 +34,7 @@ def _said() -> dict[str, str]:
 
 @cache
 def _known() -> set[str]:
-    return {text._args[0] for text in texts()}
+    return {text._args[0] for text in list_texts()}
 
 
 def test_every_text_of_a_script_can_be_translated():

@@ -62,8 +62,8 @@ def test_palette_offers_it_in_its_group(kinds: Kinds, monkeypatch: pytest.Monkey
 
     offers = {
         offer.kind: group.name
-        for group in palette.list_offers("workflow")
-        for offer in group.offers
+        for group in palette.list_palette_groups("workflow")
+        for offer in group.items
     }
 
     assert offers["shout"] == "data"

@@ -7,7 +7,7 @@ from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.failure_policy import Backoff, Retry, read_policy
 from workflows.engine.nodes import NODE_KINDS
-from workflows.views.editor.inspector.policy import retry_field
+from workflows.views.editor.inspector.policy import build_retry_field
 
 
 DEFAULTS = Retry(max_retries=4, interval_ms=250, backoff=Backoff.JITTER)
@@ -41,7 +41,7 @@ def test_node_of_a_kind_without_retries_never_runs_again():
 @pytest.mark.parametrize("kind", [kind for kind in NODE_KINDS if kind.retry], ids=lambda k: k.name)
 def test_form_shows_the_retries_that_a_run_would_make(kind: AnyKind):
     assert kind.retry is not None
-    shown = {field.name: field.default for field in retry_field(kind.retry).fields}
+    shown = {field.name: field.default for field in build_retry_field(kind.retry).fields}
     written = {name: shown[name] for name in ("max_retries", "retry_interval")}
 
     default, _ = read_policy(_retrying(kind), kind.retry)

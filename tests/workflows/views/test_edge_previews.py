@@ -6,7 +6,7 @@ from django.urls import reverse
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
 from workflows.models import Step
-from workflows.views.editor.debugging.edge_previews import preview_of
+from workflows.views.editor.debugging.edge_previews import build_preview
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from workflows.views.editor.debugging.edge_previews import preview_of
     ],
 )
 def test_preview_is_the_beginning_of_what_says_most(outputs, name, text):
-    assert preview_of(outputs) == {"name": name, "text": text}
+    assert build_preview(outputs) == {"name": name, "text": text}
 
 
 @pytest.mark.django_db

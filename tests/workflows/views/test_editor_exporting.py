@@ -19,7 +19,7 @@ from workflows.services.editing import gestures
 from workflows.services.editor.drafts import draft_document
 from workflows.services.kinds import installed_kinds
 from workflows.views.canvas.picture import build_picture
-from workflows.views.editor.export import fragment_of
+from workflows.views.editor.export import build_fragment
 
 
 def place(name: str, workflow: Workflow) -> str:
@@ -52,7 +52,7 @@ def test_copied_text_pastes_into_another_workflow(alice: Person, chat: Workflow,
 def test_copy_holds_nothing_but_what_was_chosen(chat: Workflow, alice: Person):
     document = draft_document(chat)
 
-    tree = fragment_of(document, ["recall"])
+    tree = build_fragment(document, ["recall"])
 
     assert [node["id"] for node in tree["nodes"]] == ["recall"]
     assert tree["edges"] == []
@@ -65,7 +65,7 @@ def test_copy_of_a_container_brings_its_inside_along(alice: Person):
     inner = {"op": "add", "node": {"id": "in", "kind": "llm", "parent": "box", "x": 90, "y": 90}}
     gestures.edit(alice.principal, workflow=workflow, ops=read_ops([add, inner]))
 
-    fragment = read_fragment(json.dumps(fragment_of(draft_document(workflow), ["box"])))
+    fragment = read_fragment(json.dumps(build_fragment(draft_document(workflow), ["box"])))
 
     assert {(node.id, node.parent) for node in fragment.nodes} == {
         ("box", None),
@@ -90,7 +90,7 @@ def test_copy_brings_the_variables_its_nodes_speak_of():
     }
     document = load_document(source).document
 
-    speaks, silent = fragment_of(document, ["a"]), fragment_of(document, ["b"])
+    speaks, silent = build_fragment(document, ["a"]), build_fragment(document, ["b"])
 
     assert [v["name"] for v in speaks["conversation_variables"]] == ["seen"]
     assert "conversation_variables" not in silent

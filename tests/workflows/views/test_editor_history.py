@@ -12,13 +12,13 @@ from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
 from workflows.models import Workflow
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.history.descriptions import MOST, Named, told
+from workflows.views.editor.history.descriptions import MAX_LINES, NodeLabel, describe_edit
 
 
 NODES = {
-    "n1": Named("Start", "start"),
-    "n2": Named("Say it", "end"),
-    "n3": Named("", "llm"),
+    "n1": NodeLabel("Start", "start"),
+    "n2": NodeLabel("Say it", "end"),
+    "n3": NodeLabel("", "llm"),
 }
 
 
@@ -38,7 +38,7 @@ def history(person: Person, workflow: Workflow) -> str:
 
 
 def lines(ops: list[dict[str, Any]], inverse: list[dict[str, Any]]) -> list[Any]:
-    found = told(ops, inverse, NODES, installed_kinds())
+    found = describe_edit(ops, inverse, NODES, installed_kinds())
     return [(line.text, line.before, line.after) for line in found.lines] if found else []
 
 
@@ -121,22 +121,22 @@ def test_moves_are_counted_and_nothing_else_is_said_of_them():
     moves = [{"op": "move", "id": id_, "x": 1, "y": 2} for id_ in ("n1", "n2")]
 
     assert lines(moves, moves) == [("Moved nodes: 2", None, None)]
-    assert told([], [], NODES, installed_kinds()) is None
+    assert describe_edit([], [], NODES, installed_kinds()) is None
 
 
 def test_edit_of_many_things_tells_the_first_of_them():
     adds = [
         {"op": "add", "node": {"id": f"a{n}", "kind": "end", "title": f"E{n}"}}
-        for n in range(MOST + 3)
+        for n in range(MAX_LINES + 3)
     ]
 
-    found = told(adds, [], {}, installed_kinds())
+    found = describe_edit(adds, [], {}, installed_kinds())
 
     assert found is not None
     assert (len(found.lines), found.more, found.gist) == (
-        MOST,
+        MAX_LINES,
         3,
-        f"Added E0, and {MOST + 2} more",
+        f"Added E0, and {MAX_LINES + 2} more",
     )
 
 
@@ -176,7 +176,7 @@ def test_history_of_one_and_of_three_edits_asks_as_often(alice: Person, django_a
 
 @pytest.mark.django_db
 def test_edit_that_holds_too_much_is_named_only(alice: Person, monkeypatch):
-    monkeypatch.setattr("workflows.views.editor.history.history.TOLD_SIZE", 10)
+    monkeypatch.setattr("workflows.views.editor.history.history.MAX_DESCRIBED_SIZE", 10)
     workflow = make_workflow(alice)
     edit(alice, workflow, {"op": "rename", "id": "end", "title": "Zed"}, label="Another name")
 

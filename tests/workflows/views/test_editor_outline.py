@@ -13,7 +13,7 @@ from tests.workflows.views.conftest import text_of
 from workflows.engine.language.dsl import load_document
 from workflows.models import Workflow
 from workflows.services.editor.drafts import draft_document
-from workflows.views.editor.outline import rows_of
+from workflows.views.editor.outline import build_rows
 
 
 BRANCHES: dict[str, Any] = {
@@ -59,13 +59,13 @@ def ends(workflow: Workflow) -> set[tuple[str, str, str]]:
 
 
 def test_rows_read_from_the_start_along_the_edges_and_loose_ones_last():
-    rows = rows_of(load_document(BRANCHES).document)
+    rows = build_rows(load_document(BRANCHES).document)
 
     assert [row.title for row in rows] == ["Begin", "Which?", "No", "Yes", "Done", "Alone"]
 
 
 def test_row_names_the_branch_that_leads_on():
-    rows = {row.id: row for row in rows_of(load_document(BRANCHES).document)}
+    rows = {row.id: row for row in build_rows(load_document(BRANCHES).document)}
 
     assert [(link.label, link.title) for link in rows["which"].links] == [("Else", "No")]
     assert [(link.label, link.title) for link in rows["start"].links] == [("", "Which?")]
@@ -74,7 +74,7 @@ def test_row_names_the_branch_that_leads_on():
 def test_rows_of_a_circle_are_all_there():
     turned = {**BRANCHES, "edges": [*BRANCHES["edges"], {"source": "end", "target": "which"}]}
 
-    rows = rows_of(load_document(turned).document)
+    rows = build_rows(load_document(turned).document)
 
     assert {row.id for row in rows} == {node["id"] for node in BRANCHES["nodes"]}
 
@@ -129,7 +129,7 @@ def test_node_moves_into_a_container_and_out_again(alice: Person):
 
     post(alice, workflow, "move", node="zero", parent=loop)
     inside = parent()
-    rows = {row.id: row for row in rows_of(draft_document(workflow))}
+    rows = {row.id: row for row in build_rows(draft_document(workflow))}
     post(alice, workflow, "move", node="zero", parent="")
 
     assert (inside, parent()) == (loop, None)

@@ -9,12 +9,14 @@ from workflows.engine.language.dsl import load_document
 from workflows.models import Workflow
 from workflows.services.editor.drafts import draft_document
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.palette import list_offers
-from workflows.views.editor.search import hits_in
+from workflows.views.editor.palette import list_palette_groups
+from workflows.views.editor.search import search_document
 
 
 def found(workflow: Workflow, query: str) -> list[tuple[str, str, str]]:
-    return [(hit.node, hit.where, hit.match) for hit in hits_in(draft_document(workflow), query)]
+    return [
+        (hit.node, hit.where, hit.match) for hit in search_document(draft_document(workflow), query)
+    ]
 
 
 def test_names_types_and_values_are_found_whatever_the_case(chat: Workflow):
@@ -26,7 +28,11 @@ def test_names_types_and_values_are_found_whatever_the_case(chat: Workflow):
 
 
 def test_value_says_the_field_it_is_in(chat: Workflow):
-    hits = [hit for hit in hits_in(draft_document(chat), "friendly assistant") if hit.node == "llm"]
+    hits = [
+        hit
+        for hit in search_document(draft_document(chat), "friendly assistant")
+        if hit.node == "llm"
+    ]
 
     assert [hit.field for hit in hits] == ["prompt_template.0.jinja2_text"]
     assert hits[0].before.endswith("You are a ")
@@ -42,7 +48,7 @@ def test_problem_is_found_at_its_node():
         "edges": [],
     }
 
-    hits = hits_in(load_document(source).document, "not reachable")
+    hits = search_document(load_document(source).document, "not reachable")
 
     assert [(hit.node, hit.where) for hit in hits] == [("lost", "Problem")]
 
@@ -57,7 +63,7 @@ def test_page_marks_the_match_and_escapes_the_rest(alice: Person, chat: Workflow
 
 @pytest.mark.parametrize(("mode", "missing"), [("advanced-chat", "end"), ("workflow", "answer")])
 def test_palette_offers_every_kind_of_the_mode_and_memory_among_them(mode: str, missing: str):
-    kinds = [offer.kind for group in list_offers(mode) for offer in group.offers]
+    kinds = [offer.kind for group in list_palette_groups(mode) for offer in group.items]
 
     entries = {name for name, kind in installed_kinds().items() if kind.execution == "entry"}
     assert sorted(kinds) == sorted(set(installed_kinds()) - entries - {missing})
@@ -65,7 +71,7 @@ def test_palette_offers_every_kind_of_the_mode_and_memory_among_them(mode: str, 
 
 
 def test_palette_says_what_fits_where():
-    offers = {o.kind: o for group in list_offers("advanced-chat") for o in group.offers}
+    offers = {o.kind: o for group in list_palette_groups("advanced-chat") for o in group.items}
 
     assert (offers["start"].takes, offers["start"].gives) == (False, True)
     assert offers["loop"].holds is True

@@ -1,4 +1,4 @@
-"""Edits from the page: the same as over the API, and the HTML of what they touched with the answer."""
+"""Edits from the editor page: the API's operations, answered with the HTML of what they changed."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
@@ -19,13 +19,7 @@ from workflows.engine.editing.paste import leaves_start
 from workflows.engine.editing.records import edge_of, node_of, note_of
 from workflows.engine.language.config_errors import label_of
 from workflows.engine.language.problems import Problem
-from workflows.errors import (
-    EditClash,
-    InvalidValue,
-    NothingToUndo,
-    WorkflowArchived,
-    WorkflowsFault,
-)
+from workflows.errors import EditClash, InvalidValue, NothingToUndo, WorkflowArchived, WorkflowsFault
 from workflows.models import Workflow
 from workflows.services.editing import gestures
 from workflows.services.editing import undo as undoing
@@ -41,17 +35,14 @@ from workflows.views.request_context import workflow_for
 
 P = ParamSpec("P")
 
-STATUS: Mapping[type[Exception], int] = {
-    EditRefused: 422,
-    InvalidValue: 422,
-    NothingToUndo: 409,
-    WorkflowArchived: 409,
-    strict_json.NotStrictJson: 400,
-}
+STATUS: Mapping[type[Exception], int] = {EditRefused: 422, InvalidValue: 422, NothingToUndo: 409, WorkflowArchived: 409, strict_json.NotStrictJson: 400}
 
 
-class GestureIn(BaseModel):
-    """What comes with every write. Operations are read by the engine, which addresses each problem."""
+class EditRequest(BaseModel):
+    """The body of every write request.
+
+    The engine reads the operations itself because it addresses each problem.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -61,165 +52,133 @@ class GestureIn(BaseModel):
     label: str = Field("", max_length=255)
     ops: Any = []  # Any: see ``read_ops``
     resolve: dict[int, gestures.Choice] = {}
-    undoes: int | None = Field(None, ge=0)  # of a clash of an undo or redo that was decided: which
+    undoes: int | None = Field(None, ge=0)  # the undone revision if a clash was decided
 
 
-def told_as_json(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
-    """Refusals as the scripts read them, not as a page."""
+def render_errors_as_json(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
+    """Decorate a view to answer with errors as JSON for the scripts instead of as a page."""
 
     @wraps(view)
-    def answered(*args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
             return view(*args, **kwargs)
         except tuple(STATUS) as error:
-            return JsonResponse({"error": _error(error)}, status=STATUS[type(error)])
+            return JsonResponse({"error": _build_error(error)}, status=STATUS[type(error)])
 
-    return answered
+    return wrapper
 
 
 @login_required
 @require_http_methods(["PATCH", "POST"])
-@told_as_json
+@render_errors_as_json
 def draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """One gesture."""
+    """Apply one edit."""
     principal, workflow = workflow_for(request, workflow_id, "edit")
-    asked = _asked(request)
-    ops = read_ops(asked.ops)
+    payload = _read_request(request)
+    ops = read_ops(payload.ops)
     try:
-        change = gestures.edit(
-            principal,
-            workflow=workflow,
-            ops=ops,
-            base=asked.base,
-            key=asked.key,
-            label=asked.label,
-            client=asked.client,
-            resolve=asked.resolve,
-        )
+        change = gestures.edit(principal, workflow=workflow, ops=ops, base=payload.base, key=payload.key, label=payload.label, client=payload.client, resolve=payload.resolve)
     except EditClash as clash:
-        return _clashed(principal, workflow, clash)
-    return JsonResponse({**told(change), "left_start": _left_start(ops, change)})
+        return _render_clash(principal, workflow, clash)
+    return JsonResponse({**serialize_change(change), "left_start": _has_left_start(ops, change)})
 
 
-def _left_start(ops: Iterable[Op], change: Change) -> bool:
-    done = read_log(change.revision.ops) if change.revision else ()
-    return any(isinstance(op, Paste) and leaves_start(op, done) for op in ops)
+def _has_left_start(ops: Iterable[Op], change: Change) -> bool:
+    log = read_log(change.revision.ops) if change.revision else ()
+    return any(isinstance(op, Paste) and leaves_start(op, log) for op in ops)
 
 
 @login_required
 @require_POST
-@told_as_json
+@render_errors_as_json
 def undo(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    return _walk(request, workflow_id, undoing.undo)
+    return _undo_or_redo(request, workflow_id, undoing.undo)
 
 
 @login_required
 @require_POST
-@told_as_json
+@render_errors_as_json
 def redo(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    return _walk(request, workflow_id, undoing.redo)
+    return _undo_or_redo(request, workflow_id, undoing.redo)
 
 
 @login_required
 @require_safe
-@told_as_json
+@render_errors_as_json
 def changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """What happened after a revision; ``reload`` when that takes more than operations to tell.
+    """Return the changes after a revision; ``reload`` is true if operations can't describe them.
 
-    With ``part=<id>``, as often as wanted, also how these nodes and edges look now.
+    With ``part=<id>``, repeated as needed, also return the HTML of these nodes and edges.
     """
     principal, workflow = workflow_for(request, workflow_id)
     after = request.GET.get("after", "")
     if not after.isdecimal():
         raise InvalidValue(field="after")
-    asked = request.GET.getlist("part")
-    if len(asked) > MOST:
+    part_ids = request.GET.getlist("part")
+    if len(part_ids) > MOST:
         raise InvalidValue(field="part")
-    since = list_changes(principal, workflow=workflow, after=int(after[:9]))
-    return JsonResponse(
-        {
-            "revision": since.revision,
-            "reload": since.reload,
-            "changes": [told(change) for change in since.changes],
-            "shape": compute_shape(principal, workflow).tree(),
-            "parts": _parts(principal, workflow, asked) if asked else None,
-        }
-    )
+    delta = list_changes(principal, workflow=workflow, after=int(after[:9]))
+    return JsonResponse({"revision": delta.revision, "reload": delta.reload, "changes": [serialize_change(change) for change in delta.changes], "shape": compute_shape(principal, workflow).tree(), "parts": _render_parts(principal, workflow, part_ids) if part_ids else None})
 
 
-def told(change: Change) -> dict[str, Any]:  # Any: JSON
-    """A change with the HTML of what it touched."""
-    return {**change.tree(), "html": _html(change, change.touched_parts.deleted)}
+def serialize_change(change: Change) -> dict[str, Any]:  # Any: JSON
+    """Return a change with the HTML of the nodes and edges that it touched."""
+    return {**change.tree(), "html": _render_html(change, change.touched_parts.deleted)}
 
 
-def _parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Fragments:
+def _render_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Fragments:
     parts = read_parts(principal, workflow, ids)
-    return _html(parts.now, parts.missing)
+    return _render_html(parts.now, parts.missing)
 
 
-def _html(change: Change, gone: Sequence[str]) -> Fragments:
-    return render_fragments(
-        [note_of(item) if item.is_note else node_of(item) for item in change.items],
-        [edge_of(wire) for wire in change.wires],
-        gone=gone,
-        problems=change.problems,
-        pinned=change.pinned,
-    )
+def _render_html(change: Change, removed_ids: Sequence[str]) -> Fragments:
+    return render_fragments([note_of(item) if item.is_note else node_of(item) for item in change.items], [edge_of(wire) for wire in change.wires], gone=removed_ids, problems=change.problems, pinned=change.pinned)
 
 
-def _walk(request: HttpRequest, workflow_id: UUID, way: Callable[..., Change]) -> HttpResponse:
+def _undo_or_redo(request: HttpRequest, workflow_id: UUID, operation: Callable[..., Change]) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
-    asked = _asked(request)
-    decided = None if asked.undoes is None else undoing.Resolution(asked.undoes, asked.resolve)
-    about = {"client": asked.client, "key": asked.key, "resolution": decided}
+    payload = _read_request(request)
+    decision = None if payload.undoes is None else undoing.Resolution(payload.undoes, payload.resolve)
+    options = {"client": payload.client, "key": payload.key, "resolution": decision}
     try:
-        change = way(principal, workflow=workflow, **about)
+        change = operation(principal, workflow=workflow, **options)
     except EditClash as clash:
-        return _clashed(principal, workflow, clash)
-    return JsonResponse(told(change))
+        return _render_clash(principal, workflow, clash)
+    return JsonResponse(serialize_change(change))
 
 
-def _asked(request: HttpRequest) -> GestureIn:
+def _read_request(request: HttpRequest) -> EditRequest:
     try:
         body = strict_json.read_body(request)
-        return GestureIn.model_validate(strict_json.loads(body) if body else {})
+        return EditRequest.model_validate(strict_json.loads(body) if body else {})
     except ValidationError as invalid:
-        raise EditRefused(
-            tuple(
-                Problem(
-                    f"edit.{error['type']}",
-                    error["msg"],
-                    field=".".join(str(step) for step in error["loc"]),
-                )
-                for error in invalid.errors(include_url=False, include_context=False)
-            )
-        ) from None
+        raise EditRefused(tuple(Problem(f"edit.{error['type']}", error["msg"], field=".".join(str(step) for step in error["loc"])) for error in invalid.errors(include_url=False, include_context=False))) from None
 
 
-def _clashed(principal: Principal, workflow: Workflow, clash: EditClash) -> HttpResponse:
-    """Both values. What else the tab hasn't seen yet it asks for itself."""
-    own = [each.by.id is not None and each.by.id == principal.user_id for each in clash.clashes]
+def _render_clash(principal: Principal, workflow: Workflow, clash: EditClash) -> HttpResponse:
+    """Return both values of each clash; the tab itself requests other changes that it missed."""
+    own_flags = [field_clash.by.id is not None and field_clash.by.id == principal.user_id for field_clash in clash.clashes]
     kinds = dict(workflow.nodes.values_list("key", "kind"))
     clashes = [
-        # own: it came from another tab, not from another person
-        {**each.tree(), "own": is_own, "label": _label(each.field, kinds.get(each.node or ""))}
-        for each, is_own in zip(clash.clashes, own, strict=True)
+        # own: the other change came from another tab of the same person
+        {**field_clash.tree(), "own": is_own, "label": _build_field_label(field_clash.field, kinds.get(field_clash.node or ""))}
+        for field_clash, is_own in zip(clash.clashes, own_flags, strict=True)
     ]
-    error = {**_error(clash), "clashes": clashes, "undoes": clash.undoes}
-    if own and all(own):
+    error = {**_build_error(clash), "clashes": clashes, "undoes": clash.undoes}
+    if own_flags and all(own_flags):
         error["message"] = _("You changed this in another tab in the meantime.")
     revision = get_revision(principal, workflow=workflow)
     return JsonResponse({"error": error, "revision": revision}, status=409)
 
 
-def _label(field: str, kind: str | None) -> str:
-    """As the form calls it; what no form shows keeps its name."""
-    known = installed_kinds().get(kind) if kind else None
+def _build_field_label(field: str, kind: str | None) -> str:
+    """Return the field's label in the form, or its name if no form shows it."""
+    node_kind = installed_kinds().get(kind) if kind else None
     steps = [int(step) if step.isdecimal() else step for step in field.split(".")]
-    return label(label_of(steps, known.fields)) if known else field
+    return label(label_of(steps, node_kind.fields)) if node_kind else field
 
 
-def _error(error: Exception) -> dict[str, Any]:  # Any: JSON
+def _build_error(error: Exception) -> dict[str, Any]:  # Any: JSON
     body: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
     if isinstance(error, EditRefused):
         body["problems"] = [build_problem_tree(problem) for problem in error.problems]

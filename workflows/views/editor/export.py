@@ -1,4 +1,4 @@
-"""What leaves the editor as a file or as text: the selection for the clipboard, and the whole as a picture."""
+"""Exports from the editor: the selection for the clipboard, and the drawing as a picture."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -25,10 +25,12 @@ from workflows.views.request_context import typed, workflow_for
 @login_required
 @require_safe
 def copy(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """The nodes asked for, what is inside them, and the edges between: text that ``paste`` reads anywhere."""
+    """Return the requested nodes, their contents and the edges between them as text that ``paste``
+    reads.
+    """
     principal, workflow = workflow_for(request, workflow_id)
     ids = [id_.replace("\x00", "") for id_ in request.GET.getlist("id")]
-    tree = fragment_of(document_for(principal, workflow), ids)
+    tree = build_fragment(document_for(principal, workflow), ids)
     if request.GET.get("format") == "json":
         text, kind = json.dumps(tree, ensure_ascii=False, indent=2), "application/json"
     else:
@@ -38,15 +40,15 @@ def copy(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 @login_required
 @require_safe
-def note(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """A note as it was written: its card shows only what became of the Markdown."""
+def note_source(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Return the Markdown of a note, of which its card shows only the rendered form."""
     principal, workflow = workflow_for(request, workflow_id)
     id_ = typed(request.GET, "id")
-    for found in document_for(principal, workflow).notes:
-        if found.id == id_:
-            theme = found.data.get("theme")
+    for note in document_for(principal, workflow).notes:
+        if note.id == id_:
+            theme = note.data.get("theme")
             return JsonResponse(
-                {"text": get_note_text(found), "theme": theme if theme in THEMES else "yellow"}
+                {"text": get_note_text(note), "theme": theme if theme in THEMES else "yellow"}
             )
     raise Http404
 
@@ -54,60 +56,68 @@ def note(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def picture(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """The drawing as one file that needs nothing else: light, whatever the page looks like."""
+    """Return the drawing as one self-contained file, always in the light theme."""
     principal, workflow = workflow_for(request, workflow_id, archived=True)
-    drawn = build_picture(document_for(principal, workflow), installed_kinds())
-    text = render_to_string("editor/canvas/picture.svg", {"picture": drawn, "name": workflow.name})
+    drawing = build_picture(document_for(principal, workflow), installed_kinds())
+    text = render_to_string(
+        "editor/canvas/picture.svg", {"picture": drawing, "name": workflow.name}
+    )
     response = HttpResponse(text, content_type="image/svg+xml; charset=utf-8")
-    # opened by itself it may do nothing but look like something
+    # opened by itself, the file may only be displayed
     response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
     name = slugify(workflow.name) or "workflow"
     response["Content-Disposition"] = f'attachment; filename="{name}.svg"'
     return response
 
 
-def fragment_of(document: Document, ids: Iterable[str]) -> dict[str, Json]:
-    """In the document's own dialect; no more around it than its nodes need."""
-    part = part_of(document, ids)
+def build_fragment(document: Document, ids: Iterable[str]) -> dict[str, Json]:
+    """Return the part in the document's own dialect, with no more around it than its nodes need."""
+    part = extract_part(document, ids)
     tree = dsl.document_tree(part)
     if part.dialect is Dialect.XWORKFLOW:
-        wanted = ("version", "nodes", "edges", "environment_variables", "conversation_variables")
-        return {name: tree[name] for name in wanted if tree.get(name)}
+        keys = ("version", "nodes", "edges", "environment_variables", "conversation_variables")
+        return {name: tree[name] for name in keys if tree.get(name)}
     if part.environment or part.conversation:
         return tree
     graph: Mapping[str, Json] = tree["workflow"]["graph"]
     return {"nodes": graph["nodes"], "edges": graph["edges"]}
 
 
-def part_of(document: Document, ids: Iterable[str]) -> Document:
+def extract_part(document: Document, ids: Iterable[str]) -> Document:
     graph = Graph.of(document)
-    kept = {id_ for id_ in ids if id_ in graph.nodes}
-    for id_ in [*kept]:
-        kept |= graph.inside(id_)
-    chosen = set(ids)
+    node_ids = {id_ for id_ in ids if id_ in graph.nodes}
+    for id_ in [*node_ids]:
+        node_ids |= graph.inside(id_)
+    requested_ids = set(ids)
     part = replace(
         document,
-        nodes=tuple(node for node in document.nodes if node.id in kept),
-        edges=tuple(e for e in document.edges if e.source in kept and e.target in kept),
-        notes=tuple(note for note in document.notes if note.id in chosen or note.id in kept),
+        nodes=tuple(node for node in document.nodes if node.id in node_ids),
+        edges=tuple(e for e in document.edges if e.source in node_ids and e.target in node_ids),
+        notes=tuple(
+            note for note in document.notes if note.id in requested_ids or note.id in node_ids
+        ),
         name="",
         description="",
         features={},
         extra={},
     )
-    said = json.dumps([dict(node.data) for node in part.nodes], ensure_ascii=False, default=str)
+    node_data = json.dumps(
+        [dict(node.data) for node in part.nodes], ensure_ascii=False, default=str
+    )
     return replace(
         part,
-        environment=_named(document.environment, "env", said),
-        conversation=_named(document.conversation, "conversation", said),
+        environment=_list_used_variables(document.environment, "env", node_data),
+        conversation=_list_used_variables(document.conversation, "conversation", node_data),
     )
 
 
-def _named(variables: Iterable[VariableSpec], area: str, said: str) -> tuple[VariableSpec, ...]:
-    """Those the nodes speak of, in a template or as a selector."""
+def _list_used_variables(
+    variables: Iterable[VariableSpec], area: str, node_data: str
+) -> tuple[VariableSpec, ...]:
+    """Return the variables that the nodes use in a template or as a selector."""
     return tuple(
         variable
         for variable in variables
-        if f"{area}.{variable.name}" in said
-        or f"{json.dumps(area)}, {json.dumps(variable.name, ensure_ascii=False)}" in said
+        if f"{area}.{variable.name}" in node_data
+        or f"{json.dumps(area)}, {json.dumps(variable.name, ensure_ascii=False)}" in node_data
     )

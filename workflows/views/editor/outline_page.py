@@ -1,4 +1,7 @@
-"""The outline as a page of its own: every operation a form, for who has no JavaScript, no mouse, or no room."""
+"""The outline as a page of its own, where every operation is a form.
+
+It is for people without JavaScript, without a mouse, or on a small screen.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -29,13 +32,13 @@ from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import in_words
 from workflows.views.canvas.summaries import Way
 from workflows.views.catalog.workflow_page import document_for
-from workflows.views.editor.outline import rows_of, title_of, way_name, ways_of
-from workflows.views.editor.palette import Offer, list_offers
+from workflows.views.editor.outline import build_rows, format_way, get_title, list_ways
+from workflows.views.editor.palette import PaletteItem, list_palette_groups
 from workflows.views.request_context import typed, workflow_for
 
 
 GAP = 96.0
-FIRST = 64.0  # where the first node of an empty scope goes
+FIRST_POSITION = 64.0  # where the first node of an empty scope goes
 
 
 @login_required
@@ -44,236 +47,181 @@ def outline(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     verb = "edit" if request.method == "POST" else "view"
     principal, workflow = workflow_for(request, workflow_id, verb)
     if request.method == "POST":
-        chosen = _do(request, principal, workflow)
+        selected_id = _apply_action(request, principal, workflow)
         address = reverse("workflows:outline", args=[workflow.pk])
-        query = f"?{urlencode({'node': chosen})}#chosen" if chosen else ""
+        query = f"?{urlencode({'node': selected_id})}#selected" if selected_id else ""
         return redirect(address + query)
     document = document_for(principal, workflow)
     problems = list(validate(document, installed_kinds()))
-    context = {
-        "rows": rows_of(document, problems),
-        "base": reverse("workflows:outline", args=[workflow.pk]),
-        "workflow": workflow,
-    }
+    context = {"rows": build_rows(document, problems), "base": reverse("workflows:outline", args=[workflow.pk]), "workflow": workflow}
     if "fragment" in request.GET:
         return render(request, "editor/outline/_tree.html", context)
-    context |= _page(request, principal, workflow, document) | {
-        "wrong": [p for p in problems if p.node and p.node == typed(request.GET, "node")]
-    }
+    context |= _build_page_context(request, principal, workflow, document) | {"node_problems": [p for p in problems if p.node and p.node == typed(request.GET, "node")]}
     return render(request, "editor/outline/outline.html", context)
 
 
-def _page(
-    request: HttpRequest, principal: Principal, workflow: Workflow, document: Document
-) -> dict[str, Any]:
+def _build_page_context(request: HttpRequest, principal: Principal, workflow: Workflow, document: Document) -> dict[str, Any]:
     nodes = {node.id: node for node in document.nodes}
     node = nodes.get(typed(request.GET, "node"))
-    groups = list_offers(workflow.mode)
-    context: dict[str, Any] = {
-        "can_edit": permissions.may_edit(principal, workflow),
-        "base": reverse("workflows:outline", args=[workflow.pk]),
-        "palette": groups,
-        "chosen": node.id if node else "",
-        "node": node,
-    }
+    groups = list_palette_groups(workflow.mode)
+    context: dict[str, Any] = {"can_edit": permissions.may_edit(principal, workflow), "base": reverse("workflows:outline", args=[workflow.pk]), "palette": groups, "selected_id": node.id if node else "", "node": node}
     if node is None:
         return context
-    offers = {offer.kind: offer for group in groups for offer in group.offers}
-    return context | _of_node(node, document, nodes, offers)
+    items = {item.kind: item for group in groups for item in group.items}
+    return context | _build_node_context(node, document, nodes, items)
 
 
-def _of_node(
-    node: NodeSpec, document: Document, nodes: Mapping[str, NodeSpec], offers: Mapping[str, Offer]
-) -> dict[str, Any]:
+def _build_node_context(node: NodeSpec, document: Document, nodes: Mapping[str, NodeSpec], items: Mapping[str, PaletteItem]) -> dict[str, Any]:
     graph = Graph.of(document)
     kinds = installed_kinds()
-    forms = {id_: compute_shape(each, kinds) for id_, each in nodes.items()}
+    shapes = {id_: compute_shape(item, kinds) for id_, item in nodes.items()}
     inside = graph.inside(node.id) | {node.id}
     return {
-        "title": title_of(node),
+        "title": get_title(node),
         "disabled": node.data.get("disabled") is True,
-        "ways": [(way.handle, _said(way)) for way in ways_of(node)],
-        "into": [(edge.id, title_of(nodes[edge.source])) for edge in graph.incoming(node.id)],
-        "out": [
-            (edge.id, edge.handle, title_of(nodes[edge.target])) for edge in graph.outgoing(node.id)
-        ],
-        "targets": [
-            (other.id, title_of(other))
-            for other in document.nodes
-            if other.parent == node.parent
-            and other.id != node.id
-            and forms[other.id].has_target_handle
-        ],
-        "containers": [
-            (other.id, title_of(other))
-            for other in document.nodes
-            if forms[other.id].is_box and other.id not in inside and other.id != node.parent
-        ],
-        "is_movable": forms[node.id].has_target_handle,
-        "holds": node.kind in offers and offers[node.kind].holds,
+        "ways": [(way.handle, _get_way_label(way)) for way in list_ways(node)],
+        "incoming": [(edge.id, get_title(nodes[edge.source])) for edge in graph.incoming(node.id)],
+        "outgoing": [(edge.id, edge.handle, get_title(nodes[edge.target])) for edge in graph.outgoing(node.id)],
+        "targets": [(other.id, get_title(other)) for other in document.nodes if other.parent == node.parent and other.id != node.id and shapes[other.id].has_target_handle],
+        "containers": [(other.id, get_title(other)) for other in document.nodes if shapes[other.id].is_box and other.id not in inside and other.id != node.parent],
+        "is_movable": shapes[node.id].has_target_handle,
+        "is_container": node.kind in items and items[node.kind].is_container,
     }
 
 
-def _said(way: Way) -> str:
-    return way_name(way) or way.handle
+def _get_way_label(way: Way) -> str:
+    return format_way(way) or way.handle
 
 
-def _do(request: HttpRequest, principal: Principal, workflow: Workflow) -> str:
-    """What was asked for, said afterwards; gives the node to show next."""
-    asked, node = typed(request.POST, "do"), typed(request.POST, "node")
-    if asked in {"undo", "redo"}:
-        _go_back(request, principal, workflow, asked)
+def _apply_action(request: HttpRequest, principal: Principal, workflow: Workflow) -> str:
+    """Apply the requested operation, add a message about it, and return the id of the node to show
+    next.
+    """
+    action, node = typed(request.POST, "do"), typed(request.POST, "node")
+    if action in {"undo", "redo"}:
+        _undo_or_redo(request, principal, workflow, action)
         return node
     document = document_for(principal, workflow)
-    known = {each.id: each for each in document.nodes}
-    if asked not in _ACTS or (node and node not in known):
+    nodes = {each.id: each for each in document.nodes}
+    if action not in _ACTIONS or (node and node not in nodes):
         messages.error(request, _("This node no longer exists."))
         return ""
-    given = {name: typed(request.POST, name) for name in request.POST}
-    ops, label, chosen = _ACTS[asked](document, known.get(node), given)
+    values = {name: typed(request.POST, name) for name in request.POST}
+    ops, label, selected_id = _ACTIONS[action](document, nodes.get(node), values)
     try:
-        gestures.edit(
-            principal, workflow=workflow, ops=read_ops(ops), label=label, client="outline"
-        )
-    except EditRefused as refused:
-        for problem in refused.problems:
+        gestures.edit(principal, workflow=workflow, ops=read_ops(ops), label=label, client="outline")
+    except EditRefused as error:
+        for problem in error.problems:
             messages.error(request, in_words(problem))
         return node
     messages.success(request, label)
-    return chosen
+    return selected_id
 
 
-def _go_back(request: HttpRequest, principal: Principal, workflow: Workflow, way: str) -> None:
-    act = undo.undo if way == "undo" else undo.redo
+def _undo_or_redo(request: HttpRequest, principal: Principal, workflow: Workflow, direction: str) -> None:
+    operation = undo.undo if direction == "undo" else undo.redo
     try:
-        act(principal, workflow=workflow, client="outline")
-    except (EditClash, NothingToUndo) as refused:
-        messages.error(request, str(refused))
+        operation(principal, workflow=workflow, client="outline")
+    except (EditClash, NothingToUndo) as error:
+        messages.error(request, str(error))
 
 
-Given = Mapping[str, str]
+FormValues = Mapping[str, str]
 Ops = list[dict[str, Json]]
-Done = tuple[Ops, str, str]  # operations, what they are called, the node to show next
+PlannedEdit = tuple[Ops, str, str]  # operations, label, id of the node to show next
 
 
-def _add(document: Document, node: NodeSpec | None, given: Given) -> Done:
-    kind = installed_kinds().get(given.get("kind", ""))
-    name = _(kind.title) if kind else given.get("kind", "")
-    parent = given.get("parent") or (node.parent if node else None)
-    new = generate_id(given.get("kind", ""))
-    x, y = _place(document, node if not given.get("parent") else None, parent)
-    ops: Ops = [
-        {
-            "op": "add",
-            "node": {
-                "id": new,
-                "kind": given.get("kind", ""),
-                "title": _free_title(document, name),
-                "x": x,
-                "y": y,
-                "parent": parent or None,
-            },
-        }
-    ]
-    if node is not None and not given.get("parent") and given.get("handle"):
-        edge = {"source": node.id, "handle": given["handle"], "target": new}
+def _add(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
+    kind = installed_kinds().get(values.get("kind", ""))
+    name = _(kind.title) if kind else values.get("kind", "")
+    parent = values.get("parent") or (node.parent if node else None)
+    new = generate_id(values.get("kind", ""))
+    x, y = _find_free_position(document, node if not values.get("parent") else None, parent)
+    ops: Ops = [{"op": "add", "node": {"id": new, "kind": values.get("kind", ""), "title": _choose_free_title(document, name), "x": x, "y": y, "parent": parent or None}}]
+    if node is not None and not values.get("parent") and values.get("handle"):
+        edge = {"source": node.id, "handle": values["handle"], "target": new}
         ops.append({"op": "connect", "edge": edge})
     return ops, _("Added %(name)s") % {"name": name}, new
 
 
-def _free_title(document: Document, name: str) -> str:
-    taken = {title_of(node) for node in document.nodes}
+def _choose_free_title(document: Document, name: str) -> str:
+    titles = {get_title(node) for node in document.nodes}
     number, title = 2, name
-    while title in taken:
+    while title in titles:
         title, number = f"{name} {number}", number + 1
     return title
 
 
-def _place(document: Document, after: NodeSpec | None, parent: str | None) -> tuple[float, float]:
-    """To the right of the node, or of everything; lower, until nothing is in the way."""
+def _find_free_position(document: Document, after: NodeSpec | None, parent: str | None) -> tuple[float, float]:
+    """Return a position to the right of the node, or of all nodes, and low enough to overlap none."""
     kinds = installed_kinds()
-    level = [node for node in document.nodes if node.parent == parent]
-    forms = {node.id: compute_shape(node, kinds) for node in level}
+    siblings = [node for node in document.nodes if node.parent == parent]
+    shapes = {node.id: compute_shape(node, kinds) for node in siblings}
     if after is not None:
-        x, y = after.position.x + forms[after.id].width + GAP, after.position.y
-    elif level:
-        x = max(node.position.x + forms[node.id].width for node in level) + GAP
-        y = min(node.position.y for node in level)
+        x, y = after.position.x + shapes[after.id].width + GAP, after.position.y
+    elif siblings:
+        x = max(node.position.x + shapes[node.id].width for node in siblings) + GAP
+        y = min(node.position.y for node in siblings)
     else:
-        x, y = FIRST, FIRST
-    while other := _in_the_way(level, forms, x, y):
-        y = other.position.y + forms[other.id].height + 4 * GRID
+        x, y = FIRST_POSITION, FIRST_POSITION
+    while other := _find_overlapping_node(siblings, shapes, x, y):
+        y = other.position.y + shapes[other.id].height + 4 * GRID
     return x, y
 
 
-def _in_the_way(
-    level: list[NodeSpec], forms: Mapping[str, Shape], x: float, y: float
-) -> NodeSpec | None:
+def _find_overlapping_node(siblings: list[NodeSpec], shapes: Mapping[str, Shape], x: float, y: float) -> NodeSpec | None:
     width, height = 240.0, 96.0
-    for node in level:
-        form, at = forms[node.id], node.position
-        if (
-            at.x < x + width
-            and at.x + form.width > x
-            and at.y < y + height
-            and at.y + form.height > y
-        ):
+    for node in siblings:
+        area, position = shapes[node.id], node.position
+        if position.x < x + width and position.x + area.width > x and position.y < y + height and position.y + area.height > y:
             return node
     return None
 
 
-def _connect(document: Document, node: NodeSpec | None, given: Given) -> Done:
+def _connect(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
     source = node.id if node else ""
-    names = {each.id: title_of(each) for each in document.nodes}
-    target = given.get("target", "")
-    edge = {"source": source, "handle": given.get("handle") or "source", "target": target}
-    said = {"source": names.get(source, source), "target": names.get(target, target)}
-    label = _("Connected %(source)s to %(target)s") % said
+    names = {each.id: get_title(each) for each in document.nodes}
+    target = values.get("target", "")
+    edge = {"source": source, "handle": values.get("handle") or "source", "target": target}
+    labels = {"source": names.get(source, source), "target": names.get(target, target)}
+    label = _("Connected %(source)s to %(target)s") % labels
     return [{"op": "connect", "edge": edge}], label, source
 
 
-def _disconnect(document: Document, node: NodeSpec | None, given: Given) -> Done:
-    ops: Ops = [{"op": "disconnect", "id": given.get("edge", "")}]
+def _disconnect(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
+    ops: Ops = [{"op": "disconnect", "id": values.get("edge", "")}]
     return ops, _("Removed connection"), node.id if node else ""
 
 
-def _rename(document: Document, node: NodeSpec | None, given: Given) -> Done:
-    id_, title = (node.id if node else ""), given.get("title", "")
+def _rename(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
+    id_, title = (node.id if node else ""), values.get("title", "")
     label = _("Renamed to %(name)s") % {"name": title}
     return [{"op": "rename", "id": id_, "title": title}], label, id_
 
 
-def _move(document: Document, node: NodeSpec | None, given: Given) -> Done:
-    id_, parent = (node.id if node else ""), given.get("parent") or None
-    x, y = _place(document, None, parent)
+def _move(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
+    id_, parent = (node.id if node else ""), values.get("parent") or None
+    x, y = _find_free_position(document, None, parent)
     op = {"op": "reparent", "id": id_, "parent": parent, "x": x, "y": y}
     return [op], _("Moved to container"), id_
 
 
-def _delete(document: Document, node: NodeSpec | None, given: Given) -> Done:
+def _delete(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
     id_ = node.id if node else ""
     graph = Graph.of(document)
     before = graph.predecessors(id_) if id_ in graph.nodes else ()
-    label = _("Deleted %(name)s") % {"name": title_of(node) if node else id_}
-    op = {"op": "delete", "id": id_, "heal": given.get("heal") == "on"}
+    label = _("Deleted %(name)s") % {"name": get_title(node) if node else id_}
+    op = {"op": "delete", "id": id_, "heal": values.get("heal") == "on"}
     return [op], label, next(iter(before), "")
 
 
-def _switch(document: Document, node: NodeSpec | None, given: Given) -> Done:
+def _switch(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
     id_ = node.id if node else ""
     op: dict[str, Json] = {"op": "set", "id": id_, "path": ["disabled"]}
     if node is not None and node.data.get("disabled") is True:
-        return [op | {"remove": True}], _("Enabled %(name)s") % {"name": title_of(node)}, id_
-    label = _("Disabled %(name)s") % {"name": title_of(node) if node else id_}
+        return [op | {"remove": True}], _("Enabled %(name)s") % {"name": get_title(node)}, id_
+    label = _("Disabled %(name)s") % {"name": get_title(node) if node else id_}
     return [op | {"value": True}], label, id_
 
 
-_ACTS: Final[Mapping[str, Callable[[Document, NodeSpec | None, Given], Done]]] = {
-    "add": _add,
-    "connect": _connect,
-    "disconnect": _disconnect,
-    "rename": _rename,
-    "move": _move,
-    "delete": _delete,
-    "switch": _switch,
-}
+_ACTIONS: Final[Mapping[str, Callable[[Document, NodeSpec | None, FormValues], PlannedEdit]]] = {"add": _add, "connect": _connect, "disconnect": _disconnect, "rename": _rename, "move": _move, "delete": _delete, "switch": _switch}

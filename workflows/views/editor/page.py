@@ -1,4 +1,4 @@
-"""The editor's page: the canvas in the middle, and what stands around it."""
+"""The editor page: the canvas with the panels around it."""
 
 from typing import Any
 from uuid import UUID
@@ -21,7 +21,7 @@ from workflows.views.canvas.drawing import draw
 from workflows.views.catalog.archive import archived_page
 from workflows.views.catalog.workflow_page import workflow_page
 from workflows.views.editor import outline, palette
-from workflows.views.editor.words import words
+from workflows.views.editor.words import translate_texts
 from workflows.views.frame_policy import framable
 from workflows.views.publishing.page_updates import published_page
 from workflows.views.request_context import workflow_for
@@ -59,61 +59,60 @@ def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, archived=True)
     if workflow.is_archived:
         return archived_page(request, principal, workflow)
-    response = render(request, "editor/page.html", page_context(request, principal, workflow))
+    response = render(request, "editor/page.html", build_page_context(request, principal, workflow))
     return framable(response) if "embed" in request.GET else response
 
 
-def page_context(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
-    shown = workflow_page(request, principal, workflow)
+def build_page_context(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
+    context = workflow_page(request, principal, workflow)
     pins = [pin.node_key for pin in selectors.pins_of(principal, workflow)]
-    return shown | {
-        "drawing": draw(shown["document"], shown["problems"], pinned=pins),
-        "titles": titles_in(shown["document"], installed_kinds()),
-        "palette": palette.list_offers(workflow.mode),
-        "outline": outline.at_once(shown["document"], shown["problems"]),
+    return context | {
+        "drawing": draw(context["document"], context["problems"], pinned=pins),
+        "titles": titles_in(context["document"], installed_kinds()),
+        "palette": palette.list_palette_groups(workflow.mode),
+        "outline": outline.build_inline_rows(context["document"], context["problems"]),
         "outline_base": reverse("workflows:outline", args=[workflow.pk]),
-        "differs": shown["can_edit"]
-        and publishing.differs_from_published(workflow, shown["document"]),
+        "differs": context["can_edit"] and publishing.differs_from_published(workflow, context["document"]),
         "can_publish": permissions.may_publish(principal, workflow),
         "tour": tour_of(workflow),
-        "words": words(),
+        "words": translate_texts(),
         "stacks": catch_up.get_undo_stacks(principal, workflow=workflow),
-        "urls": _urls(workflow),
+        "urls": _build_urls(workflow),
         "page": reverse("workflows:detail", args=[workflow.pk]),
-        "is_bare": shown["can_edit"] and _is_bare(shown["document"]),
-        **_embedded(request),
+        "is_bare": context["can_edit"] and _is_bare(context["document"]),
+        **_build_embedding_flags(request),
         "me": str(principal.user_id or ""),
         "pins": pins,
-        **_published(request, workflow, shown),
+        **_build_published_context(request, workflow, context),
     }
 
 
 def _is_bare(document: Document) -> bool:
-    """A start, and nothing yet to lead to: what the empty canvas explains."""
+    """Return whether the draft has only a start node, so that the canvas explains the first step."""
     return len(document.nodes) + len(document.notes) <= 1
 
 
-def _embedded(request: HttpRequest) -> dict[str, Any]:
-    """The canvas alone is to look at: in a frame nobody can tell what they are clicking on."""
+def _build_embedding_flags(request: HttpRequest) -> dict[str, Any]:
+    """Turn off all actions in a frame, where a click could be made by accident or by deceit."""
     if "embed" not in request.GET:
         return {"is_embedded": False}
     return {"is_embedded": True, "can_edit": False, "can_publish": False, "is_bare": False}
 
 
-def _published(request: HttpRequest, workflow: Workflow, shown: dict[str, Any]) -> dict[str, Any]:
-    """How to call it, when that is asked for and there is something to call."""
+def _build_published_context(request: HttpRequest, workflow: Workflow, context: dict[str, Any]) -> dict[str, Any]:
+    """Return how to call the published version, if the page was asked for it."""
     version = workflow.published_version
-    if "published" not in request.GET or version is None or not shown["can_run"]:
+    if "published" not in request.GET or version is None or not context["can_run"]:
         return {}
     return published_page(request, workflow, version)
 
 
-def _urls(workflow: Workflow) -> dict[str, str]:
-    # A run's places, for a run that isn't there yet.
-    found = {"run_place": reverse("workflows:run", args=[UUID(int=0)])}
+def _build_urls(workflow: Workflow) -> dict[str, str]:
+    # The addresses of a run, for runs that don't exist yet.
+    urls = {"run_place": reverse("workflows:run", args=[UUID(int=0)])}
     for name, route in ROUTES.items():
         try:
-            found[name] = reverse(route, args=[workflow.pk])
+            urls[name] = reverse(route, args=[workflow.pk])
         except NoReverseMatch:
             continue
-    return found
+    return urls

@@ -1,4 +1,4 @@
-"""The kinds that can be added to a draft: those of this installation, by their own descriptions."""
+"""The node kinds of this installation that can be added to a draft, with their own descriptions."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,51 +13,40 @@ from workflows.engine.language.document import NodeSpec
 from workflows.services.kinds import installed_kinds
 
 
-# group of a kind → what it is called, in the order people look for them; memory is nobody's appendix
-GROUPS: dict[str, str | Promise] = {
-    "flow": gettext_lazy("Start & end"),
-    "ai": gettext_lazy("Models"),
-    "memory": gettext_lazy("Memory"),
-    "logic": gettext_lazy("Logic"),
-    "data": gettext_lazy("Data"),
-    "tools": gettext_lazy("Tools"),
-}
+# group of a kind → its title, in the order of the palette
+GROUPS: dict[str, str | Promise] = {"flow": gettext_lazy("Start & end"), "ai": gettext_lazy("Models"), "memory": gettext_lazy("Memory"), "logic": gettext_lazy("Logic"), "data": gettext_lazy("Data"), "tools": gettext_lazy("Tools")}
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """One kind as the palette and the pickers show it."""
+class PaletteItem:
+    """A kind as the palette and the pickers show it."""
 
     kind: str
     title: str
     description: str
     icon: str
     family: str
-    takes: bool  # edges may lead to it
-    gives: bool  # edges may leave it
-    holds: bool  # other nodes may lie in it
-    way: str  # the way out that goes on when it is put into an edge
-    inside: str  # the kinds of containers it may lie in, with spaces between; empty for anywhere
+    has_input: bool  # edges may end here
+    has_output: bool  # edges may start here
+    is_container: bool  # may contain other nodes
+    handle: str  # the handle that continues when the node is inserted into an edge
+    containers: str  # kinds of containers it may be in, separated by spaces; empty for all
 
 
 @dataclass(frozen=True, slots=True)
-class OfferGroup:
+class PaletteGroup:
     name: str
     title: str
-    offers: tuple[Offer, ...]
+    items: tuple[PaletteItem, ...]
 
 
-def list_offers(mode: str) -> tuple[OfferGroup, ...]:
+def list_palette_groups(mode: str) -> tuple[PaletteGroup, ...]:
     kinds = [kind for kind in installed_kinds().values() if _is_offered(kind, mode)]
-    return tuple(
-        OfferGroup(name, title, offers)
-        for name, title in _list_groups(kinds)
-        if (offers := tuple(_build_offer(kind) for kind in kinds if kind.group == name))
-    )
+    return tuple(PaletteGroup(name, title, items) for name, title in _list_groups(kinds) if (items := tuple(_build_item(kind) for kind in kinds if kind.group == name)))
 
 
 def _is_offered(kind: AnyKind, mode: str) -> bool:
-    """Tell whether the palette offers a kind; a container makes its entry itself."""
+    """Return whether the palette offers a kind; a container creates its entry itself."""
     return kind.execution is not Execution.ENTRY and kind.mode in (None, mode)
 
 
@@ -69,16 +58,16 @@ def _list_groups(kinds: Iterable[AnyKind]) -> Iterator[tuple[str, str]]:
         yield name, str(title) if title else name.replace("_", " ").capitalize()
 
 
-def _build_offer(kind: AnyKind) -> Offer:
-    return Offer(
+def _build_item(kind: AnyKind) -> PaletteItem:
+    return PaletteItem(
         kind=kind.name,
         title=_(kind.title),
         description=_(kind.description) if kind.description else "",
         icon=kind.icon,
         family=kind.family,
-        takes=kind.execution is not Execution.ROOT,
-        gives=kind.has_source_handle,
-        holds=kind.execution is Execution.CONTAINER,
-        way=next(iter(list_source_handles(NodeSpec("", kind.name, {}), kind)), "source"),
-        inside=" ".join(sorted(kind.allowed_containers)),
+        has_input=kind.execution is not Execution.ROOT,
+        has_output=kind.has_source_handle,
+        is_container=kind.execution is Execution.CONTAINER,
+        handle=next(iter(list_source_handles(NodeSpec("", kind.name, {}), kind)), "source"),
+        containers=" ".join(sorted(kind.allowed_containers)),
     )

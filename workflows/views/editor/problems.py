@@ -1,4 +1,4 @@
-"""The list of everything wrong with the draft, for the panel at the bottom."""
+"""The list of the draft's problems, for the panel at the bottom."""
 
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from workflows.views.catalog.workflow_page import document_for
 from workflows.views.request_context import workflow_for
 
 
-DIFFERS = "X-Draft-Differs"  # from what is published: both take the whole draft to tell
+DIFFERS = "X-Draft-Differs"  # whether the draft differs from the published version
 
 
 @login_required
@@ -25,13 +25,8 @@ def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     document = document_for(principal, workflow)
     kinds, can_edit = installed_kinds(), permissions.may_edit(principal, workflow)
-    context = {
-        "problems": list(validate(document, kinds)),
-        "titles": titles_in(document, kinds),
-        "workflow": workflow,
-        "can_edit": can_edit,
-    }
-    answer = render(request, "editor/_problems.html", context)
+    context = {"problems": list(validate(document, kinds)), "titles": titles_in(document, kinds), "workflow": workflow, "can_edit": can_edit}
+    response = render(request, "editor/_problems.html", context)
     may_differ = can_edit and publishing.differs_from_published(workflow, document)
-    answer[DIFFERS] = "yes" if may_differ else "no"
-    return answer
+    response[DIFFERS] = "yes" if may_differ else "no"
+    return response

@@ -1,4 +1,4 @@
-"""Find in flow: names, types, values and problems of a draft, each hit with the node and field it is in."""
+"""The search in a draft: names, types, values and problems, each hit with its node and field."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import in_words
 from workflows.views.canvas.notes import get_note_text
 from workflows.views.catalog.workflow_page import document_for
-from workflows.views.editor.outline import title_of
+from workflows.views.editor.outline import get_title
 from workflows.views.request_context import typed, workflow_for
 
 
-MOST = 100
-AROUND = 28  # characters shown before and after a match
-LONGEST_QUERY = 200
-# What is in a node's data but says the same as its card, or nothing to people.
-SAID_ALREADY = frozenset({"title", "type"})
+MAX_HITS = 100
+CONTEXT_LENGTH = 28  # characters shown before and after a match
+MAX_QUERY_LENGTH = 200
+# Fields that repeat the card or mean nothing to people.
+SKIPPED_FIELDS = frozenset({"title", "type"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A text of the draft, and where it stands."""
+class _Candidate:
+    """A text of the draft and its location."""
 
     text: str
     field: str = ""
@@ -55,84 +55,92 @@ class _Place:
 @require_safe
 def find(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    query = typed(request.GET, "q")[:LONGEST_QUERY]
-    hits = hits_in(document_for(principal, workflow), query) if query else []
+    query = typed(request.GET, "q")[:MAX_QUERY_LENGTH]
+    hits = search_document(document_for(principal, workflow), query) if query else []
     context = {"hits": hits, "total": len(hits), "query": query}
     return render(request, "editor/commands/_search_results.html", context)
 
 
-def hits_in(document: Document, query: str) -> list[Hit]:
-    """In reading order; of a node its name first, then its type, values and problems."""
-    return list(islice(_hits(document, query.casefold()), MOST))
+def search_document(document: Document, query: str) -> list[Hit]:
+    """Return the hits in reading order; a node's name comes first, then its type, values and
+    problems.
+    """
+    return list(islice(_find_hits(document, query.casefold()), MAX_HITS))
 
 
-def _hits(document: Document, query: str) -> Iterator[Hit]:
+def _find_hits(document: Document, query: str) -> Iterator[Hit]:
     kinds = installed_kinds()
-    problems: dict[str, list[_Place]] = {}
+    problems: dict[str, list[_Candidate]] = {}
     for problem in validate(document, kinds):
-        place = _Place(in_words(problem), problem.field or "", _("Problem"))
-        problems.setdefault(problem.node or "", []).append(place)
+        candidate = _Candidate(in_words(problem), problem.field or "", _("Problem"))
+        problems.setdefault(problem.node or "", []).append(candidate)
     for node in document.nodes:
         kind = kinds.get(node.kind)
-        shown = find_appearance(node.kind, kinds)
-        places = [
-            _Place(title_of(node)),
-            _Place(_(kind.title) if kind else node.kind, where=_("type")),
-            _Place(node.kind, where=_("type")),
-            _Place(node.id, where=_("ID")),
-            *_values(node),
+        appearance = find_appearance(node.kind, kinds)
+        candidates = [
+            _Candidate(get_title(node)),
+            _Candidate(_(kind.title) if kind else node.kind, where=_("type")),
+            _Candidate(node.kind, where=_("type")),
+            _Candidate(node.id, where=_("ID")),
+            *_list_values(node),
             *problems.get(node.id, ()),
         ]
-        yield from _matches(query, node.id, title_of(node), (shown.icon, shown.family), places)
+        yield from _match_candidates(
+            query, node.id, get_title(node), (appearance.icon, appearance.family), candidates
+        )
     for note in document.notes:
         title = str(note.data.get("title") or _("Note"))
-        yield from _matches(query, note.id, title, ("edit", "data"), [_Place(get_note_text(note))])
+        yield from _match_candidates(
+            query, note.id, title, ("edit", "data"), [_Candidate(get_note_text(note))]
+        )
 
 
-def _values(node: NodeSpec) -> Iterator[_Place]:
+def _list_values(node: NodeSpec) -> Iterator[_Candidate]:
     for name, value in node.data.items():
-        if name not in SAID_ALREADY:
-            yield from _texts(value, name)
+        if name not in SKIPPED_FIELDS:
+            yield from _list_texts(value, name)
 
 
-def _texts(value: Json, path: str, depth: int = 0) -> Iterator[_Place]:
-    """Every text and number inside; a selector reads as people write it, with dots."""
+def _list_texts(value: Json, path: str, depth: int = 0) -> Iterator[_Candidate]:
+    """Yield every text and number inside a value; a selector is joined with dots as people write it."""
     if depth > 12:  # deeper than any field of any kind
         return
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _texts(inner, f"{path}.{name}", depth + 1)
+            yield from _list_texts(inner, f"{path}.{name}", depth + 1)
     elif isinstance(value, Sequence) and not isinstance(value, str):
         if value and all(isinstance(part, str) for part in value):
-            yield _Place(".".join(value), path, path)
+            yield _Candidate(".".join(value), path, path)
             return
-        for at, inner in enumerate(value):
-            yield from _texts(inner, f"{path}.{at}", depth + 1)
+        for index, inner in enumerate(value):
+            yield from _list_texts(inner, f"{path}.{index}", depth + 1)
     elif isinstance(value, str) and value:
-        yield _Place(value, path, path)
+        yield _Candidate(value, path, path)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield _Place(f"{value:g}", path, path)
+        yield _Candidate(f"{value:g}", path, path)
 
 
-def _matches(
-    query: str, node: str, title: str, look: tuple[str, str], places: Sequence[_Place]
+def _match_candidates(
+    query: str, node: str, title: str, symbol: tuple[str, str], candidates: Sequence[_Candidate]
 ) -> Iterator[Hit]:
-    said = set()
-    for place in places:
-        text = " ".join(place.text.split())
-        at = text.casefold().find(query)
-        if at < 0 or (place.where, text) in said:
+    matches = set()
+    for candidate in candidates:
+        text = " ".join(candidate.text.split())
+        start = text.casefold().find(query)
+        if start < 0 or (candidate.where, text) in matches:
             continue
-        said.add((place.where, text))
-        end = at + len(query)
+        matches.add((candidate.where, text))
+        end = start + len(query)
         yield Hit(
             node=node,
-            field=place.field,
+            field=candidate.field,
             title=title,
-            where=place.where,
-            icon=look[0],
-            family=look[1],
-            before=("…" if at > AROUND else "") + text[max(0, at - AROUND) : at],
-            match=text[at:end],
-            after=text[end : end + AROUND] + ("…" if len(text) > end + AROUND else ""),
+            where=candidate.where,
+            icon=symbol[0],
+            family=symbol[1],
+            before=("…" if start > CONTEXT_LENGTH else "")
+            + text[max(0, start - CONTEXT_LENGTH) : start],
+            match=text[start:end],
+            after=text[end : end + CONTEXT_LENGTH]
+            + ("…" if len(text) > end + CONTEXT_LENGTH else ""),
         )

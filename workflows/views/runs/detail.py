@@ -10,12 +10,12 @@ from workflows.engine.language.document import Json
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
 from workflows.views.canvas.drawing import draw
-from workflows.views.editor.words import words
+from workflows.views.editor.words import translate_texts
 from workflows.views.editor.words.canvas import RUN_STATES
 from workflows.views.runs.held_memory import apart_in
 from workflows.views.runs.lessons import learnt_of
 from workflows.views.runs.memory import left_off_in, looked_at, recalled_in, said_in, written_in
-from workflows.views.value_text import shown
+from workflows.views.value_text import format_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class StepRow:
 
     @property
     def shown_inputs(self) -> str:
-        return shown(self.step.inputs) if self.step.inputs else ""
+        return format_value(self.step.inputs) if self.step.inputs else ""
 
     @property
     def shown_outputs(self) -> str:
-        return shown(self.step.outputs) if self.step.outputs else ""
+        return format_value(self.step.outputs) if self.step.outputs else ""
 
     @property
     def error_text(self) -> str:
@@ -64,7 +64,7 @@ def run_page(principal: Principal, run: Run) -> dict[str, Any]:
         "live": live,
         "can_cancel": permissions.may_cancel(principal, run),
         "drawing": draw(from_json(run.snapshot.document)),
-        "words": words(RUN_STATES),
+        "words": translate_texts(RUN_STATES),
         "inputs": _pairs(run.inputs | _said(run)),
         "outputs": _pairs(run.outputs or {}),
         "partial_text": "",  # the stream brings it, in order with what follows
@@ -78,7 +78,9 @@ def run_page(principal: Principal, run: Run) -> dict[str, Any]:
 
 
 def _pairs(values: Mapping[str, Json]) -> list[tuple[str, str]]:
-    return [(name, shown(value)) for name, value in values.items() if name != "files" or value]
+    return [
+        (name, format_value(value)) for name, value in values.items() if name != "files" or value
+    ]
 
 
 def _said(run: Run) -> dict[str, Json]:

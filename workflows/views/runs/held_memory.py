@@ -11,7 +11,7 @@ from accounts.principals import Principal
 from workflows.models import Run, RunEvent
 from workflows.views.runs.memory import titles_of
 from workflows.views.runs.recalled_memory import WHOSE, entry_url
-from workflows.views.value_text import shown
+from workflows.views.value_text import format_value
 
 
 FORGOTTEN: Final = "memory_forgotten"
@@ -69,7 +69,7 @@ def apart_in(principal: Principal, run: Run, said: Iterable[RunEvent]) -> dict[s
 
 
 def _forgotten(data: Mapping[str, Any], titles: Mapping[str, str]) -> Forgotten:
-    what = data.get("key") or (shown(data["filter"]) if data.get("filter") else "")
+    what = data.get("key") or (format_value(data["filter"]) if data.get("filter") else "")
     return Forgotten(_title(data, titles), _whose(data), str(what), int(data["count"]))
 
 

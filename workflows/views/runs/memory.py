@@ -19,7 +19,7 @@ from workflows.views.runs.recalled_memory import (
     missed_by,
     recollection,
 )
-from workflows.views.value_text import shown
+from workflows.views.value_text import format_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def recalled_in(
     node: str | None = None,
     *,
     said: Iterable[RunEvent] | None = None,
-    written: Callable[[Json], str] = shown,
+    written: Callable[[Json], str] = format_value,
 ) -> list[Recollection]:
     """What has a score first, whichever node was quicker. ``node``: only what this one recalled, and what others did
     that stands in its prompt. ``said``: the run's events of memory, where they are known already. ``written``: a value
@@ -180,7 +180,10 @@ def written_in(
     titles = titles_of(principal, run) if events else {}
     return [
         recollection(
-            event.data["entry"], event, value=shown(event.data["entry"].get("value")), titles=titles
+            event.data["entry"],
+            event,
+            value=format_value(event.data["entry"].get("value")),
+            titles=titles,
         )
         for event in events
     ]
@@ -204,7 +207,7 @@ def _learnt(principal: Principal, events: Iterable[RunEvent]) -> dict[str, Learn
 
 
 def _change(row: WouldBe, titles: Mapping[str, str]) -> Change:
-    before = shown(row.before["value"]) if row.before else ""
-    after = shown(row.entry["value"]) if row.entry else ""
+    before = format_value(row.before["value"]) if row.before else ""
+    after = format_value(row.entry["value"]) if row.entry else ""
     title = titles.get(row.node_key) or row.node_key
     return Change(row, before, after, title, WHOSE.get(row.scope, row.scope))

@@ -28,7 +28,7 @@ from workflows.views.catalog.workflow_page import (
     stream_of,
     version_for,
 )
-from workflows.views.editor.page import page_context
+from workflows.views.editor.page import build_page_context
 from workflows.views.pagination import timed_page_of
 from workflows.views.request_context import run_for, typed, workflow_for
 from workflows.views.runs.detail import run_page
@@ -122,7 +122,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         return render(
             request, "workflows/runs/_run_form.html", context, status=422 if message else 200
         )
-    page = page_context(request, principal, workflow) | context
+    page = build_page_context(request, principal, workflow) | context
     return render(request, "editor/page.html", page, status=422)
 
 

@@ -1,6 +1,6 @@
-"""The comments panel: threads of one node or of the whole workflow, and what is done to them.
+"""The comments panel: the threads of a node or of the whole workflow, and the actions on them.
 
-Every answer is the panel as it is afterwards.
+Every answer is the updated panel.
 """
 
 from collections.abc import Callable
@@ -25,36 +25,30 @@ from workflows.views.request_context import typed, workflow_for
 def comments(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     if request.method != "POST":
-        return _panel(request, principal, workflow)
+        return _render_panel(request, principal, workflow)
     answers = typed(request.POST, "answers")
     try:
-        service.write(
-            principal,
-            workflow=workflow,
-            body=request.POST.get("body", ""),
-            node=typed(request.POST, "node"),
-            answers=service.get_comment(principal, _id(answers)) if answers else None,
-        )
-    except InvalidValue as wrong:
-        return _panel(request, principal, workflow, error=str(wrong), status=422)
-    return _panel(request, principal, workflow)
+        service.write(principal, workflow=workflow, body=request.POST.get("body", ""), node=typed(request.POST, "node"), answers=service.get_comment(principal, _parse_id(answers)) if answers else None)
+    except InvalidValue as error:
+        return _render_panel(request, principal, workflow, error=str(error), status=422)
+    return _render_panel(request, principal, workflow)
 
 
 @login_required
 @require_POST
 def comment(request: HttpRequest, workflow_id: UUID, comment_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    found = service.get_comment(principal, comment_id)
-    act = ACTS.get(request.POST.get("act", ""))
-    if found.workflow_id != workflow.pk:
+    row = service.get_comment(principal, comment_id)
+    action = ACTIONS.get(request.POST.get("act", ""))
+    if row.workflow_id != workflow.pk:
         raise NotFound
-    if act is None:
+    if action is None:
         raise InvalidChoice(field="act")
     try:
-        act(principal, found, request)
-    except InvalidValue as wrong:
-        return _panel(request, principal, workflow, error=str(wrong), status=422)
-    return _panel(request, principal, workflow)
+        action(principal, row, request)
+    except InvalidValue as error:
+        return _render_panel(request, principal, workflow, error=str(error), status=422)
+    return _render_panel(request, principal, workflow)
 
 
 def _change(principal: Principal, row: Comment, request: HttpRequest) -> None:
@@ -73,32 +67,20 @@ def _reopen(principal: Principal, row: Comment, request: HttpRequest) -> None:
     service.resolve(principal, comment=row, resolved=False)
 
 
-ACTS: dict[str, Callable[[Principal, Comment, HttpRequest], None]] = {
-    "change": _change,
-    "delete": _delete,
-    "resolve": _resolve,
-    "reopen": _reopen,
-}
+ACTIONS: dict[str, Callable[[Principal, Comment, HttpRequest], None]] = {"change": _change, "delete": _delete, "resolve": _resolve, "reopen": _reopen}
 
 
-def _panel(
-    request: HttpRequest,
-    principal: Principal,
-    workflow: Workflow,
-    *,
-    error: str = "",
-    status: int = 200,
-) -> HttpResponse:
+def _render_panel(request: HttpRequest, principal: Principal, workflow: Workflow, *, error: str = "", status: int = 200) -> HttpResponse:
     node = request.GET.get("node")
     threads = service.list_threads(principal, workflow)
-    shown = [thread for thread in threads if node is None or thread.first.node == node]
+    visible_threads = [thread for thread in threads if node is None or thread.first.node == node]
     titles = dict(workflow.nodes.values_list("key", "title")) if threads or node else {}
     context = {
         "workflow": workflow,
         "node": node,
         "node_title": titles.get(node or "", "") or node,
-        "open": [_shown(principal, thread, titles) for thread in shown if not thread.is_resolved],
-        "resolved": [_shown(principal, thread, titles) for thread in shown if thread.is_resolved],
+        "open": [_serialize_thread(principal, thread, titles) for thread in visible_threads if not thread.is_resolved],
+        "resolved": [_serialize_thread(principal, thread, titles) for thread in visible_threads if thread.is_resolved],
         "counts": service.count_open(threads),
         "people": service.list_mentionable_names(principal, workflow),
         "can_comment": permissions.may_comment(principal, workflow),
@@ -107,20 +89,11 @@ def _panel(
     return render(request, "editor/collaboration/_comments.html", context, status=status)
 
 
-def _shown(
-    principal: Principal, thread: service.Thread, titles: dict[str, str]
-) -> dict[str, object]:
+def _serialize_thread(principal: Principal, thread: service.Thread, titles: dict[str, str]) -> dict[str, object]:
     node = thread.first.node
     return {
         "first": thread.first,
-        "rows": [
-            {
-                "comment": row,
-                "may_change": permissions.may_change_comment(principal, row),
-                "may_delete": permissions.may_delete_comment(principal, row),
-            }
-            for row in (thread.first, *thread.answers)
-        ],
+        "rows": [{"comment": row, "may_change": permissions.may_change_comment(principal, row), "may_delete": permissions.may_delete_comment(principal, row)} for row in (thread.first, *thread.answers)],
         "node": node,
         "node_title": titles.get(node) or node,
         "node_is_gone": bool(node) and node not in titles,
@@ -128,7 +101,7 @@ def _shown(
     }
 
 
-def _id(text: str) -> UUID:
+def _parse_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:

@@ -1,6 +1,6 @@
-"""The draft's stream: revisions as they are accepted, who is here, comments, this person's runs.
+"""The draft's event stream: accepted revisions, presence, comments, and the caller's runs.
 
-Who may look is asked before the stream begins, and again every few seconds as long as it lasts.
+The permission is checked before the stream begins, and again every few seconds while it lasts.
 """
 
 from collections.abc import AsyncIterator
@@ -17,52 +17,35 @@ from workflows.execution.events.reader import StreamEvent as Framed
 from workflows.live.draft_feed import get_draft_feed
 from workflows.live.following import follow
 from workflows.live.seats import Seat, build_card
-from workflows.sse import (
-    HEADERS,
-    PING,
-    RETRY_MS,
-    build_frame,
-    close_connections,
-    read_last_event_id,
-)
-from workflows.views.editor.collaboration.presence import client_of
+from workflows.sse import HEADERS, PING, RETRY_MS, build_frame, close_connections, read_last_event_id
+from workflows.views.editor.collaboration.presence import validate_client
 from workflows.views.request_context import workflow_for
 
 
 @require_safe
 async def live(request: HttpRequest, workflow_id: UUID) -> HttpResponseBase:
-    seat = await sync_to_async(_seat)(request, workflow_id)
-    return StreamingHttpResponse(_lines(seat), content_type="text/event-stream", headers=HEADERS)
+    seat = await sync_to_async(_create_seat)(request, workflow_id)
+    return StreamingHttpResponse(_stream_events(seat), content_type="text/event-stream", headers=HEADERS)
 
 
-async def _lines(seat: Seat) -> AsyncIterator[bytes]:
+async def _stream_events(seat: Seat) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MS}\n\n".encode()
-    async for said in follow(get_draft_feed(), seat, patience=PING):
-        if said is None:
+    async for event in follow(get_draft_feed(), seat, patience=PING):
+        if event is None:
             yield b": still here\n\n"
         else:
-            yield build_frame(Framed(said.name, said.data, said.revision))
+            yield build_frame(Framed(event.name, event.data, event.revision))
 
 
-def _seat(request: HttpRequest, workflow_id: UUID) -> Seat:
+def _create_seat(request: HttpRequest, workflow_id: UUID) -> Seat:
     principal = get_principal(request)
     if not isinstance(principal, UserPrincipal):
         raise Http404
     with close_connections(), tenant(principal.team_ids):
         _principal, workflow = workflow_for(request, workflow_id)
-        client = client_of(request.GET.get("client", ""))
-        # A tab that says how far it is hears at once of what came after; a new one has it all.
-        known = read_last_event_id(request) or workflow.revision
-        seat = Seat(
-            team_id=workflow.team_id,
-            workflow_id=workflow.pk,
-            user_id=principal.user.pk,
-            client=client,
-            revision=min(known, workflow.revision),
-            card=build_card(
-                principal.user, client, can_edit=permissions.may_edit(principal, workflow)
-            ),
-            session=request.session.session_key or "",
-        )
+        client = validate_client(request.GET.get("client", ""))
+        # A tab that sends its last revision gets the later ones at once; a new tab is up to date.
+        last_revision = read_last_event_id(request) or workflow.revision
+        seat = Seat(team_id=workflow.team_id, workflow_id=workflow.pk, user_id=principal.user.pk, client=client, revision=min(last_revision, workflow.revision), card=build_card(principal.user, client, can_edit=permissions.may_edit(principal, workflow)), session=request.session.session_key or "")
         seat.tell_revision(workflow.revision, None)
     return seat

@@ -1,4 +1,7 @@
-"""What a tab says of itself to the others: selection, what is being edited there, the pointer. Nothing is saved."""
+"""The presence of a tab for the other people: its selection, its edited node, its pointer.
+
+Nothing of it is saved.
+"""
 
 import re
 from typing import Annotated
@@ -16,27 +19,27 @@ from workflows.live.seats import make_seat_key
 from workflows.views.request_context import workflow_for
 
 
-CLIENT = re.compile(r"[0-9a-zA-Z-]{8,64}")
-MOST_SELECTED = 200
+CLIENT_PATTERN = re.compile(r"[0-9a-zA-Z-]{8,64}")
+MAX_SELECTED = 200
 
 NodeId = Annotated[str, Field(max_length=255)]
-Place = Annotated[float, Field(ge=-1e7, le=1e7, allow_inf_nan=False)]
+Coordinate = Annotated[float, Field(ge=-1e7, le=1e7, allow_inf_nan=False)]
 
 
 class Cursor(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    x: Place
-    y: Place
+    x: Coordinate
+    y: Coordinate
 
 
-class Presence(BaseModel):
-    """Either where the pointer is, or what is chosen; a field that isn't there hasn't changed."""
+class PresenceUpdate(BaseModel):
+    """A tab's pointer, selection or edited node; a missing field has not changed."""
 
     model_config = ConfigDict(extra="forbid")
 
     client: str
-    selection: Annotated[list[NodeId], Field(max_length=MOST_SELECTED)] | None = None
+    selection: Annotated[list[NodeId], Field(max_length=MAX_SELECTED)] | None = None
     editing: NodeId | None = None
     cursor: Cursor | None = None
 
@@ -46,19 +49,19 @@ class Presence(BaseModel):
 def presence(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     try:
-        said = Presence.model_validate_json(strict_json.read_body(request))
+        update = PresenceUpdate.model_validate_json(strict_json.read_body(request))
     except ValidationError as error:
         raise InvalidChoice(field=".".join(map(str, error.errors()[0]["loc"]))) from error
-    key = make_seat_key(principal.user_id, client_of(said.client))
-    if said.cursor is not None:
-        announce_cursor(workflow.pk, key, {"client": said.client, **said.cursor.model_dump()})
-    given = said.model_dump(include=said.model_fields_set & {"selection", "editing"})
-    if given:
-        announce_card(workflow.pk, key, given)
+    key = make_seat_key(principal.user_id, validate_client(update.client))
+    if update.cursor is not None:
+        announce_cursor(workflow.pk, key, {"client": update.client, **update.cursor.model_dump()})
+    card = update.model_dump(include=update.model_fields_set & {"selection", "editing"})
+    if card:
+        announce_card(workflow.pk, key, card)
     return HttpResponse(status=204)
 
 
-def client_of(text: str) -> str:
-    if not CLIENT.fullmatch(text):
+def validate_client(text: str) -> str:
+    if not CLIENT_PATTERN.fullmatch(text):
         raise InvalidChoice(field="client")
     return text

@@ -1,7 +1,7 @@
-"""A test case as form fields, and form fields as a test case.
+"""The conversion of a test case to form fields and back.
 
-Rows are numbered (``turn-0-check-1-of``); a row left empty is no row, so that there is always one more
-to fill in, with and without scripts.
+Rows are numbered (``turn-0-check-1-of``). An empty row is ignored, so that there is always one
+more to fill in, with and without scripts.
 """
 
 import json
@@ -19,9 +19,9 @@ from workflows.engine.language.dsl.yaml_reading import read_yaml
 from workflows.engine.testing.cases import PERSON
 
 
-MOST = 50
+MAX_ROWS = 50
 
-# What a check may look at, as people first need it; any path inside is typed after it.
+# The subjects of a check, the most common first; a path inside can follow.
 SUBJECTS = (
     ("answer", gettext_lazy("Final answer")),
     ("output.", gettext_lazy("Output by name")),
@@ -56,24 +56,30 @@ class TurnRow:
 
 @dataclass
 class CaseForm:
-    """``more`` is what the form doesn't show in fields (seed memories, pins, variables), as YAML."""
+    """The form of a test case; ``more`` is YAML with the parts that have no fields.
+
+    These are seed memories, pins and variables.
+    """
 
     name: str = ""
     turns: list[TurnRow] = field(default_factory=list)
     more: str = ""
-    grows: bool = False
+    is_unfinished: bool = False
 
     operators = tuple(OPERATORS)
 
-    def spec(self) -> dict[str, Json]:
-        """Raises ValueError for what is no JSON or YAML; what it means is the engine's to check."""
+    def build_spec(self) -> dict[str, Json]:
+        """Return the case as JSON for the engine to check.
+
+        Raise ValueError for text that is no JSON or YAML.
+        """
         more = read_yaml(self.more) if self.more.strip() else {}
         if not isinstance(more, dict):
             raise ValueError(_("Memories, pins and variables must be a YAML mapping."))
-        return {**more, "name": self.name, "turns": [_turn(turn) for turn in self.turns]}
+        return {**more, "name": self.name, "turns": [_serialize_turn(turn) for turn in self.turns]}
 
 
-def form_of(spec: Mapping[str, Any]) -> CaseForm:
+def build_form(spec: Mapping[str, Any]) -> CaseForm:
     turns = [
         TurnRow(
             name=f"turn-{i}",
@@ -86,7 +92,7 @@ def form_of(spec: Mapping[str, Any]) -> CaseForm:
                     f"turn-{i}-check-{j}",
                     check.get("of", ""),
                     check.get("operator", "contains"),
-                    _written(check.get("value")),
+                    _format_value(check.get("value")),
                 )
                 for j, check in enumerate(turn.get("checks", ()))
             ],
@@ -95,20 +101,20 @@ def form_of(spec: Mapping[str, Any]) -> CaseForm:
     ]  # fmt: skip
     rest = {key: spec[key] for key in ("memories", "pins", "variables") if spec.get(key)}
     more = yaml.safe_dump(rest, allow_unicode=True, sort_keys=False) if rest else ""
-    return _with_room(CaseForm(spec.get("name", ""), turns, more))
+    return _add_empty_checks(CaseForm(spec.get("name", ""), turns, more))
 
 
 def read_form(data: Mapping[str, str]) -> CaseForm:
-    """What was sent; with ``add`` or ``drop`` it is a form still being filled in, not one to save."""
-    turns = [_read_turn(data, f"turn-{i}") for i in _rows(data, "turn-{}-person")]
+    """Read the submitted form; with ``add`` or ``drop`` it is unfinished and not saved yet."""
+    turns = [_read_turn(data, f"turn-{i}") for i in _list_row_numbers(data, "turn-{}-person")]
     form = CaseForm(data.get("name", "").strip(), turns, data.get("more", ""))
-    form.grows = "add" in data or "drop" in data
-    if data.get("add") == "turn" and len(turns) < MOST:
+    form.is_unfinished = "add" in data or "drop" in data
+    if data.get("add") == "turn" and len(turns) < MAX_ROWS:
         turns.append(TurnRow(""))
-    gone = data.get("drop", "")
-    if gone.isdecimal() and int(gone) < len(turns) and len(turns) > 1:
-        del turns[int(gone)]
-    return _with_room(_numbered(form)) if form.grows else form
+    index = data.get("drop", "")
+    if index.isdecimal() and int(index) < len(turns) and len(turns) > 1:
+        del turns[int(index)]
+    return _add_empty_checks(_number_rows(form)) if form.is_unfinished else form
 
 
 def _read_turn(data: Mapping[str, str], name: str) -> TurnRow:
@@ -125,18 +131,20 @@ def _read_turn(data: Mapping[str, str], name: str) -> TurnRow:
                 data.get(f"{row}-operator", "contains"),
                 data.get(f"{row}-value", ""),
             )
-            for row in (f"{name}-check-{j}" for j in _rows(data, f"{name}-check-{{}}-of"))
+            for row in (
+                f"{name}-check-{j}" for j in _list_row_numbers(data, f"{name}-check-{{}}-of")
+            )
             if data[f"{row}-of"].strip()
         ],
     )
 
 
-def _rows(data: Mapping[str, str], pattern: str) -> range:
-    """Numbered fields, as many as follow each other without a gap."""
-    return range(next((i for i in range(MOST) if pattern.format(i) not in data), MOST))
+def _list_row_numbers(data: Mapping[str, str], pattern: str) -> range:
+    """Return the numbers of the rows up to the first gap."""
+    return range(next((i for i in range(MAX_ROWS) if pattern.format(i) not in data), MAX_ROWS))
 
 
-def _numbered(form: CaseForm) -> CaseForm:
+def _number_rows(form: CaseForm) -> CaseForm:
     for i, turn in enumerate(form.turns):
         turn.name = f"turn-{i}"
         for j, check in enumerate(turn.checks):
@@ -144,19 +152,21 @@ def _numbered(form: CaseForm) -> CaseForm:
     return form
 
 
-def _with_room(form: CaseForm) -> CaseForm:
-    """One empty check at the end of every turn."""
+def _add_empty_checks(form: CaseForm) -> CaseForm:
+    """Append an empty check to every turn."""
     for turn in form.turns:
         turn.checks.append(CheckRow(f"{turn.name}-check-{len(turn.checks)}"))
     return form
 
 
-def _turn(row: TurnRow) -> dict[str, Json]:
-    turn: dict[str, Json] = {"checks": [_check(check) for check in row.checks if check.of]}
+def _serialize_turn(row: TurnRow) -> dict[str, Json]:
+    turn: dict[str, Json] = {
+        "checks": [_serialize_check(check) for check in row.checks if check.of]
+    }
     if row.say:
         turn["say"] = row.say
     if row.inputs.strip():
-        turn["inputs"] = _json(row.inputs)
+        turn["inputs"] = _parse_inputs(row.inputs)
     if row.person and row.person != PERSON:
         turn["person"] = row.person
     if row.conversation:
@@ -164,15 +174,15 @@ def _turn(row: TurnRow) -> dict[str, Json]:
     return turn
 
 
-def _check(row: CheckRow) -> dict[str, Json]:
+def _serialize_check(row: CheckRow) -> dict[str, Json]:
     check: dict[str, Json] = {"of": row.of, "operator": row.operator}
     if row.value != "":
-        check["value"] = _value(row.value, row.operator)
+        check["value"] = _parse_value(row.value, row.operator)
     return check
 
 
-def _value(text: str, operator: str) -> Json:
-    """A number where numbers are compared, a list where one is asked for; text is text otherwise."""
+def _parse_value(text: str, operator: str) -> Json:
+    """Parse numbers and lists for the operators that compare them; other text stays text."""
     if operator in ("=", "≠", "<", ">", "≤", "≥", "in", "not in", "all of"):
         try:
             return json.loads(text)
@@ -181,14 +191,14 @@ def _value(text: str, operator: str) -> Json:
     return text
 
 
-def _json(text: str) -> Json:
+def _parse_inputs(text: str) -> Json:
     try:
         return json.loads(text)
-    except ValueError as wrong:
-        raise ValueError(_("The inputs are not valid JSON: %(why)s") % {"why": wrong}) from None
+    except ValueError as error:
+        raise ValueError(_("The inputs are not valid JSON: %(why)s") % {"why": error}) from None
 
 
-def _written(value: Json) -> str:
+def _format_value(value: Json) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The panel of test cases: the list with what came of each, the form of one, and running them."""
+"""The panel of test cases: the list with the results, the form of a case, and running cases."""
 
 from typing import Any
 from uuid import UUID
@@ -16,7 +16,7 @@ from workflows.errors import WorkflowsFault
 from workflows.models import TestCase, Workflow
 from workflows.services.debugging import cases
 from workflows.templatetags.problems import in_words
-from workflows.views.editor.debugging.case_form import SUBJECTS, CaseForm, form_of, read_form
+from workflows.views.editor.debugging.case_form import SUBJECTS, CaseForm, build_form, read_form
 from workflows.views.request_context import run_for, typed, workflow_for
 
 
@@ -24,38 +24,35 @@ from workflows.views.request_context import run_for, typed, workflow_for
 @require_safe
 def tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    return _list(request, principal, workflow)
+    return _render_list(request, principal, workflow)
 
 
 @login_required
 @require_POST
 def run_tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """All of them, or the one named by ``case``."""
+    """Run all cases, or the one with the id ``case``."""
     principal, workflow = workflow_for(request, workflow_id, "edit")
-    chosen = selectors.cases_for(principal, workflow.pk)
-    if only := typed(request.POST, "case"):
-        chosen = chosen.filter(pk=_id(only))
-    cases.run_cases(principal, workflow=workflow, cases=list(chosen))
-    return _list(request, principal, workflow)
+    selected_cases = selectors.cases_for(principal, workflow.pk)
+    if case_id := typed(request.POST, "case"):
+        selected_cases = selected_cases.filter(pk=_parse_id(case_id))
+    cases.run_cases(principal, workflow=workflow, cases=list(selected_cases))
+    return _render_list(request, principal, workflow)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """An empty form, or one filled from a run (``?run=``)."""
+    """Show an empty form, or one filled from a run (``?run=``)."""
     principal, workflow = workflow_for(request, workflow_id, "edit")
     if request.method == "POST":
         return _save(request, principal, workflow, None)
-    spec: dict[str, Any] = {
-        "name": "",
-        "turns": [{"checks": [{"of": "answer" if workflow.is_chat else "status"}]}],
-    }
+    spec: dict[str, Any] = {"name": "", "turns": [{"checks": [{"of": "answer" if workflow.is_chat else "status"}]}]}
     if run_id := typed(request.GET, "run"):
-        _, run = run_for(request, _id(run_id))
+        _, run = run_for(request, _parse_id(run_id))
         if run.workflow_id != workflow.pk:
             raise NotFound
         spec = cases.dump_case(cases.build_case_from_run(run))
-    return _form(request, workflow, None, form_of(spec))
+    return _render_form(request, workflow, None, build_form(spec))
 
 
 @login_required
@@ -65,7 +62,7 @@ def test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpResponse
     case = selectors.case_for(principal, workflow.pk, case_id, "edit")
     if request.method == "POST":
         return _save(request, principal, workflow, case)
-    return _form(request, workflow, case, form_of(case.spec))
+    return _render_form(request, workflow, case, build_form(case.build_spec))
 
 
 @login_required
@@ -74,7 +71,7 @@ def delete_test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpR
     principal, workflow = workflow_for(request, workflow_id, "edit")
     case = selectors.case_for(principal, workflow.pk, case_id, "edit")
     cases.delete_case(principal, workflow=workflow, case=case)
-    return _list(request, principal, workflow)
+    return _render_list(request, principal, workflow)
 
 
 @login_required
@@ -82,66 +79,38 @@ def delete_test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpR
 def test_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     result = selectors.case_result_for(principal, workflow.pk, result_id)
-    context = {
-        "workflow": workflow,
-        "case": result.case,
-        "result": result,
-        "can_edit": permissions.may_edit(principal, workflow),
-    }
+    context = {"workflow": workflow, "case": result.case, "result": result, "can_edit": permissions.may_edit(principal, workflow)}
     return render(request, "editor/debugging/_case_result.html", context)
 
 
-def _save(
-    request: HttpRequest, principal: Principal, workflow: Workflow, case: TestCase | None
-) -> HttpResponse:
+def _save(request: HttpRequest, principal: Principal, workflow: Workflow, case: TestCase | None) -> HttpResponse:
     form = read_form(request.POST)
-    if form.grows:  # "one more turn", "one more check": not saved yet
-        return _form(request, workflow, case, form)
+    if form.is_unfinished:  # "one more turn", "one more check": not saved yet
+        return _render_form(request, workflow, case, form)
     try:
-        cases.save_case(principal, workflow=workflow, spec=form.spec(), case=case)
+        cases.save_case(principal, workflow=workflow, build_spec=form.build_spec(), case=case)
     except DocumentInvalid as invalid:
-        wrong = [f"{problem.field}: {in_words(problem)}" for problem in invalid.problems]
-        return _form(request, workflow, case, form, wrong)
-    except (ValueError, WorkflowsFault) as refused:
-        return _form(request, workflow, case, form, [str(refused)])
-    return _list(request, principal, workflow)
+        errors = [f"{problem.field}: {in_words(problem)}" for problem in invalid.problems]
+        return _render_form(request, workflow, case, form, errors)
+    except (ValueError, WorkflowsFault) as error:
+        return _render_form(request, workflow, case, form, [str(error)])
+    return _render_list(request, principal, workflow)
 
 
-def _form(
-    request: HttpRequest,
-    workflow: Workflow,
-    case: TestCase | None,
-    form: CaseForm,
-    wrong: list[str] | None = None,
-) -> HttpResponse:
-    context = {
-        "workflow": workflow,
-        "case": case,
-        "form": form,
-        "wrong": wrong or [],
-        "subjects": SUBJECTS,
-    }
-    return render(
-        request, "editor/debugging/_case_form.html", context, status=422 if wrong else 200
-    )
+def _render_form(request: HttpRequest, workflow: Workflow, case: TestCase | None, form: CaseForm, errors: list[str] | None = None) -> HttpResponse:
+    context = {"workflow": workflow, "case": case, "form": form, "errors": errors or [], "subjects": SUBJECTS}
+    return render(request, "editor/debugging/_case_form.html", context, status=422 if errors else 200)
 
 
-def _list(request: HttpRequest, principal: Principal, workflow: Workflow) -> HttpResponse:
-    found = list(selectors.cases_for(principal, workflow.pk))
-    newest = cases.find_newest_results(found)
-    rows = [(case, newest.get(case.pk)) for case in found]
-    context = {
-        "workflow": workflow,
-        "rows": rows,
-        "is_open": any(result and result.is_open for _case, result in rows),
-        "ran": any(result for _case, result in rows),
-        "passed": sum(bool(result and result.status == "passed") for _case, result in rows),
-        "can_edit": permissions.may_edit(principal, workflow),
-    }
+def _render_list(request: HttpRequest, principal: Principal, workflow: Workflow) -> HttpResponse:
+    case_list = list(selectors.cases_for(principal, workflow.pk))
+    results = cases.find_newest_results(case_list)
+    rows = [(case, results.get(case.pk)) for case in case_list]
+    context = {"workflow": workflow, "rows": rows, "is_open": any(result and result.is_open for _case, result in rows), "ran": any(result for _case, result in rows), "passed": sum(bool(result and result.status == "passed") for _case, result in rows), "can_edit": permissions.may_edit(principal, workflow)}
     return render(request, "editor/debugging/_cases.html", context)
 
 
-def _id(text: str) -> UUID:
+def _parse_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:

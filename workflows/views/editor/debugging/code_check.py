@@ -1,4 +1,4 @@
-"""Checks a program while it is written: the runner's own parser says what is wrong, line by line."""
+"""The check of a program while it is edited: the runner's own parser reports the errors by line."""
 
 from dataclasses import asdict
 from typing import Any
@@ -9,23 +9,25 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST
 
 from config.http import strict_json
-from workflows.sandbox.checking import check_code as problems_of
+from workflows.sandbox.checking import check_code as find_problems
 from workflows.views.request_context import workflow_for
 
 
 @login_required
 @require_POST
 def check_code(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Only for who may edit: it costs a process's time."""
+    """Return the errors in a program; only for people who may edit because it takes a process."""
     workflow_for(request, workflow_id, "edit")
-    asked = _read(strict_json.read_body(request))
-    found = problems_of(str(asked.get("source", "")), str(asked.get("language") or "python3"))
-    return JsonResponse({"problems": [asdict(problem) for problem in found]})
+    payload = _parse_body(strict_json.read_body(request))
+    problems = find_problems(
+        str(payload.get("source", "")), str(payload.get("language") or "python3")
+    )
+    return JsonResponse({"problems": [asdict(problem) for problem in problems]})
 
 
-def _read(body: bytes) -> dict[str, Any]:  # Any: JSON
+def _parse_body(body: bytes) -> dict[str, Any]:  # Any: JSON
     try:
-        read = strict_json.loads(body)
+        payload = strict_json.loads(body)
     except strict_json.NotStrictJson:
         return {}
-    return read if isinstance(read, dict) else {}
+    return payload if isinstance(payload, dict) else {}

@@ -1,4 +1,4 @@
-"""The beginning of what steps gave, for the labels on the edges that lead on from them."""
+"""Previews of the outputs of steps, as labels on the edges that lead on from them."""
 
 import json
 from collections.abc import Mapping
@@ -13,46 +13,46 @@ from workflows.engine.language.document import Json
 from workflows.views.request_context import run_for
 
 
-LONGEST = 40  # characters: what an edge has room for
-MOST = 200  # nodes asked about at once
-# The output that says most of those that kinds commonly have.
-TELLING = ("text", "answer", "output", "result", "results", "body", "class_name")
+MAX_LENGTH = 40  # characters that fit on an edge
+MAX_NODES = 200  # in one request
+# The usual outputs of node kinds, the most informative first.
+PREFERRED_OUTPUTS = ("text", "answer", "output", "result", "results", "body", "class_name")
 
 
 @login_required
 @require_safe
-def previews(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Of the nodes named; of a node that ran several rounds, its last."""
+def list_previews(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Return the previews of the requested nodes, each from its last round."""
     principal, run = run_for(request, run_id)
-    asked = request.GET.getlist("node")[:MOST]
-    steps = selectors.steps_of(principal, run).filter(node_key__in=asked)
-    found = {
-        step.node_key: preview_of(step.outputs)
+    node_keys = request.GET.getlist("node")[:MAX_NODES]
+    steps = selectors.steps_of(principal, run).filter(node_key__in=node_keys)
+    previews = {
+        step.node_key: build_preview(step.outputs)
         for step in steps.only("node_key", "outputs", "started_at")
     }
-    return JsonResponse({"previews": found})
+    return JsonResponse({"previews": previews})
 
 
-def preview_of(outputs: Mapping[str, Json]) -> dict[str, str]:
-    """The name of the output that says most, and how its value begins; nothing where nothing came out."""
+def build_preview(outputs: Mapping[str, Json]) -> dict[str, str]:
+    """Return the name and the beginning of the most informative output; both empty without outputs."""
     names = [name for name in outputs if outputs[name] not in (None, "", [], {})]
     if not names:
         return {"name": "", "text": ""}
-    name = next((name for name in TELLING if name in names), names[0])
-    return {"name": name, "text": _begun(outputs[name])}
+    name = next((name for name in PREFERRED_OUTPUTS if name in names), names[0])
+    return {"name": name, "text": _shorten(outputs[name])}
 
 
-def _telling_of(item: Mapping[str, Json]) -> str:
-    """Of a memory, or whatever else a list is made of, the text people would read first."""
-    found = (item.get(name) for name in ("value", "title", "name", *TELLING))
-    return next((text for text in found if isinstance(text, str) and text.strip()), "")
+def _choose_text(item: Mapping[str, Json]) -> str:
+    """Return the most informative text of a list item, such as a memory's value."""
+    texts = (item.get(name) for name in ("value", "title", "name", *PREFERRED_OUTPUTS))
+    return next((text for text in texts if isinstance(text, str) and text.strip()), "")
 
 
-def _begun(value: Json) -> str:
+def _shorten(value: Json) -> str:
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        value = _telling_of(value[0]) or value
+        value = _choose_text(value[0]) or value
     elif isinstance(value, list) and value and not isinstance(value[0], list | dict):
-        value = ", ".join(str(item) for item in value[:LONGEST])
+        value = ", ".join(str(item) for item in value[:MAX_LENGTH])
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    words = " ".join(text[: LONGEST * 4].split())
-    return words if len(words) <= LONGEST else f"{words[:LONGEST].rstrip()}…"
+    words = " ".join(text[: MAX_LENGTH * 4].split())
+    return words if len(words) <= MAX_LENGTH else f"{words[:MAX_LENGTH].rstrip()}…"

@@ -1,7 +1,8 @@
-"""What a node would recall now, for a chosen person and conversation: the real recall, as a look.
+"""A preview of a node's recall for a chosen person and conversation, made by the real recall.
 
-The asking person's own permissions decide, not a run's reach: nobody sees through a node what they
-couldn't see on the memory pages. Without a run there is no provenance; the audit trail has the look.
+The caller's own permissions apply, not those of a run: nobody sees through a node what they
+couldn't see on the memory pages. Without a run there is no provenance; the audit log records the
+access.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,13 +22,7 @@ from workflows import memory_app, selectors
 from workflows.engine.errors import WorkflowFault
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE
-from workflows.engine.nodes.memory.history_context import (
-    WORKING_ENTRIES,
-    Record,
-    choose_wording,
-    merge,
-    render_markdown,
-)
+from workflows.engine.nodes.memory.history_context import WORKING_ENTRIES, Record, choose_wording, merge, render_markdown
 from workflows.engine.nodes.memory.memory_access import to_entry
 from workflows.engine.nodes.memory.memory_retrieval import QUERY_FIELDS
 from workflows.engine.nodes.memory.quoting import list_memories
@@ -36,13 +31,13 @@ from workflows.models import Workflow
 from workflows.services.kinds import installed_kinds
 from workflows.services.runs.runs import Subject, resolve_subject
 from workflows.views.catalog.workflow_page import document_for, people_of, person_of
-from workflows.views.editor.debugging.template_preview import node_of, pool_of, render_jinja
+from workflows.views.editor.debugging.template_preview import build_pool, get_node, render_jinja
 from workflows.views.request_context import typed, workflow_for
 
 
-CONVERSATIONS_SHOWN = 20
-LONGEST_VALUE = 2_000
-MOST_FORGOTTEN = 100  # that are shown
+MAX_CONVERSATIONS = 20
+MAX_VALUE_LENGTH = 2_000
+MAX_FORGOTTEN = 100  # shown
 
 
 @login_required
@@ -52,40 +47,28 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
     if not memory_app.is_on():
         raise NotFound
     document = document_for(principal, workflow)
-    spec = node_of(document, node_key)
-    asked = _asked(spec)
+    spec = get_node(document, node_key)
+    config = _read_config(spec)
     person, key = person_of(request.GET), typed(request.GET, "conversation")
     subject = resolve_subject(principal, person or None)
     run = selectors.runs_for(principal, workflow=workflow).first()
-    searches = ".".join(asked["query_selector"])
+    searches = ".".join(config["query_selector"])
     group = typed(request.GET, "group")
     query = request.GET.get("query")
     if query is None and searches:
-        query = as_text(
-            pool_of(principal, workflow, document, run).get_or_none(asked["query_selector"])
-        )
-    context: dict[str, Any] = {
-        "person": person,
-        "people": people_of(principal, workflow),
-        "conversation": key,
-        "conversations": _conversations(principal, workflow, subject),
-        "searches": searches,
-        "query": query or "",
-        "by_group": asked["scope"] == "workflow",
-        "group": group,
-        "forgets": asked["forgets"],
-    }
-    context |= _recalled(principal, workflow, asked, subject, key, group, query)
+        query = as_text(build_pool(principal, workflow, document, run).get_or_none(config["query_selector"]))
+    context: dict[str, Any] = {"person": person, "people": people_of(principal, workflow), "conversation": key, "conversations": _list_conversations(principal, workflow, subject), "searches": searches, "query": query or "", "by_group": config["scope"] == "workflow", "group": group, "forgets": config["forgets"]}
+    context |= _build_recall_context(principal, workflow, config, subject, key, group, query)
     return render(request, "inspector/_recall_results.html", context)
 
 
-def _asked(spec: NodeSpec) -> dict[str, Any]:
-    """What the node's configuration asks memory for; of broken parts, as if they weren't there."""
-    held = spec.data.get("enhanced_memory")
-    config: Mapping[str, Json] = held if isinstance(held, Mapping) else spec.data
+def _read_config(spec: NodeSpec) -> dict[str, Any]:
+    """Read the recall settings from the node's data; invalid parts count as missing."""
+    memory_settings = spec.data.get("enhanced_memory")
+    config: Mapping[str, Json] = memory_settings if isinstance(memory_settings, Mapping) else spec.data
     names = [f"{name}_selector" for name in ("query", *QUERY_FIELDS)]
-    written = (config.get(name) for name in names)
-    selector: Sequence[Json] = next((one for one in written if isinstance(one, list)), [])
+    values = (config.get(name) for name in names)
+    selector: Sequence[Json] = next((value for value in values if isinstance(value, list)), [])
     top, filter_, recency = (config.get(name) for name in ("top_k", "filter", "recency_days"))
     kind = installed_kinds().get(spec.kind)
     default = (kind.default_scope if kind else "") or DEFAULT_SCOPE
@@ -95,7 +78,7 @@ def _asked(spec: NodeSpec) -> dict[str, Any]:
         "scope": str(config.get("scope") or default),
         "key": config.get("key") if preview in ("recall", "forget") else None,
         "query_selector": [str(part) for part in selector],
-        "top_k": MOST_FORGOTTEN if forgets else top if isinstance(top, int) and top > 0 else 10,
+        "top_k": MAX_FORGOTTEN if forgets else top if isinstance(top, int) and top > 0 else 10,
         "retrieves": preview == "history",
         "forgets": forgets,
         "language": str(config.get("language") or ""),
@@ -103,110 +86,72 @@ def _asked(spec: NodeSpec) -> dict[str, Any]:
         "filter": filter_ if isinstance(filter_, Mapping) and filter_ else None,
         "position": str(config.get("injection_position") or "after_system"),
         "format": config.get("format_template") or "",
-        "injects": isinstance(held, Mapping),
+        "injects": isinstance(memory_settings, Mapping),
     }
 
 
-def _conversations(
-    principal: Principal, workflow: Workflow, subject: Subject
-) -> list[tuple[str, str]]:
-    return selectors.list_recent_conversations(
-        principal, workflow, subject.id, excluded_key="", limit=CONVERSATIONS_SHOWN
-    )
+def _list_conversations(principal: Principal, workflow: Workflow, subject: Subject) -> list[tuple[str, str]]:
+    return selectors.list_recent_conversations(principal, workflow, subject.id, excluded_key="", limit=MAX_CONVERSATIONS)
 
 
-def _recalled(
-    principal: Principal,
-    workflow: Workflow,
-    asked: Mapping[str, Any],
-    subject: Subject,
-    conversation: str,
-    group: str,
-    query: str | None,
-) -> dict[str, Any]:
+def _build_recall_context(principal: Principal, workflow: Workflow, config: Mapping[str, Any], subject: Subject, conversation: str, group: str, query: str | None) -> dict[str, Any]:
     identity = {"user_id": subject.id, "app_id": str(workflow.pk), "workflow_id": str(workflow.pk)}
     if conversation:
         identity["conversation_id"] = conversation
     if group:
         identity["group_id"] = group
-    if asked["forgets"] and (which := _undecided(asked)):
-        return {"error": which}
+    if config["forgets"] and (problem := _explain_missing_selection(config)):
+        return {"error": problem}
     caller = memory_app.MemoryCaller(principal, workflow.team_id, identity=identity)
     try:
-        if asked["retrieves"]:
-            records = _retrieved(caller, asked, query)
-            found = [replace(one.hit, score=one.score) for one in records]
+        if config["retrieves"]:
+            records = _recall_records(caller, config, query)
+            entries = [replace(record.hit, score=record.score) for record in records]
         else:
-            records, found = [], _asked_for(caller, asked, query)
-        return {
-            "namespace": memory_app.resolve_namespace(asked["scope"], identity),
-            "entries": [_shown(entry) for entry in found],
-            "injected": _written(asked, records, query) or _injected(asked, found),
-            "place": _place(asked),
-        }
+            records, entries = [], _recall_entries(caller, config, query)
+        return {"namespace": memory_app.resolve_namespace(config["scope"], identity), "entries": [_serialize_entry(entry) for entry in entries], "injected": _render_records(config, records, query) or _render_injection(config, entries), "position_label": _get_position_label(config)}
     except (memory_app.MemoryFault, WorkflowFault) as fault:
-        return {"error": _why(asked["scope"], conversation, fault)}
+        return {"error": _explain_fault(config["scope"], conversation, fault)}
 
 
-def _asked_for(
-    caller: "memory_app.MemoryCaller", asked: Mapping[str, Any], query: str | None
-) -> "list[memory_app.MemoryEntry]":
-    return memory_app.recall(
-        caller,
-        scope=asked["scope"],
-        key=asked["key"] or None,
-        query_text=query or None,
-        filter=asked["filter"],
-        top_k=asked["top_k"],
-        recency_days=asked["recency_days"],
-    )
+def _recall_entries(caller: "memory_app.MemoryCaller", config: Mapping[str, Any], query: str | None) -> "list[memory_app.MemoryEntry]":
+    return memory_app.recall(caller, scope=config["scope"], key=config["key"] or None, query_text=query or None, filter=config["filter"], top_k=config["top_k"], recency_days=config["recency_days"])
 
 
-def _retrieved(
-    caller: "memory_app.MemoryCaller", asked: Mapping[str, Any], query: str | None
-) -> "list[Record[memory_app.MemoryEntry]]":
-    """As the node does it: working memory first, the rest by what is asked."""
-    scope = asked["scope"]
-    working = memory_app.recall(
-        caller, scope=scope, filter={"tier": "working"}, top_k=WORKING_ENTRIES
-    )
+def _recall_records(caller: "memory_app.MemoryCaller", config: Mapping[str, Any], query: str | None) -> "list[Record[memory_app.MemoryEntry]]":
+    """Recall as the history node does: working memory first, then the entries that match the query."""
+    scope = config["scope"]
+    working = memory_app.recall(caller, scope=scope, filter={"tier": "working"}, top_k=WORKING_ENTRIES)
     if not query:
         return merge(working, [])
-    long_term = memory_app.recall(
-        caller,
-        scope=scope,
-        query_text=query,
-        filter={"tier": "long_term"},
-        top_k=asked["top_k"],
-        recency_days=asked["recency_days"],
-    )
+    long_term = memory_app.recall(caller, scope=scope, query_text=query, filter={"tier": "long_term"}, top_k=config["top_k"], recency_days=config["recency_days"])
     return merge(working, long_term)
 
 
-def _written(asked: Mapping[str, Any], records: "Sequence[Record[Any]]", query: str | None) -> str:
-    """Of a node that makes one text of them."""
-    if not asked["retrieves"]:
+def _render_records(config: Mapping[str, Any], records: "Sequence[Record[Any]]", query: str | None) -> str:
+    """Render the text of a node that makes one text of the records; empty for other nodes."""
+    if not config["retrieves"]:
         return ""
     texts = (as_text(record.hit.value) for record in records)
-    return render_markdown(records, choose_wording(asked["language"], query or "", *texts))
+    return render_markdown(records, choose_wording(config["language"], query or "", *texts))
 
 
-def _undecided(asked: Mapping[str, Any]) -> str:
-    """Why it can't be said yet what a node would forget."""
-    if "{{#" in str(asked["key"] or ""):
+def _explain_missing_selection(config: Mapping[str, Any]) -> str:
+    """Return why the preview can't tell yet what the node would forget, or an empty text."""
+    if "{{#" in str(config["key"] or ""):
         return _("The key is only known during the run, so there is no preview.")
-    if not asked["key"] and not asked["filter"]:
+    if not config["key"] and not config["filter"]:
         return _("Set a key or a metadata filter to select what to forget.")
     return ""
 
 
-def _place(asked: Mapping[str, Any]) -> str:
-    if asked["retrieves"]:
+def _get_position_label(config: Mapping[str, Any]) -> str:
+    if config["retrieves"]:
         return _("Text for the prompt:")
-    return _PLACES.get(asked["position"], _PLACES["after_system"])()
+    return _POSITION_LABELS.get(config["position"], _POSITION_LABELS["after_system"])()
 
 
-def _why(scope: str, conversation: str, fault: Exception) -> str:
+def _explain_fault(scope: str, conversation: str, fault: Exception) -> str:
     if scope == "conversation" and not conversation:
         return _("Select a conversation. This node uses conversation scope.")
     if scope == "workflow" and isinstance(fault, memory_app.errors.InvalidInput):
@@ -216,29 +161,19 @@ def _why(scope: str, conversation: str, fault: Exception) -> str:
     return str(fault)
 
 
-def _shown(entry: "memory_app.MemoryEntry") -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "value": as_text(entry.value)[:LONGEST_VALUE],
-        "score": entry.score,
-        "bar": f"{max(0.0, min(1.0, entry.score or 0.0)):.3f}",
-        "parts": sorted(entry.explain.items()),
-    }
+def _serialize_entry(entry: "memory_app.MemoryEntry") -> dict[str, Any]:
+    return {"key": entry.key, "value": as_text(entry.value)[:MAX_VALUE_LENGTH], "score": entry.score, "bar": f"{max(0.0, min(1.0, entry.score or 0.0)):.3f}", "parts": sorted(entry.explain.items())}
 
 
-def _injected(asked: Mapping[str, Any], found: "Sequence[memory_app.MemoryEntry]") -> str:
-    """The message a model would be sent; nothing recalled, nothing injected."""
-    if not found or not asked["injects"]:
+def _render_injection(config: Mapping[str, Any], recalled_entries: "Sequence[memory_app.MemoryEntry]") -> str:
+    """Return the message that a model would get, which is empty if there are no entries."""
+    if not recalled_entries or not config["injects"]:
         return ""
-    if asked["format"]:
-        entries = [to_entry(one) for one in found]
+    if config["format"]:
+        entries = [to_entry(entry) for entry in recalled_entries]
         inputs = {"entries": entries, "memories": entries, "results": entries}
-        return render_jinja(asked["format"], inputs)
-    return list_memories(found)
+        return render_jinja(config["format"], inputs)
+    return list_memories(recalled_entries)
 
 
-_PLACES = {
-    "before_system": lambda: _("Inserted before the system message:"),
-    "after_system": lambda: _("Inserted after the system message:"),
-    "before_user": lambda: _("Inserted before the user message:"),
-}
+_POSITION_LABELS = {"before_system": lambda: _("Inserted before the system message:"), "after_system": lambda: _("Inserted after the system message:"), "before_user": lambda: _("Inserted before the user message:")}

@@ -1,4 +1,4 @@
-"""Running from the editor: parts of the workflow, going on after a pause, pins, and what a step did."""
+"""Runs from the editor: partial runs, continuing after a pause, pins, and the steps' values."""
 
 from typing import Any
 from uuid import UUID
@@ -27,7 +27,11 @@ from workflows.views.catalog.workflow_page import (
     stream_of,
     version_for,
 )
-from workflows.views.editor.debugging.step_page import pin_form, step_page, value_page
+from workflows.views.editor.debugging.step_page import (
+    build_pin_context,
+    build_step_context,
+    build_value_context,
+)
 from workflows.views.request_context import run_for, typed, workflow_for
 from workflows.views.runs.memory import run_memory
 from workflows.views.runs.options import options_of, outputs_of
@@ -36,7 +40,7 @@ from workflows.views.runs.options import options_of, outputs_of
 @login_required
 @require_POST
 def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Start a run of a part of the workflow; JSON, because what is shown of it comes from its events."""
+    """Start a run of a part of the workflow and return JSON; the editor follows its events."""
     principal, workflow = workflow_for(request, workflow_id, "run")
     try:
         options = options_of(request.POST, pins=permissions.may_edit(principal, workflow))
@@ -51,17 +55,17 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             version=version_for(principal, workflow),
             stream=stream_of(request.POST),
         )
-    except NodeNeedsValues as asking:
-        return JsonResponse({"error": _refusal(asking)})  # a question, not a failure
-    except (InputRejected, InvalidValue, NodeFailed) as refused:
-        return JsonResponse({"error": _refusal(refused)}, status=422)
-    return JsonResponse(run_links(run), status=201)
+    except NodeNeedsValues as error:
+        return JsonResponse({"error": _serialize_error(error)})  # a question, not a failure
+    except (InputRejected, InvalidValue, NodeFailed) as error:
+        return JsonResponse({"error": _serialize_error(error)}, status=422)
+    return JsonResponse(build_run_links(run), status=201)
 
 
 @login_required
 @require_safe
 def run_list(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Earlier runs: opening one paints the canvas with it."""
+    """Show recent runs; opening one draws its states on the canvas."""
     principal, workflow = workflow_for(request, workflow_id)
     runs = selectors.runs_for(principal, workflow=workflow).select_related("subject_user")
     context = {"workflow": workflow, "runs": runs[:RECENT_RUNS]}
@@ -81,18 +85,18 @@ def resume(request: HttpRequest, run_id: UUID) -> HttpResponse:
         run = pauses.resume_run(principal, run, mode=mode, breakpoints=breakpoints)
     except RunNotPaused as not_paused:
         return JsonResponse({"error": {"message": str(not_paused)}}, status=409)
-    return JsonResponse(run_links(run))
+    return JsonResponse(build_run_links(run))
 
 
 @login_required
 @require_safe
-def last(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
-    """What the node did in a run: the one asked for, or the newest in which it ran.
+def last_step(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
+    """Show the node's step in the requested run, or in the newest run with such a step.
 
     ``part``: inputs, outputs or all (which is the default).
     """
     principal, workflow = workflow_for(request, workflow_id)
-    context = step_page(principal, workflow, node_key, typed(request.GET, "run"))
+    context = build_step_context(principal, workflow, node_key, typed(request.GET, "run"))
     context["part"] = typed(request.GET, "part") or "all"
     return render(request, "editor/debugging/_run_step.html", context)
 
@@ -100,7 +104,7 @@ def last(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
 @login_required
 @require_http_methods(["POST"])
 def pin(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
-    """Pin what was typed; ``remove`` takes the pin away."""
+    """Pin the submitted outputs; ``remove`` deletes the pin."""
     principal, workflow = workflow_for(request, workflow_id, "edit")
     text, error = request.POST.get("outputs", ""), ""
     try:
@@ -116,14 +120,16 @@ def pin(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
             )
     except InvalidValue as invalid:
         error = str(invalid)
-    context = pin_form(principal, workflow, node_key, typed=text if error else None, error=error)
+    context = build_pin_context(
+        principal, workflow, node_key, text=text if error else None, error=error
+    )
     return render(request, "editor/debugging/_pin_form.html", context, status=422 if error else 200)
 
 
 @login_required
 @require_POST
 def edit_step(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse:
-    """Other outputs for the rest of a paused run."""
+    """Replace a step's outputs for the rest of a paused run."""
     principal, run = run_for(request, run_id)
     error = ""
     try:
@@ -131,18 +137,20 @@ def edit_step(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse
         pauses.edit_step(principal, run, node=node_key, outputs=outputs)
     except WorkflowsFault as fault:
         error = str(fault)
-    context = step_page(principal, run.workflow, node_key, str(run.pk))
+    context = build_step_context(principal, run.workflow, node_key, str(run.pk))
     context |= {"part": "all", "edit_error": error}
     return render(request, "editor/debugging/_run_step.html", context, status=422 if error else 200)
 
 
 @login_required
 @require_safe
-def value(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse:
-    """What travelled along an edge: shortened, unless ``all`` is asked for."""
+def step_value(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse:
+    """Show the value on an edge, shortened unless the query has ``all``."""
     principal, run = run_for(request, run_id)
     step = selectors.step_for(principal, run, node_key, typed(request.GET, "rounds"))
-    context = value_page(run, step, typed(request.GET, "part"), whole="all" in request.GET)
+    context = build_value_context(
+        run, step, typed(request.GET, "part"), is_complete="all" in request.GET
+    )
     return render(request, "editor/debugging/_run_value.html", context)
 
 
@@ -155,21 +163,23 @@ def memory(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-def decide(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Keep or drop what a test run would have remembered: one change, or all."""
+def decide_memory(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Keep or drop one of the changes to memory of a test run, or all of them."""
     principal, run = run_for(request, run_id)
     if not memory_app.is_on():
         raise NotFound
     number = typed(request.POST, "number")
-    chosen = [int(number)] if number.isascii() and number.isdigit() and len(number) < 9 else None
-    act = sandbox_memory.keep_memories if "keep" in request.POST else sandbox_memory.drop_memories
-    decided = act(principal, run, numbers=chosen)
-    context = run_memory(principal, run) | {"refused": decided.refused}
+    numbers = [int(number)] if number.isascii() and number.isdigit() and len(number) < 9 else None
+    operation = (
+        sandbox_memory.keep_memories if "keep" in request.POST else sandbox_memory.drop_memories
+    )
+    result = operation(principal, run, numbers=numbers)
+    context = run_memory(principal, run) | {"refused": result.refused}
     return render(request, "runs/memory/_panel.html", context)
 
 
-def run_links(run: Run) -> dict[str, Any]:
-    """What the editor needs to follow a run."""
+def build_run_links(run: Run) -> dict[str, Any]:
+    """Return the addresses and states that the editor needs to follow a run."""
     return {
         "id": str(run.pk),
         "status": run.status,
@@ -180,13 +190,14 @@ def run_links(run: Run) -> dict[str, Any]:
     }
 
 
-def _refusal(refused: Exception) -> dict[str, Any]:
-    problems = getattr(refused, "problems", ())
+def _serialize_error(error: Exception) -> dict[str, Any]:
+    problems = getattr(error, "problems", ())
     return {
-        "type": type(refused).__name__,
-        "message": str(refused),
-        "needs_values": isinstance(refused, NodeNeedsValues),
+        "type": type(error).__name__,
+        "message": str(error),
+        "needs_values": isinstance(error, NodeNeedsValues),
         "problems": [
-            {"node": one.node, "field": one.field, "message": in_words(one)} for one in problems
+            {"node": problem.node, "field": problem.field, "message": in_words(problem)}
+            for problem in problems
         ],
     }

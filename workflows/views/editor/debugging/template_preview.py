@@ -1,4 +1,4 @@
-"""A text of a node as the last run would have filled it in."""
+"""A preview of a node's text, filled with the values of the last run."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -26,46 +26,46 @@ from workflows.views.catalog.workflow_page import document_for
 from workflows.views.request_context import typed, workflow_for
 
 
-LONGEST = 20_000
+MAX_LENGTH = 20_000
 
 
 @login_required
 @require_safe
-def rendered(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
-    """``path`` says which text: dotted, inside the node's data."""
+def preview_template(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
+    """Render the text at ``path``, which is dotted and inside the node's data."""
     principal, workflow = workflow_for(request, workflow_id)
     document = document_for(principal, workflow)
-    spec = node_of(document, node_key)
+    spec = get_node(document, node_key)
     path = typed(request.GET, "path").split(".")
-    text = _look(spec.data, path)
+    text = _get_value(spec.data, path)
     if not isinstance(text, str):
         raise NotFound
     run = selectors.runs_for(principal, workflow=workflow).first()
     context: dict[str, Json] = {"run": run}
     try:
-        pool = pool_of(principal, workflow, document, run)
-        context["text"] = _filled(spec, path, text, pool)[:LONGEST]
+        pool = build_pool(principal, workflow, document, run)
+        context["text"] = _render_template(spec, path, text, pool)[:MAX_LENGTH]
     except WorkflowFault as fault:
         context["error"] = fault.message
     return render(request, "inspector/_rendered_template.html", context)
 
 
-def node_of(document: Document, key: str) -> NodeSpec:
-    spec = next((one for one in document.nodes if one.id == key), None)
+def get_node(document: Document, key: str) -> NodeSpec:
+    spec = next((node for node in document.nodes if node.id == key), None)
     if spec is None:
         raise NotFound
     return spec
 
 
-def pool_of(
+def build_pool(
     principal: Principal, workflow: Workflow, document: Document, run: Run | None
 ) -> VariablePool:
-    """What nodes could see at the end of a run, as far as it is kept; never what is secret."""
+    """Return the variables that nodes could see at the end of a run, without secret ones."""
     pool = VariablePool(
         system=run.system if run else {},
-        environment=_plain(document.environment),
+        environment=_collect_public_values(document.environment),
         conversation={
-            **_plain(document.conversation),
+            **_collect_public_values(document.conversation),
             **(run.conversation.variables if run and run.conversation else {}),
         },
     )
@@ -76,39 +76,45 @@ def pool_of(
 
 
 def render_jinja(source: str, inputs: Mapping[str, Json]) -> str:
-    return async_to_sync(_templates().render)(source, inputs)
+    return async_to_sync(_get_template_pool().render)(source, inputs)
 
 
 @cache
-def _templates() -> TemplatePool:
+def _get_template_pool() -> TemplatePool:
     return TemplatePool()
 
 
-def _plain(variables: tuple[VariableSpec, ...]) -> dict[str, Json]:
-    return {one.name: one.value for one in variables if not is_secret(one.value_type)}
+def _collect_public_values(variables: tuple[VariableSpec, ...]) -> dict[str, Json]:
+    return {
+        variable.name: variable.value
+        for variable in variables
+        if not is_secret(variable.value_type)
+    }
 
 
-def _filled(spec: NodeSpec, path: list[str], text: str, pool: VariablePool) -> str:
+def _render_template(spec: NodeSpec, path: list[str], text: str, pool: VariablePool) -> str:
     if not _is_jinja(spec, path):
         return render_text(text, pool)
-    return render_jinja(text, {name: pool.get_or_none(at) for name, at in _named(spec)})
+    return render_jinja(
+        text, {name: pool.get_or_none(selector) for name, selector in _list_jinja_variables(spec)}
+    )
 
 
 def _is_jinja(spec: NodeSpec, path: list[str]) -> bool:
     if path[-1] == "jinja2_text":
         return True
     kind = installed_kinds().get(spec.kind)
-    field = _field(kind.fields if kind else (), path)
+    field = _find_field(kind.fields if kind else (), path)
     return field is not None and field.widget is Widget.JINJA
 
 
-def _field(fields: tuple[Field, ...], path: list[str]) -> Field | None:
-    found = next((field for field in fields if field.name == path[0]), None)
-    return _field(found.fields, path[1:]) if found and found.fields and path[1:] else found
+def _find_field(fields: tuple[Field, ...], path: list[str]) -> Field | None:
+    match = next((field for field in fields if field.name == path[0]), None)
+    return _find_field(match.fields, path[1:]) if match and match.fields and path[1:] else match
 
 
-def _named(spec: NodeSpec) -> Iterator[tuple[str, list[str]]]:
-    """The names a Jinja2 text of the node knows, and where their values come from."""
+def _list_jinja_variables(spec: NodeSpec) -> Iterator[tuple[str, list[str]]]:
+    """Yield the variable names of the node's Jinja2 text with the selectors of their values."""
     config = spec.data.get("prompt_config")
     lists = (
         spec.data.get("variables"),
@@ -120,7 +126,7 @@ def _named(spec: NodeSpec) -> Iterator[tuple[str, list[str]]]:
                 yield str(row.get("variable")), [str(part) for part in row["value_selector"]]
 
 
-def _look(value: Json, path: list[str]) -> Json:
+def _get_value(value: Json, path: list[str]) -> Json:
     for step in path:
         if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
             value = value[int(step)]

@@ -1,6 +1,6 @@
-"""What an edit changed, in words: from its operations and those that take them back.
+"""Descriptions of an edit in words, from its operations and their inverse.
 
-Of a field the value before and the one after; of what was only moved about, how many there were.
+A changed field has its value before and after; nodes that only moved are counted.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,63 +11,67 @@ from django.utils.translation import gettext as _
 
 from workflows.engine.kinds import AnyKind, Field
 from workflows.engine.language.document import Json
-from workflows.views.value_text import shown
+from workflows.views.value_text import format_value
 
 
-MOST = 12  # lines told of one edit
-SHORT = 40  # characters of a value in the line everybody sees
-LONG = 1_000  # and in what is opened
+MAX_LINES = 12  # of the description of an edit
+SUMMARY_LENGTH = 40  # characters of a value in the visible line
+VALUE_LENGTH = 1_000  # characters of a value in the details
 
 Tree = Mapping[str, Any]  # Any: JSON of the log
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A node as the history calls it."""
+class NodeLabel:
+    """The title and kind under which the history lists a node."""
 
     title: str
     kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """``before`` and ``after`` None: there is no value to it, the words say all."""
+class ChangeLine:
+    """A line of a description; without ``before`` and ``after`` the text says everything."""
 
     text: str
     before: str | None = None
     after: str | None = None
 
     @property
-    def in_short(self) -> str:
+    def short_text(self) -> str:
         if self.before is None or self.after is None:
             return self.text
-        return f"{self.text}: {_cut(self.before)} → {_cut(self.after)}"
+        return f"{self.text}: {_shorten(self.before)} → {_shorten(self.after)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    lines: tuple[Line, ...]
+class EditDescription:
+    lines: tuple[ChangeLine, ...]
     more: int = 0
 
     @property
-    def gist(self) -> str:
-        first = self.lines[0].in_short
-        others = len(self.lines) - 1 + self.more
-        return _("%(first)s, and %(n)s more") % {"first": first, "n": others} if others else first
+    def summary(self) -> str:
+        first = self.lines[0].short_text
+        remaining = len(self.lines) - 1 + self.more
+        return (
+            _("%(first)s, and %(n)s more") % {"first": first, "n": remaining}
+            if remaining
+            else first
+        )
 
 
-def mentioned(trees: Iterable[Tree]) -> set[str]:
-    """Ids of the nodes an edit is about, and of what could be one in its values."""
-    found: set[Any] = set()
+def collect_ids(trees: Iterable[Tree]) -> set[str]:
+    """Return the ids of the nodes that an edit is about, and values that could be such ids."""
+    ids: set[Any] = set()
     for tree in trees:
         edge = tree.get("edge") or {}
-        found |= {tree.get("id"), tree.get("parent"), edge.get("source"), edge.get("target")}
-        found |= set(_heads(tree.get("value")))
-    return {id_ for id_ in found if isinstance(id_, str)}
+        ids |= {tree.get("id"), tree.get("parent"), edge.get("source"), edge.get("target")}
+        ids |= set(_list_variable_heads(tree.get("value")))
+    return {id_ for id_ in ids if isinstance(id_, str)}
 
 
-def _heads(value: Json) -> Iterator[str]:
-    """What lists of names begin with: a variable's is its node's id."""
+def _list_variable_heads(value: Json) -> Iterator[str]:
+    """Yield the first items of lists of names: a variable's selector begins with its node's id."""
     todo = [value]
     while todo:
         part = todo.pop()
@@ -79,157 +83,168 @@ def _heads(value: Json) -> Iterator[str]:
                 yield part[0]
 
 
-def named_in(trees: Iterable[Tree]) -> dict[str, Named]:
-    """Nodes that an edit brought or took: their names are in it."""
+def collect_node_labels(trees: Iterable[Tree]) -> dict[str, NodeLabel]:
+    """Return the labels of the nodes that an edit adds; they are in its operations."""
     nodes = [tree["node"] for tree in trees if tree["op"] == "add"]
-    return {node["id"]: Named(node.get("title", ""), node.get("kind", "")) for node in nodes}
+    return {node["id"]: NodeLabel(node.get("title", ""), node.get("kind", "")) for node in nodes}
 
 
-def told(
+def describe_edit(
     ops: Iterable[Tree],
     inverse: Iterable[Tree],
-    nodes: Mapping[str, Named],
+    nodes: Mapping[str, NodeLabel],
     kinds: Mapping[str, AnyKind],
-) -> Told | None:
-    """None: there is nothing to tell of it. ``nodes``: those there are now, by id."""
+) -> EditDescription | None:
+    """Return the description of an edit, or None if it has none. ``nodes`` are the current ones by
+    id.
+    """
     ops, inverse = list(ops), list(inverse)
-    words = _Words({**named_in(inverse), **named_in(ops), **nodes}, kinds, _befores(inverse))
-    # of one field set several times the last value is the one after
-    last = {_target(op): op for op in ops}
-    lines = [line for op in last.values() for line in words.lines(op)]
-    lines += words.counted(list(last.values()))
-    return Told(tuple(lines[:MOST]), max(0, len(lines) - MOST)) if lines else None
+    describer = _Describer(
+        {**collect_node_labels(inverse), **collect_node_labels(ops), **nodes},
+        kinds,
+        _index_by_target(inverse),
+    )
+    # If a field was set several times, the last value counts.
+    last = {_build_target(op): op for op in ops}
+    lines = [line for op in last.values() for line in describer.lines(op)]
+    lines += describer.describe_moves(list(last.values()))
+    return (
+        EditDescription(tuple(lines[:MAX_LINES]), max(0, len(lines) - MAX_LINES)) if lines else None
+    )
 
 
-def _target(tree: Tree) -> tuple[str, ...]:
-    things = (tree.get("edge"), tree.get("node"), tree.get("note"))
-    ids = [thing.get("id") for thing in things if thing]
-    about = [tree.get(key) for key in ("id", "area", "name", "field", "path")]
-    return tuple(map(str, (tree["op"], *about, *ids)))
+def _build_target(tree: Tree) -> tuple[str, ...]:
+    parts = (tree.get("edge"), tree.get("node"), tree.get("note"))
+    ids = [part.get("id") for part in parts if part]
+    keys = [tree.get(key) for key in ("id", "area", "name", "field", "path")]
+    return tuple(map(str, (tree["op"], *keys, *ids)))
 
 
-def _befores(inverse: Iterable[Tree]) -> dict[tuple[str, ...], Tree]:
-    """What the first change of each thing found: the inverse is in the order things are taken back."""
-    return {_target(tree): tree for tree in inverse}
+def _index_by_target(inverse: Iterable[Tree]) -> dict[tuple[str, ...], Tree]:
+    """Return the value before the first change of each target.
+
+    The inverse is in the order of undoing, so that the last one wins.
+    """
+    return {_build_target(tree): tree for tree in inverse}
 
 
-class _Words:
+class _Describer:
     def __init__(
         self,
-        nodes: Mapping[str, Named],
+        nodes: Mapping[str, NodeLabel],
         kinds: Mapping[str, AnyKind],
-        befores: Mapping[tuple[str, ...], Tree],
+        previous: Mapping[tuple[str, ...], Tree],
     ) -> None:
         self.nodes = nodes
         self.kinds = kinds
-        self.befores = befores
+        self.previous = previous
 
-    def lines(self, op: Tree) -> Iterator[Line]:
-        made = self._told_by.get(op["op"])
-        if made:
-            yield made(self, op)
+    def lines(self, op: Tree) -> Iterator[ChangeLine]:
+        describe = self._describers.get(op["op"])
+        if describe:
+            yield describe(self, op)
 
-    def counted(self, ops: list[Tree]) -> Iterator[Line]:
+    def describe_moves(self, ops: list[Tree]) -> Iterator[ChangeLine]:
         for name, sentence in (
             ("move", _("Moved nodes: %(n)s")),
             ("resize", _("Resized nodes: %(n)s")),
         ):
             if count := sum(op["op"] == name for op in ops):
-                yield Line(sentence % {"n": count})
+                yield ChangeLine(sentence % {"n": count})
 
-    def name(self, id_: str | None) -> str:
-        found = self.nodes.get(id_ or "")
-        if found is None:
+    def get_name(self, id_: str | None) -> str:
+        label = self.nodes.get(id_ or "")
+        if label is None:
             return id_ or ""
-        kind = self.kinds.get(found.kind)
-        return found.title or (_(kind.title) if kind else found.kind) or _("Note")
+        kind = self.kinds.get(label.kind)
+        return label.title or (_(kind.title) if kind else label.kind) or _("Note")
 
-    def _add(self, op: Tree) -> Line:
-        return Line(_("Added %(what)s") % {"what": self.name(op["node"]["id"])})
+    def _add(self, op: Tree) -> ChangeLine:
+        return ChangeLine(_("Added %(what)s") % {"what": self.get_name(op["node"]["id"])})
 
-    def _note(self, op: Tree) -> Line:
-        return Line(_("Added a note"))
+    def _note(self, op: Tree) -> ChangeLine:
+        return ChangeLine(_("Added a note"))
 
-    def _delete(self, op: Tree) -> Line:
-        return Line(_("Deleted %(what)s") % {"what": self.name(op["id"])})
+    def _delete(self, op: Tree) -> ChangeLine:
+        return ChangeLine(_("Deleted %(what)s") % {"what": self.get_name(op["id"])})
 
-    def _connect(self, op: Tree) -> Line:
-        return Line(_("Connected %(edge)s") % {"edge": self._edge(op["edge"])})
+    def _connect(self, op: Tree) -> ChangeLine:
+        return ChangeLine(_("Connected %(edge)s") % {"edge": self._format_edge(op["edge"])})
 
-    def _disconnect(self, op: Tree) -> Line:
-        was: Tree = next(
+    def _disconnect(self, op: Tree) -> ChangeLine:
+        edge: Tree = next(
             (
                 t["edge"]
-                for t in self.befores.values()
+                for t in self.previous.values()
                 if t["op"] == "connect" and t["edge"]["id"] == op["id"]
             ),
             {},
         )
-        return Line(_("Disconnected %(edge)s") % {"edge": self._edge(was)})
+        return ChangeLine(_("Disconnected %(edge)s") % {"edge": self._format_edge(edge)})
 
-    def _edge(self, edge: Tree) -> str:
-        return f"{self.name(edge.get('source'))} → {self.name(edge.get('target'))}"
+    def _format_edge(self, edge: Tree) -> str:
+        return f"{self.get_name(edge.get('source'))} → {self.get_name(edge.get('target'))}"
 
-    def _reparent(self, op: Tree) -> Line:
-        name = self.name(op["id"])
+    def _reparent(self, op: Tree) -> ChangeLine:
+        name = self.get_name(op["id"])
         if op["parent"] is None:
-            return Line(_("Moved %(what)s out of its container") % {"what": name})
-        return Line(
-            _("Moved %(what)s into %(box)s") % {"what": name, "box": self.name(op["parent"])}
+            return ChangeLine(_("Moved %(what)s out of its container") % {"what": name})
+        return ChangeLine(
+            _("Moved %(what)s into %(box)s") % {"what": name, "box": self.get_name(op["parent"])}
         )
 
-    def _rename(self, op: Tree) -> Line:
-        return self._changed(op, _("Title"), "title")
+    def _rename(self, op: Tree) -> ChangeLine:
+        return self._describe_change(op, _("Title"), "title")
 
-    def _set(self, op: Tree) -> Line:
-        named = self.nodes.get(op["id"])
-        kind = self.kinds.get(named.kind) if named else None
-        field = _label(op["path"], kind.fields if kind else ())
-        return self._changed(op, f"{self.name(op['id'])} › {field}")
+    def _set(self, op: Tree) -> ChangeLine:
+        label = self.nodes.get(op["id"])
+        kind = self.kinds.get(label.kind) if label else None
+        field = _build_field_label(op["path"], kind.fields if kind else ())
+        return self._describe_change(op, f"{self.get_name(op['id'])} › {field}")
 
-    def _feature(self, op: Tree) -> Line:
-        return self._changed(op, " › ".join(map(str, op["path"])))
+    def _feature(self, op: Tree) -> ChangeLine:
+        return self._describe_change(op, " › ".join(map(str, op["path"])))
 
-    def _header(self, op: Tree) -> Line:
-        return self._changed(op, _HEADERS.get(op["field"], lambda: op["field"])())
+    def _header(self, op: Tree) -> ChangeLine:
+        return self._describe_change(op, _HEADERS.get(op["field"], lambda: op["field"])())
 
-    def _variable(self, op: Tree) -> Line:
-        return self._changed(op, _("Variable %(name)s") % {"name": op["name"]}, "spec")
+    def _variable(self, op: Tree) -> ChangeLine:
+        return self._describe_change(op, _("Variable %(name)s") % {"name": op["name"]}, "spec")
 
-    def _replace(self, op: Tree) -> Line:
-        return Line(_("Replaced the whole draft"))
+    def _replace(self, op: Tree) -> ChangeLine:
+        return ChangeLine(_("Replaced the whole draft"))
 
-    def _changed(self, op: Tree, text: str, key: str = "value") -> Line:
-        before, after = self.befores.get(_target(op), {}).get(key), op.get(key)
+    def _describe_change(self, op: Tree, text: str, key: str = "value") -> ChangeLine:
+        before, after = self.previous.get(_build_target(op), {}).get(key), op.get(key)
         if isinstance(before, list) and isinstance(after, list):
-            before, after = _without(before, after), _without(after, before)
-        return Line(text, self._shown(before), self._shown(after))
+            before, after = _exclude_rows(before, after), _exclude_rows(after, before)
+        return ChangeLine(text, self._format_value(before), self._format_value(after))
 
-    def _shown(self, value: Json) -> str:
-        text = self._text(value) or _("(empty)")
-        return text if len(text) <= LONG else f"{text[:LONG]}…"
+    def _format_value(self, value: Json) -> str:
+        text = self._format_text(value) or _("(empty)")
+        return text if len(text) <= VALUE_LENGTH else f"{text[:VALUE_LENGTH]}…"
 
-    def _text(self, value: Json) -> str:
-        """As people say it: a variable by its node's title, rows of a list one a line."""
+    def _format_text(self, value: Json) -> str:
+        """Format a value for people: a variable with its node's title, a list with one row a line."""
         if isinstance(value, Mapping):
-            return self._mapping(value)
+            return self._format_mapping(value)
         if isinstance(value, list):
             names = all(isinstance(step, str) for step in value)
             if names and len(value) > 1 and value[0] in self.nodes:
-                return " › ".join((self.name(value[0]), *value[1:]))
-            return "\n".join(map(self._text, value))
-        return "" if value is None else shown(value)
+                return " › ".join((self.get_name(value[0]), *value[1:]))
+            return "\n".join(map(self._format_text, value))
+        return "" if value is None else format_value(value)
 
-    def _mapping(self, value: Mapping[str, Json]) -> str:
-        if {"value_type", "rank"} <= value.keys():  # a variable: its value is what people gave it
+    def _format_mapping(self, value: Mapping[str, Json]) -> str:
+        if {"value_type", "rank"} <= value.keys():  # a variable
             is_secret = value["value_type"] == "secret"
-            return _("(secret)") if is_secret else self._text(value.get("value"))
+            return _("(secret)") if is_secret else self._format_text(value.get("value"))
         if value.keys() == {"variable", "value_selector"}:
-            return f"{value['variable']} = {self._text(value['value_selector'])}"
-        told = {name: self._text(part) for name, part in value.items()}
-        return ", ".join(f"{name}: {text}" for name, text in told.items() if text)
+            return f"{value['variable']} = {self._format_text(value['value_selector'])}"
+        texts = {name: self._format_text(part) for name, part in value.items()}
+        return ", ".join(f"{name}: {text}" for name, text in texts.items() if text)
 
-    _told_by: Final[Mapping[str, Callable[["_Words", Tree], Line]]] = {
+    _describers: Final[Mapping[str, Callable[["_Describer", Tree], ChangeLine]]] = {
         "add": _add,
         "note": _note,
         "delete": _delete,
@@ -251,24 +266,24 @@ _HEADERS: Final[Mapping[str, Callable[[], str]]] = {
 }
 
 
-def _label(path: list[str | int], fields: Iterable[Field]) -> str:
-    """What the form calls the field; of what has no name there, the path's own."""
+def _build_field_label(path: list[str | int], fields: Iterable[Field]) -> str:
+    """Return the field's labels in the form; a step without a label keeps its name from the path."""
     names: list[str] = []
-    for at, step in enumerate(path):
+    for index, step in enumerate(path):
         field = next((f for f in fields if f.name == step), None)
         if field is None:
-            names += [str(s + 1) if isinstance(s, int) else s for s in path[at:]]
+            names += [str(s + 1) if isinstance(s, int) else s for s in path[index:]]
             break
         names.append(_(field.label) if field.label else field.name)
         fields = field.fields
     return " › ".join(names)
 
 
-def _without(rows: list[Json], others: list[Json]) -> list[Json]:
-    """The rows that aren't in both; all of them where only their order differs."""
-    return [row for row in rows if row not in others] if rows != others else rows
+def _exclude_rows(rows: list[Json], excluded: list[Json]) -> list[Json]:
+    """Return the rows that aren't in both lists, or all of them if only their order differs."""
+    return [row for row in rows if row not in excluded] if rows != excluded else rows
 
 
-def _cut(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= SHORT else f"{words[:SHORT].rstrip()}…"
+def _shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SUMMARY_LENGTH else f"{line[:SUMMARY_LENGTH].rstrip()}…"

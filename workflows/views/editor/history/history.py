@@ -1,4 +1,4 @@
-"""The draft's history at the bottom of the editor: versions and edits, and the ways back to them."""
+"""The draft's history at the bottom of the editor: its versions and edits, and restoring them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
@@ -22,91 +22,70 @@ from workflows.services import publishing
 from workflows.services.editing import restore
 from workflows.services.editing.changes import get_author_name
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.history.descriptions import Named, Told, mentioned, told
+from workflows.views.editor.history.descriptions import EditDescription, NodeLabel, collect_ids, describe_edit
 from workflows.views.publishing.page_updates import is_in_place, now_public
 from workflows.views.request_context import typed, workflow_for
 
 
-SHOWN = 40
-LONGEST_NOTE = 2_000
-# Bytes of an edit's operations in the database (compressed) up to which it is told what they changed:
-# an import holds a document of any size.
-TOLD_SIZE = 32_000
+MAX_EDITS = 40
+MAX_NOTE_LENGTH = 2_000
+# Edits with more bytes of operations in the database (compressed) are not described: an import can be
+# of any size.
+MAX_DESCRIBED_SIZE = 32_000
 
 
 @login_required
 @require_safe
 def history(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    found = selectors.revisions_of(principal, workflow)
-    edits = list(
-        found.defer("ops", "inverse").annotate(size=_bytes("ops") + _bytes("inverse"))[: SHOWN + 1]
-    )
-    changes = _told(principal, workflow, edits[:SHOWN])
+    revisions = selectors.revisions_of(principal, workflow)
+    edits = list(revisions.defer("ops", "inverse").annotate(size=_build_size("ops") + _build_size("inverse"))[: MAX_EDITS + 1])
+    changes = _describe_edits(principal, workflow, edits[:MAX_EDITS])
     context = {
         "workflow": workflow,
         "versions": list(selectors.versions_of(principal, workflow)),
-        "edits": [
-            {"row": row, "author": get_author_name(row), "told": changes.get(row.number)}
-            for row in edits[:SHOWN]
-        ],
-        "has_more": len(edits) > SHOWN,
+        "edits": [{"row": row, "author": get_author_name(row), "description": changes.get(row.number)} for row in edits[:MAX_EDITS]],
+        "has_more": len(edits) > MAX_EDITS,
         "can_edit": permissions.may_edit(principal, workflow),
         "can_publish": permissions.may_publish(principal, workflow),
     }
     return render(request, "editor/history/_history.html", context)
 
 
-def _bytes(column: str) -> Func:
+def _build_size(column: str) -> Func:
     return Func(F(column), function="pg_column_size", output_field=IntegerField())
 
 
-def _told(principal: Principal, workflow: Workflow, rows: Sequence[Revision]) -> dict[int, Told]:
-    """By number, what each edit changed, under the names the nodes have now."""
-    small = [row.number for row in rows if row.size <= TOLD_SIZE]  # type: ignore[attr-defined]  # annotated
-    found = Revision.objects.visible_to(principal).filter(workflow=workflow, number__in=small)
-    trees = {
-        number: (ops, back) for number, ops, back in found.values_list("number", "ops", "inverse")
-    }
-    nodes = _named(
-        principal, workflow, (tree for both in trees.values() for half in both for tree in half)
-    )
+def _describe_edits(principal: Principal, workflow: Workflow, rows: Sequence[Revision]) -> dict[int, EditDescription]:
+    """Return the description of each edit by its number, with the current names of the nodes."""
+    small = [row.number for row in rows if row.size <= MAX_DESCRIBED_SIZE]  # type: ignore[attr-defined]  # annotated
+    revisions = Revision.objects.visible_to(principal).filter(workflow=workflow, number__in=small)
+    trees = {number: (ops, inverse) for number, ops, inverse in revisions.values_list("number", "ops", "inverse")}
+    nodes = _load_node_labels(principal, workflow, (tree for pair in trees.values() for operations in pair for tree in operations))
     kinds = installed_kinds()
-    made = {number: told(*both, nodes, kinds) for number, both in trees.items()}
-    return {number: each for number, each in made.items() if each is not None}
+    descriptions = {number: describe_edit(*pair, nodes, kinds) for number, pair in trees.items()}
+    return {number: description for number, description in descriptions.items() if description is not None}
 
 
-def _named(principal: Principal, workflow: Workflow, trees: Iterable[Any]) -> dict[str, Named]:
-    rows = Node.objects.visible_to(principal).filter(workflow=workflow, key__in=mentioned(trees))
-    return {
-        key: Named(title, kind) for key, title, kind in rows.values_list("key", "title", "kind")
-    }
+def _load_node_labels(principal: Principal, workflow: Workflow, trees: Iterable[Any]) -> dict[str, NodeLabel]:
+    rows = Node.objects.visible_to(principal).filter(workflow=workflow, key__in=collect_ids(trees))
+    return {key: NodeLabel(title, kind) for key, title, kind in rows.values_list("key", "title", "kind")}
 
 
 @login_required
 @require_POST
 def go_back(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
-    """To how the draft was after an edit; everything since is taken back, as one edit."""
+    """Restore the draft as it was after an edit; everything since is undone as one edit."""
     principal, workflow = workflow_for(request, workflow_id, "edit")
-    return _done(
-        request,
-        workflow,
-        lambda: restore.restore_revision(principal, workflow=workflow, number=number),
-        _("Draft restored. Undo to revert."),
-    )
+    return _perform(request, workflow, lambda: restore.restore_revision(principal, workflow=workflow, number=number), _("Draft restored. Undo to revert."))
 
 
 @login_required
 @require_POST
 def add_version(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "publish")
-    note = typed(request.POST, "note")[:LONGEST_NOTE]
-    return _done(
-        request,
-        workflow,
-        lambda: publishing.add_version(principal, workflow=workflow, note=note),
-        _("Version saved."),
-    )
+    note = typed(request.POST, "note")[:MAX_NOTE_LENGTH]
+    return _perform(request, workflow, lambda: publishing.add_version(principal, workflow=workflow, note=note), _("Version saved."))
 
 
 @login_required
@@ -114,12 +93,7 @@ def add_version(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def restore_version(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
     version = selectors.version_for(principal, workflow, number)
-    return _done(
-        request,
-        workflow,
-        lambda: restore.restore_version(principal, workflow=workflow, version=version),
-        _("Version restored to the draft. Undo to revert."),
-    )
+    return _perform(request, workflow, lambda: restore.restore_version(principal, workflow=workflow, version=version), _("Version restored to the draft. Undo to revert."))
 
 
 @login_required
@@ -127,38 +101,31 @@ def restore_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
 def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "publish")
     version = selectors.version_for(principal, workflow, number)
-    said = _("Version published.")
-    done = _done(
-        request,
-        workflow,
-        lambda: publishing.publish_version(principal, workflow=workflow, version=version),
-        said,
-    )
-    if is_in_place(request) and done.status_code == HTTPStatus.OK:
-        return now_public(request, principal, workflow, version, said)
-    return done
+    message = _("Version published.")
+    response = _perform(request, workflow, lambda: publishing.publish_version(principal, workflow=workflow, version=version), message)
+    if is_in_place(request) and response.status_code == HTTPStatus.OK:
+        return now_public(request, principal, workflow, version, message)
+    return response
 
 
-def _done(
-    request: HttpRequest, workflow: Workflow, act: Callable[[], object], said: str
-) -> HttpResponse:
-    """For the editor's script a sentence; for a page without it, the way back to the page."""
+def _perform(request: HttpRequest, workflow: Workflow, action: Callable[[], object], message: str) -> HttpResponse:
+    """Perform the action; answer the editor's script with a sentence, and a plain form with a
+    redirect.
+    """
     try:
-        act()
-    except (WorkflowsFault, DocumentInvalid) as refused:
+        action()
+    except (WorkflowsFault, DocumentInvalid) as error:
         if is_in_place(request):
-            return HttpResponse(_sentence(refused), status=409, content_type="text/plain")
-        messages.error(request, _sentence(refused))
+            return HttpResponse(_format_error(error), status=409, content_type="text/plain")
+        messages.error(request, _format_error(error))
         return redirect("workflows:detail", workflow.pk)
     if is_in_place(request):
-        return HttpResponse(said, content_type="text/plain")
-    messages.success(request, said)
+        return HttpResponse(message, content_type="text/plain")
+    messages.success(request, message)
     return redirect("workflows:detail", workflow.pk)
 
 
-def _sentence(refused: Exception) -> str:
-    if isinstance(refused, DocumentInvalid):
-        return _("The draft has errors and can't be published: {problems}").format(
-            problems="; ".join(problem.message for problem in refused.problems[:3])
-        )
-    return str(refused)
+def _format_error(error: Exception) -> str:
+    if isinstance(error, DocumentInvalid):
+        return _("The draft has errors and can't be published: {problems}").format(problems="; ".join(problem.message for problem in error.problems[:3]))
+    return str(error)

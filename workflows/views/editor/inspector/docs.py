@@ -1,4 +1,4 @@
-"""The page about a node's kind, beside its form: made from the same description."""
+"""The documentation of a node's kind beside its form, from the same description."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,26 +16,26 @@ class FieldRow:
     depth: int
 
 
-def docs_of(kind: AnyKind, spec: NodeSpec, outputs: tuple[Output, ...]) -> dict[str, Any]:
+def build_docs(kind: AnyKind, spec: NodeSpec, outputs: tuple[Output, ...]) -> dict[str, Any]:
     return {
         "kind": kind,
-        "fields": _rows(kind.fields),
+        "fields": _list_rows(kind.fields),
         "outputs": outputs or list_outputs(kind),
-        "handles": _handles(kind, spec),
+        "handles": _list_handles(kind, spec),
         "example": yaml.safe_dump(build_example_data(kind), allow_unicode=True, sort_keys=False),
     }
 
 
-def _rows(fields: tuple[Field, ...], depth: int = 0) -> tuple[FieldRow, ...]:
+def _list_rows(fields: tuple[Field, ...], depth: int = 0) -> tuple[FieldRow, ...]:
     rows: list[FieldRow] = []
     for field in fields:
-        rows += [FieldRow(field, depth), *_rows(field.fields, depth + 1)]
+        rows += [FieldRow(field, depth), *_list_rows(field.fields, depth + 1)]
     return tuple(rows)
 
 
-def _handles(kind: AnyKind, spec: NodeSpec) -> tuple[str, ...]:
+def _list_handles(kind: AnyKind, spec: NodeSpec) -> tuple[str, ...]:
     try:
-        found = kind.handles(spec)
+        handles = kind.handles(spec)
     except (ValueError, TypeError, KeyError, AttributeError):
         return ()
-    return found if len(found) > 1 else ()
+    return handles if len(handles) > 1 else ()

@@ -1,8 +1,9 @@
-"""A node's form, drawn from its kind's description: each field becomes a control, each widget has a template.
+"""A node's form, built from its kind's description: each field becomes a control, each widget has a
+template.
 
-A control knows where in the node's data its value stands; the scripts read that path from the page and
-send operations on it. A widget without a row here is edited as JSON, so that a plug-in's kind always
-has a form.
+A control has the path of its value in the node's data; the scripts read that path from the page
+and send operations on it. A widget without a row here is edited as JSON, so that a plug-in's kind
+always has a form.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,8 +19,8 @@ from workflows.views.phrases import translate_text
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How a widget is shown, and what a new row of its list holds."""
+class WidgetStyle:
+    """The template of a widget and the content of a new row in its list."""
 
     template: str
     blank: Json = None
@@ -31,14 +32,14 @@ class Control:
     field: Field
     path: str  # dotted, inside the node's data
     value: Json
-    look: Look
+    style: WidgetStyle
     parts: tuple["Control", ...] = ()
     is_hidden: bool = False
     choices: tuple[tuple[str, str], ...] = ()
 
     @property
     def template(self) -> str:
-        return f"inspector/{'fields/_json' if self.is_unreadable else self.look.template}.html"
+        return f"inspector/{'fields/_json' if self.is_unreadable else self.style.template}.html"
 
     @property
     def key(self) -> str:
@@ -46,18 +47,22 @@ class Control:
 
     @property
     def is_group(self) -> bool:
-        """Several controls, named together."""
-        return not self.is_unreadable and (self.look.is_list or self.field.widget in _GROUPS)
+        """Return whether it consists of several controls with a common name."""
+        return not self.is_unreadable and (
+            self.style.is_list or self.field.widget in _GROUP_WIDGETS
+        )
 
     @property
     def is_unreadable(self) -> bool:
-        """Somebody wrote something else here than the widget is for; it is shown as it is."""
+        """Return whether the value has a type that the widget can't show, so that it is shown as
+        JSON.
+        """
         if self.value is None:
             return False
-        if self.look in (PROMPT, LOOKS[Widget.NUMBER]):
+        if self.style in (PROMPT_STYLE, WIDGET_STYLES[Widget.NUMBER]):
             return False
-        wanted = list if self.look.is_list else _SHAPES.get(self.field.widget)
-        return wanted is not None and not isinstance(self.value, wanted)
+        expected_type = list if self.style.is_list else _VALUE_TYPES.get(self.field.widget)
+        return expected_type is not None and not isinstance(self.value, expected_type)
 
     @property
     def rows(self) -> list[Json]:
@@ -65,9 +70,9 @@ class Control:
 
     @property
     def lines(self) -> list[tuple[str, str]]:
-        """Lines of ``key:value``, taken apart."""
-        written = self.value.splitlines() if isinstance(self.value, str) else []
-        halves = [line.partition(":") for line in written if line.strip()]
+        """Return the lines of ``key:value`` as pairs."""
+        text_lines = self.value.splitlines() if isinstance(self.value, str) else []
+        halves = [line.partition(":") for line in text_lines if line.strip()]
         return [(name.strip(), value.strip()) for name, _colon, value in halves]
 
     @property
@@ -76,7 +81,7 @@ class Control:
 
     @property
     def blank(self) -> Json:
-        return self.look.blank
+        return self.style.blank
 
     @property
     def accepted_types(self) -> str:
@@ -84,7 +89,7 @@ class Control:
 
     @property
     def switch(self) -> "Control | None":
-        """A section's first part turns it on, if it is a switch."""
+        """Return the switch that turns a section on, if its first part is one."""
         first = self.parts[0] if self.parts else None
         return first if first is not None and first.field.widget is Widget.SWITCH else None
 
@@ -93,43 +98,45 @@ class Control:
         return isinstance(self.value, dict) and any(self.value.values())
 
     @property
-    def others(self) -> tuple["Control", ...]:
+    def remaining_parts(self) -> tuple["Control", ...]:
         return self.parts[1:] if self.switch else self.parts
 
     @property
     def defaults(self) -> dict[str, Json]:
-        """What is shown before anybody wrote it, and is written when the section is turned on."""
+        """Return the values that are shown before any is stored, and stored when the section is
+        turned on.
+        """
         fields = self.field.fields
         return {field.name: field.default for field in fields if field.default is not None}
 
 
-def controls(
-    fields: Iterable[Field], data: Mapping[str, Json], inside: str = ""
+def build_controls(
+    fields: Iterable[Field], data: Mapping[str, Json], prefix: str = ""
 ) -> tuple[Control, ...]:
-    return tuple(control(field, data, inside) for field in fields)
+    return tuple(build_control(field, data, prefix) for field in fields)
 
 
-def control(field: Field, data: Mapping[str, Json], inside: str = "") -> Control:
-    """One field; what an older form of the document says elsewhere is shown where it goes today."""
-    data = adopted(data) if not inside else data
-    path = f"{inside}{field.name}"
+def build_control(field: Field, data: Mapping[str, Json], prefix: str = "") -> Control:
+    """Build the control of a field; values from older forms of the document are converted."""
+    data = upgrade_data(data) if not prefix else data
+    path = f"{prefix}{field.name}"
     value = data.get(field.name, field.default)
-    held = value if isinstance(value, Mapping) else {}
+    nested_data = value if isinstance(value, Mapping) else {}
     return Control(
         field=field,
         path=path,
         value=value,
-        look=_look(field, value),
+        style=_choose_style(field, value),
         parts=()
-        if value is not None and held is not value
-        else controls(field.fields, held, f"{path}."),
+        if value is not None and nested_data is not value
+        else build_controls(field.fields, nested_data, f"{path}."),
         is_hidden=not _is_shown(field, data),
-        choices=_choices(field, value),
+        choices=_list_choices(field, value),
     )
 
 
-def adopted(data: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The one case, or the one assignment, that documents from before there were several have."""
+def upgrade_data(data: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Convert data from before several cases or assignments were possible."""
     if "cases" not in data and data.get("type") == "if-else" and data.get("conditions"):
         logic = data.get("logical_operator") or "and"
         case = {"case_id": "true", "logical_operator": logic, "conditions": data["conditions"]}
@@ -145,46 +152,53 @@ def adopted(data: Mapping[str, Json]) -> Mapping[str, Json]:
     return data
 
 
-def operators_by_type() -> dict[str, list[str]]:
-    """What one can ask of a value, for the conditions' second box. The empty type: of one not known."""
-    return {"": list(OPERATORS), **{kind.value: _operators(kind) for kind in ValueType}}
+def list_operators_by_type() -> dict[str, list[str]]:
+    """Return the operators of each type for the conditions; the empty type stands for an unknown
+    one.
+    """
+    return {"": list(OPERATORS), **{kind.value: _list_operators(kind) for kind in ValueType}}
 
 
-def assignments_by_type() -> dict[str, list[dict[str, Any]]]:  # Any: JSON
-    """What can be done to a variable, and where the operand may come from."""
+def list_assignments_by_type() -> dict[str, list[dict[str, Any]]]:  # Any: JSON
+    """Return the operations on a variable of each type, and the possible sources of the operand."""
     return {
         kind.value: [
-            {"name": name, "sources": sorted(one.sources), "operand": one.has_operand}
-            for name, one in OPERATIONS.items()
-            if kind in one.targets
+            {"name": name, "sources": sorted(operation.sources), "operand": operation.has_operand}
+            for name, operation in OPERATIONS.items()
+            if kind in operation.targets
         ]
         for kind in ValueType
     }
 
 
-def _look(field: Field, value: Json) -> Look:
+def _choose_style(field: Field, value: Json) -> WidgetStyle:
     if field.widget is Widget.MESSAGES and isinstance(value, Mapping):
-        return PROMPT  # completion models take one text
+        return PROMPT_STYLE  # completion models take one text
     if field.widget is Widget.TIMEOUT and isinstance(value, int | float):
-        return LOOKS[Widget.NUMBER]  # one limit for all of it
-    return LOOKS.get(field.widget, JSON)
+        return WIDGET_STYLES[Widget.NUMBER]  # one limit for all phases
+    return WIDGET_STYLES.get(field.widget, JSON_STYLE)
 
 
-def _choices(field: Field, value: Json) -> tuple[tuple[str, str], ...]:
-    """What is written stays choosable, whatever it is."""
-    offered = field.choices
-    if value is None or not offered:
-        return offered
-    known = {str(choice) for choice, _words in offered}
-    written = _types_written(value) if field.widget is Widget.TYPED_OUTPUTS else [str(value)]
-    return (*offered, *((one, one) for one in dict.fromkeys(written) if one not in known))
+def _list_choices(field: Field, value: Json) -> tuple[tuple[str, str], ...]:
+    """Return the field's choices together with the stored value, so that it can always be selected."""
+    choices = field.choices
+    if value is None or not choices:
+        return choices
+    values = {str(choice) for choice, _words in choices}
+    current_values = (
+        _list_output_types(value) if field.widget is Widget.TYPED_OUTPUTS else [str(value)]
+    )
+    return (
+        *choices,
+        *((text, text) for text in dict.fromkeys(current_values) if text not in values),
+    )
 
 
-def _types_written(outputs: Json) -> list[str]:
-    """Of outputs by name: here the choice is each one's type."""
+def _list_output_types(outputs: Json) -> list[str]:
+    """Return the type of each typed output."""
     rows = outputs.values() if isinstance(outputs, Mapping) else ()
-    found = (row.get("type") if isinstance(row, Mapping) else row for row in rows)
-    return [written for written in found if isinstance(written, str)]
+    types = (row.get("type") if isinstance(row, Mapping) else row for row in rows)
+    return [type_name for type_name in types if isinstance(type_name, str)]
 
 
 def _is_shown(field: Field, data: Mapping[str, Json]) -> bool:
@@ -194,9 +208,9 @@ def _is_shown(field: Field, data: Mapping[str, Json]) -> bool:
     return data.get(name) in values
 
 
-def _operators(kind: ValueType) -> list[str]:
-    if kind in _BY_TYPE:
-        return list(_BY_TYPE[kind])
+def _list_operators(kind: ValueType) -> list[str]:
+    if kind in _OPERATORS_BY_TYPE:
+        return list(_OPERATORS_BY_TYPE[kind])
     if kind.is_number:
         return ["=", "≠", ">", "<", "≥", "≤", "empty", "not empty", "null", "not null"]
     if kind.is_array:
@@ -208,7 +222,7 @@ _TEXT_TESTS = (
     *("is", "is not", "contains", "not contains", "start with", "end with"),
     *("in", "not in", "empty", "not empty", "null", "not null"),
 )
-_BY_TYPE: Final[Mapping[ValueType, tuple[str, ...]]] = {
+_OPERATORS_BY_TYPE: Final[Mapping[ValueType, tuple[str, ...]]] = {
     ValueType.STRING: _TEXT_TESTS,
     ValueType.SECRET: _TEXT_TESTS,
     ValueType.BOOLEAN: ("is", "is not", "null", "not null"),
@@ -223,8 +237,8 @@ CONDITION: dict[str, Json] = {
     "comparison_operator": "is",
     "value": "",
 }
-# Widgets that are no list → what their value has to be.
-_SHAPES: Final[Mapping[Widget, type | tuple[type, ...]]] = {
+# widget that is no list → the type of its value
+_VALUE_TYPES: Final[Mapping[Widget, type | tuple[type, ...]]] = {
     Widget.SELECTOR: (list, tuple),
     Widget.INNER_SELECTOR: (list, tuple),
     Widget.SELECTOR_MAP: dict,
@@ -245,40 +259,40 @@ _SHAPES: Final[Mapping[Widget, type | tuple[type, ...]]] = {
     Widget.NUMBER: (int, float, str),
 }
 
-_GROUPS: Final = frozenset(
+_GROUP_WIDGETS: Final = frozenset(
     {
         *(Widget.SELECTOR_MAP, Widget.SCHEMA, Widget.MODEL, Widget.MESSAGES, Widget.GROUPS),
         *(Widget.TYPED_OUTPUTS, Widget.KEY_VALUES, Widget.AUTHORIZATION, Widget.BODY),
     }
 )
 
-JSON = Look("fields/_json")
-PROMPT = Look("fields/_prompt")
-LOOKS: Final[Mapping[Widget, Look]] = {
-    Widget.TEXT: Look("fields/_text"),
-    Widget.PARAGRAPH: Look("fields/_paragraph"),
-    Widget.TEMPLATE: Look("fields/_template"),
-    Widget.JINJA: Look("fields/_jinja"),
-    Widget.NUMBER: Look("fields/_number"),
-    Widget.SWITCH: Look("fields/_switch"),
-    Widget.CHOICE: Look("fields/_choice"),
-    Widget.TYPE: Look("fields/_type"),
-    Widget.SELECTOR: Look("fields/_selector"),
-    Widget.INNER_SELECTOR: Look("fields/_selector"),
-    Widget.SELECTORS: Look("lists/_selectors", _SELECTOR, is_list=True),
-    Widget.SELECTOR_MAP: Look("lists/_selector_map", _SELECTOR),
-    Widget.STRINGS: Look("lists/_strings", "", is_list=True),
-    Widget.OBJECT: JSON,
-    Widget.SCHEMA: Look("fields/_schema"),
-    Widget.MODEL: Look("fields/_model"),
-    Widget.MESSAGES: Look("lists/_messages", {"role": "user", "text": ""}, is_list=True),
-    Widget.CASES: Look(
+JSON_STYLE = WidgetStyle("fields/_json")
+PROMPT_STYLE = WidgetStyle("fields/_prompt")
+WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
+    Widget.TEXT: WidgetStyle("fields/_text"),
+    Widget.PARAGRAPH: WidgetStyle("fields/_paragraph"),
+    Widget.TEMPLATE: WidgetStyle("fields/_template"),
+    Widget.JINJA: WidgetStyle("fields/_jinja"),
+    Widget.NUMBER: WidgetStyle("fields/_number"),
+    Widget.SWITCH: WidgetStyle("fields/_switch"),
+    Widget.CHOICE: WidgetStyle("fields/_choice"),
+    Widget.TYPE: WidgetStyle("fields/_type"),
+    Widget.SELECTOR: WidgetStyle("fields/_selector"),
+    Widget.INNER_SELECTOR: WidgetStyle("fields/_selector"),
+    Widget.SELECTORS: WidgetStyle("lists/_selectors", _SELECTOR, is_list=True),
+    Widget.SELECTOR_MAP: WidgetStyle("lists/_selector_map", _SELECTOR),
+    Widget.STRINGS: WidgetStyle("lists/_strings", "", is_list=True),
+    Widget.OBJECT: JSON_STYLE,
+    Widget.SCHEMA: WidgetStyle("fields/_schema"),
+    Widget.MODEL: WidgetStyle("fields/_model"),
+    Widget.MESSAGES: WidgetStyle("lists/_messages", {"role": "user", "text": ""}, is_list=True),
+    Widget.CASES: WidgetStyle(
         "conditions/_cases",
         {"case_id": "", "logical_operator": "and", "conditions": [CONDITION]},
         is_list=True,
     ),
-    Widget.CONDITIONS: Look("conditions/_conditions", CONDITION, is_list=True),
-    Widget.ASSIGNMENTS: Look(
+    Widget.CONDITIONS: WidgetStyle("conditions/_conditions", CONDITION, is_list=True),
+    Widget.ASSIGNMENTS: WidgetStyle(
         "variables/_assignments",
         {
             "variable_selector": _SELECTOR,
@@ -288,27 +302,31 @@ LOOKS: Final[Mapping[Widget, Look]] = {
         },
         is_list=True,
     ),
-    Widget.FORM_FIELDS: Look(
+    Widget.FORM_FIELDS: WidgetStyle(
         "variables/_form_fields",
         {"variable": "", "label": "", "type": "text-input", "required": True},
         is_list=True,
     ),
-    Widget.OUTPUTS: Look(
+    Widget.OUTPUTS: WidgetStyle(
         "variables/_outputs", {"variable": "", "value_selector": _SELECTOR}, is_list=True
     ),
-    Widget.GROUPS: Look("lists/_groups", {"group_name": "", "output_type": "any", "variables": []}),
-    Widget.LOOP_VARIABLES: Look(
+    Widget.GROUPS: WidgetStyle(
+        "lists/_groups", {"group_name": "", "output_type": "any", "variables": []}
+    ),
+    Widget.LOOP_VARIABLES: WidgetStyle(
         "variables/_loop_variables",
         {"label": "", "var_type": "string", "value_type": "constant", "value": ""},
         is_list=True,
     ),
-    Widget.SECTION: Look("_section"),
-    Widget.CODE: Look("fields/_code"),
-    Widget.KEY_VALUES: Look("lists/_key_values"),
-    Widget.AUTHORIZATION: Look("fields/_authorization"),
-    Widget.BODY: Look("lists/_body", {"key": "", "type": "text", "value": ""}),
-    Widget.TIMEOUT: Look("_section"),
-    Widget.TYPED_OUTPUTS: Look("variables/_typed_outputs", {"type": "string", "children": None}),
+    Widget.SECTION: WidgetStyle("_section"),
+    Widget.CODE: WidgetStyle("fields/_code"),
+    Widget.KEY_VALUES: WidgetStyle("lists/_key_values"),
+    Widget.AUTHORIZATION: WidgetStyle("fields/_authorization"),
+    Widget.BODY: WidgetStyle("lists/_body", {"key": "", "type": "text", "value": ""}),
+    Widget.TIMEOUT: WidgetStyle("_section"),
+    Widget.TYPED_OUTPUTS: WidgetStyle(
+        "variables/_typed_outputs", {"type": "string", "children": None}
+    ),
 }
 
 FORM_TYPES: Final = (
@@ -322,10 +340,10 @@ TYPES: Final = tuple(
 )
 
 
-def canonical_type(written: str) -> str:
-    kind = parse_type(written)
+def get_canonical_type(type_name: str) -> str:
+    kind = parse_type(type_name)
     return kind.value if kind else "any"
 
 
-def operator_choices() -> list[tuple[str, str]]:
+def list_operator_choices() -> list[tuple[str, str]]:
     return [(name, translate_text(operator_label(name))) for name in OPERATORS]

@@ -1,6 +1,7 @@
-"""What every node may carry besides its kind's fields: its description, a time limit, retries, what an error does.
+"""The settings that every node may have besides its kind's fields: description, time limit, retries,
+error strategy.
 
-Described with the same fields as the kinds' own, so that the form knows one way of drawing.
+They use the same field type as the kinds' own, so that the form draws all fields alike.
 """
 
 from collections.abc import Mapping
@@ -9,7 +10,12 @@ from workflows.engine.kind_examples import list_outputs
 from workflows.engine.kinds import AnyKind, Execution, Field, Widget, gettext_noop
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.failure_policy import Backoff, Retry, Strategy
-from workflows.views.editor.inspector.fields import Control, Look, canonical_type, control
+from workflows.views.editor.inspector.fields import (
+    Control,
+    WidgetStyle,
+    build_control,
+    get_canonical_type,
+)
 
 
 DESCRIPTION = Field("desc", gettext_noop("Description"), Widget.PARAGRAPH)
@@ -23,8 +29,8 @@ TIMEOUT = Field(
 )
 
 
-def retry_field(defaults: Retry) -> Field:
-    """Return the form's part on retries, with the defaults of a kind."""
+def build_retry_field(defaults: Retry) -> Field:
+    """Return the form's section on retries with the defaults of a kind."""
     return Field(
         "retry_config",
         gettext_noop("Try again"),
@@ -64,30 +70,32 @@ DEFAULTS = Field(
     shown_when=("error_strategy", (Strategy.DEFAULT_VALUE.value,)),
 )
 
-_SPARED = frozenset({Execution.ROOT, Execution.RESPONSE, Execution.BRANCH})
+_RARELY_FAILING = frozenset({Execution.ROOT, Execution.RESPONSE, Execution.BRANCH})
 
 
-def policy_controls(kind: AnyKind, spec: NodeSpec) -> tuple[Control, ...]:
-    """None for kinds that hardly can fail, unless somebody set something."""
+def build_policy_controls(kind: AnyKind, spec: NodeSpec) -> tuple[Control, ...]:
+    """Return the controls, or none for kinds that hardly can fail unless something is configured."""
     data = spec.data
-    written = any(data.get(name) for name in (STRATEGY.name, TIMEOUT.name, "retry_config"))
-    if (kind.execution in _SPARED or not kind.fields) and not written:
+    is_configured = any(data.get(name) for name in (STRATEGY.name, TIMEOUT.name, "retry_config"))
+    if (kind.execution in _RARELY_FAILING or not kind.fields) and not is_configured:
         return ()
     has_retry = kind.retry or data.get("retry_config")
-    fields = [retry_field(kind.retry or Retry())] if has_retry else []
-    found = [control(field, data) for field in (*fields, TIMEOUT, STRATEGY)]
-    return (*found, _defaults(kind, data))
+    fields = [build_retry_field(kind.retry or Retry())] if has_retry else []
+    controls = [build_control(field, data) for field in (*fields, TIMEOUT, STRATEGY)]
+    return (*controls, _build_default_outputs(kind, data))
 
 
-def _defaults(kind: AnyKind, data: Mapping[str, Json]) -> Control:
-    """A row an output, with the value written for it."""
-    written = data.get("default_value")
-    listed = written if isinstance(written, list) else []
-    items = [item for item in listed if isinstance(item, dict)]
-    given = {str(item.get("key")): item for item in items}
+def _build_default_outputs(kind: AnyKind, data: Mapping[str, Json]) -> Control:
+    """Build a list with a row for each output and its configured default value."""
+    value = data.get("default_value")
+    rows = value if isinstance(value, list) else []
+    items = [item for item in rows if isinstance(item, dict)]
+    items_by_key = {str(item.get("key")): item for item in items}
     for output in list_outputs(kind, data):
-        type_ = canonical_type(output.type)
-        given.setdefault(output.name, {"key": output.name, "type": type_, "value": None})
-    shown = data.get("error_strategy") == Strategy.DEFAULT_VALUE
-    look = Look("fields/_default_outputs", is_list=True)
-    return Control(DEFAULTS, "default_value", [*given.values()], look, is_hidden=not shown)
+        type_ = get_canonical_type(output.type)
+        items_by_key.setdefault(output.name, {"key": output.name, "type": type_, "value": None})
+    is_shown = data.get("error_strategy") == Strategy.DEFAULT_VALUE
+    style = WidgetStyle("fields/_default_outputs", is_list=True)
+    return Control(
+        DEFAULTS, "default_value", [*items_by_key.values()], style, is_hidden=not is_shown
+    )

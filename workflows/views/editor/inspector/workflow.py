@@ -1,4 +1,4 @@
-"""The settings of the workflow itself: what it is called, how a chat opens, and its variables."""
+"""The settings of the workflow itself: its name, the opening of a chat, and its variables."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from workflows.models.documents import is_secret
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
-    """One list of variables; the op ``variable`` names it by ``name``."""
+class VariableArea:
+    """A list of variables; the operation ``variable`` refers to it by ``name``."""
 
     name: str
     variables: tuple[dict[str, Json], ...]
     types: tuple[str, ...]
 
 
-def workflow_form(workflow: Workflow, document: Document) -> dict[str, Any]:
+def build_workflow_form(workflow: Workflow, document: Document) -> dict[str, Any]:
     features = document.features
     questions = features.get("suggested_questions")
     opening = features.get("opening_statement")
@@ -31,22 +31,26 @@ def workflow_form(workflow: Workflow, document: Document) -> dict[str, Any]:
         "opening": opening if isinstance(opening, str) else "",
         "questions": [str(q) for q in questions] if isinstance(questions, list) else [],
         "areas": (
-            Area(
+            VariableArea(
                 "environment",
-                _variables(document.environment),
-                _types(ENVIRONMENT_TYPES - {ValueType.NONE, ValueType.ANY}),
+                _serialize_variables(document.environment),
+                _sort_types(ENVIRONMENT_TYPES - {ValueType.NONE, ValueType.ANY}),
             ),
-            Area("conversation", _variables(document.conversation), _types(CONVERSATION_TYPES)),
+            VariableArea(
+                "conversation",
+                _serialize_variables(document.conversation),
+                _sort_types(CONVERSATION_TYPES),
+            ),
         ),
         "counts": {"nodes": len(document.nodes), "edges": len(document.edges)},
         "is_chat": workflow.is_chat,
-        "held": {"features": dict(features), "name": workflow.name},
-        "learning": _learning(workflow),
+        "script_data": {"features": dict(features), "name": workflow.name},
+        "learning": _describe_learning(workflow),
     }
 
 
-def _learning(workflow: Workflow) -> dict[str, Any] | None:
-    """Whether its runs teach it something, and where that is switched."""
+def _describe_learning(workflow: Workflow) -> dict[str, Any] | None:
+    """Return whether the workflow learns from its runs, and the address of that setting."""
     if not memory_app.is_on():
         return None
     rule = memory_app.learning_of(workflow.team_id, str(workflow.pk))
@@ -54,8 +58,8 @@ def _learning(workflow: Workflow) -> dict[str, Any] | None:
     return {"is_on": rule.auto_memory, "url": url}
 
 
-def _variables(specs: Iterable[VariableSpec]) -> tuple[dict[str, Json], ...]:
-    """What is secret stays on the server: the form only ever puts a new one in."""
+def _serialize_variables(specs: Iterable[VariableSpec]) -> tuple[dict[str, Json], ...]:
+    """Return the variables without secret values: the form can only replace those."""
     return tuple(
         {
             "name": spec.name,
@@ -68,6 +72,6 @@ def _variables(specs: Iterable[VariableSpec]) -> tuple[dict[str, Json], ...]:
     )
 
 
-def _types(types: Iterable[ValueType]) -> tuple[str, ...]:
+def _sort_types(types: Iterable[ValueType]) -> tuple[str, ...]:
     order = list(ValueType)
     return tuple(kind.value for kind in sorted(types, key=order.index))

@@ -1,4 +1,4 @@
-"""The canvas: what a gesture did, why a connection can't be, how a node is doing."""
+"""Texts of the canvas: results of gestures, reasons why a connection is refused, states of nodes."""
 
 from django.utils.translation import gettext_lazy as _
 

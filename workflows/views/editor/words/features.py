@@ -1,4 +1,4 @@
-"""What the editing features say: commands, menus, and what a screen reader hears of each of them."""
+"""Texts of the editing features: commands, menus, and their screen reader announcements."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""What the first steps and the tour say from their scripts."""
+"""Texts of the first steps and the tour."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""The history at the bottom."""
+"""Texts of the history at the bottom."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""What the scripts of the inspector say."""
+"""Texts of the inspector."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""The page around the canvas: panels and the bar at the top."""
+"""Texts of the page around the canvas: panels and the bar at the top."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""Running from the editor: parts, pauses, the log, what went along an edge."""
+"""Texts of runs in the editor: partial runs, pauses, the log, values on edges."""
 
 from django.utils.translation import gettext_lazy as _
 

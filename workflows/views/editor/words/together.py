@@ -1,4 +1,4 @@
-"""Working together: the queue of edits, clashes, who is here, comments."""
+"""Texts of collaboration: the queue of edits, clashes, presence, comments."""
 
 from django.utils.translation import gettext_lazy as _
 
