@@ -133,7 +133,7 @@ def test_edit_of_many_things_tells_the_first_of_them():
     found = describe_edit(adds, [], {}, installed_kinds())
 
     assert found is not None
-    assert (len(found.lines), found.more, found.gist) == (
+    assert (len(found.lines), found.more, found.summary) == (
         MAX_LINES,
         3,
         f"Added E0, and {MAX_LINES + 2} more",

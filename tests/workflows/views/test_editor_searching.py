@@ -73,7 +73,7 @@ def test_palette_offers_every_kind_of_the_mode_and_memory_among_them(mode: str, 
 def test_palette_says_what_fits_where():
     offers = {o.kind: o for group in list_palette_groups("advanced-chat") for o in group.items}
 
-    assert (offers["start"].takes, offers["start"].gives) == (False, True)
-    assert offers["loop"].holds is True
-    assert offers["loop-end"].inside == "loop"
-    assert offers["if-else"].way == "true"
+    assert (offers["start"].has_input, offers["start"].has_output) == (False, True)
+    assert offers["loop"].is_container is True
+    assert offers["loop-end"].containers == "loop"
+    assert offers["if-else"].handle == "true"

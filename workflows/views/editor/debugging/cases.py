@@ -62,7 +62,7 @@ def test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpResponse
     case = selectors.case_for(principal, workflow.pk, case_id, "edit")
     if request.method == "POST":
         return _save(request, principal, workflow, case)
-    return _render_form(request, workflow, case, build_form(case.build_spec))
+    return _render_form(request, workflow, case, build_form(case.spec))
 
 
 @login_required
@@ -88,7 +88,7 @@ def _save(request: HttpRequest, principal: Principal, workflow: Workflow, case: 
     if form.is_unfinished:  # "one more turn", "one more check": not saved yet
         return _render_form(request, workflow, case, form)
     try:
-        cases.save_case(principal, workflow=workflow, build_spec=form.build_spec(), case=case)
+        cases.save_case(principal, workflow=workflow, spec=form.build_spec(), case=case)
     except DocumentInvalid as invalid:
         errors = [f"{problem.field}: {in_words(problem)}" for problem in invalid.problems]
         return _render_form(request, workflow, case, form, errors)
