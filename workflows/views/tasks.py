@@ -32,12 +32,23 @@ def index(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
     form = TaskForm(posted(request), workflows=selectors.workflows_for(principal, team_id=team_id))
     if form.is_valid():
-        task = tasks.create_task(principal, team_id=team_id, title=form.cleaned_data["title"], description=form.cleaned_data["description"], workflow=form.cleaned_data["workflow"])
+        task = tasks.create_task(
+            principal,
+            team_id=team_id,
+            title=form.cleaned_data["title"],
+            description=form.cleaned_data["description"],
+            workflow=form.cleaned_data["workflow"],
+        )
         if request.POST.get("then") == "execute":
             return _executed(request, principal, task)
         return redirect("workflows:task", task.pk)
     page = page_of(request, selectors.tasks_for(principal, team_id=team_id))
-    context = {"form": form, "tasks": page.items, "page": page, "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/")}
+    context = {
+        "form": form,
+        "tasks": page.items,
+        "page": page,
+        "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
+    }
     return render(request, "tasks/list.html", context, status=422 if form.errors else 200)
 
 
@@ -78,7 +89,9 @@ def _page(principal: Principal, task: Task) -> dict[str, Any]:
         "run": run,
         "live": run is not None and not done,
         "not_yours": "" if tasks.can_execute(principal, task) else tasks.NOT_YOURS,
-        "outputs": [(name, format_value(value)) for name, value in (run.outputs or {}).items()] if run else [],
+        "outputs": [(name, format_value(value)) for name, value in (run.outputs or {}).items()]
+        if run
+        else [],
         "told": _told(principal, run) if run and done else [],
         "learnt": learnt_of(principal, run) if run else None,
     }

@@ -63,7 +63,9 @@ def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     return framable(response) if "embed" in request.GET else response
 
 
-def build_page_context(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
+def build_page_context(
+    request: HttpRequest, principal: Principal, workflow: Workflow
+) -> dict[str, Any]:
     context = workflow_page(request, principal, workflow)
     pins = [pin.node_key for pin in selectors.pins_of(principal, workflow)]
     return context | {
@@ -72,7 +74,8 @@ def build_page_context(request: HttpRequest, principal: Principal, workflow: Wor
         "palette": palette.list_palette_groups(workflow.mode),
         "outline": outline.build_inline_rows(context["document"], context["problems"]),
         "outline_base": reverse("workflows:outline", args=[workflow.pk]),
-        "differs": context["can_edit"] and publishing.differs_from_published(workflow, context["document"]),
+        "differs": context["can_edit"]
+        and publishing.differs_from_published(workflow, context["document"]),
         "can_publish": permissions.may_publish(principal, workflow),
         "tour": tour_of(workflow),
         "words": translate_texts(),
@@ -99,7 +102,9 @@ def _build_embedding_flags(request: HttpRequest) -> dict[str, Any]:
     return {"is_embedded": True, "can_edit": False, "can_publish": False, "is_bare": False}
 
 
-def _build_published_context(request: HttpRequest, workflow: Workflow, context: dict[str, Any]) -> dict[str, Any]:
+def _build_published_context(
+    request: HttpRequest, workflow: Workflow, context: dict[str, Any]
+) -> dict[str, Any]:
     """Return how to call the published version, if the page was asked for it."""
     version = workflow.published_version
     if "published" not in request.GET or version is None or not context["can_run"]:

@@ -25,7 +25,12 @@ def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     document = document_for(principal, workflow)
     kinds, can_edit = installed_kinds(), permissions.may_edit(principal, workflow)
-    context = {"problems": list(validate(document, kinds)), "titles": titles_in(document, kinds), "workflow": workflow, "can_edit": can_edit}
+    context = {
+        "problems": list(validate(document, kinds)),
+        "titles": titles_in(document, kinds),
+        "workflow": workflow,
+        "can_edit": can_edit,
+    }
     response = render(request, "editor/_problems.html", context)
     may_differ = can_edit and publishing.differs_from_published(workflow, document)
     response[DIFFERS] = "yes" if may_differ else "no"

@@ -28,7 +28,13 @@ def comments(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         return _render_panel(request, principal, workflow)
     answers = typed(request.POST, "answers")
     try:
-        service.write(principal, workflow=workflow, body=request.POST.get("body", ""), node=typed(request.POST, "node"), answers=service.get_comment(principal, _parse_id(answers)) if answers else None)
+        service.write(
+            principal,
+            workflow=workflow,
+            body=request.POST.get("body", ""),
+            node=typed(request.POST, "node"),
+            answers=service.get_comment(principal, _parse_id(answers)) if answers else None,
+        )
     except InvalidValue as error:
         return _render_panel(request, principal, workflow, error=str(error), status=422)
     return _render_panel(request, principal, workflow)
@@ -67,10 +73,22 @@ def _reopen(principal: Principal, row: Comment, request: HttpRequest) -> None:
     service.resolve(principal, comment=row, resolved=False)
 
 
-ACTIONS: dict[str, Callable[[Principal, Comment, HttpRequest], None]] = {"change": _change, "delete": _delete, "resolve": _resolve, "reopen": _reopen}
+ACTIONS: dict[str, Callable[[Principal, Comment, HttpRequest], None]] = {
+    "change": _change,
+    "delete": _delete,
+    "resolve": _resolve,
+    "reopen": _reopen,
+}
 
 
-def _render_panel(request: HttpRequest, principal: Principal, workflow: Workflow, *, error: str = "", status: int = 200) -> HttpResponse:
+def _render_panel(
+    request: HttpRequest,
+    principal: Principal,
+    workflow: Workflow,
+    *,
+    error: str = "",
+    status: int = 200,
+) -> HttpResponse:
     node = request.GET.get("node")
     threads = service.list_threads(principal, workflow)
     visible_threads = [thread for thread in threads if node is None or thread.first.node == node]
@@ -79,8 +97,16 @@ def _render_panel(request: HttpRequest, principal: Principal, workflow: Workflow
         "workflow": workflow,
         "node": node,
         "node_title": titles.get(node or "", "") or node,
-        "open": [_serialize_thread(principal, thread, titles) for thread in visible_threads if not thread.is_resolved],
-        "resolved": [_serialize_thread(principal, thread, titles) for thread in visible_threads if thread.is_resolved],
+        "open": [
+            _serialize_thread(principal, thread, titles)
+            for thread in visible_threads
+            if not thread.is_resolved
+        ],
+        "resolved": [
+            _serialize_thread(principal, thread, titles)
+            for thread in visible_threads
+            if thread.is_resolved
+        ],
         "counts": service.count_open(threads),
         "people": service.list_mentionable_names(principal, workflow),
         "can_comment": permissions.may_comment(principal, workflow),
@@ -89,11 +115,20 @@ def _render_panel(request: HttpRequest, principal: Principal, workflow: Workflow
     return render(request, "editor/collaboration/_comments.html", context, status=status)
 
 
-def _serialize_thread(principal: Principal, thread: service.Thread, titles: dict[str, str]) -> dict[str, object]:
+def _serialize_thread(
+    principal: Principal, thread: service.Thread, titles: dict[str, str]
+) -> dict[str, object]:
     node = thread.first.node
     return {
         "first": thread.first,
-        "rows": [{"comment": row, "may_change": permissions.may_change_comment(principal, row), "may_delete": permissions.may_delete_comment(principal, row)} for row in (thread.first, *thread.answers)],
+        "rows": [
+            {
+                "comment": row,
+                "may_change": permissions.may_change_comment(principal, row),
+                "may_delete": permissions.may_delete_comment(principal, row),
+            }
+            for row in (thread.first, *thread.answers)
+        ],
         "node": node,
         "node_title": titles.get(node) or node,
         "node_is_gone": bool(node) and node not in titles,

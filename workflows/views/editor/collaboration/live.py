@@ -17,7 +17,14 @@ from workflows.execution.events.reader import StreamEvent as Framed
 from workflows.live.draft_feed import get_draft_feed
 from workflows.live.following import follow
 from workflows.live.seats import Seat, build_card
-from workflows.sse import HEADERS, PING, RETRY_MS, build_frame, close_connections, read_last_event_id
+from workflows.sse import (
+    HEADERS,
+    PING,
+    RETRY_MS,
+    build_frame,
+    close_connections,
+    read_last_event_id,
+)
 from workflows.views.editor.collaboration.presence import validate_client
 from workflows.views.request_context import workflow_for
 
@@ -25,7 +32,9 @@ from workflows.views.request_context import workflow_for
 @require_safe
 async def live(request: HttpRequest, workflow_id: UUID) -> HttpResponseBase:
     seat = await sync_to_async(_create_seat)(request, workflow_id)
-    return StreamingHttpResponse(_stream_events(seat), content_type="text/event-stream", headers=HEADERS)
+    return StreamingHttpResponse(
+        _stream_events(seat), content_type="text/event-stream", headers=HEADERS
+    )
 
 
 async def _stream_events(seat: Seat) -> AsyncIterator[bytes]:
@@ -46,6 +55,16 @@ def _create_seat(request: HttpRequest, workflow_id: UUID) -> Seat:
         client = validate_client(request.GET.get("client", ""))
         # A tab that sends its last revision gets the later ones at once; a new tab is up to date.
         last_revision = read_last_event_id(request) or workflow.revision
-        seat = Seat(team_id=workflow.team_id, workflow_id=workflow.pk, user_id=principal.user.pk, client=client, revision=min(last_revision, workflow.revision), card=build_card(principal.user, client, can_edit=permissions.may_edit(principal, workflow)), session=request.session.session_key or "")
+        seat = Seat(
+            team_id=workflow.team_id,
+            workflow_id=workflow.pk,
+            user_id=principal.user.pk,
+            client=client,
+            revision=min(last_revision, workflow.revision),
+            card=build_card(
+                principal.user, client, can_edit=permissions.may_edit(principal, workflow)
+            ),
+            session=request.session.session_key or "",
+        )
         seat.tell_revision(workflow.revision, None)
     return seat

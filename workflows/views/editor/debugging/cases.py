@@ -46,7 +46,10 @@ def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
     if request.method == "POST":
         return _save(request, principal, workflow, None)
-    spec: dict[str, Any] = {"name": "", "turns": [{"checks": [{"of": "answer" if workflow.is_chat else "status"}]}]}
+    spec: dict[str, Any] = {
+        "name": "",
+        "turns": [{"checks": [{"of": "answer" if workflow.is_chat else "status"}]}],
+    }
     if run_id := typed(request.GET, "run"):
         _, run = run_for(request, _parse_id(run_id))
         if run.workflow_id != workflow.pk:
@@ -79,11 +82,18 @@ def delete_test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpR
 def test_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     result = selectors.case_result_for(principal, workflow.pk, result_id)
-    context = {"workflow": workflow, "case": result.case, "result": result, "can_edit": permissions.may_edit(principal, workflow)}
+    context = {
+        "workflow": workflow,
+        "case": result.case,
+        "result": result,
+        "can_edit": permissions.may_edit(principal, workflow),
+    }
     return render(request, "editor/debugging/_case_result.html", context)
 
 
-def _save(request: HttpRequest, principal: Principal, workflow: Workflow, case: TestCase | None) -> HttpResponse:
+def _save(
+    request: HttpRequest, principal: Principal, workflow: Workflow, case: TestCase | None
+) -> HttpResponse:
     form = read_form(request.POST)
     if form.is_unfinished:  # "one more turn", "one more check": not saved yet
         return _render_form(request, workflow, case, form)
@@ -97,16 +107,37 @@ def _save(request: HttpRequest, principal: Principal, workflow: Workflow, case: 
     return _render_list(request, principal, workflow)
 
 
-def _render_form(request: HttpRequest, workflow: Workflow, case: TestCase | None, form: CaseForm, errors: list[str] | None = None) -> HttpResponse:
-    context = {"workflow": workflow, "case": case, "form": form, "errors": errors or [], "subjects": SUBJECTS}
-    return render(request, "editor/debugging/_case_form.html", context, status=422 if errors else 200)
+def _render_form(
+    request: HttpRequest,
+    workflow: Workflow,
+    case: TestCase | None,
+    form: CaseForm,
+    errors: list[str] | None = None,
+) -> HttpResponse:
+    context = {
+        "workflow": workflow,
+        "case": case,
+        "form": form,
+        "errors": errors or [],
+        "subjects": SUBJECTS,
+    }
+    return render(
+        request, "editor/debugging/_case_form.html", context, status=422 if errors else 200
+    )
 
 
 def _render_list(request: HttpRequest, principal: Principal, workflow: Workflow) -> HttpResponse:
     case_list = list(selectors.cases_for(principal, workflow.pk))
     results = cases.find_newest_results(case_list)
     rows = [(case, results.get(case.pk)) for case in case_list]
-    context = {"workflow": workflow, "rows": rows, "is_open": any(result and result.is_open for _case, result in rows), "ran": any(result for _case, result in rows), "passed": sum(bool(result and result.status == "passed") for _case, result in rows), "can_edit": permissions.may_edit(principal, workflow)}
+    context = {
+        "workflow": workflow,
+        "rows": rows,
+        "is_open": any(result and result.is_open for _case, result in rows),
+        "ran": any(result for _case, result in rows),
+        "passed": sum(bool(result and result.status == "passed") for _case, result in rows),
+        "can_edit": permissions.may_edit(principal, workflow),
+    }
     return render(request, "editor/debugging/_cases.html", context)
 
 

@@ -22,7 +22,13 @@ from workflows import memory_app, selectors
 from workflows.engine.errors import WorkflowFault
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE
-from workflows.engine.nodes.memory.history_context import WORKING_ENTRIES, Record, choose_wording, merge, render_markdown
+from workflows.engine.nodes.memory.history_context import (
+    WORKING_ENTRIES,
+    Record,
+    choose_wording,
+    merge,
+    render_markdown,
+)
 from workflows.engine.nodes.memory.memory_access import to_entry
 from workflows.engine.nodes.memory.memory_retrieval import QUERY_FIELDS
 from workflows.engine.nodes.memory.quoting import list_memories
@@ -56,8 +62,20 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
     group = typed(request.GET, "group")
     query = request.GET.get("query")
     if query is None and searches:
-        query = as_text(build_pool(principal, workflow, document, run).get_or_none(config["query_selector"]))
-    context: dict[str, Any] = {"person": person, "people": people_of(principal, workflow), "conversation": key, "conversations": _list_conversations(principal, workflow, subject), "searches": searches, "query": query or "", "by_group": config["scope"] == "workflow", "group": group, "forgets": config["forgets"]}
+        query = as_text(
+            build_pool(principal, workflow, document, run).get_or_none(config["query_selector"])
+        )
+    context: dict[str, Any] = {
+        "person": person,
+        "people": people_of(principal, workflow),
+        "conversation": key,
+        "conversations": _list_conversations(principal, workflow, subject),
+        "searches": searches,
+        "query": query or "",
+        "by_group": config["scope"] == "workflow",
+        "group": group,
+        "forgets": config["forgets"],
+    }
     context |= _build_recall_context(principal, workflow, config, subject, key, group, query)
     return render(request, "inspector/_recall_results.html", context)
 
@@ -65,7 +83,9 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
 def _read_config(spec: NodeSpec) -> dict[str, Any]:
     """Read the recall settings from the node's data; invalid parts count as missing."""
     memory_settings = spec.data.get("enhanced_memory")
-    config: Mapping[str, Json] = memory_settings if isinstance(memory_settings, Mapping) else spec.data
+    config: Mapping[str, Json] = (
+        memory_settings if isinstance(memory_settings, Mapping) else spec.data
+    )
     names = [f"{name}_selector" for name in ("query", *QUERY_FIELDS)]
     values = (config.get(name) for name in names)
     selector: Sequence[Json] = next((value for value in values if isinstance(value, list)), [])
@@ -90,11 +110,23 @@ def _read_config(spec: NodeSpec) -> dict[str, Any]:
     }
 
 
-def _list_conversations(principal: Principal, workflow: Workflow, subject: Subject) -> list[tuple[str, str]]:
-    return selectors.list_recent_conversations(principal, workflow, subject.id, excluded_key="", limit=MAX_CONVERSATIONS)
+def _list_conversations(
+    principal: Principal, workflow: Workflow, subject: Subject
+) -> list[tuple[str, str]]:
+    return selectors.list_recent_conversations(
+        principal, workflow, subject.id, excluded_key="", limit=MAX_CONVERSATIONS
+    )
 
 
-def _build_recall_context(principal: Principal, workflow: Workflow, config: Mapping[str, Any], subject: Subject, conversation: str, group: str, query: str | None) -> dict[str, Any]:
+def _build_recall_context(
+    principal: Principal,
+    workflow: Workflow,
+    config: Mapping[str, Any],
+    subject: Subject,
+    conversation: str,
+    group: str,
+    query: str | None,
+) -> dict[str, Any]:
     identity = {"user_id": subject.id, "app_id": str(workflow.pk), "workflow_id": str(workflow.pk)}
     if conversation:
         identity["conversation_id"] = conversation
@@ -109,26 +141,55 @@ def _build_recall_context(principal: Principal, workflow: Workflow, config: Mapp
             entries = [replace(record.hit, score=record.score) for record in records]
         else:
             records, entries = [], _recall_entries(caller, config, query)
-        return {"namespace": memory_app.resolve_namespace(config["scope"], identity), "entries": [_serialize_entry(entry) for entry in entries], "injected": _render_records(config, records, query) or _render_injection(config, entries), "position_label": _get_position_label(config)}
+        return {
+            "namespace": memory_app.resolve_namespace(config["scope"], identity),
+            "entries": [_serialize_entry(entry) for entry in entries],
+            "injected": _render_records(config, records, query)
+            or _render_injection(config, entries),
+            "position_label": _get_position_label(config),
+        }
     except (memory_app.MemoryFault, WorkflowFault) as fault:
         return {"error": _explain_fault(config["scope"], conversation, fault)}
 
 
-def _recall_entries(caller: "memory_app.MemoryCaller", config: Mapping[str, Any], query: str | None) -> "list[memory_app.MemoryEntry]":
-    return memory_app.recall(caller, scope=config["scope"], key=config["key"] or None, query_text=query or None, filter=config["filter"], top_k=config["top_k"], recency_days=config["recency_days"])
+def _recall_entries(
+    caller: "memory_app.MemoryCaller", config: Mapping[str, Any], query: str | None
+) -> "list[memory_app.MemoryEntry]":
+    return memory_app.recall(
+        caller,
+        scope=config["scope"],
+        key=config["key"] or None,
+        query_text=query or None,
+        filter=config["filter"],
+        top_k=config["top_k"],
+        recency_days=config["recency_days"],
+    )
 
 
-def _recall_records(caller: "memory_app.MemoryCaller", config: Mapping[str, Any], query: str | None) -> "list[Record[memory_app.MemoryEntry]]":
+def _recall_records(
+    caller: "memory_app.MemoryCaller", config: Mapping[str, Any], query: str | None
+) -> "list[Record[memory_app.MemoryEntry]]":
     """Recall as the history node does: working memory first, then the entries that match the query."""
     scope = config["scope"]
-    working = memory_app.recall(caller, scope=scope, filter={"tier": "working"}, top_k=WORKING_ENTRIES)
+    working = memory_app.recall(
+        caller, scope=scope, filter={"tier": "working"}, top_k=WORKING_ENTRIES
+    )
     if not query:
         return merge(working, [])
-    long_term = memory_app.recall(caller, scope=scope, query_text=query, filter={"tier": "long_term"}, top_k=config["top_k"], recency_days=config["recency_days"])
+    long_term = memory_app.recall(
+        caller,
+        scope=scope,
+        query_text=query,
+        filter={"tier": "long_term"},
+        top_k=config["top_k"],
+        recency_days=config["recency_days"],
+    )
     return merge(working, long_term)
 
 
-def _render_records(config: Mapping[str, Any], records: "Sequence[Record[Any]]", query: str | None) -> str:
+def _render_records(
+    config: Mapping[str, Any], records: "Sequence[Record[Any]]", query: str | None
+) -> str:
     """Render the text of a node that makes one text of the records; empty for other nodes."""
     if not config["retrieves"]:
         return ""
@@ -162,10 +223,18 @@ def _explain_fault(scope: str, conversation: str, fault: Exception) -> str:
 
 
 def _serialize_entry(entry: "memory_app.MemoryEntry") -> dict[str, Any]:
-    return {"key": entry.key, "value": as_text(entry.value)[:MAX_VALUE_LENGTH], "score": entry.score, "bar": f"{max(0.0, min(1.0, entry.score or 0.0)):.3f}", "parts": sorted(entry.explain.items())}
+    return {
+        "key": entry.key,
+        "value": as_text(entry.value)[:MAX_VALUE_LENGTH],
+        "score": entry.score,
+        "bar": f"{max(0.0, min(1.0, entry.score or 0.0)):.3f}",
+        "parts": sorted(entry.explain.items()),
+    }
 
 
-def _render_injection(config: Mapping[str, Any], recalled_entries: "Sequence[memory_app.MemoryEntry]") -> str:
+def _render_injection(
+    config: Mapping[str, Any], recalled_entries: "Sequence[memory_app.MemoryEntry]"
+) -> str:
     """Return the message that a model would get, which is empty if there are no entries."""
     if not recalled_entries or not config["injects"]:
         return ""
@@ -176,4 +245,8 @@ def _render_injection(config: Mapping[str, Any], recalled_entries: "Sequence[mem
     return list_memories(recalled_entries)
 
 
-_POSITION_LABELS = {"before_system": lambda: _("Inserted before the system message:"), "after_system": lambda: _("Inserted after the system message:"), "before_user": lambda: _("Inserted before the user message:")}
+_POSITION_LABELS = {
+    "before_system": lambda: _("Inserted before the system message:"),
+    "after_system": lambda: _("Inserted after the system message:"),
+    "before_user": lambda: _("Inserted before the user message:"),
+}

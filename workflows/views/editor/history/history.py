@@ -22,7 +22,12 @@ from workflows.services import publishing
 from workflows.services.editing import restore
 from workflows.services.editing.changes import get_author_name
 from workflows.services.kinds import installed_kinds
-from workflows.views.editor.history.descriptions import EditDescription, NodeLabel, collect_ids, describe_edit
+from workflows.views.editor.history.descriptions import (
+    EditDescription,
+    NodeLabel,
+    collect_ids,
+    describe_edit,
+)
 from workflows.views.publishing.page_updates import is_in_place, now_public
 from workflows.views.request_context import typed, workflow_for
 
@@ -39,12 +44,19 @@ MAX_DESCRIBED_SIZE = 32_000
 def history(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     revisions = selectors.revisions_of(principal, workflow)
-    edits = list(revisions.defer("ops", "inverse").annotate(size=_build_size("ops") + _build_size("inverse"))[: MAX_EDITS + 1])
+    edits = list(
+        revisions.defer("ops", "inverse").annotate(
+            size=_build_size("ops") + _build_size("inverse")
+        )[: MAX_EDITS + 1]
+    )
     changes = _describe_edits(principal, workflow, edits[:MAX_EDITS])
     context = {
         "workflow": workflow,
         "versions": list(selectors.versions_of(principal, workflow)),
-        "edits": [{"row": row, "author": get_author_name(row), "description": changes.get(row.number)} for row in edits[:MAX_EDITS]],
+        "edits": [
+            {"row": row, "author": get_author_name(row), "description": changes.get(row.number)}
+            for row in edits[:MAX_EDITS]
+        ],
         "has_more": len(edits) > MAX_EDITS,
         "can_edit": permissions.may_edit(principal, workflow),
         "can_publish": permissions.may_publish(principal, workflow),
@@ -56,20 +68,37 @@ def _build_size(column: str) -> Func:
     return Func(F(column), function="pg_column_size", output_field=IntegerField())
 
 
-def _describe_edits(principal: Principal, workflow: Workflow, rows: Sequence[Revision]) -> dict[int, EditDescription]:
+def _describe_edits(
+    principal: Principal, workflow: Workflow, rows: Sequence[Revision]
+) -> dict[int, EditDescription]:
     """Return the description of each edit by its number, with the current names of the nodes."""
     small = [row.number for row in rows if row.size <= MAX_DESCRIBED_SIZE]  # type: ignore[attr-defined]  # annotated
     revisions = Revision.objects.visible_to(principal).filter(workflow=workflow, number__in=small)
-    trees = {number: (ops, inverse) for number, ops, inverse in revisions.values_list("number", "ops", "inverse")}
-    nodes = _load_node_labels(principal, workflow, (tree for pair in trees.values() for operations in pair for tree in operations))
+    trees = {
+        number: (ops, inverse)
+        for number, ops, inverse in revisions.values_list("number", "ops", "inverse")
+    }
+    nodes = _load_node_labels(
+        principal,
+        workflow,
+        (tree for pair in trees.values() for operations in pair for tree in operations),
+    )
     kinds = installed_kinds()
     descriptions = {number: describe_edit(*pair, nodes, kinds) for number, pair in trees.items()}
-    return {number: description for number, description in descriptions.items() if description is not None}
+    return {
+        number: description
+        for number, description in descriptions.items()
+        if description is not None
+    }
 
 
-def _load_node_labels(principal: Principal, workflow: Workflow, trees: Iterable[Any]) -> dict[str, NodeLabel]:
+def _load_node_labels(
+    principal: Principal, workflow: Workflow, trees: Iterable[Any]
+) -> dict[str, NodeLabel]:
     rows = Node.objects.visible_to(principal).filter(workflow=workflow, key__in=collect_ids(trees))
-    return {key: NodeLabel(title, kind) for key, title, kind in rows.values_list("key", "title", "kind")}
+    return {
+        key: NodeLabel(title, kind) for key, title, kind in rows.values_list("key", "title", "kind")
+    }
 
 
 @login_required
@@ -77,7 +106,12 @@ def _load_node_labels(principal: Principal, workflow: Workflow, trees: Iterable[
 def go_back(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
     """Restore the draft as it was after an edit; everything since is undone as one edit."""
     principal, workflow = workflow_for(request, workflow_id, "edit")
-    return _perform(request, workflow, lambda: restore.restore_revision(principal, workflow=workflow, number=number), _("Draft restored. Undo to revert."))
+    return _perform(
+        request,
+        workflow,
+        lambda: restore.restore_revision(principal, workflow=workflow, number=number),
+        _("Draft restored. Undo to revert."),
+    )
 
 
 @login_required
@@ -85,7 +119,12 @@ def go_back(request: HttpRequest, workflow_id: UUID, number: int) -> HttpRespons
 def add_version(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "publish")
     note = typed(request.POST, "note")[:MAX_NOTE_LENGTH]
-    return _perform(request, workflow, lambda: publishing.add_version(principal, workflow=workflow, note=note), _("Version saved."))
+    return _perform(
+        request,
+        workflow,
+        lambda: publishing.add_version(principal, workflow=workflow, note=note),
+        _("Version saved."),
+    )
 
 
 @login_required
@@ -93,7 +132,12 @@ def add_version(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def restore_version(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
     version = selectors.version_for(principal, workflow, number)
-    return _perform(request, workflow, lambda: restore.restore_version(principal, workflow=workflow, version=version), _("Version restored to the draft. Undo to revert."))
+    return _perform(
+        request,
+        workflow,
+        lambda: restore.restore_version(principal, workflow=workflow, version=version),
+        _("Version restored to the draft. Undo to revert."),
+    )
 
 
 @login_required
@@ -102,13 +146,20 @@ def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
     principal, workflow = workflow_for(request, workflow_id, "publish")
     version = selectors.version_for(principal, workflow, number)
     message = _("Version published.")
-    response = _perform(request, workflow, lambda: publishing.publish_version(principal, workflow=workflow, version=version), message)
+    response = _perform(
+        request,
+        workflow,
+        lambda: publishing.publish_version(principal, workflow=workflow, version=version),
+        message,
+    )
     if is_in_place(request) and response.status_code == HTTPStatus.OK:
         return now_public(request, principal, workflow, version, message)
     return response
 
 
-def _perform(request: HttpRequest, workflow: Workflow, action: Callable[[], object], message: str) -> HttpResponse:
+def _perform(
+    request: HttpRequest, workflow: Workflow, action: Callable[[], object], message: str
+) -> HttpResponse:
     """Perform the action; answer the editor's script with a sentence, and a plain form with a
     redirect.
     """
@@ -127,5 +178,7 @@ def _perform(request: HttpRequest, workflow: Workflow, action: Callable[[], obje
 
 def _format_error(error: Exception) -> str:
     if isinstance(error, DocumentInvalid):
-        return _("The draft has errors and can't be published: {problems}").format(problems="; ".join(problem.message for problem in error.problems[:3]))
+        return _("The draft has errors and can't be published: {problems}").format(
+            problems="; ".join(problem.message for problem in error.problems[:3])
+        )
     return str(error)
