@@ -53,25 +53,44 @@ def outline(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         return redirect(address + query)
     document = document_for(principal, workflow)
     problems = list(validate(document, installed_kinds()))
-    context = {"rows": build_rows(document, problems), "base": reverse("workflows:outline", args=[workflow.pk]), "workflow": workflow}
+    context = {
+        "rows": build_rows(document, problems),
+        "base": reverse("workflows:outline", args=[workflow.pk]),
+        "workflow": workflow,
+    }
     if "fragment" in request.GET:
         return render(request, "editor/outline/_tree.html", context)
-    context |= _build_page_context(request, principal, workflow, document) | {"node_problems": [p for p in problems if p.node and p.node == typed(request.GET, "node")]}
+    context |= _build_page_context(request, principal, workflow, document) | {
+        "node_problems": [p for p in problems if p.node and p.node == typed(request.GET, "node")]
+    }
     return render(request, "editor/outline/outline.html", context)
 
 
-def _build_page_context(request: HttpRequest, principal: Principal, workflow: Workflow, document: Document) -> dict[str, Any]:
+def _build_page_context(
+    request: HttpRequest, principal: Principal, workflow: Workflow, document: Document
+) -> dict[str, Any]:
     nodes = {node.id: node for node in document.nodes}
     node = nodes.get(typed(request.GET, "node"))
     groups = list_palette_groups(workflow.mode)
-    context: dict[str, Any] = {"can_edit": permissions.may_edit(principal, workflow), "base": reverse("workflows:outline", args=[workflow.pk]), "palette": groups, "selected_id": node.id if node else "", "node": node}
+    context: dict[str, Any] = {
+        "can_edit": permissions.may_edit(principal, workflow),
+        "base": reverse("workflows:outline", args=[workflow.pk]),
+        "palette": groups,
+        "selected_id": node.id if node else "",
+        "node": node,
+    }
     if node is None:
         return context
     items = {item.kind: item for group in groups for item in group.items}
     return context | _build_node_context(node, document, nodes, items)
 
 
-def _build_node_context(node: NodeSpec, document: Document, nodes: Mapping[str, NodeSpec], items: Mapping[str, PaletteItem]) -> dict[str, Any]:
+def _build_node_context(
+    node: NodeSpec,
+    document: Document,
+    nodes: Mapping[str, NodeSpec],
+    items: Mapping[str, PaletteItem],
+) -> dict[str, Any]:
     graph = Graph.of(document)
     kinds = installed_kinds()
     shapes = {id_: compute_shape(item, kinds) for id_, item in nodes.items()}
@@ -81,9 +100,22 @@ def _build_node_context(node: NodeSpec, document: Document, nodes: Mapping[str, 
         "disabled": node.data.get("disabled") is True,
         "ways": [(way.handle, _get_way_label(way)) for way in list_ways(node)],
         "incoming": [(edge.id, get_title(nodes[edge.source])) for edge in graph.incoming(node.id)],
-        "outgoing": [(edge.id, edge.handle, get_title(nodes[edge.target])) for edge in graph.outgoing(node.id)],
-        "targets": [(other.id, get_title(other)) for other in document.nodes if other.parent == node.parent and other.id != node.id and shapes[other.id].has_target_handle],
-        "containers": [(other.id, get_title(other)) for other in document.nodes if shapes[other.id].is_box and other.id not in inside and other.id != node.parent],
+        "outgoing": [
+            (edge.id, edge.handle, get_title(nodes[edge.target]))
+            for edge in graph.outgoing(node.id)
+        ],
+        "targets": [
+            (other.id, get_title(other))
+            for other in document.nodes
+            if other.parent == node.parent
+            and other.id != node.id
+            and shapes[other.id].has_target_handle
+        ],
+        "containers": [
+            (other.id, get_title(other))
+            for other in document.nodes
+            if shapes[other.id].is_box and other.id not in inside and other.id != node.parent
+        ],
         "is_movable": shapes[node.id].has_target_handle,
         "is_container": node.kind in items and items[node.kind].is_container,
     }
@@ -109,7 +141,9 @@ def _apply_action(request: HttpRequest, principal: Principal, workflow: Workflow
     values = {name: typed(request.POST, name) for name in request.POST}
     ops, label, selected_id = _ACTIONS[action](document, nodes.get(node), values)
     try:
-        gestures.edit(principal, workflow=workflow, ops=read_ops(ops), label=label, client="outline")
+        gestures.edit(
+            principal, workflow=workflow, ops=read_ops(ops), label=label, client="outline"
+        )
     except EditRefused as error:
         for problem in error.problems:
             messages.error(request, in_words(problem))
@@ -118,7 +152,9 @@ def _apply_action(request: HttpRequest, principal: Principal, workflow: Workflow
     return selected_id
 
 
-def _undo_or_redo(request: HttpRequest, principal: Principal, workflow: Workflow, direction: str) -> None:
+def _undo_or_redo(
+    request: HttpRequest, principal: Principal, workflow: Workflow, direction: str
+) -> None:
     operation = undo.undo if direction == "undo" else undo.redo
     try:
         operation(principal, workflow=workflow, client="outline")
@@ -137,7 +173,19 @@ def _add(document: Document, node: NodeSpec | None, values: FormValues) -> Plann
     parent = values.get("parent") or (node.parent if node else None)
     new = generate_id(values.get("kind", ""))
     x, y = _find_free_position(document, node if not values.get("parent") else None, parent)
-    ops: Ops = [{"op": "add", "node": {"id": new, "kind": values.get("kind", ""), "title": _choose_free_title(document, name), "x": x, "y": y, "parent": parent or None}}]
+    ops: Ops = [
+        {
+            "op": "add",
+            "node": {
+                "id": new,
+                "kind": values.get("kind", ""),
+                "title": _choose_free_title(document, name),
+                "x": x,
+                "y": y,
+                "parent": parent or None,
+            },
+        }
+    ]
     if node is not None and not values.get("parent") and values.get("handle"):
         edge = {"source": node.id, "handle": values["handle"], "target": new}
         ops.append({"op": "connect", "edge": edge})
@@ -152,7 +200,9 @@ def _choose_free_title(document: Document, name: str) -> str:
     return title
 
 
-def _find_free_position(document: Document, after: NodeSpec | None, parent: str | None) -> tuple[float, float]:
+def _find_free_position(
+    document: Document, after: NodeSpec | None, parent: str | None
+) -> tuple[float, float]:
     """Return a position to the right of the node, or of all nodes, and low enough to overlap none."""
     kinds = installed_kinds()
     siblings = [node for node in document.nodes if node.parent == parent]
@@ -169,11 +219,18 @@ def _find_free_position(document: Document, after: NodeSpec | None, parent: str 
     return x, y
 
 
-def _find_overlapping_node(siblings: list[NodeSpec], shapes: Mapping[str, Shape], x: float, y: float) -> NodeSpec | None:
+def _find_overlapping_node(
+    siblings: list[NodeSpec], shapes: Mapping[str, Shape], x: float, y: float
+) -> NodeSpec | None:
     width, height = 240.0, 96.0
     for node in siblings:
         area, position = shapes[node.id], node.position
-        if position.x < x + width and position.x + area.width > x and position.y < y + height and position.y + area.height > y:
+        if (
+            position.x < x + width
+            and position.x + area.width > x
+            and position.y < y + height
+            and position.y + area.height > y
+        ):
             return node
     return None
 
@@ -224,4 +281,12 @@ def _switch(document: Document, node: NodeSpec | None, values: FormValues) -> Pl
     return [op | {"value": True}], label, id_
 
 
-_ACTIONS: Final[Mapping[str, Callable[[Document, NodeSpec | None, FormValues], PlannedEdit]]] = {"add": _add, "connect": _connect, "disconnect": _disconnect, "rename": _rename, "move": _move, "delete": _delete, "switch": _switch}
+_ACTIONS: Final[Mapping[str, Callable[[Document, NodeSpec | None, FormValues], PlannedEdit]]] = {
+    "add": _add,
+    "connect": _connect,
+    "disconnect": _disconnect,
+    "rename": _rename,
+    "move": _move,
+    "delete": _delete,
+    "switch": _switch,
+}

@@ -14,7 +14,14 @@ from workflows.services.kinds import installed_kinds
 
 
 # group of a kind → its title, in the order of the palette
-GROUPS: dict[str, str | Promise] = {"flow": gettext_lazy("Start & end"), "ai": gettext_lazy("Models"), "memory": gettext_lazy("Memory"), "logic": gettext_lazy("Logic"), "data": gettext_lazy("Data"), "tools": gettext_lazy("Tools")}
+GROUPS: dict[str, str | Promise] = {
+    "flow": gettext_lazy("Start & end"),
+    "ai": gettext_lazy("Models"),
+    "memory": gettext_lazy("Memory"),
+    "logic": gettext_lazy("Logic"),
+    "data": gettext_lazy("Data"),
+    "tools": gettext_lazy("Tools"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,11 @@ class PaletteGroup:
 
 def list_palette_groups(mode: str) -> tuple[PaletteGroup, ...]:
     kinds = [kind for kind in installed_kinds().values() if _is_offered(kind, mode)]
-    return tuple(PaletteGroup(name, title, items) for name, title in _list_groups(kinds) if (items := tuple(_build_item(kind) for kind in kinds if kind.group == name)))
+    return tuple(
+        PaletteGroup(name, title, items)
+        for name, title in _list_groups(kinds)
+        if (items := tuple(_build_item(kind) for kind in kinds if kind.group == name))
+    )
 
 
 def _is_offered(kind: AnyKind, mode: str) -> bool:

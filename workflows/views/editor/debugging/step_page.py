@@ -18,10 +18,17 @@ from workflows.views.value_text import format_value
 MAX_LENGTH = 2_000  # characters of a value, unless all of it is requested
 
 
-def build_step_context(principal: Principal, workflow: Workflow, node: str, run_id: str) -> dict[str, Any]:
+def build_step_context(
+    principal: Principal, workflow: Workflow, node: str, run_id: str
+) -> dict[str, Any]:
     """Build the context from the requested run, or from the newest run with such a step."""
     step = selectors.step_in_workflow(principal, workflow, node, _parse_id(run_id))
-    context: dict[str, Any] = {"workflow": workflow, "node": node, "step": None, **build_pin_context(principal, workflow, node, last_step=step)}
+    context: dict[str, Any] = {
+        "workflow": workflow,
+        "node": node,
+        "step": None,
+        **build_pin_context(principal, workflow, node, last_step=step),
+    }
     if step is None:
         return context
     run = step.run
@@ -39,25 +46,50 @@ def build_step_context(principal: Principal, workflow: Workflow, node: str, run_
         "before": previous_step,
         "before_outputs": _serialize_values(previous_step.outputs) if previous_step else [],
         "is_same": previous_step is not None and previous_step.outputs == step.outputs,
-        "can_edit_step": run.status == "paused" and not step.rounds and permissions.may_cancel(principal, run),
+        "can_edit_step": run.status == "paused"
+        and not step.rounds
+        and permissions.may_cancel(principal, run),
         "typed_outputs": as_typed(step.outputs),
     }
 
 
-def build_pin_context(principal: Principal, workflow: Workflow, node: str, *, last_step: Step | None = None, text: str | None = None, error: str = "") -> dict[str, Any]:
+def build_pin_context(
+    principal: Principal,
+    workflow: Workflow,
+    node: str,
+    *,
+    last_step: Step | None = None,
+    text: str | None = None,
+    error: str = "",
+) -> dict[str, Any]:
     """Build the form of the pin, filled from the pin or else from the node's last outputs."""
     pin: Pin | None = selectors.pins_of(principal, workflow).filter(node_key=node).first()
     if last_step is None and pin is None:
         last_step = selectors.step_in_workflow(principal, workflow, node, None)
     outputs: Json = pin.outputs if pin else last_step.outputs if last_step else {}
     handle = pin.handle if pin else last_step.handle if last_step else None
-    return {"workflow": workflow, "node": node, "pin": pin, "pin_text": text if text is not None else as_typed(outputs), "pin_handle": handle or "", "pin_error": error, "can_pin": permissions.may_edit(principal, workflow)}
+    return {
+        "workflow": workflow,
+        "node": node,
+        "pin": pin,
+        "pin_text": text if text is not None else as_typed(outputs),
+        "pin_handle": handle or "",
+        "pin_error": error,
+        "can_pin": permissions.may_edit(principal, workflow),
+    }
 
 
 def build_value_context(run: Run, step: Step, part: str, *, is_complete: bool) -> dict[str, Any]:
     data = step.inputs if part == "inputs" else step.outputs
     values = _serialize_values(data, None if is_complete else MAX_LENGTH)
-    return {"run": run, "step": step, "part": part or "outputs", "values": values, "size": measure_size(data), "is_cut": not is_complete and any(value["is_cut"] for value in values)}
+    return {
+        "run": run,
+        "step": step,
+        "part": part or "outputs",
+        "values": values,
+        "size": measure_size(data),
+        "is_cut": not is_complete and any(value["is_cut"] for value in values),
+    }
 
 
 def list_prompt_messages(inputs: Json) -> list[dict[str, str]]:
@@ -65,21 +97,37 @@ def list_prompt_messages(inputs: Json) -> list[dict[str, str]]:
     messages = inputs.get("messages") if isinstance(inputs, Mapping) else None
     if not isinstance(messages, list):
         return []
-    return [{"role": str(message.get("role", "")), "text": str(message.get("text", ""))} for message in messages if isinstance(message, Mapping)]
+    return [
+        {"role": str(message.get("role", "")), "text": str(message.get("text", ""))}
+        for message in messages
+        if isinstance(message, Mapping)
+    ]
 
 
 def exclude_prompt(inputs: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in inputs.items() if name != "messages"}
 
 
-def _serialize_values(values: Mapping[str, Json], limit: int | None = MAX_LENGTH) -> list[dict[str, Any]]:
+def _serialize_values(
+    values: Mapping[str, Json], limit: int | None = MAX_LENGTH
+) -> list[dict[str, Any]]:
     return [_serialize_value(name, value, limit) for name, value in values.items()]
 
 
 def _serialize_value(name: str, value: Json, limit: int | None) -> dict[str, Any]:
-    text = format_value(value) if limit is not None else (value if isinstance(value, str) else as_typed(value))
+    text = (
+        format_value(value)
+        if limit is not None
+        else (value if isinstance(value, str) else as_typed(value))
+    )
     is_cut = limit is not None and len(text) > limit
-    return {"name": name, "text": text[:limit] if is_cut else text, "is_cut": is_cut, "count": len(value) if isinstance(value, list | dict) else None, "is_list": isinstance(value, list)}
+    return {
+        "name": name,
+        "text": text[:limit] if is_cut else text,
+        "is_cut": is_cut,
+        "count": len(value) if isinstance(value, list | dict) else None,
+        "is_list": isinstance(value, list),
+    }
 
 
 def _find_warning(run: Run, node: str) -> str:

@@ -33,7 +33,12 @@ from workflows.views.request_context import workflow_for
 MAX_TEXT_LENGTH = 4_000  # characters of a value that are shown
 
 # mark → sign, word: color alone must not convey it
-MARKS: Mapping[str, tuple[str, Promise]] = {"added": ("+", _("Added")), "removed": ("−", _("Removed")), "changed": ("≠", _("Modified")), "moved": ("↔", _("Moved"))}
+MARKS: Mapping[str, tuple[str, Promise]] = {
+    "added": ("+", _("Added")),
+    "removed": ("−", _("Removed")),
+    "changed": ("≠", _("Modified")),
+    "moved": ("↔", _("Moved")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,12 @@ def _merge_documents(comparison: Comparison) -> Document:
     nodes = {node.id: node for node in (*comparison.before.nodes, *comparison.after.nodes)}
     edges = {edge.id: edge for edge in (*comparison.before.edges, *comparison.after.edges)}
     notes = {note.id: note for note in (*comparison.before.notes, *comparison.after.notes)}
-    return replace(comparison.after, nodes=tuple(nodes.values()), edges=tuple(edges.values()), notes=tuple(notes.values()))
+    return replace(
+        comparison.after,
+        nodes=tuple(nodes.values()),
+        edges=tuple(edges.values()),
+        notes=tuple(notes.values()),
+    )
 
 
 def _draw_comparison(comparison: Comparison) -> Drawing:
@@ -129,8 +139,15 @@ def _find_moves(comparison: Comparison) -> dict[str, tuple[str, str]]:
     """Return the old and new position of each moved node or note, even if something else changed,
     too.
     """
-    before, after = ({part.id: part for part in _list_parts(document)} for document in (comparison.before, comparison.after))
-    return {id_: (_format_position(before[id_]), _format_position(after[id_])) for id_ in before.keys() & after.keys() if _format_position(before[id_]) != _format_position(after[id_])}
+    before, after = (
+        {part.id: part for part in _list_parts(document)}
+        for document in (comparison.before, comparison.after)
+    )
+    return {
+        id_: (_format_position(before[id_]), _format_position(after[id_]))
+        for id_ in before.keys() & after.keys()
+        if _format_position(before[id_]) != _format_position(after[id_])
+    }
 
 
 def _list_parts(document: Document) -> Iterator[NodeSpec | Note]:
@@ -149,7 +166,11 @@ def _build_titles(comparison: Comparison) -> dict[str, str]:
         kind = kinds.get(node.kind)
         return node.title or (gettext(kind.title) if kind else node.kind)
 
-    return {node.id: get_title(node) for document in (comparison.before, comparison.after) for node in document.nodes}
+    return {
+        node.id: get_title(node)
+        for document in (comparison.before, comparison.after)
+        for node in document.nodes
+    }
 
 
 def _build_node_rows(comparison: Comparison) -> list[ComparisonRow]:
@@ -159,7 +180,19 @@ def _build_node_rows(comparison: Comparison) -> list[ComparisonRow]:
     moved = _find_moves(comparison)
     kinds = {node.id: node.kind for document in documents for node in document.nodes}
     return [
-        ComparisonRow(id_, titles.get(id_) or (str(_("Note")) if id_ in notes else id_), mark, (*(_build_labelled_difference(change, kinds.get(id_, "")) for change in comparison.drawn.fields.get(id_, ())), *([FieldDifference(gettext("Position"), *moved[id_])] if id_ in moved else ())), has_moved=id_ in moved)
+        ComparisonRow(
+            id_,
+            titles.get(id_) or (str(_("Note")) if id_ in notes else id_),
+            mark,
+            (
+                *(
+                    _build_labelled_difference(change, kinds.get(id_, ""))
+                    for change in comparison.drawn.fields.get(id_, ())
+                ),
+                *([FieldDifference(gettext("Position"), *moved[id_])] if id_ in moved else ()),
+            ),
+            has_moved=id_ in moved,
+        )
         for id_, mark in comparison.drawn.nodes.items()
     ]
 
@@ -178,7 +211,9 @@ def _build_edge_rows(comparison: Comparison) -> list[ComparisonRow]:
 
 
 def _build_named_rows(changes: Iterable[FieldChange]) -> list[ComparisonRow]:
-    return [ComparisonRow(c.path, c.path, _classify_change(c), (_build_difference(c),)) for c in changes]
+    return [
+        ComparisonRow(c.path, c.path, _classify_change(c), (_build_difference(c),)) for c in changes
+    ]
 
 
 def _classify_change(change: FieldChange) -> str:
