@@ -136,7 +136,7 @@ class Application:
     def learnt(self, run: Any) -> tuple[Any, list[str]]:
         """Its curation once that is over, and each thing that was learnt."""
         from memory.models import Curation
-        from memory.services.curation.run_lessons import learnt_from
+        from memory.services.curation.curation_summary import learnt_from
 
         _until(
             self.team.pk,

@@ -24,7 +24,7 @@ from memory.services.curation.curate import (
     retry_curation,
 )
 from memory.services.curation.learning_rules import Learning, learning_of, set_rule
-from memory.services.curation.run_lessons import learnt_from
+from memory.services.curation.curation_summary import learnt_from
 from memory.services.curation.run_texts import recalled_in
 from memory.services.entries.forget import forget
 from memory.services.entries.listing import entries

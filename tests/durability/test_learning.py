@@ -6,8 +6,8 @@ from typing import Any
 
 from accounts.tenancy import tenant
 from bench.chatter import CURATOR, Script, chat, document, judged
+from memory.services.curation.curation_summary import learnt_from
 from memory.services.curation.learning_rules import Learning, set_rule
-from memory.services.curation.run_lessons import learnt_from
 from tests.durability.conftest import Cluster
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI, Request
 from tests.memory.services.conftest import at_door
