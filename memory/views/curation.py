@@ -25,7 +25,7 @@ from memory.logic.text_diff import format_value
 from memory.models import Curation, Namespace
 from memory.models.jobs import JobStatus
 from memory.services.curation import curate, learning_rules
-from memory.services.curation.learning_applications import Learner, learners, may_change_rules
+from memory.services.curation.learning_rules import Learner, learners, may_change_rules
 from memory.services.review.agreement import list_rejection_rules
 from memory.views.request_context import caller_of
 

@@ -1,5 +1,6 @@
 """How an application learns from its runs: its own rule, else the team's, else not at all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -12,13 +13,14 @@ from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.core.scopes import scope_named
 from memory.logic.review.review_rules import Mode
-from memory.models import CurationRule
+from memory.models import Curation, CurationRule, Namespace
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
 
 
 CHANGED: Final = "memory.rule_changed"
 LONGEST_APP: Final = 80
+MOST_SHOWN: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,15 @@ class Learning:
     model: str = ""
     token_budget: int = 6_000
     seconds: int = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """``has_own``: a rule of its own rather than the team's."""
+
+    app_id: str
+    learning: Learning
+    has_own: bool
 
 
 NEVER = Learning()
@@ -81,6 +92,27 @@ def set_rule(caller: MemoryCaller, *, app_id: str = "", learning: Learning) -> L
         }
         record(caller, CHANGED, f"app:{app_id}", detail)
     return learning
+
+
+def learners(caller: MemoryCaller) -> Sequence[Learner]:
+    """The team's rule first, then those of its applications."""
+    if not access.can(caller.principal, "memory.view", caller.team_id):
+        return []
+    with tenant([caller.team_id]):
+        mine = {"team_id": caller.team_id}
+        own = set(CurationRule.objects.unscoped().filter(**mine).values_list("app_id", flat=True))
+        curated = Curation.objects.unscoped().filter(**mine).order_by("app_id")
+        known = set(curated.values_list("app_id", flat=True).distinct())
+        shared = Namespace.objects.visible_to(caller.principal).filter(**mine, scope="global")
+        known |= {text.removeprefix("global:") for text in shared.values_list("text", flat=True)}
+    apps = sorted((own | known) - {"", "default"})[:MOST_SHOWN]
+    return [
+        Learner(app, learning_of(caller.team_id, app), has_own=app in own) for app in ("", *apps)
+    ]
+
+
+def may_change_rules(caller: MemoryCaller) -> bool:
+    return access.can(caller.principal, "memory.write", caller.team_id)
 
 
 def _check_may_write(caller: MemoryCaller, app_id: str) -> None:

@@ -11,8 +11,7 @@ from accounts.tenancy import tenant
 from memory.logic.curation.work import FinishedWork
 from memory.logic.review.review_rules import Mode
 from memory.models import Curation
-from memory.services.curation.learning_applications import learners
-from memory.services.curation.learning_rules import Learning, learning_of
+from memory.services.curation.learning_rules import Learning, learners, learning_of
 from tests.memory.services.conftest import at_door
 from tests.memory.services.curating import APP, answer, curated, learns, scripted
 from tests.support.cast import Cast, Person
