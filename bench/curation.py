@@ -136,7 +136,7 @@ class Application:
     def learnt(self, run: Any) -> tuple[Any, list[str]]:
         """Its curation once that is over, and each thing that was learnt."""
         from memory.models import Curation
-        from memory.services.curation.curation_summary import learnt_from
+        from memory.services.curation.curation_summary import summarize_curation
 
         _until(
             self.team.pk,
@@ -146,18 +146,18 @@ class Application:
                 .first()
             ),
         )
-        found = learnt_from(self._caller(), run_id=str(run.pk))
+        found = summarize_curation(self._caller(), run_id=str(run.pk))
         assert found is not None
         return found.curation, [
             one.text for one in found.entries if one.key.startswith("learning:")
         ]
 
     def _learns(self, curator: str) -> None:
-        from memory.services.curation.learning_rules import Learning, set_rule
+        from memory.services.curation.learning_rules import LearningRule, set_learning_rule
 
         model = "small" if curator else ""
-        rule = Learning(True, provider=curator, model=model, token_budget=1_500)
-        set_rule(self._caller(), app_id=str(self.workflow.pk), learning=rule)
+        rule = LearningRule(True, provider=curator, model=model, token_budget=1_500)
+        set_learning_rule(self._caller(), app_id=str(self.workflow.pk), learning=rule)
 
     def _caller(self) -> Any:
         from memory.services import MemoryCaller

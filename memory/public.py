@@ -16,16 +16,20 @@ from memory.providers.base import MemoryProvider
 from memory.providers.in_memory import InMemoryProvider
 from memory.services.access.pause import get_own_pause
 from memory.services.curation.curate import (
-    Finished,
+    FinishedRun,
     curate,
-    curation_of,
-    curations_of,
+    find_curation,
+    find_curations,
     plan_curation,
     retry_curation,
 )
-from memory.services.curation.learning_rules import Learning, learning_of, set_rule
-from memory.services.curation.curation_summary import learnt_from
-from memory.services.curation.run_texts import recalled_in
+from memory.services.curation.curation_summary import summarize_curation
+from memory.services.curation.learning_rules import (
+    LearningRule,
+    get_learning_rule,
+    set_learning_rule,
+)
+from memory.services.curation.run_texts import list_recalled_texts
 from memory.services.entries.forget import forget
 from memory.services.entries.listing import entries
 from memory.services.entries.remember import remember
@@ -45,10 +49,10 @@ __all__ = [
     "AskModel",
     "CallOrigin",
     "Change",
-    "Finished",
+    "FinishedRun",
     "FinishedWork",
     "InMemoryProvider",
-    "Learning",
+    "LearningRule",
     "MemoryCaller",
     "MemoryEntry",
     "MemoryFault",
@@ -61,28 +65,28 @@ __all__ = [
     "WouldChange",
     "clear_run_notes",
     "curate",
-    "curation_of",
-    "curations_of",
     "entries",
     "errors",
+    "find_curation",
+    "find_curations",
     "forget",
     "format_value",
+    "get_learning_rule",
     "get_own_pause",
     "hold",
-    "learning_of",
-    "learnt_from",
     "list_plugged_scopes",
+    "list_recalled_texts",
     "load_personal_entries",
     "make_provider",
     "plan_curation",
     "reach_of",
     "recall",
-    "recalled_in",
     "remember",
     "resolve_namespace",
     "retry_curation",
-    "set_rule",
+    "set_learning_rule",
     "stream_of",
+    "summarize_curation",
     "undo",
     "undo_run",
     "write_pages",

@@ -20,7 +20,7 @@ ITEM = "/memory/review/{uuid:proposal_id}"
 @router.get("/memory/curation/rules", response=schemas.RuleBody)
 def read_rule(request: HttpRequest, asked: Query[schemas.RuleQuery]) -> schemas.RuleBody:
     """What holds for an application's runs: its own rule, else the team's."""
-    return schemas.rule_out(learning_rules.rule_for(caller_of(request), app_id=asked.app))
+    return schemas.rule_out(learning_rules.read_learning_rule(caller_of(request), app_id=asked.app))
 
 
 @router.put("/memory/curation/rules", response=schemas.RuleBody)
@@ -30,7 +30,7 @@ def write_rule(
     """``auto_memory`` is the switch: learn from finished runs, and remind the next similar one."""
     learning = schemas.learning_in(body)
     return schemas.rule_out(
-        learning_rules.set_rule(caller_of(request), app_id=asked.app, learning=learning)
+        learning_rules.set_learning_rule(caller_of(request), app_id=asked.app, learning=learning)
     )
 
 
@@ -39,7 +39,7 @@ def list_curations(
     request: HttpRequest, asked: Query[schemas.CurationQuery]
 ) -> list[schemas.CurationOut]:
     """Of your own runs, and of namespaces you may look into; newest first, failures with their reason."""
-    found = curate.curations(
+    found = curate.list_curations(
         caller_of(request),
         status=asked.status.value if asked.status else None,
         limit=asked.limit,

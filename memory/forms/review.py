@@ -11,7 +11,7 @@ from memory.core.records import Json
 from memory.logic.review.review_rules import Mode
 from memory.logic.text_diff import replace_text
 from memory.models.curation import ReviewChoice
-from memory.services.curation.learning_rules import Learning
+from memory.services.curation.learning_rules import LearningRule
 from memory.services.review.review_queue import CONTRADICTION, HELD, QueueFilters, QueueItem
 
 
@@ -124,7 +124,7 @@ class LearningForm(forms.Form):
     seconds = forms.IntegerField(label=_("Max seconds per run"), min_value=1, max_value=600)
 
     @classmethod
-    def of(cls, learning: Learning) -> "LearningForm":
+    def of(cls, learning: LearningRule) -> "LearningForm":
         return cls(
             initial={
                 "auto_memory": learning.auto_memory,
@@ -138,9 +138,9 @@ class LearningForm(forms.Form):
             }
         )
 
-    def learning(self) -> Learning:
+    def learning(self) -> LearningRule:
         found = self.cleaned_data
-        return Learning(
+        return LearningRule(
             auto_memory=found["auto_memory"],
             scope=found["scope"],
             review=Mode(found["review"]),

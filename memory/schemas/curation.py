@@ -12,7 +12,7 @@ from memory.logic.review.review_rules import Mode, Precision
 from memory.models import Curation, Proposal
 from memory.models.jobs import JobStatus
 from memory.schemas.entries import Json, Moment
-from memory.services.curation.learning_rules import Learning
+from memory.services.curation.learning_rules import LearningRule
 
 
 class RuleBody(Body):
@@ -159,11 +159,11 @@ class RejectIn(ReasonIn):
     always: bool = False
 
 
-def learning_in(body: RuleBody) -> Learning:
-    return Learning(**body.dict())
+def learning_in(body: RuleBody) -> LearningRule:
+    return LearningRule(**body.dict())
 
 
-def rule_out(learning: Learning) -> RuleBody:
+def rule_out(learning: LearningRule) -> RuleBody:
     return RuleBody(**{name: getattr(learning, name) for name in RuleBody.model_fields})
 
 

@@ -1,4 +1,6 @@
-"""How a team and its workflows learn, what was rejected for good, and what became of the last runs' curation."""
+"""The pages of learning: the settings of the team and its applications, the recent curations and the
+rejection rules.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,24 +27,26 @@ from memory.logic.text_diff import format_value
 from memory.models import Curation, Namespace
 from memory.models.jobs import JobStatus
 from memory.services.curation import curate, learning_rules
-from memory.services.curation.learning_rules import Learner, learners, may_change_rules
+from memory.services.curation.learning_rules import (
+    LearningApplication,
+    can_change_rules,
+    list_learning_applications,
+)
 from memory.services.review.agreement import list_rejection_rules
 from memory.views.request_context import caller_of
 
 
-LAST_CURATIONS = 15
-LONGEST_APP = 80
+RECENT_CURATIONS = 15
+MAX_APP_ID_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """What was rejected for good, as people read it."""
-
+class RejectionRow:
     id: UUID
     label: str
-    says: str
-    place: str
-    place_id: UUID
+    text: str
+    namespace_title: str
+    namespace_id: UUID
     by: str
     at: datetime | None
     reason: str
@@ -50,15 +54,15 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class LearnerTold:
-    learner: Learner
+class ApplicationRow:
+    application: LearningApplication
     title: str
-    is_open: bool
+    is_current: bool
 
 
 @dataclass(frozen=True, slots=True)
-class CurationTold:
-    """What became of one run's curation."""
+class CurationRow:
+    """A curation with its run and a description of its counts."""
 
     row: Curation
     run: RunDescription | None
@@ -72,42 +76,44 @@ class CurationTold:
 @login_required
 @require_safe
 def review_rules(request: HttpRequest) -> HttpResponse:
-    principal, found = get_principal(request), list_rejection_rules(caller_of(request))
-    places = {one.namespace.pk: one.namespace for one in found}
-    named = naming.name_namespaces(list(places.values()), reader_id=principal.user_id)
-    titles = {one.row.pk: one.title for one in named}
-    behind = provenance.load_provenance(principal, [one.by for one in found], [])
-    shown = [
-        Rule(
-            one.id,
-            str(KINDS[one.kind]),
-            format_value(one.value),
-            titles[one.namespace.pk],
-            one.namespace.pk,
-            behind.actors.get(one.by, one.by),
-            one.at,
-            one.reason,
-            one.can_decide,
+    principal, rules = get_principal(request), list_rejection_rules(caller_of(request))
+    namespaces = {rule.namespace.pk: rule.namespace for rule in rules}
+    names = naming.name_namespaces(list(namespaces.values()), reader_id=principal.user_id)
+    titles = {name.row.pk: name.title for name in names}
+    origins = provenance.load_provenance(principal, [rule.by for rule in rules], [])
+    rejections = [
+        RejectionRow(
+            rule.id,
+            str(KINDS[rule.kind]),
+            format_value(rule.value),
+            titles[rule.namespace.pk],
+            rule.namespace.pk,
+            origins.actors.get(rule.by, rule.by),
+            rule.at,
+            rule.reason,
+            rule.can_decide,
         )
-        for one in found
+        for rule in rules
     ]
-    return render(request, "memory/curation/rules.html", {"rules": shown})
+    return render(request, "memory/curation/rules.html", {"rules": rejections})
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings(request: HttpRequest) -> HttpResponse:
-    """The team's rule, or an application's that has one of its own from the first time it is saved."""
-    caller, app_id = caller_of(request), request.GET.get("app", "")[:LONGEST_APP]
+    """Show or save the rule of the team, or of an application, which gets its own when it is saved
+    first.
+    """
+    caller, app_id = caller_of(request), request.GET.get("app", "")[:MAX_APP_ID_LENGTH]
     if request.method == "POST":
         form = LearningForm(request.POST)
         if not form.is_valid():
             return _show_settings(request, app_id, form, status=422)
-        learning_rules.set_rule(caller, app_id=app_id, learning=form.learning())
+        learning_rules.set_learning_rule(caller, app_id=app_id, learning=form.learning())
         messages.success(request, _("Saved."))
-        return HttpResponseRedirect(_address(app_id))
+        return HttpResponseRedirect(_build_url(app_id))
     return _show_settings(
-        request, app_id, LearningForm.of(learning_rules.rule_for(caller, app_id=app_id))
+        request, app_id, LearningForm.of(learning_rules.read_learning_rule(caller, app_id=app_id))
     )
 
 
@@ -127,39 +133,45 @@ def _show_settings(
     request: HttpRequest, app_id: str, form: LearningForm, status: int = 200
 ) -> HttpResponse:
     caller = caller_of(request)
-    told = _told(request, learners(caller), app_id)
+    applications = _list_applications(request, list_learning_applications(caller), app_id)
     context = {
         "form": form,
         "app_id": app_id,
-        "title": _title(told, app_id),
-        "learners": told,
-        "may_change": may_change_rules(caller),
-        "curations": _curations(request),
+        "title": _get_title(applications, app_id),
+        "applications": applications,
+        "can_change": can_change_rules(caller),
+        "curations": _list_curations(request),
     }
     return render(request, "memory/curation/settings.html", context, status=status)
 
 
-def _told(request: HttpRequest, found: Sequence[Learner], app_id: str) -> list[LearnerTold]:
-    """Named as their shared memory is, whether or not there is one yet."""
+def _list_applications(
+    request: HttpRequest, applications: Sequence[LearningApplication], app_id: str
+) -> list[ApplicationRow]:
+    """Return the rows, titled like the applications' shared memory, even if there is none yet."""
     team_id = get_current_team_id(request)
-    apps = [one for one in found if one.app_id]
+    apps = [application for application in applications if application.app_id]
     rows = [Namespace(team_id=team_id, scope="global", text=f"global:{o.app_id}") for o in apps]
-    named = naming.name_namespaces(rows, reader_id=None) if rows else []
-    told = [LearnerTold(one, _("Whole team"), not app_id) for one in found if not one.app_id]
-    return told + [
-        LearnerTold(one, name.title, one.app_id == app_id)
-        for one, name in zip(apps, named, strict=True)
+    names = naming.name_namespaces(rows, reader_id=None) if rows else []
+    team_rows = [
+        ApplicationRow(application, _("Whole team"), not app_id)
+        for application in applications
+        if not application.app_id
+    ]
+    return team_rows + [
+        ApplicationRow(application, name.title, application.app_id == app_id)
+        for application, name in zip(apps, names, strict=True)
     ]
 
 
-def _title(told: Sequence[LearnerTold], app_id: str) -> str:
-    return next((one.title for one in told if one.learner.app_id == app_id), app_id)
+def _get_title(applications: Sequence[ApplicationRow], app_id: str) -> str:
+    return next((row.title for row in applications if row.application.app_id == app_id), app_id)
 
 
-def _curations(request: HttpRequest) -> list[CurationTold]:
-    rows = curate.curations(caller_of(request), limit=LAST_CURATIONS)
-    behind = provenance.load_provenance(get_principal(request), [], [row.run_id for row in rows])
-    return [CurationTold(row, behind.runs.get(row.run_id), _counted(row)) for row in rows]
+def _list_curations(request: HttpRequest) -> list[CurationRow]:
+    rows = curate.list_curations(caller_of(request), limit=RECENT_CURATIONS)
+    origins = provenance.load_provenance(get_principal(request), [], [row.run_id for row in rows])
+    return [CurationRow(row, origins.runs.get(row.run_id), _describe_counts(row)) for row in rows]
 
 
 _OUTCOMES: dict[str, str | Promise] = {
@@ -171,17 +183,17 @@ _OUTCOMES: dict[str, str | Promise] = {
 }
 
 
-def _counted(row: Curation) -> str:
-    said = [
+def _describe_counts(row: Curation) -> str:
+    parts = [
         str(words) % {"number": row.counts[name]}
         for name, words in _OUTCOMES.items()
         if row.counts.get(name)
     ]
-    if not said and row.status == JobStatus.DONE:
+    if not parts and row.status == JobStatus.DONE:
         return _("nothing to store")
-    return ", ".join(said)
+    return ", ".join(parts)
 
 
-def _address(app_id: str) -> str:
+def _build_url(app_id: str) -> str:
     address = reverse("memory:curation_settings")
     return f"{address}?{urlencode({'app': app_id})}" if app_id else address

@@ -5,7 +5,7 @@ from typing import Any
 
 from accounts.tenancy import tenant
 from memory.models import Curation, Entry
-from memory.services.curation.learning_rules import Learning, set_rule
+from memory.services.curation.learning_rules import LearningRule, set_learning_rule
 from tests.durability.conftest import Cluster
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast, Person
@@ -49,7 +49,7 @@ def chatbot(cast: Cast) -> Workflow:
     made = importing.import_document(
         cast.alice.principal, team_id=cast.team_a.pk, source=sample.source
     ).workflow
-    set_rule(at_door(cast.alice), app_id=str(made.pk), learning=Learning(True))
+    set_learning_rule(at_door(cast.alice), app_id=str(made.pk), learning=LearningRule(True))
     return made
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from accounts.tenancy import tenant
 from bench.chatter import CURATOR, Script, chat, document, judged
-from memory.services.curation.curation_summary import learnt_from
-from memory.services.curation.learning_rules import Learning, set_rule
+from memory.services.curation.curation_summary import summarize_curation
+from memory.services.curation.learning_rules import LearningRule, set_learning_rule
 from tests.durability.conftest import Cluster
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI, Request
 from tests.memory.services.conftest import at_door
@@ -37,8 +37,8 @@ def scripted(request: Request) -> str | Answer | Failure:
 
 
 def learns(cast: Cast, app: str = "", **rule: Any) -> None:
-    learning = Learning(True, provider="ledger", model="small", **rule)
-    set_rule(at_door(cast.alice), app_id=app, learning=learning)
+    learning = LearningRule(True, provider="ledger", model="small", **rule)
+    set_learning_rule(at_door(cast.alice), app_id=app, learning=learning)
 
 
 def curation(cluster: Cluster, run: Run) -> dict[str, Any] | None:
@@ -121,7 +121,7 @@ def test_chat_full_of_talk_leaves_its_facts_each_once(
     assert cluster.until_ended(run)["status"] == "succeeded"
     row = cluster.until(lambda: curation(cluster, run))
 
-    found = learnt_from(at_door(cast.alice), run_id=str(run.pk))
+    found = summarize_curation(at_door(cast.alice), run_id=str(run.pk))
     assert found is not None
     texts = [one.text for one in found.entries if one.key.startswith("learning:")]
     result = judged(said, texts)

@@ -8,7 +8,7 @@ import pytest
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Curation, Entry
-from memory.services.curation.learning_rules import Learning, set_rule
+from memory.services.curation.learning_rules import LearningRule, set_learning_rule
 from memory.services.gateway.caller import MemoryCaller
 from tests.durability.conftest import Cluster
 from tests.durability.test_debugging import line, made
@@ -105,8 +105,8 @@ def test_page_is_kept_apart_and_so_is_what_is_recalled_of_it_until_somebody_look
 
 
 def learns(cast: Cast, workflow: Workflow, scope: str = "global") -> None:
-    rule = Learning(True, scope=scope)
-    set_rule(at_door(cast.alice), app_id=str(workflow.pk), learning=rule)
+    rule = LearningRule(True, scope=scope)
+    set_learning_rule(at_door(cast.alice), app_id=str(workflow.pk), learning=rule)
 
 
 def curated(cluster: Cluster, cast: Cast, run: Run) -> Curation:

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from memory.services.curation.learning_rules import learning_of
+from memory.services.curation.learning_rules import get_learning_rule
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast, Person
 from workflows.models import Run, Task, Workflow
@@ -53,7 +53,7 @@ def test_task_is_created_read_and_executed_by_the_teams_own_workflow(cast: Cast)
         workflow = Workflow.objects.unscoped().get(pk=read["workflow"])
     assert run.inputs == {"title": "Quick sort", "description": "In Rust"}
     assert workflow.published_version_id is not None
-    assert learning_of(bob.team.pk, str(workflow.pk)).auto_memory is True
+    assert get_learning_rule(bob.team.pk, str(workflow.pk)).auto_memory is True
 
 
 def test_second_task_uses_the_same_workflow_and_a_running_one_is_not_doubled(cast: Cast) -> None:

@@ -88,5 +88,5 @@ def _load_learning(principal: Principal, rows: Sequence[Task]) -> dict[str, dict
     caller = memory_app.MemoryCaller(principal, rows[0].team_id)
     return {
         run_id: {"status": curation.status, "problem": curation.problem, "counts": curation.counts}
-        for run_id, curation in memory_app.curations_of(caller, run_ids=runs).items()
+        for run_id, curation in memory_app.find_curations(caller, run_ids=runs).items()
     }

@@ -158,16 +158,16 @@ def _enable_learning(
     A key that may not write memories creates a workflow that doesn't learn; an editor can change
     that.
     """
-    if memory_app.learning_of(workflow.team_id, "").auto_memory:
+    if memory_app.get_learning_rule(workflow.team_id, "").auto_memory:
         return
     caller = memory_app.MemoryCaller(principal, workflow.team_id)
-    learning = memory_app.Learning(
+    learning = memory_app.LearningRule(
         auto_memory=True,
         provider=provider.name if provider else "",
         model=provider.default_model if provider else "",
     )
     try:
-        memory_app.set_rule(caller, app_id=str(workflow.pk), learning=learning)
+        memory_app.set_learning_rule(caller, app_id=str(workflow.pk), learning=learning)
     except memory_app.MemoryFault:
         return
 

@@ -1,4 +1,4 @@
-"""What a curator found, through the gate: stored, or proposed where somebody is to look at it first."""
+"""Admit the drafts of a curator through the gate: store them, or propose those that need a review."""
 
 from dataclasses import dataclass, replace
 
@@ -9,7 +9,7 @@ from memory.logic.entries.ingress import IngressLimits, IngressOutcome
 from memory.logic.review.proposal_rules import to_add
 from memory.logic.review.proposals import Proposal
 from memory.logic.review.review_rules import waits
-from memory.services.curation.learning_rules import Learning
+from memory.services.curation.learning_rules import LearningRule
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
 from memory.services.review.proposals import list_rejected_values, save_proposals
 
@@ -18,8 +18,10 @@ LIMITS = IngressLimits(recent_count=500, min_terms=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
-    """``keys``: what is remembered now that wasn't, or that has one proof more."""
+class AdmissionResult:
+    """The outcomes of the drafts. ``keys`` are those of new entries and of entries with one more
+    proof.
+    """
 
     outcomes: tuple[IngressOutcome, ...]
     keys: tuple[str, ...]
@@ -30,45 +32,51 @@ class Admitted:
 def admit(
     access: NamespaceAccess,
     batch: Batch,
-    curated: CurationResult,
+    curation_result: CurationResult,
     *,
     run_id: str,
-    learning: Learning,
+    learning: LearningRule,
     known_secrets: tuple[str, ...],
-) -> Admitted:
-    never = list_rejected_values(batch.namespace)
-    passing: list[StoreParams] = []
-    waiting: list[StoreParams] = []
-    for draft in curated.drafts:
-        is_reviewed = waits(_proposal(draft, curated.by), learning.review, sampled=learning.sampled)
-        (waiting if is_reviewed else passing).append(draft)
-    kept = store_drafts(
-        replace(curated, drafts=tuple(passing)),
+) -> AdmissionResult:
+    rejected_values = list_rejected_values(batch.namespace)
+    direct_drafts: list[StoreParams] = []
+    review_drafts: list[StoreParams] = []
+    for draft in curation_result.drafts:
+        is_reviewed = waits(
+            _build_proposal(draft, curation_result.by), learning.review, sampled=learning.sampled
+        )
+        (review_drafts if is_reviewed else direct_drafts).append(draft)
+    stored_result = store_drafts(
+        replace(curation_result, drafts=tuple(direct_drafts)),
         batch.store,
-        rejected=never,
+        rejected=rejected_values,
         known_secrets=known_secrets,
         limits=LIMITS,
     )
-    decisions = [*kept.decisions]
-    found: list[Proposal] = []
-    for draft in waiting:
-        decision = decide_draft(draft, batch.store, never, known_secrets, LIMITS)
+    decisions = [*stored_result.decisions]
+    proposals: list[Proposal] = []
+    for draft in review_drafts:
+        decision = decide_draft(draft, batch.store, rejected_values, known_secrets, LIMITS)
         if decision.outcome is IngressOutcome.ADMIT and decision.params:
-            found.append(_proposal(decision.params, curated.by))
+            proposals.append(_build_proposal(decision.params, curation_result.by))
             continue
         decisions.append(decision)
-        if (
-            decision.params
-        ):  # held in quarantine, or one proof more: neither waits for a person here
+        if decision.params:  # quarantined, or one more proof: neither needs a proposal
             batch.store.store(decision.params)
     proposed = save_proposals(
-        access, found, run_id=run_id, mode=learning.review, sampled=learning.sampled
+        access, proposals, run_id=run_id, mode=learning.review, sampled=learning.sampled
     )
-    known = (IngressOutcome.ADMIT, IngressOutcome.MERGE)
-    keys = [one.params.key for one in decisions if one.params and one.outcome in known]
-    stored = sum(one.params is not None for one in decisions)
-    return Admitted(tuple(one.outcome for one in decisions), tuple(keys), proposed, stored)
+    stored_outcomes = (IngressOutcome.ADMIT, IngressOutcome.MERGE)
+    keys = [
+        decision.params.key
+        for decision in decisions
+        if decision.params and decision.outcome in stored_outcomes
+    ]
+    stored = sum(decision.params is not None for decision in decisions)
+    return AdmissionResult(
+        tuple(decision.outcome for decision in decisions), tuple(keys), proposed, stored
+    )
 
 
-def _proposal(draft: StoreParams, by: str) -> Proposal:
+def _build_proposal(draft: StoreParams, by: str) -> Proposal:
     return to_add(draft, lambda: str(uuid7()), by=by)

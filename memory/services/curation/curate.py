@@ -1,7 +1,9 @@
-"""Curation of a run that has ended: planned when it ends, done in the background, its failures in its row.
+"""Curate a run that has ended. It is planned when the run ends and done in the background; failures
+are stored in its row.
 
-A model is asked outside of any transaction; what it said is stored in one, all or nothing, with the
-row that says so. What it seems to change of what was known is looked for afterwards (``noticing``).
+The model is asked outside of any transaction. Its results are stored in one, all or nothing,
+together with the row's status. Changes of older memories are looked for afterwards
+(``memory.services.review.detection``).
 """
 
 import asyncio
@@ -36,8 +38,8 @@ from memory.models.jobs import JobStatus
 from memory.permissions import get_participant_id
 from memory.services.access.pause import is_run_paused
 from memory.services.curation.admission import admit
-from memory.services.curation.learning_rules import Learning, learning_of
-from memory.services.curation.run_texts import written_in
+from memory.services.curation.learning_rules import LearningRule, get_learning_rule
+from memory.services.curation.run_texts import list_stored_texts
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import Batch
@@ -47,16 +49,16 @@ from memory.tasks import wake_curation
 
 log = logging.getLogger(__name__)
 
-RULE = "curation"
-MOST_ATTEMPTS = 3
-MOST_PIECES = 12  # of work too long for one prompt
-GRACE = 60  # seconds for storing, beyond those for thinking
-LONGEST_PROBLEM = 500
+CHANGE_REASON = "curation"
+MAX_ATTEMPTS = 3
+MAX_PIECES = 12  # of work that is too long for one prompt
+GRACE_SECONDS = 60  # for storing, in addition to the time for the analysis
+MAX_PROBLEM_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """What the runs' app knows of one that has ended; ``ask`` is the configured model, if there is one."""
+class FinishedRun:
+    """An ended run as the host describes it. ``ask`` calls the configured model, if there is one."""
 
     caller: MemoryCaller
     work: FinishedWork
@@ -65,84 +67,91 @@ class Finished:
     known_secrets: tuple[str, ...] = ()
 
 
-# A run's id and its application's rule → what it was about.
-Gather = Callable[[str, Learning], Finished]
+# Takes a run's id and its application's rule, and describes the run.
+Gather = Callable[[str, LearningRule], FinishedRun]
 
 
 @retry_on_conflict
 def plan_curation(caller: MemoryCaller, *, run_id: str, app_id: str) -> UUID | None:
-    """The row of a run to be curated, once; none where its application doesn't learn from its runs, or
-    whom the run was for paused remembering."""
-    learning = learning_of(caller.team_id, app_id)
+    """Create the curation of a run, once, and return its id.
+
+    Return None if its application doesn't learn from runs, or its person has paused memory.
+    """
+    learning = get_learning_rule(caller.team_id, app_id)
     if not learning.auto_memory or is_run_paused(caller):
         return None
-    known = {*caller.participants, get_participant_id(caller.principal)} - {None}
+    reader_ids = {*caller.participants, get_participant_id(caller.principal)} - {None}
     with tenant([caller.team_id]):
-        row, made = Curation.objects.unscoped().get_or_create(
+        row, is_new = Curation.objects.unscoped().get_or_create(
             team_id=caller.team_id,
             run_id=run_id,
             defaults={
                 "app_id": app_id,
-                "place": _place(caller, learning),
-                "seen_by": sorted(one for one in known if one),
+                "place": _resolve_place(caller, learning),
+                "seen_by": sorted(reader_id for reader_id in reader_ids if reader_id),
             },
         )
-        if made:
+        if is_new:
             transaction.on_commit(lambda: wake_curation(caller.team_id, row.pk))
-    return row.pk if made else None
+    return row.pk if is_new else None
 
 
 def curate(team_id: UUID, curation_id: UUID, gather: Gather) -> Curation | None:
-    """Raises nothing: whatever goes wrong stands in the row. None: somebody else has it, or it is over."""
-    held = _hold(team_id, curation_id)
-    if held is None:
+    """Curate the run and return the row, or None if another worker has it or it has ended.
+
+    Nothing is raised; the row says what went wrong.
+    """
+    curation = _claim_curation(team_id, curation_id)
+    if curation is None:
         return None
     secrets: tuple[str, ...] = ()
     try:
-        learning = learning_of(team_id, held.app_id)
-        finished = gather(held.run_id, learning)
+        learning = get_learning_rule(team_id, curation.app_id)
+        finished = gather(curation.run_id, learning)
         secrets = tuple(form for secret in finished.known_secrets for form in list_forms(secret))
         finished = replace(finished, known_secrets=secrets)
-        place = held.place or resolve_namespace(learning.scope, finished.caller.identity)
-        finished = replace(finished, work=_with_written(finished.work, held, place))
-        curated = asyncio.run(_analysed(finished, learning, place))
-        if curated.problem:
-            return _failed(held, curated.problem, secrets, by=curated.by)
-        stored = _stored(held, finished, learning, place, curated)
-    except Exception as error:  # the run is long over; its curation says what happened
+        namespace = curation.place or resolve_namespace(learning.scope, finished.caller.identity)
+        finished = replace(finished, work=_add_stored_texts(finished.work, curation, namespace))
+        result = asyncio.run(_analyse(finished, learning, namespace))
+        if result.problem:
+            return _fail(curation, result.problem, secrets, by=result.by)
+        stored = _store(curation, finished, learning, namespace, result)
+    except Exception as error:  # the run has ended long ago; its curation shows the error
         log.exception("curation_broke", extra={"curation": str(curation_id)})
-        return _failed(held, f"{type(error).__name__}: {error}", secrets)
-    return _noticed(held, finished, learning, place, stored, secrets)
+        return _fail(curation, f"{type(error).__name__}: {error}", secrets)
+    return _propose_changes(curation, finished, learning, namespace, stored, secrets)
 
 
-def curations(
+def list_curations(
     caller: MemoryCaller, *, status: str | None = None, limit: int = 50, offset: int = 0
 ) -> list[Curation]:
-    """Newest first: those of one's own runs, and of namespaces one may look into."""
+    """Return the curations of the caller's runs and of namespaces that the caller may read, newest
+    first.
+    """
     with tenant([caller.team_id]):
-        found = Curation.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        rows = Curation.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
         if status:
-            found = found.filter(status=status)
-        return list(found.order_by("-created_at", "-id")[offset : offset + min(limit, 200)])
+            rows = rows.filter(status=status)
+        return list(rows.order_by("-created_at", "-id")[offset : offset + min(limit, 200)])
 
 
-def curation_of(caller: MemoryCaller, *, run_id: str) -> Curation | None:
-    return curations_of(caller, run_ids=[run_id]).get(run_id)
+def find_curation(caller: MemoryCaller, *, run_id: str) -> Curation | None:
+    return find_curations(caller, run_ids=[run_id]).get(run_id)
 
 
-def curations_of(caller: MemoryCaller, *, run_ids: Sequence[str]) -> dict[str, Curation]:
-    """By run, where there is one the asker may see."""
+def find_curations(caller: MemoryCaller, *, run_ids: Sequence[str]) -> dict[str, Curation]:
+    """Return the curations by run, without those that the caller may not read."""
     with tenant([caller.team_id]):
-        found = Curation.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        return {row.run_id: row for row in found.filter(run_id__in=run_ids)}
+        rows = Curation.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        return {row.run_id: row for row in rows.filter(run_id__in=run_ids)}
 
 
 @retry_on_conflict
 def retry_curation(caller: MemoryCaller, *, curation_id: UUID) -> Curation:
-    """Once more, for one that failed."""
+    """Restart a failed curation."""
     with tenant([caller.team_id]):
-        seen = Curation.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        row = seen.select_for_update().filter(pk=curation_id).first()
+        rows = Curation.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        row = rows.select_for_update().filter(pk=curation_id).first()
         if row is None:
             raise NotFound(_("Curation not found."))
         if not caller.principal.allows("memory:write"):
@@ -155,151 +164,175 @@ def retry_curation(caller: MemoryCaller, *, curation_id: UUID) -> Curation:
     return row
 
 
-def _place(caller: MemoryCaller, learning: Learning) -> str:
-    """Nowhere, where the run lacks what its scope needs; its curation says so."""
+def _resolve_place(caller: MemoryCaller, learning: LearningRule) -> str:
+    """Return the namespace, or "" if the run lacks an id that the scope needs; the curation then
+    fails with that message.
+    """
     try:
         return resolve_namespace(learning.scope, caller.identity)
     except InvalidInput:
         return ""
 
 
-def _hold(team_id: UUID, curation_id: UUID) -> Curation | None:
+def _claim_curation(team_id: UUID, curation_id: UUID) -> Curation | None:
     now = timezone.now()
     with tenant([team_id]):
         rows = Curation.objects.unscoped().filter(team_id=team_id, pk=curation_id)
         row = rows.select_for_update(skip_locked=True).first()
-        if row is None or not _is_free(row, now):
+        if row is None or not _is_claimable(row, now):
             return None
         row.attempts += 1
-        if row.attempts > MOST_ATTEMPTS:
+        if row.attempts > MAX_ATTEMPTS:
             row.status, row.finished_at = JobStatus.FAILED, now
-            row.problem = f"The worker was lost {MOST_ATTEMPTS} times."
+            row.problem = f"The worker was lost {MAX_ATTEMPTS} times."
         else:
-            seconds = learning_of(team_id, row.app_id).seconds + GRACE
+            seconds = get_learning_rule(team_id, row.app_id).seconds + GRACE_SECONDS
             row.status, row.held_until = JobStatus.RUNNING, now + timedelta(seconds=seconds)
         row.save()
     return row if row.status == JobStatus.RUNNING else None
 
 
-def _is_free(row: Curation, now: datetime) -> bool:
+def _is_claimable(row: Curation, now: datetime) -> bool:
     if row.status == JobStatus.WAITING:
         return True
     lost = row.held_until is None or row.held_until <= now
     return row.status == JobStatus.RUNNING and lost
 
 
-def _with_written(work: FinishedWork, held: Curation, place: str) -> FinishedWork:
+def _add_stored_texts(work: FinishedWork, curation: Curation, namespace: str) -> FinishedWork:
     return replace(
-        work, stored_texts=(*work.stored_texts, *written_in(held.team_id, held.run_id, place))
+        work,
+        stored_texts=(
+            *work.stored_texts,
+            *list_stored_texts(curation.team_id, curation.run_id, namespace),
+        ),
     )
 
 
-async def _analysed(finished: Finished, learning: Learning, place: str) -> CurationResult:
-    """Piece by piece where it is too long for one prompt; one piece that can't be read spoils it all."""
+async def _analyse(finished: FinishedRun, learning: LearningRule, namespace: str) -> CurationResult:
+    """Analyse the work, in pieces if it is too long for one prompt. If one piece fails, the whole
+    analysis does.
+    """
     curator: Curator = ExtractiveCurator()
     pieces = [finished.work]
     if finished.ask is not None:
         curator = ModelCurator(finished.ask, finished.model or "model", learning.token_budget)
         # Half of a prompt is for outputs; what separates them costs something, too.
         pieces = split_work(finished.work, max(1, learning.token_budget * 2 // 5))
-    until = time.monotonic() + learning.seconds
-    whole = CurationResult((), curator.name)
-    for number, piece in enumerate(pieces[:MOST_PIECES]):
-        found = await logic.curate(
+    deadline = time.monotonic() + learning.seconds
+    result = CurationResult((), curator.name)
+    for number, piece in enumerate(pieces[:MAX_PIECES]):
+        piece_result = await logic.curate(
             piece,
             curator,
-            namespace=place,
+            namespace=namespace,
             new_id=lambda: str(uuid7()),
             known_secrets=finished.known_secrets,
-            seconds=max(0.01, until - time.monotonic()),
+            seconds=max(0.01, deadline - time.monotonic()),
         )
-        if found.problem:
-            return found
-        drafts = found.drafts if number == 0 else tuple(filter(_says_more, found.drafts))
-        repairs = tuple(dict.fromkeys([*whole.repairs, *found.repairs]))
-        whole = replace(whole, drafts=(*whole.drafts, *drafts), repairs=repairs)
-    if len(pieces) > MOST_PIECES:
-        unread = f"{len(pieces) - MOST_PIECES} pieces left unread"
-        whole = replace(whole, repairs=(*whole.repairs, unread))
-    return whole
+        if piece_result.problem:
+            return piece_result
+        drafts = (
+            piece_result.drafts
+            if number == 0
+            else tuple(filter(_is_kept_from_later_piece, piece_result.drafts))
+        )
+        repairs = tuple(dict.fromkeys([*result.repairs, *piece_result.repairs]))
+        result = replace(result, drafts=(*result.drafts, *drafts), repairs=repairs)
+    if len(pieces) > MAX_PIECES:
+        note = f"{len(pieces) - MAX_PIECES} pieces left unread"
+        result = replace(result, repairs=(*result.repairs, note))
+    return result
 
 
-def _says_more(draft: StoreParams) -> bool:
-    """One summary a run; those of later pieces only where they hold solutions."""
+def _is_kept_from_later_piece(draft: StoreParams) -> bool:
+    """Return whether the draft adds something: a run has one summary, and another only if it has
+    solutions.
+    """
     return draft.category != "execution" or "solutions" in draft.value
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
+class _StoredCuration:
     row: Curation
     keys: tuple[str, ...]
 
 
 @retry_on_conflict
-def _stored(
-    held: Curation, finished: Finished, learning: Learning, place: str, curated: CurationResult
-) -> _Stored:
-    """The memories and the row that says they are there: one transaction."""
-    caller = replace(finished.caller, origin=CallOrigin(held.run_id))
-    with MemoryGateway(caller).open_namespace("write", "memory.curated", namespace=place) as access:
-        batch = Batch(access, RULE)
-        done = admit(
+def _store(
+    curation: Curation,
+    finished: FinishedRun,
+    learning: LearningRule,
+    namespace: str,
+    result: CurationResult,
+) -> _StoredCuration:
+    """Store the entries and the status of the curation in one transaction."""
+    caller = replace(finished.caller, origin=CallOrigin(curation.run_id))
+    with MemoryGateway(caller).open_namespace(
+        "write", "memory.curated", namespace=namespace
+    ) as access:
+        batch = Batch(access, CHANGE_REASON)
+        admission = admit(
             access,
             batch,
-            curated,
-            run_id=held.run_id,
+            result,
+            run_id=curation.run_id,
             learning=learning,
             known_secrets=finished.known_secrets,
         )
-        row = Curation.objects.unscoped().select_for_update().get(pk=held.pk)
-        if row.status != JobStatus.RUNNING or row.attempts != held.attempts:
+        row = Curation.objects.unscoped().select_for_update().get(pk=curation.pk)
+        if row.status != JobStatus.RUNNING or row.attempts != curation.attempts:
             raise AlreadyExists("Another worker has taken over this curation.")
         row.status, row.finished_at = JobStatus.DONE, access.now
-        row.place, row.curator, row.repairs = place, curated.by, list(curated.repairs)
-        row.counts = dict(Counter(str(one) for one in done.outcomes)) | {"proposed": done.proposed}
+        row.place, row.curator, row.repairs = namespace, result.by, list(result.repairs)
+        row.counts = dict(Counter(str(outcome) for outcome in admission.outcomes)) | {
+            "proposed": admission.proposed
+        }
         row.change_id = batch.change_id
         row.save()
-        access.detail.update(curation=str(row.pk), change=str(batch.change_id), keys=done.stored)
-        return _Stored(row, done.keys)
+        access.detail.update(
+            curation=str(row.pk), change=str(batch.change_id), keys=admission.stored
+        )
+        return _StoredCuration(row, admission.keys)
 
 
-def _noticed(
-    held: Curation,
-    finished: Finished,
-    learning: Learning,
-    place: str,
-    stored: _Stored,
+def _propose_changes(
+    curation: Curation,
+    finished: FinishedRun,
+    learning: LearningRule,
+    namespace: str,
+    stored: _StoredCuration,
     secrets: tuple[str, ...],
 ) -> Curation:
-    """What is stored is stored; that nobody could look for contradictions is no reason to lose it."""
+    """Propose changes of older entries. A failure is recorded, but what is stored stays stored."""
     row = stored.row
-    caller = replace(finished.caller, origin=CallOrigin(held.run_id))
+    caller = replace(finished.caller, origin=CallOrigin(curation.run_id))
     try:
-        found = propose_changes(
-            caller, namespace=place, keys=stored.keys, run_id=held.run_id, learning=learning
+        count = propose_changes(
+            caller, namespace=namespace, keys=stored.keys, run_id=curation.run_id, learning=learning
         )
     except Exception as error:  # shown in the row
-        log.exception("noticing_broke", extra={"curation": str(held.pk)})
-        row.problem = _shown(f"{type(error).__name__}: {error}", secrets)
+        log.exception("noticing_broke", extra={"curation": str(curation.pk)})
+        row.problem = _redact_problem(f"{type(error).__name__}: {error}", secrets)
     else:
-        row.counts = {**row.counts, "proposed": row.counts.get("proposed", 0) + found}
+        row.counts = {**row.counts, "proposed": row.counts.get("proposed", 0) + count}
     with tenant([row.team_id]):
         row.save(update_fields=["problem", "counts"])
     return row
 
 
-def _failed(
-    held: Curation, problem: str, secrets: tuple[str, ...], *, by: str = ""
+def _fail(
+    curation: Curation, problem: str, secrets: tuple[str, ...], *, by: str = ""
 ) -> Curation | None:
-    with tenant([held.team_id]):
-        row = Curation.objects.unscoped().select_for_update().get(pk=held.pk)
-        if row.status != JobStatus.RUNNING or row.attempts != held.attempts:
+    with tenant([curation.team_id]):
+        row = Curation.objects.unscoped().select_for_update().get(pk=curation.pk)
+        if row.status != JobStatus.RUNNING or row.attempts != curation.attempts:
             return None  # another worker's now
         row.status, row.finished_at = JobStatus.FAILED, timezone.now()
-        row.problem, row.curator = _shown(problem, secrets), by
+        row.problem, row.curator = _redact_problem(problem, secrets), by
         row.save(update_fields=["status", "finished_at", "problem", "curator"])
     return row
 
 
-def _shown(problem: str, secrets: tuple[str, ...]) -> str:
-    return str(redact(problem, secrets).value)[:LONGEST_PROBLEM]
+def _redact_problem(problem: str, secrets: tuple[str, ...]) -> str:
+    return str(redact(problem, secrets).value)[:MAX_PROBLEM_LENGTH]

@@ -1,4 +1,6 @@
-"""How an application learns from its runs: its own rule, else the team's, else not at all."""
+"""The rules by which applications learn from their runs: an application's own, else the team's, else
+none.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +20,16 @@ from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
 
 
-CHANGED: Final = "memory.rule_changed"
-LONGEST_APP: Final = 80
-MOST_SHOWN: Final = 100
+RULE_CHANGED: Final = "memory.rule_changed"
+MAX_APP_ID_LENGTH: Final = 80
+MAX_APPLICATIONS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Learning:
-    """``provider`` without a name: no model is asked, the extractive curator does it."""
+class LearningRule:
+    """A rule of learning. Without a ``provider`` no model is asked and the extractive curator does
+    the work.
+    """
 
     auto_memory: bool = False
     scope: str = "user"
@@ -38,36 +42,38 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True)
-class Learner:
-    """``has_own``: a rule of its own rather than the team's."""
+class LearningApplication:
+    """An application and its rule; ``has_own`` is false if that is the team's."""
 
     app_id: str
-    learning: Learning
+    learning: LearningRule
     has_own: bool
 
 
-NEVER = Learning()
+NO_LEARNING = LearningRule()
 
-# Where what runs taught may be kept: a run's own notes end with it.
+# The scopes that learned entries may be stored in: a run's own scope ends with it.
 SCOPES = frozenset({"user", "conversation", "workflow", "global"})
 
 
-def learning_of(team_id: UUID, app_id: str) -> Learning:
-    """What holds for an application's runs. Called with the team known, by whoever runs them."""
+def get_learning_rule(team_id: UUID, app_id: str) -> LearningRule:
+    """Return the rule for an application's runs, without a permission check."""
     with tenant([team_id]):
-        found = CurationRule.objects.unscoped().filter(team_id=team_id, app_id__in=("", app_id))
-        rows = {row.app_id: row for row in found}
+        matches = CurationRule.objects.unscoped().filter(team_id=team_id, app_id__in=("", app_id))
+        rows = {row.app_id: row for row in matches}
     row = rows.get(app_id) or rows.get("")
-    return _of(row) if row else NEVER
+    return _build_rule(row) if row else NO_LEARNING
 
 
-def rule_for(caller: MemoryCaller, *, app_id: str = "") -> Learning:
-    """For who may look at the team's shared memory."""
+def read_learning_rule(caller: MemoryCaller, *, app_id: str = "") -> LearningRule:
+    """Return the rule. The caller needs the permission to view the team's shared memory."""
     _check(caller.principal, caller.team_id, "view")
-    return learning_of(caller.team_id, app_id)
+    return get_learning_rule(caller.team_id, app_id)
 
 
-def set_rule(caller: MemoryCaller, *, app_id: str = "", learning: Learning) -> Learning:
+def set_learning_rule(
+    caller: MemoryCaller, *, app_id: str = "", learning: LearningRule
+) -> LearningRule:
     _check_may_write(caller, app_id)
     _check_values(learning)
     with tenant([caller.team_id]):
@@ -90,37 +96,42 @@ def set_rule(caller: MemoryCaller, *, app_id: str = "", learning: Learning) -> L
             "scope": learning.scope,
             "review": learning.review.value,
         }
-        record(caller, CHANGED, f"app:{app_id}", detail)
+        record(caller, RULE_CHANGED, f"app:{app_id}", detail)
     return learning
 
 
-def learners(caller: MemoryCaller) -> Sequence[Learner]:
-    """The team's rule first, then those of its applications."""
+def list_learning_applications(caller: MemoryCaller) -> Sequence[LearningApplication]:
+    """Return the team's rule, then those of its applications that have their own or have learned
+    already.
+    """
     if not access.can(caller.principal, "memory.view", caller.team_id):
         return []
     with tenant([caller.team_id]):
-        mine = {"team_id": caller.team_id}
-        own = set(CurationRule.objects.unscoped().filter(**mine).values_list("app_id", flat=True))
-        curated = Curation.objects.unscoped().filter(**mine).order_by("app_id")
-        known = set(curated.values_list("app_id", flat=True).distinct())
-        shared = Namespace.objects.visible_to(caller.principal).filter(**mine, scope="global")
-        known |= {text.removeprefix("global:") for text in shared.values_list("text", flat=True)}
-    apps = sorted((own | known) - {"", "default"})[:MOST_SHOWN]
+        in_team = {"team_id": caller.team_id}
+        own_rules = set(
+            CurationRule.objects.unscoped().filter(**in_team).values_list("app_id", flat=True)
+        )
+        curated = Curation.objects.unscoped().filter(**in_team).order_by("app_id")
+        app_ids = set(curated.values_list("app_id", flat=True).distinct())
+        shared = Namespace.objects.visible_to(caller.principal).filter(**in_team, scope="global")
+        app_ids |= {text.removeprefix("global:") for text in shared.values_list("text", flat=True)}
+    apps = sorted((own_rules | app_ids) - {"", "default"})[:MAX_APPLICATIONS]
     return [
-        Learner(app, learning_of(caller.team_id, app), has_own=app in own) for app in ("", *apps)
+        LearningApplication(app, get_learning_rule(caller.team_id, app), has_own=app in own_rules)
+        for app in ("", *apps)
     ]
 
 
-def may_change_rules(caller: MemoryCaller) -> bool:
+def can_change_rules(caller: MemoryCaller) -> bool:
     return access.can(caller.principal, "memory.write", caller.team_id)
 
 
 def _check_may_write(caller: MemoryCaller, app_id: str) -> None:
-    """Who may look and no more is refused, which stands in the team's trail."""
+    """Refuse a caller who may only view, and record the refusal in the team's audit log."""
     try:
         _check(caller.principal, caller.team_id, "write")
     except AccessDenied as fault:
-        record_refusal(caller, CHANGED, f"app:{app_id[:LONGEST_APP]}", fault)
+        record_refusal(caller, RULE_CHANGED, f"app:{app_id[:MAX_APP_ID_LENGTH]}", fault)
         raise
 
 
@@ -132,7 +143,7 @@ def _check(principal: Principal, team_id: UUID, verb: str) -> None:
     raise NotFound(_("Team not found."))
 
 
-def _check_values(learning: Learning) -> None:
+def _check_values(learning: LearningRule) -> None:
     if str(scope_named(learning.scope).word) not in SCOPES:
         raise InvalidInput(f"scope: one of {', '.join(sorted(SCOPES))}.")
     if not 0.0 <= learning.sampled <= 1.0:
@@ -143,8 +154,8 @@ def _check_values(learning: Learning) -> None:
         raise InvalidInput("seconds: must be from 1 to 600.")
 
 
-def _of(row: CurationRule) -> Learning:
-    return Learning(
+def _build_rule(row: CurationRule) -> LearningRule:
+    return LearningRule(
         row.auto_memory,
         row.scope,
         Mode(row.review),

@@ -1,4 +1,4 @@
-"""The texts that were put before a run's models, and those it stored: what its curation must not take for news."""
+"""The texts that a run recalled or stored. Its curation must not take them for new."""
 
 from uuid import UUID
 
@@ -10,35 +10,38 @@ from memory.models import Read, Revision
 from memory.models.entries import Operation
 
 
-def recalled_in(team_id: UUID, run_id: str) -> tuple[str, ...]:
-    """As they were when they were read; what was forgotten or changed since is among them."""
+def list_recalled_texts(team_id: UUID, run_id: str) -> tuple[str, ...]:
+    """Return the texts as they were when the run read them, even if they were changed or forgotten
+    since.
+    """
     with tenant([team_id]):
         read = Read.objects.unscoped().filter(team_id=team_id, run_id=run_id).order_by("at", "id")
         pairs = list(dict.fromkeys(read.values_list("entry_id", "revision")))
-        made = Revision.objects.unscoped().filter(
+        revisions = Revision.objects.unscoped().filter(
             team_id=team_id, entry_id__in={entry for entry, _number in pairs}
         )
         values = {
             (entry, number): value
-            for entry, number, value in made.values_list("entry_id", "number", "value")
+            for entry, number, value in revisions.values_list("entry_id", "number", "value")
         }
     texts = [text for pair in pairs if pair in values for text in list_texts(values[pair])]
     return tuple(dict.fromkeys(texts))
 
 
-def written_in(team_id: UUID, run_id: str, namespace: str) -> tuple[str, ...]:
-    """What its nodes keep there for good, or put before a person there.
+def list_stored_texts(team_id: UUID, run_id: str, namespace: str) -> tuple[str, ...]:
+    """Return the texts that the run's nodes stored permanently, or held for a review.
 
-    Not what a chat says, which is kept as it is said, nor what is over tomorrow: that is to be learnt from.
+    Messages of a conversation and texts that expire are left out, because the curation learns
+    from them.
     """
     with tenant([team_id]):
-        made = Revision.objects.unscoped().filter(
+        revisions = Revision.objects.unscoped().filter(
             team_id=team_id,
             run_id=run_id,
             operation=Operation.STORE,
             entry__namespace__text=namespace,
             expires_at=None,
         )
-        made = made.exclude(category__in=NEVER_MERGED).exclude(tier=Tier.WORKING)
-        values = list(made.order_by("at", "id").values_list("value", flat=True))
+        revisions = revisions.exclude(category__in=NEVER_MERGED).exclude(tier=Tier.WORKING)
+        values = list(revisions.order_by("at", "id").values_list("value", flat=True))
     return tuple(dict.fromkeys(text for value in values for text in list_texts(value)))

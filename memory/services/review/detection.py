@@ -15,7 +15,7 @@ from memory.logic.entries.texts import list_texts
 from memory.logic.review.contradictions import contradictions
 from memory.logic.review.proposal_rules import to_link, to_merge, to_settle
 from memory.logic.review.proposals import Proposal
-from memory.services.curation.learning_rules import Learning
+from memory.services.curation.learning_rules import LearningRule
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -37,7 +37,7 @@ def propose_changes(
     namespace: str,
     keys: Sequence[str],
     run_id: str,
-    learning: Learning,
+    learning: LearningRule,
 ) -> int:
     """Save proposals for the new entries under these keys, and return how many."""
     if not keys:

@@ -11,7 +11,7 @@ from memory.core.errors import InvalidInput
 from memory.core.records import Json, Source, StoreParams
 from memory.logic.review.proposal_rules import to_add
 from memory.logic.review.review_rules import Mode
-from memory.services.curation.learning_rules import Learning
+from memory.services.curation.learning_rules import LearningRule
 from memory.services.entries.remember import remember
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
@@ -20,7 +20,7 @@ from memory.services.review.proposals import save_proposals
 
 
 SAMPLE: Final = "sample"
-REVIEW_ALL: Final = Learning(review=Mode.ALL, sampled=1.0)
+REVIEW_ALL: Final = LearningRule(review=Mode.ALL, sampled=1.0)
 
 
 def add_sample_items(caller: MemoryCaller) -> int:

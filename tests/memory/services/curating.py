@@ -11,9 +11,9 @@ from memory.core.records import MemoryEntry, Source
 from memory.logic.curation.work import FinishedWork
 from memory.logic.entries.texts import list_texts
 from memory.models import Curation, Proposal
-from memory.services.curation.curate import Finished, curate, plan_curation
-from memory.services.curation.learning_rules import Learning, set_rule
-from memory.services.curation.run_texts import recalled_in
+from memory.services.curation.curate import FinishedRun, curate, plan_curation
+from memory.services.curation.learning_rules import LearningRule, set_learning_rule
+from memory.services.curation.run_texts import list_recalled_texts
 from memory.services.entries.listing import entries
 from memory.services.gateway.caller import MemoryCaller
 from tests.memory.services.conftest import at_door, in_run
@@ -23,8 +23,8 @@ from tests.support.cast import Person
 APP = "app"
 
 
-def learns(person: Person, **rule: Any) -> Learning:
-    return set_rule(at_door(person), app_id=APP, learning=Learning(True, **rule))
+def learns(person: Person, **rule: Any) -> LearningRule:
+    return set_learning_rule(at_door(person), app_id=APP, learning=LearningRule(True, **rule))
 
 
 def answer(**parts: Any) -> str:
@@ -61,11 +61,11 @@ def curated(
     planned_id = plan_curation(caller, run_id=run_id, app_id=APP)
     assert planned_id is not None
 
-    def gather(asked: str, _learning: Learning) -> Finished:
-        recalled = (*work.recalled_texts, *recalled_in(person.team.id, asked))
+    def gather(asked: str, _learning: LearningRule) -> FinishedRun:
+        recalled = (*work.recalled_texts, *list_recalled_texts(person.team.id, asked))
         source = Source(run_id=asked, rule="curation")
         finished = replace(work, recalled_texts=recalled, source=source)
-        return Finished(caller, finished, ask, "scripted", known_secrets)
+        return FinishedRun(caller, finished, ask, "scripted", known_secrets)
 
     row = curate(person.team.id, planned_id, gather)
     assert row is not None

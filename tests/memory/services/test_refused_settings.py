@@ -9,7 +9,7 @@ from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, NotFound
 from memory.services.access.quotas import Limits, change_limits, remove_application_limits
-from memory.services.curation.learning_rules import Learning, set_rule
+from memory.services.curation.learning_rules import LearningRule, set_learning_rule
 from memory.services.gateway.caller import MemoryCaller
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
@@ -38,7 +38,7 @@ REFUSED: list[tuple[Change, str, str, type[Exception]]] = [
         NotAllowed,
     ),
     (
-        lambda caller: set_rule(caller, app_id="x" * 999, learning=Learning(True)),
+        lambda caller: set_learning_rule(caller, app_id="x" * 999, learning=LearningRule(True)),
         "memory.rule_changed",
         "app:" + "x" * 80,
         AccessDenied,

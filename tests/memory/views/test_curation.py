@@ -11,7 +11,11 @@ from accounts.tenancy import tenant
 from memory.logic.curation.work import FinishedWork
 from memory.logic.review.review_rules import Mode
 from memory.models import Curation
-from memory.services.curation.learning_rules import Learning, learners, learning_of
+from memory.services.curation.learning_rules import (
+    LearningRule,
+    get_learning_rule,
+    list_learning_applications,
+)
 from tests.memory.services.conftest import at_door
 from tests.memory.services.curating import APP, answer, curated, learns, scripted
 from tests.support.cast import Cast, Person
@@ -38,14 +42,14 @@ def words_of(answer: HttpResponseBase) -> str:
 
 def test_rule_of_the_team_holds_until_an_application_has_its_own(alice: Person) -> None:
     assert alice.client.post(PAGE, RULE).status_code == 302
-    team = Learning(True, "conversation", Mode.SAMPLE, 0.25, "house", "small", 4000, 30)
-    assert learning_of(alice.team.pk, APP) == team
+    team = LearningRule(True, "conversation", Mode.SAMPLE, 0.25, "house", "small", 4000, 30)
+    assert get_learning_rule(alice.team.pk, APP) == team
 
     saved = alice.client.post(f"{PAGE}?app={APP}", {**RULE, "review": "all"}, follow=True)
 
     assert "Saved." in words_of(saved)
-    assert learning_of(alice.team.pk, APP).review is Mode.ALL
-    assert learning_of(alice.team.pk, "another") == team
+    assert get_learning_rule(alice.team.pk, APP).review is Mode.ALL
+    assert get_learning_rule(alice.team.pk, "another") == team
 
 
 def test_wrong_numbers_are_named_and_change_nothing(alice: Person) -> None:
@@ -53,7 +57,7 @@ def test_wrong_numbers_are_named_and_change_nothing(alice: Person) -> None:
 
     assert answer.status_code == 422
     assert words_of(answer).count('class="errorlist"') == 2
-    assert learning_of(alice.team.pk, APP) == Learning()
+    assert get_learning_rule(alice.team.pk, APP) == LearningRule()
 
 
 def test_application_is_asked_for_once_however_often_it_learnt(alice: Person) -> None:
@@ -63,7 +67,7 @@ def test_application_is_asked_for_once_however_often_it_learnt(alice: Person) ->
         )
 
     with CaptureQueriesContext(connection) as asked:
-        listed = learners(at_door(alice))
+        listed = list_learning_applications(at_door(alice))
 
     assert [one.app_id for one in listed] == ["", APP]
     (of_curations,) = [one["sql"] for one in asked if 'FROM "memory_curation"' in one["sql"]]
@@ -88,7 +92,7 @@ def test_viewer_reads_the_rule_and_does_not_change_it(cast: Cast) -> None:
 
     assert "Only editors can change this." in page
     assert cast.vic.client.post(PAGE, RULE).status_code == 403
-    assert learning_of(cast.team_a.pk, "") == Learning()
+    assert get_learning_rule(cast.team_a.pk, "") == LearningRule()
 
 
 def test_run_that_taught_nothing_is_shown_with_that(cast: Cast) -> None:

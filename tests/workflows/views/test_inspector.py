@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from memory.services.curation.learning_rules import Learning, set_rule
+from memory.services.curation.learning_rules import LearningRule, set_learning_rule
 from tests.factories.workflows import make_run, make_workflow, within
 from tests.memory.services.conftest import at_door
 from workflows.engine.kinds import Field, NodeKind, Output, Widget
@@ -198,7 +198,7 @@ def test_overview_says_whether_runs_teach_and_where_that_is_switched(alice):
     switch = f"{reverse('memory:curation_settings')}?app={workflow.pk}"
 
     off = alice.client.get(url).content.decode()
-    set_rule(at_door(alice), app_id=str(workflow.pk), learning=Learning(True))
+    set_learning_rule(at_door(alice), app_id=str(workflow.pk), learning=LearningRule(True))
     on = alice.client.get(url).content.decode()
 
     assert switch in off

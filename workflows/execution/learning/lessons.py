@@ -50,7 +50,7 @@ class LessonReminder:
 
     def __init__(self, memory: MemoryPort, claim: Claim) -> None:
         self._memory, self._claim = memory, claim
-        self._learning: memory_app.Learning | None = None
+        self._learning: memory_app.LearningRule | None = None
         self._lock = asyncio.Lock()
 
     async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None:
@@ -76,12 +76,12 @@ class LessonReminder:
         has_news = bool(hits) or getattr(hits, "withheld", None)
         return Reminder(learning.scope, question, hits) if has_news else None
 
-    async def _load_rule(self) -> "memory_app.Learning":
+    async def _load_rule(self) -> "memory_app.LearningRule":
         async with self._lock:
             if self._learning is None:
                 app = str(self._claim.row["workflow_id"])
                 self._learning = await run_in_thread(
-                    memory_app.learning_of, self._claim.team_id, app
+                    memory_app.get_learning_rule, self._claim.team_id, app
                 )
             return self._learning
 

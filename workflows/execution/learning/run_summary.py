@@ -37,7 +37,9 @@ def curate_run(team_id: UUID, curation_id: UUID) -> None:
     memory_app.curate(team_id, curation_id, partial(gather, team_id))
 
 
-def gather(team_id: UUID, run_id: str, learning: "memory_app.Learning") -> "memory_app.Finished":
+def gather(
+    team_id: UUID, run_id: str, learning: "memory_app.LearningRule"
+) -> "memory_app.FinishedRun":
     with tenant([team_id]):
         run = (
             Run.objects.unscoped()
@@ -53,9 +55,9 @@ def gather(team_id: UUID, run_id: str, learning: "memory_app.Learning") -> "memo
         "api_key_id": run.api_key_id,
     }
     asks = bool(learning.provider) and not run.offline
-    return memory_app.Finished(
+    return memory_app.FinishedRun(
         build_memory_caller(run.pk, team_id, row),
-        _build_work(run, steps, memory_app.recalled_in(team_id, run_id)),
+        _build_work(run, steps, memory_app.list_recalled_texts(team_id, run_id)),
         ask=_build_ask(team_id, run_id, learning) if asks else None,
         model=f"{learning.provider}/{learning.model}".rstrip("/"),
         known_secrets=secrets,
@@ -123,7 +125,7 @@ def _load_secrets(run: Run) -> tuple[str, ...]:
 
 
 def _build_ask(
-    team_id: UUID, run_id: str, learning: "memory_app.Learning"
+    team_id: UUID, run_id: str, learning: "memory_app.LearningRule"
 ) -> "memory_app.AskModel":
     """Build the function that asks the model. A provider that isn't connected is an error: the offline model can't
     write the JSON.

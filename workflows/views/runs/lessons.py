@@ -41,7 +41,7 @@ class Learnt:
 def learnt_of(principal: Principal, run: Run) -> Learnt | None:
     if not memory_app.is_on() or not run.has_ended:
         return None
-    found = memory_app.learnt_from(
+    found = memory_app.summarize_curation(
         memory_app.MemoryCaller(principal, run.team_id), run_id=str(run.pk)
     )
     if found is None:
@@ -52,12 +52,12 @@ def learnt_of(principal: Principal, run: Run) -> Learnt | None:
             "key": one.key,
             "name": name_of(one.key),
             "text": one.text,
-            "waits": one.waits,
+            "waits": one.is_quarantined,
             "url": entry_url(one.id),
         }
         for one in found.entries
     )
-    return Learnt(run, row.status, row.problem, _counted(row.counts), found.waiting, entries)
+    return Learnt(run, row.status, row.problem, _counted(row.counts), found.open_proposals, entries)
 
 
 @login_required
@@ -74,7 +74,7 @@ def learn_again(request: HttpRequest, run_id: UUID) -> HttpResponse:
     if not memory_app.is_on():
         raise NotFound
     caller = memory_app.MemoryCaller(principal, run.team_id)
-    row = memory_app.curation_of(caller, run_id=str(run.pk))
+    row = memory_app.find_curation(caller, run_id=str(run.pk))
     if row is None:
         raise NotFound
     memory_app.retry_curation(caller, curation_id=row.pk)

@@ -17,7 +17,7 @@ from memory.core.errors import InvalidInput
 from memory.models import Namespace
 from memory.services.access.pause_state import Paused
 from memory.services.curation.curate import plan_curation
-from memory.services.curation.learning_rules import Learning, set_rule
+from memory.services.curation.learning_rules import LearningRule, set_learning_rule
 from memory.services.gateway.caller import CallOrigin
 from memory.services.sandbox.sandbox import SandboxMemory
 from tests.memory.services.conftest import at_door, in_run, trail
@@ -151,7 +151,9 @@ def test_trail_says_what_was_paused_what_was_refused_and_what_was_withheld(alice
 
 def test_nothing_is_learnt_from_a_paused_persons_run_wherever_it_would_be_put(cast: Cast) -> None:
     alice, bob = cast.alice, cast.people["bob"]
-    set_rule(at_door(alice), app_id="app", learning=Learning(auto_memory=True, scope="global"))
+    set_learning_rule(
+        at_door(alice), app_id="app", learning=LearningRule(auto_memory=True, scope="global")
+    )
     services.pause(at_door(alice))
 
     assert plan_curation(in_run(alice), run_id="r1", app_id="app") is None

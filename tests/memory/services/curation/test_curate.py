@@ -12,7 +12,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.logic.curation.work import FinishedWork, WorkStatus
 from memory.models import Curation, Policy
-from memory.services.curation.curate import curate, curation_of, curations, retry_curation
+from memory.services.curation.curate import curate, find_curation, list_curations, retry_curation
 from memory.upkeep import curating as upkeep
 from tests.memory.fake_host import FakeHost
 from tests.memory.logic.curation.test_curator import (
@@ -136,7 +136,7 @@ def test_answer_beyond_repair_stores_nothing_and_is_seen(alice: Person):
     assert kept(alice) == []
     assert row.status == "failed"
     assert row.problem.startswith("Unreadable")
-    assert [one.pk for one in curations(at_door(alice), status="failed")] == [row.pk]
+    assert [one.pk for one in list_curations(at_door(alice), status="failed")] == [row.pk]
 
 
 def test_model_that_hangs_is_ended_by_the_rules_clock(alice: Person):
@@ -194,7 +194,7 @@ def test_failed_curation_is_tried_again_by_whose_run_it_was_alone(cast: Cast):
     again = retry_curation(at_door(alice), curation_id=row.pk)
 
     assert (again.status, again.problem) == ("waiting", "")
-    assert curation_of(at_door(cast.people["bob"]), run_id="r1") is None
+    assert find_curation(at_door(cast.people["bob"]), run_id="r1") is None
 
 
 def services_errors() -> Any:
@@ -350,7 +350,7 @@ def test_row_a_dead_worker_left_is_found_by_the_sweep_and_given_up_in_the_end(
     assert fake_host.curated == [(alice.team.id, planned_id)] * 2
     assert planned_id is not None
     assert curate(alice.team.id, planned_id, lambda *_: pytest.fail("not again")) is None
-    [row] = curations(at_door(alice))
+    [row] = list_curations(at_door(alice))
     assert (row.status, row.problem) == ("failed", "The worker was lost 3 times.")
 
 
@@ -371,4 +371,4 @@ def test_one_persons_run_teaches_nobody_else(cast: Cast):
 
     assert learnt(alice) == ["Alice plans a surprise party in May"]
     assert kept(bob) == []
-    assert curations(at_door(bob)) == []
+    assert list_curations(at_door(bob)) == []

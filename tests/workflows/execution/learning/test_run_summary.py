@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory.logic.curation.work import WorkStatus
-from memory.services.curation.learning_rules import Learning
+from memory.services.curation.learning_rules import LearningRule
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Person
 from workflows.execution.learning.run_summary import gather
@@ -17,7 +17,7 @@ from workflows.models import Step
 pytestmark = pytest.mark.django_db
 
 
-def gathered(person: Person, *steps: dict[str, Any], learning: Learning, **run: Any) -> Any:
+def gathered(person: Person, *steps: dict[str, Any], learning: LearningRule, **run: Any) -> Any:
     workflow = make_workflow(person, name="Sorter")
     made = make_run(person, workflow, finished_at=timezone.now(), **{"status": "succeeded", **run})
     with tenant([person.team.pk]):
@@ -27,7 +27,7 @@ def gathered(person: Person, *steps: dict[str, Any], learning: Learning, **run: 
     return gather(person.team.pk, str(made.pk), learning)
 
 
-EXTRACTIVE = Learning(True)
+EXTRACTIVE = LearningRule(True)
 
 
 def test_task_is_what_was_given_and_each_message_of_a_list_is_read_alone(alice: Person) -> None:
@@ -74,7 +74,7 @@ def test_what_memory_said_in_it_is_known_already(alice: Person) -> None:
 
 
 def test_model_is_asked_only_where_one_is_named_and_the_run_was_not_offline(alice: Person) -> None:
-    named = Learning(True, provider="ledger", model="small")
+    named = LearningRule(True, provider="ledger", model="small")
 
     assert gathered(alice, learning=named).model == "ledger/small"
     assert gathered(alice, learning=named).ask is not None

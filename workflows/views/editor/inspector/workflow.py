@@ -53,7 +53,7 @@ def _describe_learning(workflow: Workflow) -> dict[str, Any] | None:
     """Return whether the workflow learns from its runs, and the address of that setting."""
     if not memory_app.is_on():
         return None
-    rule = memory_app.learning_of(workflow.team_id, str(workflow.pk))
+    rule = memory_app.get_learning_rule(workflow.team_id, str(workflow.pk))
     url = f"{reverse('memory:curation_settings')}?app={workflow.pk}"
     return {"is_on": rule.auto_memory, "url": url}
 
