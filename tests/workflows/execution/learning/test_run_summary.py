@@ -69,8 +69,8 @@ def test_what_memory_said_in_it_is_known_already(alice: Person) -> None:
         learning=EXTRACTIVE,
     )
 
-    assert "A cat" in found.work.recalled
-    assert "new" not in found.work.recalled
+    assert "A cat" in found.work.recalled_texts
+    assert "new" not in found.work.recalled_texts
 
 
 def test_model_is_asked_only_where_one_is_named_and_the_run_was_not_offline(alice: Person) -> None:
