@@ -15,6 +15,7 @@ from workflows.models import (
     Comment,
     Conversation,
     Credential,
+    DryRunChange,
     Edge,
     FirstSteps,
     Folder,
@@ -36,7 +37,6 @@ from workflows.models import (
     Version,
     Workflow,
     WorkflowSecret,
-    WouldBe,
 )
 
 
@@ -215,4 +215,4 @@ _register(Step, "node_key", "kind", "status", "run")
 _register(StepIntent, "node_key", "attempt", "run", "at")
 _register(RunEvent, "seq", "name", "run", "at")
 _register(RunPartial, "run", "updated_at")
-_register(WouldBe, "number", "operation", "key", "fate", "run")
+_register(DryRunChange, "number", "operation", "key", "fate", "run")

@@ -25,6 +25,6 @@ class WorkflowsConfig(AppConfig):
         catalogs.
         """
         # Inline import: documents are read with what needs the app registry.
-        from workflows.samples.wording import CONTEXT, texts_of_files  # noqa: PLC0415
+        from workflows.samples.wording import CONTEXT, list_file_texts  # noqa: PLC0415
 
-        return [(CONTEXT, text) for _file, text in texts_of_files()]
+        return [(CONTEXT, text) for _file, text in list_file_texts()]

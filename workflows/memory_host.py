@@ -60,7 +60,7 @@ class WorkflowsHost:
         return {
             str(pk): RunDescription(
                 run.workflow.name,
-                _shorten(run.gist),
+                _shorten(run.summary),
                 run.created_at,
                 reverse("workflows:run", args=[pk]),
                 titles.get(pk, {}),

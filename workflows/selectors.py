@@ -16,6 +16,7 @@ from workflows import permissions
 from workflows.models import (
     Conversation,
     Credential,
+    DryRunChange,
     Folder,
     FolderTree,
     Message,
@@ -30,7 +31,6 @@ from workflows.models import (
     TestResult,
     Version,
     Workflow,
-    WouldBe,
 )
 
 
@@ -278,9 +278,9 @@ def rounds_of(principal: Principal, step: Step) -> int:
     return same.count()
 
 
-def memory_changes_of(principal: Principal, run: Run) -> QuerySet[WouldBe]:
+def memory_changes_of(principal: Principal, run: Run) -> QuerySet[DryRunChange]:
     permissions.check_view_run(principal, run)
-    return WouldBe.objects.visible_to(principal).filter(run=run).order_by("number")
+    return DryRunChange.objects.visible_to(principal).filter(run=run).order_by("number")
 
 
 def pins_of(principal: Principal, workflow: Workflow) -> QuerySet[Pin]:

@@ -15,7 +15,7 @@ from config import net
 from config.checks import OWNED, ROLE
 from config.env import env
 from workflows.sandbox.escape_tests.corpus import ESCAPES, RESOURCES
-from workflows.sandbox.escape_tests.runner import QUICK, got_through
+from workflows.sandbox.escape_tests.runner import QUICK, list_successful_attacks
 from workflows.sandbox.full_python import FullPython
 from workflows.sandbox.monty import MontyRunner
 from workflows.sandbox.pool import RunnerPool
@@ -165,7 +165,7 @@ def run_quick_attacks(*, every: bool = False) -> Iterator[Wall]:
 
 def _run_attack(name: str, runner: MontyRunner, every: bool) -> Iterator[Wall]:
     try:
-        through = asyncio.run(got_through(runner, every=every))
+        through = asyncio.run(list_successful_attacks(runner, all_resources=every))
     except (RunnerGone, RunnerLate, OSError) as error:
         yield Wall(name, False, f"could not be run: {type(error).__name__}")
         return

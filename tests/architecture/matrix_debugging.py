@@ -24,7 +24,7 @@ def _pinned(person: Person, canary: str) -> Any:
 def _paused(person: Person, canary: str, **given: Any) -> Any:
     from accounts.tenancy import tenant
     from tests.factories.workflows import make_journal, make_run, make_workflow
-    from workflows.models import WouldBe
+    from workflows.models import DryRunChange
 
     workflow = make_workflow(person, canary)
     run = make_run(
@@ -38,7 +38,7 @@ def _paused(person: Person, canary: str, **given: Any) -> Any:
     )
     make_journal(run, canary)
     with tenant([run.team_id]):
-        WouldBe.objects.create(
+        DryRunChange.objects.create(
             team_id=run.team_id,
             run=run,
             number=1,

@@ -13,7 +13,7 @@ from tests.durability.conftest import Cluster
 from tests.support.cast import Cast
 from workflows.engine.language.dsl import load_document
 from workflows.engine.runtime.partial_runs import Extent, Part
-from workflows.models import Conversation, Message, Run, Step, Workflow, WouldBe
+from workflows.models import Conversation, DryRunChange, Message, Run, Step, Workflow
 from workflows.services.catalog import importing
 from workflows.services.debugging.options import NodeNeedsValues, RunOptions
 from workflows.services.debugging.pauses import edit_step, resume_run
@@ -430,7 +430,7 @@ def test_sandboxed_run_sees_what_it_would_remember_and_equals_the_real_one(
         sandboxed = cluster.until_ended(tried)
     assert sandboxed["status"] == "succeeded", sandboxed
     with tenant([workflow.team_id]):
-        would = WouldBe.objects.unscoped().get(run=tried)
+        would = DryRunChange.objects.unscoped().get(run=tried)
         assert (would.operation, would.key, would.fate) == ("store", "note", "open")
         assert would.entry["value"] == "coffee at noon"
         assert would.before["value"] == "tea at noon"
@@ -460,7 +460,7 @@ def test_would_be_memories_are_kept_through_the_real_door_or_dropped(
     with tenant([workflow.team_id]):
         entry = Entry.objects.unscoped().get(key="a fact", deleted_at=None)
         assert (entry.value, entry.source_run, entry.source_node) == ("kept", str(kept.pk), "store")
-        fates = WouldBe.objects.unscoped().order_by("id").values_list("run_id", "fate")
+        fates = DryRunChange.objects.unscoped().order_by("id").values_list("run_id", "fate")
         assert dict(fates) == {kept.pk: "kept", dropped.pk: "dropped"}
 
 

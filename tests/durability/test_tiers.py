@@ -9,7 +9,7 @@ from memory.services.gateway.caller import MemoryCaller
 from tests.durability.conftest import Cluster
 from tests.durability.test_debugging import debug, line, made
 from tests.support.cast import Cast
-from workflows.models import Workflow, WouldBe
+from workflows.models import DryRunChange, Workflow
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import Run, start_run
 
@@ -169,6 +169,6 @@ def test_sandboxed_run_shows_what_it_would_forget_and_forgets_nothing(
 
     assert row["outputs"] == {"o": 1}
     with tenant([workflow.team_id]):
-        would = WouldBe.objects.unscoped().get(run=run)
+        would = DryRunChange.objects.unscoped().get(run=run)
     assert (would.operation, would.key, would.before["value"]) == ("forget", "tea", "tea")
     assert len(services.recall(caller, scope="user")) == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.utils.translation.template import templatize
 
-from workflows.samples.wording import CONTEXT, texts_of_files
+from workflows.samples.wording import CONTEXT, list_file_texts
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ def texts() -> list[Text]:
 
 
 def of_samples() -> Iterator[Text]:
-    for file, text in texts_of_files():
+    for file, text in list_file_texts():
         yield Text(msgid=text, where=f"workflows/samples/{file}", context=CONTEXT)
 
 

@@ -13,7 +13,7 @@ from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.models import Comment, Workflow
 from workflows.models.comments import LONGEST_COMMENT
 from workflows.services.editor import comments, drafts
-from workflows.templatetags.comments import marked_up
+from workflows.templatetags.comments import render_markdown
 
 
 pytestmark = pytest.mark.django_db
@@ -217,7 +217,7 @@ MARKUP = [
 
 @pytest.mark.parametrize(("text", "html"), MARKUP)
 def test_markup_is_a_little_and_safe(text: str, html: str):
-    assert marked_up(text, ["Ana", "Ana Maria"]) == html
+    assert render_markdown(text, ["Ana", "Ana Maria"]) == html
 
 
 def test_panel_shows_what_each_may_do(cast: Cast, workflow: Workflow):

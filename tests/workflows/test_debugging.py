@@ -12,7 +12,7 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_run, make_version, make_workflow
 from tests.support.cast import Cast, KeyClient, Person
 from tests.workflows.views.conftest import HTMX, text_of
-from workflows.models import Pin, Run, Step, Workflow, WouldBe
+from workflows.models import DryRunChange, Pin, Run, Step, Workflow
 from workflows.services.debugging.pins import pin_node
 
 
@@ -304,7 +304,7 @@ def test_would_be_memory_is_dropped_one_by_one(cast: Cast, workflow: Workflow) -
     run = make_run(cast.alice, workflow, debug={"memory": "sandbox"})
     with tenant([workflow.team_id]):
         for number in (1, 2):
-            WouldBe.objects.create(
+            DryRunChange.objects.create(
                 team_id=run.team_id, run=run, number=number, node_key="end", origin_key="k",
                 operation="store", scope="user", namespace="user:x", key=f"k{number}", entry={"value": "v"},
             )  # fmt: skip
@@ -317,7 +317,7 @@ def test_would_be_memory_is_dropped_one_by_one(cast: Cast, workflow: Workflow) -
 
     assert 'data-fate="dropped"' in shown
     with tenant([workflow.team_id]):
-        fates = WouldBe.objects.unscoped().order_by("number").values_list("fate", flat=True)
+        fates = DryRunChange.objects.unscoped().order_by("number").values_list("fate", flat=True)
         assert list(fates) == ["dropped", "open"]
 
 

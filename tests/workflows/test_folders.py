@@ -149,7 +149,7 @@ def test_team_has_a_most_of_folders(bob: Person, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InvalidValue, match="2 folders"):
         make_folder(bob, "3")
 
-    assert folder_module.MOST_FOLDERS == 500
+    assert folder_module.MAX_FOLDERS == 500
 
 
 def test_workflows_moved_together_stay_the_same_but_for_their_place(bob: Person):

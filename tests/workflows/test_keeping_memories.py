@@ -12,7 +12,7 @@ from memory import services
 from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
-from workflows.models import Run, WouldBe
+from workflows.models import DryRunChange, Run
 from workflows.models.run import RunStatus
 from workflows.services.debugging.sandbox_memory import keep_memories
 
@@ -22,13 +22,13 @@ pytestmark = pytest.mark.django_db
 
 def would_store(run: Run, number: int, scope: str, namespace: str) -> None:
     entry: dict[str, Any] = {"value": f"{scope} says", "metadata": {}, "category": "fact"}
-    WouldBe.objects.create(
+    DryRunChange.objects.create(
         team_id=run.team_id,
         run=run,
         number=number,
         node_key="store",
         origin_key=f"step-{number}",
-        operation=WouldBe.Operation.STORE,
+        operation=DryRunChange.Operation.STORE,
         scope=scope,
         namespace=namespace,
         key="k",

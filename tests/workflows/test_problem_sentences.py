@@ -11,7 +11,7 @@ from workflows.engine.language.document import Mode
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
-from workflows.templatetags.problem_sentences import SENTENCES, translated
+from workflows.templatetags.problem_sentences import SENTENCES, translate
 from workflows.templatetags.problems import SENTENCES as BY_CODE
 from workflows.templatetags.problems import in_words
 
@@ -48,7 +48,7 @@ def test_every_sentence_is_read_back_and_said_in_chinese(sentence):
 
 
 def test_sentence_that_is_not_known_has_no_translation():
-    assert translated("Nothing like it") == ""
+    assert translate("Nothing like it") == ""
 
 
 def test_field_goes_by_its_label_in_the_readers_language():

@@ -29,7 +29,7 @@ from workflows.execution.ports.models import build_models
 from workflows.llm.offline.provider import OfflineModels
 from workflows.models import TestCase
 from workflows.samples import BY_SLUG, SAMPLES
-from workflows.samples.wording import CONTEXT, FOLDER, texts_of_files
+from workflows.samples.wording import CONTEXT, FOLDER, list_file_texts
 from workflows.services import publishing
 from workflows.services.samples import samples
 
@@ -243,7 +243,7 @@ def test_copy_in_chinese_is_chinese_throughout(sample):
 def test_texts_for_programmes_are_the_same_in_every_language():
     places = re.compile(r"\{\{#.*?#\}\}|\{\{.*?\}\}|\{%.*?%\}")
 
-    for file, text in texts_of_files():
+    for file, text in list_file_texts():
         with translation.override("zh-hans"):
             other = translation.pgettext(CONTEXT, text)
         assert sorted(places.findall(other)) == sorted(places.findall(text)), (file, text)

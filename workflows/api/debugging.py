@@ -11,7 +11,7 @@ from accounts.http.auth import api_auth
 from accounts.principals import get_principal
 from workflows import selectors
 from workflows.api.run_responses import build_run, build_step, build_step_detail
-from workflows.models import Pin, WouldBe
+from workflows.models import DryRunChange, Pin
 from workflows.schemas.runs import (
     MemoryChangeOut,
     MemoryChangesIn,
@@ -163,7 +163,7 @@ def _build_pin(pin: Pin) -> dict[str, object]:
     }
 
 
-def _build_memory_change(row: WouldBe) -> dict[str, object]:
+def _build_memory_change(row: DryRunChange) -> dict[str, object]:
     return {
         "number": row.number,
         "node": row.node_key,

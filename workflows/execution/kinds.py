@@ -6,7 +6,7 @@ from config.plugins import collect_lists
 from workflows import memory_app
 from workflows.engine.kinds import Kinds
 from workflows.engine.nodes import build_kinds
-from workflows.sandbox.full_python import offered_languages
+from workflows.sandbox.full_python import list_languages
 
 
 @cache
@@ -17,7 +17,7 @@ def load_kinds() -> Kinds:
         remembers=memory_app.is_on(),
         plugins=collect_lists("node_kinds"),
         scopes=_list_scopes(),
-        languages=offered_languages(),
+        languages=list_languages(),
     )
 
 

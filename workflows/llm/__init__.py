@@ -1,1 +1,1 @@
-"""Model providers: offline, and whatever speaks the OpenAI protocol."""
+"""Model providers: the offline one, and every endpoint that speaks the OpenAI protocol."""

@@ -1,4 +1,4 @@
-"""A team's access to one model provider, as plain data: rows become this, and nothing else reads rows."""
+"""A team's access to one model provider as plain data, built from the database rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,9 +31,9 @@ class ProviderConfig:
 
     @property
     def address(self) -> str:
-        return (self.base_url or BASE_URLS.get(canonical(self.name), "")).strip().rstrip("/")
+        return (self.base_url or BASE_URLS.get(normalize_name(self.name), "")).strip().rstrip("/")
 
 
-def canonical(name: str) -> str:
-    """The provider a document means: ``langgenius/openai/openai`` is ``openai``."""
+def normalize_name(name: str) -> str:
+    """Return the provider a document means: ``langgenius/openai/openai`` is ``openai``."""
     return name.strip().rstrip("/").rpartition("/")[2].lower()

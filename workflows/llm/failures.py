@@ -1,7 +1,7 @@
-"""Turns whatever a provider does wrong into one sentence that can be shown.
+"""Turn a provider's failures into sentences that can be shown.
 
-The sentences hold nothing the other side said and no resolved address: a provider's error text may
-repeat the key or the prompt, and an address would make the error a port scanner.
+The sentences contain nothing that the provider said and no resolved address: a provider's error
+text may repeat the key or the prompt, and an address would turn the error into a port scanner.
 """
 
 import re
@@ -17,7 +17,9 @@ from workflows.engine.errors import ModelFailed
 
 
 class ModelRateLimited(ModelFailed):
-    """The provider asks us to slow down; ``retry_after`` is in seconds when it said for how long."""
+    """The provider's rate limit was reached; ``retry_after`` is in seconds if the provider named a
+    time.
+    """
 
     def __init__(self, message: str, *, retry_after: float | None) -> None:
         super().__init__(message, retryable=True, status=429)
@@ -53,73 +55,73 @@ UNREADABLE: Final = "{provider} sent a response that is not OpenAI-compatible."
 NO_ADDRESS: Final = "{provider} has no base URL. Enter one under Models."
 
 
-def failure_of(error: Exception, *, provider: str, model: str) -> ModelFailed:
-    """``error`` is anything the openai package or the guarded client raised."""
-    words = {"provider": provider[:80], "model": model[:100]}
+def build_failure(error: Exception, *, provider: str, model: str) -> ModelFailed:
+    """Return the failure for anything that the openai package or the guarded client raised."""
+    names = {"provider": provider[:80], "model": model[:100]}
     if isinstance(error, openai.APIStatusError):
-        return _by_status(error, words)
-    for cause in _chain(error):
-        if found := _by_cause(cause, words):
-            return found
+        return _explain_status(error, names)
+    for cause in _walk_causes(error):
+        if failure := _explain_cause(cause, names):
+            return failure
     if isinstance(error, openai.APIConnectionError):
-        return _unreached(error, words)
-    if isinstance(error, openai.APIError) and _TOO_LONG.search(_said(error)):
-        return ModelFailed(TOO_LONG.format(**words))
-    return ModelFailed(UNREADABLE.format(**words), retryable=True)
+        return _explain_unreachable(error, names)
+    if isinstance(error, openai.APIError) and _TOO_LONG.search(_read_error_text(error)):
+        return ModelFailed(TOO_LONG.format(**names))
+    return ModelFailed(UNREADABLE.format(**names), retryable=True)
 
 
-def _by_status(error: openai.APIStatusError, words: dict[str, str]) -> ModelFailed:
+def _explain_status(error: openai.APIStatusError, names: dict[str, str]) -> ModelFailed:
     status = error.status_code
     if status == 429:
-        return _rate_limited(error, words)
-    if status in {400, 413, 422} and _TOO_LONG.search(_said(error)):
-        return ModelFailed(TOO_LONG.format(**words), status=status)
-    if status in {400, 403} and _FILTERED.search(_said(error)):
-        return ModelFailed(FILTERED.format(**words), status=status)
+        return _explain_rate_limit(error, names)
+    if status in {400, 413, 422} and _TOO_LONG.search(_read_error_text(error)):
+        return ModelFailed(TOO_LONG.format(**names), status=status)
+    if status in {400, 403} and _FILTERED.search(_read_error_text(error)):
+        return ModelFailed(FILTERED.format(**names), status=status)
     sentence, retryable = _BY_STATUS.get(status) or (
         _SERVER_ERROR if status >= 500 else _REDIRECT if 300 <= status < 400 else _OTHER
     )
-    message = sentence.format(status=status, **words)
+    message = sentence.format(status=status, **names)
     return ModelFailed(message, retryable=retryable, status=status)
 
 
-def _rate_limited(error: openai.APIStatusError, words: dict[str, str]) -> ModelFailed:
+def _explain_rate_limit(error: openai.APIStatusError, names: dict[str, str]) -> ModelFailed:
     if error.code == "insufficient_quota":
         sentence, _ = _BY_STATUS[402]
-        return ModelFailed(sentence.format(**words), status=429)
-    wait = _seconds(error.response.headers.get("retry-after", ""))
+        return ModelFailed(sentence.format(**names), status=429)
+    wait = _parse_seconds(error.response.headers.get("retry-after", ""))
     when = "" if wait is None else f" Retry after {wait:g} s."
     return ModelRateLimited(
-        "The rate limit of {provider} was reached.".format(**words) + when, retry_after=wait
+        "The rate limit of {provider} was reached.".format(**names) + when, retry_after=wait
     )
 
 
-def _by_cause(cause: BaseException, words: dict[str, str]) -> ModelFailed | None:
-    """Connection-level faults, ours first: they know best why nothing was sent."""
+def _explain_cause(cause: BaseException, names: dict[str, str]) -> ModelFailed | None:
+    """Explain connection faults, our own first: they know best why nothing was sent."""
     name = type(cause).__name__
     if isinstance(cause, net.AddressRefused):
-        return ModelFailed(f"{words['provider']}: {cause}")
+        return ModelFailed(f"{names['provider']}: {cause}")
     if isinstance(cause, net.BodyTooLarge | net.HeadersTooLarge | net.RedirectRefused):
-        return ModelFailed(f"{words['provider']}: {cause}")
+        return ModelFailed(f"{names['provider']}: {cause}")
     if isinstance(cause, openai.APITimeoutError | TimeoutError) or name in _TIMEOUTS:
-        return ModelFailed("{provider} took too long to respond.".format(**words), retryable=True)
+        return ModelFailed("{provider} took too long to respond.".format(**names), retryable=True)
     if name in {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError"}:
-        return ModelFailed("The base URL of {provider} can't be used.".format(**words))
+        return ModelFailed("The base URL of {provider} can't be used.".format(**names))
     if name in {"RemoteProtocolError", "ReadError"}:
-        return ModelFailed(BROKE_OFF.format(**words), retryable=True)
+        return ModelFailed(BROKE_OFF.format(**names), retryable=True)
     return None
 
 
-def _unreached(error: Exception, words: dict[str, str]) -> ModelFailed:
-    causes = tuple(_chain(error))
+def _explain_unreachable(error: Exception, names: dict[str, str]) -> ModelFailed:
+    causes = tuple(_walk_causes(error))
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return ModelFailed(
-            "The host name of {provider} could not be resolved.".format(**words), retryable=True
+            "The host name of {provider} could not be resolved.".format(**names), retryable=True
         )
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return ModelFailed("{provider} has no valid certificate.".format(**words))
+        return ModelFailed("{provider} has no valid certificate.".format(**names))
     sentence = "{provider} is not responding at its base URL. Is it running?"
-    return ModelFailed(sentence.format(**words), retryable=True)
+    return ModelFailed(sentence.format(**names), retryable=True)
 
 
 # By name, because only config.net may import httpx.
@@ -128,19 +130,19 @@ _TIMEOUTS: Final = frozenset(
 )
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    seen = 0
-    while error is not None and seen < 10:
+def _walk_causes(error: BaseException | None) -> Iterator[BaseException]:
+    depth = 0
+    while error is not None and depth < 10:
         yield error
-        error, seen = error.__cause__ or error.__context__, seen + 1
+        error, depth = error.__cause__ or error.__context__, depth + 1
 
 
-def _said(error: openai.APIError) -> str:
-    """For recognising, never for showing."""
+def _read_error_text(error: openai.APIError) -> str:
+    """Return the provider's text to recognize an error by, never to show it."""
     return f"{error.code or ''} {error.message} {error.body!r}"[:4000]
 
 
-def _seconds(header: str) -> float | None:
+def _parse_seconds(header: str) -> float | None:
     try:
         seconds = float(header)
     except ValueError:

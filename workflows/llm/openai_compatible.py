@@ -1,4 +1,4 @@
-"""Any endpoint that speaks the OpenAI protocol: the cloud's, or one on the next machine."""
+"""The client for any endpoint that speaks the OpenAI protocol, in the cloud or on the local network."""
 
 import json
 from collections.abc import AsyncIterator, Iterable
@@ -14,8 +14,8 @@ from config.net.transport import Resolver
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.llm.config import ProviderConfig
-from workflows.llm.failures import BROKE_OFF, FILTERED, NO_ADDRESS, failure_of
-from workflows.llm.parameters import arguments_of
+from workflows.llm.failures import BROKE_OFF, FILTERED, NO_ADDRESS, build_failure
+from workflows.llm.parameters import build_arguments
 from workflows.llm.tokens import estimate_messages, estimate_text
 
 
@@ -29,7 +29,7 @@ _UNEXPECTED = (openai.OpenAIError, net.NetFault, OSError, ValueError, KeyError, 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a test of a provider found, in words for the person who entered it."""
+    """The result of a provider test, with a sentence for the person who entered it."""
 
     ok: bool
     message: str
@@ -37,7 +37,7 @@ class Connection:
 
 
 class OpenAICompatible:
-    """One provider of one team. Holds no connection between calls, so any event loop may use it."""
+    """A provider of a team. It holds no connection between calls, so any event loop may use it."""
 
     def __init__(
         self,
@@ -53,33 +53,33 @@ class OpenAICompatible:
         self._net: dict[str, Any] = {"allow": allow, "resolver": resolver}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        """Raises ModelFailed; never tries again by itself, which is the engine's to decide."""
+        """Stream the answer. Raises ModelFailed; retrying is left to the engine."""
         model = request.model or self._config.default_model
         answer = _Answer(request)
         try:
             async with (
                 self._client(self._total, self._idle) as client,
-                await _opened(client, request, model) as events,
+                await _open_stream(client, request, model) as events,
             ):
                 async for event in events:
                     for chunk in answer.read(event):
                         yield chunk
         except Exception as error:
-            raise self._failed(error, model) from None
+            raise self._explain(error, model) from None
         yield answer.last(self._config.name)
 
     async def list_models(self) -> list[str]:
-        """The ids the provider offers, sorted. Raises ModelFailed."""
+        """Return the ids of the provider's models, sorted. Raises ModelFailed."""
         try:
             async with self._client(TEST_SECONDS, TEST_SECONDS) as client:
                 page = await client.models.list()
                 names = {str(model.id) for model in page.data[:_MAX_MODELS]}
         except Exception as error:
-            raise self._failed(error, "") from None
+            raise self._explain(error, "") from None
         return sorted(names)
 
     async def test_connection(self) -> Connection:
-        """Asks for the list of models; costs nothing and shows whether the key is taken."""
+        """Request the list of models, which costs nothing and shows whether the key is accepted."""
         try:
             models = await self.list_models()
         except ModelFailed as failed:
@@ -104,16 +104,16 @@ class OpenAICompatible:
         async with client:
             yield client
 
-    def _failed(self, error: Exception, model: str) -> ModelFailed:
+    def _explain(self, error: Exception, model: str) -> ModelFailed:
         if isinstance(error, ModelFailed):
             return error
         if not (isinstance(error, _UNEXPECTED) or type(error).__module__.startswith("http")):
             raise error  # a mistake of ours should be loud
-        return failure_of(error, provider=self._config.name, model=model)
+        return build_failure(error, provider=self._config.name, model=model)
 
 
 class _Answer:
-    """Reads the events of one stream, whatever a server leaves out or adds."""
+    """Reads the events of a stream, tolerating what servers leave out or add."""
 
     def __init__(self, request: ModelRequest) -> None:
         self._request = request
@@ -124,10 +124,10 @@ class _Answer:
     def read(self, event: Any) -> Iterable[ModelChunk]:
         # Events are pydantic models built without validation, so any field may be missing.
         if usage := getattr(event, "usage", None):
-            self._usage = _usage(usage)
+            self._usage = _parse_usage(usage)
         for choice in (getattr(event, "choices", None) or [])[:1]:
             self._finish = getattr(choice, "finish_reason", None) or self._finish
-            text, reasoning = _texts(choice)
+            text, reasoning = _read_texts(choice)
             if text or reasoning:
                 self._length += estimate_text(text + reasoning)
                 yield ModelChunk(text=text, reasoning=reasoning)
@@ -141,27 +141,27 @@ class _Answer:
         return ModelChunk(finish_reason=self._finish, usage=self._usage or estimated)
 
 
-def _texts(choice: Any) -> tuple[str, str]:
+def _read_texts(choice: Any) -> tuple[str, str]:
     delta = getattr(choice, "delta", None)
     if delta is None:  # completion mode
         return str(getattr(choice, "text", None) or ""), ""
     reasoning = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
     text = getattr(delta, "content", None) or getattr(delta, "refusal", None)
-    return _as_text(text), _as_text(reasoning)
+    return _to_text(text), _to_text(reasoning)
 
 
-def _as_text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value)
 
 
-def _usage(usage: Any) -> Usage:
+def _parse_usage(usage: Any) -> Usage:
     counts = (getattr(usage, name, 0) for name in ("prompt_tokens", "completion_tokens"))
     return Usage(*(count if isinstance(count, int) and count >= 0 else 0 for count in counts))
 
 
-async def _opened(client: AsyncOpenAI, request: ModelRequest, model: str) -> Any:
-    """The open stream. Servers that don't know ``stream_options`` are asked again without."""
-    create, arguments = _call(client, request, model)
+async def _open_stream(client: AsyncOpenAI, request: ModelRequest, model: str) -> Any:
+    """Open the stream; repeat the request without ``stream_options`` for servers that don't know it."""
+    create, arguments = _build_call(client, request, model)
     try:
         return await create(**arguments, stream_options={"include_usage": True})
     except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
@@ -170,9 +170,11 @@ async def _opened(client: AsyncOpenAI, request: ModelRequest, model: str) -> Any
         return await create(**arguments)
 
 
-def _call(client: AsyncOpenAI, request: ModelRequest, model: str) -> tuple[Any, dict[str, Any]]:
+def _build_call(
+    client: AsyncOpenAI, request: ModelRequest, model: str
+) -> tuple[Any, dict[str, Any]]:
     # Any: the package's overloads can't take arguments from a table.
-    arguments: dict[str, Any] = {"model": model, "stream": True, **arguments_of(request)}
+    arguments: dict[str, Any] = {"model": model, "stream": True, **build_arguments(request)}
     if request.mode == "completion":
         prompt = "\n\n".join(message.text for message in request.messages)
         return client.completions.create, {**arguments, "prompt": prompt}

@@ -1,4 +1,4 @@
-"""Which settings of a model node reach the provider, and as what."""
+"""The settings of a model node that are sent to the provider, and their form."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,29 +19,31 @@ _EXTRA: Final = frozenset(
 _CHAT_ONLY: Final = frozenset({"reasoning_effort", "verbosity", "max_completion_tokens"})
 
 
-def arguments_of(request: ModelRequest) -> dict[str, Any]:
-    """Everything but the model and the messages. An unknown setting is left out, never sent blind."""
-    given = {name: value for name, value in request.params.items() if value is not None}
-    arguments = {name: given[name] for name in _STANDARD & given.keys()}
+def build_arguments(request: ModelRequest) -> dict[str, Any]:
+    """Return the arguments except the model and the messages. Unknown settings are never sent."""
+    params = {name: value for name, value in request.params.items() if value is not None}
+    arguments = {name: params[name] for name in _STANDARD & params.keys()}
     if request.mode == "completion":
         for name in _CHAT_ONLY & arguments.keys():
             del arguments[name]
-    elif wanted := _response_format(request, given):
-        arguments["response_format"] = wanted
-    if extra := {name: given[name] for name in _EXTRA & given.keys()}:
+    elif response_format := _build_response_format(request, params):
+        arguments["response_format"] = response_format
+    if extra := {name: params[name] for name in _EXTRA & params.keys()}:
         arguments["extra_body"] = extra
     return arguments
 
 
-def _response_format(request: ModelRequest, given: Mapping[str, Json]) -> dict[str, Any] | None:
+def _build_response_format(
+    request: ModelRequest, params: Mapping[str, Json]
+) -> dict[str, Any] | None:
     if request.json_schema:
         schema = request.json_schema
         if "type" not in schema and isinstance(schema.get("schema"), Mapping):
-            named: dict[str, Any] = {"name": "answer", **schema}
+            json_schema: dict[str, Any] = {"name": "answer", **schema}
         else:
-            named = {"name": "answer", "schema": dict(schema), "strict": True}
-        return {"type": "json_schema", "json_schema": named}
-    wanted = given.get("response_format")
-    if isinstance(wanted, Mapping):
-        return dict(wanted)
-    return {"type": wanted} if wanted in ("json_object", "text") else None
+            json_schema = {"name": "answer", "schema": dict(schema), "strict": True}
+        return {"type": "json_schema", "json_schema": json_schema}
+    response_format = params.get("response_format")
+    if isinstance(response_format, Mapping):
+        return dict(response_format)
+    return {"type": response_format} if response_format in ("json_object", "text") else None

@@ -1,4 +1,4 @@
-"""Which model answers a request: the team's provider of that name, or the offline one."""
+"""The model that answers a request: the team's provider of that name, or the offline one."""
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -10,7 +10,7 @@ from config import plugins
 from config.redaction import StreamRedactor, build_redactor
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
-from workflows.llm.config import OFFLINE, OPENAI_COMPATIBLE, ProviderConfig, canonical
+from workflows.llm.config import OFFLINE, OPENAI_COMPATIBLE, ProviderConfig, normalize_name
 from workflows.llm.offline import OfflineModels
 
 
@@ -18,7 +18,7 @@ Fallback = Literal["offline", "error"]
 Factory = Callable[[ProviderConfig], ModelPort]
 
 
-def _openai_compatible(config: ProviderConfig) -> ModelPort:
+def _build_openai_compatible(config: ProviderConfig) -> ModelPort:
     # Inline import: the package behind it takes longer to load than all the rest of this house together.
     from workflows.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415
 
@@ -26,13 +26,13 @@ def _openai_compatible(config: ProviderConfig) -> ModelPort:
 
 
 _BUILT_IN: Mapping[str, Factory] = {
-    OPENAI_COMPATIBLE: _openai_compatible,
+    OPENAI_COMPATIBLE: _build_openai_compatible,
     OFFLINE: lambda _: OfflineModels(),
 }
 
 
-def kinds() -> dict[str, Factory]:
-    """What can stand behind a provider; plug-ins add to it through ``model_providers``."""
+def list_kinds() -> dict[str, Factory]:
+    """Return the kinds of providers; plug-ins add theirs through ``model_providers``."""
     added = plugins.collect_mappings("model_providers")
     for name in _BUILT_IN.keys() & added.keys():
         raise plugins.PluginClash("model_providers", name)
@@ -40,7 +40,7 @@ def kinds() -> dict[str, Factory]:
 
 
 def warm_up() -> None:
-    """Load in the background what the first call of a model would wait for."""
+    """Load in the background what the first model call would have to wait for."""
     name = "workflows.llm.openai_compatible"
     threading.Thread(target=import_module, args=[name], name="warm-up", daemon=True).start()
 
@@ -48,55 +48,58 @@ def warm_up() -> None:
 def resolve(
     provider: str, configs: Iterable[ProviderConfig], *, fallback: Fallback = "offline"
 ) -> ModelPort:
-    """Raises ModelFailed when the team has no such provider and nothing may stand in for it."""
+    """Return the provider's port. Raises ModelFailed if the team has no such provider and no
+    fallback is allowed.
+    """
     return TeamModels(configs, fallback=fallback).port(provider)
 
 
 class TeamModels:
-    """The ``ModelPort`` of a team: each request goes to the provider it names.
+    """The ``ModelPort`` of a team: each request goes to the provider that it names.
 
-    With ``fallback="offline"`` a provider the team hasn't connected is answered by the offline
-    one, which says so in every answer; a fresh installation runs everything that way.
+    With ``fallback="offline"``, requests to a provider that the team hasn't connected are
+    answered by the offline one, which says so in every answer; a new installation runs everything
+    that way.
     """
 
     def __init__(
         self, configs: Iterable[ProviderConfig] = (), *, fallback: Fallback = "offline"
     ) -> None:
-        self._configs = {canonical(config.name): config for config in configs}
+        self._configs = {normalize_name(config.name): config for config in configs}
         self._fallback = fallback
         self._ports: dict[str, ModelPort] = {}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        config = self._configs.get(canonical(request.provider))
+        config = self._configs.get(normalize_name(request.provider))
         if config and not request.model:
             request = replace(request, model=config.default_model)
         redactor = build_redactor([config.api_key] if config else [])
         text, reasoning = redactor.stream(), redactor.stream()
         async for chunk in self.port(request.provider).stream(request):
-            yield _without_key(chunk, text, reasoning) if redactor else chunk
+            yield _redact_key(chunk, text, reasoning) if redactor else chunk
 
     def port(self, provider: str) -> ModelPort:
-        name = canonical(provider)
+        name = normalize_name(provider)
         if name not in self._ports:
-            self._ports[name] = self._made(name, provider)
+            self._ports[name] = self._build_port(name, provider)
         return self._ports[name]
 
-    def _made(self, name: str, written: str) -> ModelPort:
+    def _build_port(self, name: str, provider: str) -> ModelPort:
         config = self._configs.get(name)
         if config is None and (name == OFFLINE or self._fallback == "offline"):
             return OfflineModels()
         if config is None:
             raise ModelFailed(
-                f"The model provider {written[:80]!r} is not connected. "
+                f"The model provider {provider[:80]!r} is not connected. "
                 "Connect it under Models, or select another one in the node."
             )
-        factory = kinds().get(config.kind)
+        factory = list_kinds().get(config.kind)
         if factory is None:
             raise ModelFailed(f"No installed plug-in supports providers of type {config.kind!r}.")
         return factory(config)
 
 
-def _without_key(chunk: ModelChunk, text: StreamRedactor, reasoning: StreamRedactor) -> ModelChunk:
+def _redact_key(chunk: ModelChunk, text: StreamRedactor, reasoning: StreamRedactor) -> ModelChunk:
     """Redact a provider's key where its answer repeats it: nobody but the provider should see it."""
     is_last = chunk.finish_reason is not None
     return replace(

@@ -1,4 +1,4 @@
-"""The backends a command may be pointed at, and the model providers a shell run has."""
+"""The backends of the shell commands, and the model providers of a shell run."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ from workflows.services.runs.durable_backend import DurableBackend
 
 
 class BackendRefused(Exception):
-    """What was asked for can't be run that way."""
+    """The requested combination of options can't be run."""
 
 
 class OfflineOnly:
-    """Without the database there are no credentials: only the provider that needs none can answer."""
+    """Only the offline provider can answer: without the database there are no credentials."""
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         if request.provider != "offline":
@@ -31,23 +31,23 @@ class OfflineOnly:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembers:
-    """A memory provider by name, ours or a plug-in's, and what it is made with."""
+class MemoryOptions:
+    """The name of a memory provider, built in or from a plug-in, and its options."""
 
     provider: str = "in_memory"
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-HERE = Remembers()
+IN_MEMORY = MemoryOptions()
 
 
 class ShellBackend(InProcess):
-    """In this process; unless told otherwise with a memory that lasts as long as the command."""
+    """A backend in this process, by default with a memory that lasts as long as the command."""
 
-    def __init__(self, *, offline: bool, remembers: Remembers = HERE) -> None:
+    def __init__(self, *, offline: bool, memory: MemoryOptions = IN_MEMORY) -> None:
         self._templates_pool, self._code_pool = TemplatePool(), CodePool()
         models: ModelPort = OfflineModels() if offline else OfflineOnly()
-        self._memory = _memory(remembers)
+        self._memory = _build_memory(memory)
         super().__init__(
             memory=self._memory,
             models=models,
@@ -57,30 +57,30 @@ class ShellBackend(InProcess):
         )
 
     async def close(self) -> None:
-        """A provider with connections of its own lets go of them."""
+        """Close the pools, and the memory provider if it has connections of its own."""
         if (close := getattr(self._memory, "aclose", None)) is not None:
             await close()
         self._templates_pool.close()
         self._code_pool.close()
 
 
-def backend_for(*, durable: bool, offline: bool, remembers: Remembers = HERE) -> Backend:
-    """Raises BackendRefused for a memory that can't be had."""
+def build_backend(*, durable: bool, offline: bool, memory: MemoryOptions = IN_MEMORY) -> Backend:
+    """Return the backend for a command. Raises BackendRefused for a memory that isn't available."""
     if not durable:
-        return ShellBackend(offline=offline, remembers=remembers)
-    if remembers != HERE:
+        return ShellBackend(offline=offline, memory=memory)
+    if memory != IN_MEMORY:
         raise BackendRefused("--durable runs use the server's memory")
     return DurableBackend()
 
 
-def _memory(remembers: Remembers) -> "memory_app.MemoryProvider | None":
+def _build_memory(options: MemoryOptions) -> "memory_app.MemoryProvider | None":
     if not memory_app.is_on():
-        if remembers != HERE:
+        if options != IN_MEMORY:
             raise BackendRefused("memory is disabled: MEMORY_ENABLED is off")
         return None
-    if remembers.provider == "postgres":  # it asks nobody's permission
+    if options.provider == "postgres":  # it asks nobody's permission
         raise BackendRefused("the server's memory can only be used with --durable")
     try:
-        return memory_app.make_provider(remembers.provider, **remembers.options)
-    except (memory_app.MemoryFault, TypeError) as wrong:
-        raise BackendRefused(str(wrong)) from wrong
+        return memory_app.make_provider(options.provider, **options.options)
+    except (memory_app.MemoryFault, TypeError) as error:
+        raise BackendRefused(str(error)) from error

@@ -1,4 +1,4 @@
-"""The reference pages, rendered from the tables the code itself runs on."""
+"""Render the reference pages from the tables that the code itself uses."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -18,8 +18,8 @@ from workflows.engine.runtime.state import NODE_MOVES, RUN_MOVES
 State = TypeVar("State", bound=StrEnum)
 
 
-def node_kinds() -> str:
-    """Those of the house; a plug-in documents its own."""
+def render_node_kinds() -> str:
+    """Return the page of the built-in node kinds; plug-ins document their own."""
     lines = [
         "# Node kinds",
         "",
@@ -28,11 +28,11 @@ def node_kinds() -> str:
     ]
     kinds = build_kinds()
     for name in sorted(kinds):
-        lines += _kind(kinds[name])
+        lines += _render_kind(kinds[name])
     return "\n".join(lines).rstrip() + "\n"
 
 
-def run_states() -> str:
+def render_run_states() -> str:
     return "\n".join(
         [
             "# States",
@@ -41,24 +41,24 @@ def run_states() -> str:
             "",
             "## Of a run",
             "",
-            *_moves(RUN_MOVES),
+            *_render_transitions(RUN_MOVES),
             "",
             "## Of a node in a run",
             "",
-            *_moves(NODE_MOVES),
+            *_render_transitions(NODE_MOVES),
             "",
         ]
     )
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
-    "node-kinds.md": node_kinds,
+    "node-kinds.md": render_node_kinds,
     "permissions.md": render_permissions,
-    "run-states.md": run_states,
+    "run-states.md": render_run_states,
 }
 
 
-def _kind(kind: AnyKind) -> Iterable[str]:
+def _render_kind(kind: AnyKind) -> Iterable[str]:
     yield from (f"## {kind.title} (`{kind.name}`)", "", kind.description, "")
     traits = [
         f"Group: {kind.group}",
@@ -68,44 +68,44 @@ def _kind(kind: AnyKind) -> Iterable[str]:
             * bool(kind.aliases)
         ),
         *(["Has side effects"] * kind.has_effect),
-        *([_retry(kind.retry)] if kind.retry else []),
+        *([_describe_retry(kind.retry)] if kind.retry else []),
         *(["Needs memory"] * kind.needs_memory),
     ]
     yield from (f"- {trait}" for trait in traits)
     yield ""
     if kind.fields:
         yield from ("| field | label | form | required | default | |", "|---|---|---|---|---|---|")
-        yield from _fields(kind.fields)
+        yield from _render_fields(kind.fields)
         yield ""
     if outputs := list_outputs(kind):
         yield from ("| output | type | |", "|---|---|---|")
-        yield from (f"| `{one.name}` | {one.type} | {one.help} |" for one in outputs)
+        yield from (f"| `{output.name}` | {output.type} | {output.help} |" for output in outputs)
         yield ""
     example = yaml.safe_dump(build_example_data(kind), allow_unicode=True, sort_keys=False)
     yield from ("```yaml", *example.rstrip().splitlines(), "```", "")
 
 
-def _retry(retry: Retry) -> str:
+def _describe_retry(retry: Retry) -> str:
     interval = f"{retry.interval_ms:,g} ms"
     return f"Supports retry; once switched on, {retry.max_retries} times after {interval} each"
 
 
-def _fields(fields: Iterable[Field], prefix: str = "") -> Iterable[str]:
+def _render_fields(fields: Iterable[Field], prefix: str = "") -> Iterable[str]:
     for field in fields:
         default = "" if field.default is None else f"`{json.dumps(field.default)}`"
         required = "yes" if field.required else ""
         name = f"{prefix}{field.name}"
-        yield f"| `{name}` | {field.label} | {_form(field)} | {required} | {default} | {field.help} |"
-        yield from _fields(field.fields, f"{name}.")
+        yield f"| `{name}` | {field.label} | {_describe_form(field)} | {required} | {default} | {field.help} |"
+        yield from _render_fields(field.fields, f"{name}.")
 
 
-def _form(field: Field) -> str:
+def _describe_form(field: Field) -> str:
     if not field.choices:
         return field.widget.value
     return f"{field.widget.value}: {', '.join(f'`{value}`' for value, _label in field.choices)}"
 
 
-def _moves(table: Mapping[State, frozenset[State]]) -> Iterable[str]:
+def _render_transitions(table: Mapping[State, frozenset[State]]) -> Iterable[str]:
     yield from ("| from | to |", "|---|---|")
     # In the enum's order: the tables hold sets, whose order changes from process to process.
     for state in type(next(iter(table))):

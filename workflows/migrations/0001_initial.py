@@ -1752,7 +1752,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name="WouldBe",
+            name="DryRunChange",
             fields=[
                 (
                     "id",
@@ -1822,6 +1822,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "db_table": "workflows_wouldbe",
                 "verbose_name": "dry run change",
                 "verbose_name_plural": "dry run changes",
                 "ordering": ["run", "number"],
@@ -2201,7 +2202,7 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddConstraint(
-            model_name="wouldbe",
+            model_name="dryrunchange",
             constraint=models.UniqueConstraint(
                 fields=("run", "number"), name="would_be_number_once"
             ),

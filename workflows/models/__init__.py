@@ -1,9 +1,9 @@
-"""The rows of the workflows app, one module a noun. Import them from here."""
+"""The models of the workflows app. Import them from here."""
 
 from workflows.models.cases import TestCase, TestResult
 from workflows.models.comments import Comment
 from workflows.models.conversation import Conversation, Message
-from workflows.models.debugging import Pin, WouldBe
+from workflows.models.debugging import DryRunChange, Pin
 from workflows.models.draft import Edge, Node, Variable, WorkflowSecret
 from workflows.models.editing import Revision
 from workflows.models.first_steps import FirstSteps
@@ -21,6 +21,7 @@ __all__ = [
     "Comment",
     "Conversation",
     "Credential",
+    "DryRunChange",
     "Edge",
     "FirstSteps",
     "Folder",
@@ -43,5 +44,4 @@ __all__ = [
     "Version",
     "Workflow",
     "WorkflowSecret",
-    "WouldBe",
 ]

@@ -1,4 +1,4 @@
-"""Who made a row, and when it was made and last changed: the same three columns wherever people make something."""
+"""The columns of rows that people create: creator, creation time and time of the last change."""
 
 from django.conf import settings
 from django.db import models
@@ -6,7 +6,9 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Authored(models.Model):
-    """``created_by`` is null for what nobody made, and once their account is gone."""
+    """A row that people create. ``created_by`` is null without a creator, and once their account is
+    deleted.
+    """
 
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -1,4 +1,4 @@
-"""Saved test cases of a workflow, and what came of running them. The team's, like the draft."""
+"""Saved test cases of a workflow and their results. They belong to the team, like the draft."""
 
 from datetime import timedelta
 
@@ -17,7 +17,9 @@ LONGEST = timedelta(minutes=5)
 
 
 class TestCase(Authored, TenantModel):
-    """``spec`` is ``engine.cases.Case`` as JSON; its name is kept apart for lists."""
+    """A test case. ``spec`` is ``engine.cases.Case`` as JSON; its name is stored separately for
+    lists.
+    """
 
     __test__ = False  # pytest collects what is called Test…
 
@@ -48,7 +50,7 @@ class ResultStatus(models.TextChoices):
 
 
 class TestResult(TenantModel):
-    """One run of a case against one document. ``detail``: findings and steps, secrets masked."""
+    """One run of a case against one document. ``detail``: findings and steps, with secrets masked."""
 
     __test__ = False
 
@@ -96,5 +98,7 @@ class TestResult(TenantModel):
 
     @property
     def is_lost(self) -> bool:
-        """Queued or running for longer than a case may take: its worker is gone."""
+        """Return whether the result is overdue: queued or running longer than a case may take, so
+        its worker died.
+        """
         return self.finished_at is None and timezone.now() - self.queued_at > LONGEST

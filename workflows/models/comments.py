@@ -1,4 +1,4 @@
-"""What people say to each other about a workflow, at a node or at the whole of it."""
+"""Comments of members on a workflow or on one of its nodes."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -13,9 +13,10 @@ LONGEST_COMMENT = 10_000
 
 
 class Comment(TenantModel):
-    """The first of a thread, or an answer to it (``thread``). Only the first is resolved.
+    """The first comment of a thread, or an answer to it (``thread``). Only the first can be
+    resolved.
 
-    ``node`` is a key and no foreign key: a node that is deleted and brought back by undo has its
+    ``node`` is a key, not a foreign key: a node that is deleted and restored by undo has its
     comments again.
     """
 

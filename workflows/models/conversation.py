@@ -1,4 +1,4 @@
-"""A chat thread: who it is for, its variables, and its turns."""
+"""A chat thread: the person it is for, its variables and its turns."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -15,7 +15,7 @@ def new_key() -> str:
 
 
 class Conversation(Personal):
-    """``key`` is what ``sys.conversation_id`` says, one conversation a key and team.
+    """A conversation. ``key`` is the value of ``sys.conversation_id``, unique in the team.
 
     It names a memory namespace, so it never moves from one workflow or person to another.
     """
@@ -54,7 +54,7 @@ class Conversation(Personal):
 
 
 class Message(TenantModel):
-    """One turn: what was asked and what was answered. ``number`` counts turns from 1."""
+    """One turn: a query and its answer. ``number`` counts turns from 1."""
 
     conversation = models.ForeignKey(
         Conversation, on_delete=models.CASCADE, related_name="messages", db_index=False

@@ -1,4 +1,4 @@
-"""What people keep while they look for a mistake: pinned outputs, and what a test run would have remembered."""
+"""Rows for debugging: pinned outputs, and memory changes of dry runs."""
 
 from django.conf import settings
 from django.db import models
@@ -11,7 +11,9 @@ from workflows.models.run import Run
 
 
 class Pin(TenantModel):
-    """Outputs a node gives in runs from the editor instead of running. The whole team sees them."""
+    """Outputs that a node returns in runs from the editor instead of running. The whole team sees
+    them.
+    """
 
     workflow = models.ForeignKey(
         "workflows.Workflow", on_delete=models.CASCADE, related_name="pins", db_index=False
@@ -42,13 +44,13 @@ class Pin(TenantModel):
 
     @property
     def mock(self) -> dict[str, object]:
-        """As the engine takes it."""
+        """Return the pin as the engine's mock."""
         branch = {"handle": self.handle} if self.handle else {}
         return {"outputs": self.outputs, **branch}
 
 
-class WouldBe(TenantModel):
-    """One change of memory that a run in the sandbox would have made, in the order it would have."""
+class DryRunChange(TenantModel):
+    """A change of memory that a dry run would have made, numbered in the run's order."""
 
     class Operation(models.TextChoices):
         STORE = "store", _("Remember")
@@ -78,6 +80,7 @@ class WouldBe(TenantModel):
     at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
+        db_table = "workflows_wouldbe"
         verbose_name = _("dry run change")
         verbose_name_plural = _("dry run changes")
         ordering = ["run", "number"]

@@ -1,6 +1,7 @@
-"""A document as it is stored in a snapshot: a tree of its own dialect, without secrets, and its hash.
+"""The stored form of a document in a snapshot: a tree of its own dialect without secrets, and its
+hash.
 
-The hash is over sorted keys, so that two ways of writing one document are one content.
+The hash is computed over sorted keys, so that two spellings of one document have the same hash.
 """
 
 import json
@@ -22,17 +23,17 @@ def from_json(stored: Mapping[str, Json]) -> Document:
     return load_document(stored, confirm_newer=True).document
 
 
-def content_hash(stored: Mapping[str, Json]) -> str:
+def compute_hash(stored: Mapping[str, Json]) -> str:
     text = json.dumps(stored, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return sha256(text.encode()).hexdigest()
 
 
 def without_secrets(document: Document) -> Document:
-    """The document with every secret value blanked: what may be stored in plain, and shown."""
+    """Return the document with every secret value blanked, so that it may be stored and shown."""
     return replace(
         document,
-        environment=_blanked(document.environment),
-        conversation=_blanked(document.conversation),
+        environment=_blank_secrets(document.environment),
+        conversation=_blank_secrets(document.conversation),
     )
 
 
@@ -40,7 +41,7 @@ def is_secret(variable_type: str) -> bool:
     return variable_type.strip().lower() == "secret"
 
 
-def _blanked(variables: Iterable[VariableSpec]) -> tuple[VariableSpec, ...]:
+def _blank_secrets(variables: Iterable[VariableSpec]) -> tuple[VariableSpec, ...]:
     return tuple(
         replace(variable, value="") if is_secret(variable.value_type) else variable
         for variable in variables

@@ -1,7 +1,7 @@
-"""The draft of a workflow as rows, so that an edit costs what it touches.
+"""The draft of a workflow as rows, so that an edit costs only what it touches.
 
-``key`` is the id the document uses, unique within its workflow; ``rank`` is the place in the
-document's list, so that rows give back the document they came from.
+``key`` is the id in the document, unique within its workflow; ``rank`` is the position in the
+document's list, so that the rows reproduce the document they came from.
 """
 
 from django.db import models
@@ -12,7 +12,7 @@ from workflows.models.fields import VerbatimJSONField
 
 
 class Node(TenantModel):
-    """One node, or a sticky note (``is_note``): drawn and exported, never run."""
+    """A node, or a sticky note (``is_note``), which is drawn and exported but never run."""
 
     workflow = models.ForeignKey(
         "workflows.Workflow",
@@ -92,7 +92,7 @@ class VariableArea(models.TextChoices):
 
 
 class Variable(TenantModel):
-    """The value of a variable of type ``secret`` is a ``WorkflowSecret``, never in here."""
+    """A variable. The value of a ``secret`` variable is stored as a ``WorkflowSecret``, never here."""
 
     workflow = models.ForeignKey(
         "workflows.Workflow",
@@ -130,10 +130,11 @@ class Variable(TenantModel):
 
 
 class WorkflowSecret(TenantModel):
-    """The live value of a secret variable, encrypted.
+    """The current value of a secret variable, encrypted.
 
-    By name and apart from the draft's rows: a published version whose draft has since dropped the
-    variable still finds its value, and putting in a new value reaches every version at once.
+    It is stored by name, separate from the draft's rows: a published version whose draft has
+    since dropped the variable still finds its value, and a new value applies to every version at
+    once.
     """
 
     workflow = models.ForeignKey(

@@ -1,7 +1,7 @@
-"""What happened to a draft: one row a gesture, never changed afterwards.
+"""The log of a draft: one row for each edit, never changed afterwards.
 
-The database refuses an UPDATE (a trigger, and the app's role has no such privilege); rows go only
-with their workflow.
+The database refuses an UPDATE (a trigger, and the app's role has no such privilege); rows are
+deleted only with their workflow.
 """
 
 from django.conf import settings
@@ -19,7 +19,7 @@ class RevisionKind(models.TextChoices):
 
 
 class Revision(TenantModel):
-    """Plain operations and what takes them back; ``number`` is the draft's revision afterwards."""
+    """An edit's operations and their inverse; ``number`` is the draft's revision afterwards."""
 
     workflow = models.ForeignKey(
         "workflows.Workflow",

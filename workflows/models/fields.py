@@ -1,9 +1,9 @@
-"""JSON exactly as it was given: the order of keys included.
+"""A JSON field that stores values exactly as given, including the order of keys.
 
-``jsonb`` sorts keys and rewrites numbers. A node that prints an object would then print it another
-way after a crash than before it, so whatever a run computes is kept as PostgreSQL's ``json``: text,
-checked for syntax, handed back as it came. Where rows are asked *about* their JSON (the
-configuration of a node), ``models.JSONField`` and its operators are the right thing.
+``jsonb`` sorts keys and rewrites numbers. A node that prints an object would then print it
+differently after a crash than before it, so whatever a run computes is stored as PostgreSQL's
+``json``: text, checked for syntax and returned unchanged. Where rows are queried by their JSON
+(the configuration of a node), ``models.JSONField`` and its operators are the right choice.
 """
 
 from typing import Any

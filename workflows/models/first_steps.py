@@ -1,4 +1,4 @@
-"""How far somebody has come with the first seven things to do here."""
+"""A person's progress with the seven first steps."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,9 @@ from config.ids import uuid7
 
 
 class FirstSteps(models.Model):
-    """A person's own, whatever team they are in. ``done``: step → when; a step once done stays so."""
+    """A person's progress, independent of their teams. ``done``: step → time; a completed step stays
+    completed.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.OneToOneField(

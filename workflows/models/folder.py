@@ -1,4 +1,4 @@
-"""Folders of the Workflows page: where a team puts its workflows. They decide nothing but where a thing is listed."""
+"""Folders of the Workflows page. They only decide where a workflow is listed."""
 
 from django.db import models
 from django.db.models.functions import Lower
@@ -8,12 +8,14 @@ from accounts.tenancy import TenantModel
 from workflows.models.authored import Authored
 
 
-DEEPEST = 5  # a folder at the top is at level 1
-MOST_FOLDERS = 500  # of a team: the whole tree is read at once, and offered in one list
+MAX_DEPTH = 5  # a folder at the top is at level 1
+MAX_FOLDERS = 500  # of a team: the whole tree is read at once, and offered in one list
 
 
 class Folder(Authored, TenantModel):
-    """``parent`` is null at the top. Neither a parent nor a workflow's folder goes away with what is in it."""
+    """A folder; ``parent`` is null at the top level. Neither a parent nor a workflow's folder can be
+    deleted with its content.
+    """
 
     name = models.CharField(_("name"), max_length=255)
     parent = models.ForeignKey(

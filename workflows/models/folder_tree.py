@@ -1,4 +1,4 @@
-"""A team's folders as a tree: made of the rows of one query, and asked as often as one likes."""
+"""A team's folders as a tree, built from the rows of one query."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,9 @@ BETWEEN = " / "  # of the names of a path
 
 @dataclass(frozen=True, slots=True)
 class FolderTree:
-    """``within`` has the folders of a folder by name; those of None stand at the top."""
+    """A tree of folders. ``within`` has each folder's subfolders by name; those of None are at the
+    top level.
+    """
 
     folders: Mapping[UUID, Folder]
     within: Mapping[UUID | None, tuple[Folder, ...]] = field(repr=False)
@@ -31,31 +33,33 @@ class FolderTree:
         return self.within.get(folder_id, ())
 
     def path(self, folder_id: UUID | None) -> tuple[Folder, ...]:
-        """From the top down to the folder itself; nothing for the top, or for what isn't there."""
-        found: list[Folder] = []
+        """Return the folders from the top level down to this one; empty for the top level or a
+        missing folder.
+        """
+        folders: list[Folder] = []
         while (folder := self.folders.get(folder_id) if folder_id else None) is not None:
-            found.append(folder)
+            folders.append(folder)
             folder_id = folder.parent_id
-        return tuple(reversed(found))
+        return tuple(reversed(folders))
 
     def path_text(self, folder_id: UUID | None) -> str:
         return BETWEEN.join(folder.name for folder in self.path(folder_id))
 
     def level(self, folder_id: UUID | None) -> int:
-        """How many folders one has opened to be there."""
+        """Return the depth of the folder; 0 is the top level."""
         return len(self.path(folder_id))
 
     def height(self, folder_id: UUID) -> int:
-        """Levels that a folder takes with it when it is moved, itself among them."""
+        """Return the number of levels in the folder's subtree, including itself."""
         return 1 + max((self.height(child.pk) for child in self.children(folder_id)), default=0)
 
     def beneath(self, folder_id: UUID | None) -> Iterator[tuple[Folder, int]]:
-        """Everything inside, each after the folder it is in, with its level."""
+        """Yield everything inside, each folder after its parent, with its level."""
         level = self.level(folder_id) + 1
         for folder in self.children(folder_id):
             yield folder, level
             yield from self.beneath(folder.pk)
 
     def is_within(self, folder_id: UUID | None, outer_id: UUID) -> bool:
-        """Whether a place is the outer folder, or somewhere in it."""
+        """Return whether the folder is ``outer_id`` or inside it."""
         return any(folder.pk == outer_id for folder in self.path(folder_id))

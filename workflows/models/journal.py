@@ -1,6 +1,7 @@
-"""What a run says and intends, as rows: events in order, text not yet an event, effects begun.
+"""The rows of a run's journal: events in order, partial text, and effects that have begun.
 
-Append-only but for the partial text. Partitioned with the runs one day: see ``run.py``.
+They are append-only, except for the partial text. They will be partitioned with the runs: see
+``run.py``.
 """
 
 from django.contrib.postgres.fields import ArrayField
@@ -14,10 +15,11 @@ from workflows.models.run import Run
 
 
 class JournalModel(TenantModel):
-    """The run vouches for the team; an index or a foreign key here is paid per event.
+    """A row of a run's journal, without an index or a foreign key, which would be paid for each
+    event.
 
-    Rows come from functions that have just found their run and hold its lock: a constraint on ``run``
-    would look the same row up again, once a row.
+    Rows come from functions that have just found their run and hold its lock: a constraint on
+    ``run`` would look the same row up again for each row.
     """
 
     team = models.ForeignKey(
@@ -33,7 +35,9 @@ class JournalModel(TenantModel):
 
 
 class RunEvent(JournalModel):
-    """``seq`` is the id of the event stream: without gaps, from 1, one writer at a time."""
+    """An event of a run. ``seq`` is the id in the event stream: without gaps, from 1, by one writer
+    at a time.
+    """
 
     run = models.ForeignKey(
         Run, on_delete=models.CASCADE, related_name="events", db_index=False, db_constraint=False
@@ -56,10 +60,12 @@ class RunEvent(JournalModel):
 
 
 class RunPartial(JournalModel):
-    """The text a run has streamed so far, saved at most once a second for who arrives late.
+    """The text that a run has streamed so far, saved at most once a second for readers who join
+    late.
 
     ``segments``: [node, source, offset, began after event, grew after event, text] in order, see
-    ``execution.partials``. A new attempt starts a new text; the old one is superseded, not joined.
+    ``execution.partials``. A new attempt starts a new text; the old one is superseded, not
+    joined.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="partials", db_index=False)
@@ -80,7 +86,8 @@ class RunPartial(JournalModel):
 
 
 class StepIntent(JournalModel):
-    """A step with an outside effect has begun. An intent without its step is an unknown outcome.
+    """A record that a step with an outside effect has begun. Without a finished step its outcome is
+    unknown.
 
     The idempotency key is (run, node, rounds): the next attempt sends the same one.
     """

@@ -1,8 +1,8 @@
-"""Rows about a person: runs and conversations. Being on the team is not enough to see them.
+"""Rows about a person: runs, conversations and tasks, which the team's members do not all see.
 
-They carry what the person said and what is remembered of them, so they are seen by who started
-them, by the account they are for, and by who made the API key that started them. Nobody else, the
-team's owner included.
+They contain what the person wrote and what is remembered of them. They are visible to whoever
+started them, to the account they are for, and to the creator of the API key that started them; to
+nobody else, not even to the team's owner.
 """
 
 from typing import Any, ClassVar, Self, TypeVar
@@ -18,10 +18,10 @@ M = TypeVar("M", bound=models.Model)
 
 
 class PersonalQuerySet(TenantQuerySet[M]):
-    """For models with ``started_by``, ``subject_user`` and ``api_key``."""
+    """A queryset of models with ``started_by``, ``subject_user`` and ``api_key``."""
 
     def visible_to(self, principal: Any) -> Self:  # a Principal; accounts.access lies above models
-        return super().visible_to(principal).filter(whose(principal))
+        return super().visible_to(principal).filter(match_own(principal))
 
 
 class PersonalManager(TenantManager[M]):
@@ -29,7 +29,7 @@ class PersonalManager(TenantManager[M]):
 
 
 class Personal(TenantModel):
-    """Whom a row is for, and who began it."""
+    """A row with the person it is for and the person who started it."""
 
     subject = models.CharField(_("subject"), max_length=255)
     subject_user = models.ForeignKey(
@@ -63,8 +63,8 @@ class Personal(TenantModel):
         abstract = True
 
 
-def whose(principal: Any) -> models.Q:
-    """The rows that are this principal's own business."""
+def match_own(principal: Any) -> models.Q:
+    """Return the condition for rows that are this principal's own."""
     if principal.kind == "key":
         return models.Q(api_key_id=principal.key.pk)
     if principal.user_id is None:

@@ -1,4 +1,4 @@
-"""Where models come from, and the secrets that open the door there."""
+"""Model providers and the credentials for them."""
 
 from urllib.parse import urlsplit
 
@@ -18,7 +18,7 @@ class ProviderKind(models.TextChoices):
 
 
 class Credential(TenantModel):
-    """A secret of a team: put in, used, replaced, deleted, never shown again.
+    """A secret of a team: created, used, replaced and deleted, but never shown.
 
     ``hint`` is all that people see of it. ``hosts`` says where it may be sent.
     """
@@ -63,7 +63,9 @@ class Credential(TenantModel):
         return self.name
 
     def may_go_to(self, url: str) -> bool:
-        """Whether the secret may be sent to that address: "change the URL, keep the key" gets no key."""
+        """Return whether the secret may be sent to this URL, so that changing a provider's URL can't
+        leak the key.
+        """
         host = (urlsplit(url).hostname or "").lower()
         pattern = self.hosts.lower()
         if pattern.startswith("*."):
@@ -72,7 +74,7 @@ class Credential(TenantModel):
 
 
 class ModelProvider(TenantModel):
-    """What a document's ``model.provider`` means in this team."""
+    """The provider that a document's ``model.provider`` names in this team."""
 
     name = models.CharField(_("name"), max_length=255)
     kind = models.CharField(_("kind"), max_length=32, choices=ProviderKind)
@@ -111,5 +113,5 @@ class ModelProvider(TenantModel):
 
     @property
     def key_hint(self) -> str:
-        """What people may see of its secret; nothing when it has none."""
+        """Return the visible part of its secret; "" if it has none."""
         return self.credential.hint if self.credential else ""

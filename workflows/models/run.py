@@ -20,7 +20,7 @@ from workflows.models.personal import Personal
 
 
 class RunStatus(models.TextChoices):
-    """``engine.records.RunStatus`` in the words people read."""
+    """The labels of ``engine.records.RunStatus``."""
 
     QUEUED = step_records.RunStatus.QUEUED.value, _("Queued")
     RUNNING = step_records.RunStatus.RUNNING.value, _("Running")
@@ -32,7 +32,7 @@ class RunStatus(models.TextChoices):
 
 
 class StepStatus(models.TextChoices):
-    """``engine.records.StepStatus`` in the words people read, and ``running``: begun, not done."""
+    """The labels of ``engine.records.StepStatus``, and ``running``: started, not finished."""
 
     RUNNING = "running", _("Running")
     SUCCEEDED = step_records.StepStatus.SUCCEEDED.value, _("Succeeded")
@@ -54,7 +54,9 @@ STEP_ENDED = (
 
 
 class Run(Personal):
-    """One execution of a pinned document. The row is also the outbox: queued means "to be driven"."""
+    """One execution of a pinned document. The row is also the outbox: a queued run is waiting for a
+    worker.
+    """
 
     workflow = models.ForeignKey(
         "workflows.Workflow",
@@ -169,21 +171,23 @@ class Run(Personal):
         return self.prompt_tokens + self.completion_tokens
 
     @property
-    def gist(self) -> str:
-        """What people know a run by: what was said, else the first text that went in."""
+    def summary(self) -> str:
+        """Return the text that people recognize a run by: its query, else its first text input."""
         query = self.system.get("query")
         texts = [query, *self.inputs.values()]
-        return next((t for t in texts if isinstance(t, str) and t.strip()), str(self.id))
+        return next(
+            (text for text in texts if isinstance(text, str) and text.strip()), str(self.id)
+        )
 
     @property
     def person(self) -> str:
-        """Whom the run is for, as people call them."""
+        """Return the name of the person that the run is for."""
         user = self.subject_user
         return (user.name or user.email) if user else strip_player(self.subject)
 
 
 class Step(TenantModel):
-    """One node's execution in a run; a finished one is never done again, whatever the attempt."""
+    """A node's execution in a run; a finished step is never repeated, whatever the attempt."""
 
     # Indexes and foreign keys are paid per node executed: the run vouches for the team, the row is
     # written with the run's row locked, and the unique constraint begins with the run.

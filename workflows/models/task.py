@@ -1,4 +1,4 @@
-"""A task: something to be done, said in a title and a description, and the run that did it last."""
+"""Tasks: a title, a description, and the run that executed it last."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -7,7 +7,9 @@ from workflows.models.personal import Personal
 
 
 class Task(Personal):
-    """Seen by whose it is, as a run is. It is executed by a workflow: its own, or the team's for tasks."""
+    """A task, as private as a run. It is executed by its own workflow or by the team's task
+    workflow.
+    """
 
     title = models.CharField(_("title"), max_length=255)
     description = models.TextField(_("description"), blank=True)

@@ -1,6 +1,7 @@
-"""What doesn't change any more: documents by their content, and numbered versions naming them.
+"""Immutable documents: snapshots by the hash of their content, and numbered versions that refer to
+them.
 
-The database refuses to update either (a trigger of the first migration), whoever asks.
+The database refuses to update either (a trigger of the first migration).
 """
 
 from django.conf import settings
@@ -14,8 +15,8 @@ from workflows.models.fields import VerbatimJSONField
 class Snapshot(TenantModel):
     """A workflow document found by the hash of its content. Every run pins one.
 
-    Per team: content shared between teams would tell one of them what the other has.
-    Secret values are never part of a document; a run reads them when it needs them.
+    Snapshots belong to a team: content shared between teams would reveal to one what the other
+    has. A document never contains secret values; a run reads them when it needs them.
     """
 
     hash = models.CharField(_("content hash"), max_length=64)

@@ -1,4 +1,4 @@
-"""A workflow: what people name, list, share and run. Its draft is the rows of ``draft.py``."""
+"""A workflow: people name, list, share and run it. Its draft is the rows of ``draft.py``."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -9,21 +9,21 @@ from workflows.models.authored import Authored
 
 
 class WorkflowMode(models.TextChoices):
-    """``engine.document.Mode`` in the words people read."""
+    """The labels of ``engine.document.Mode``."""
 
     WORKFLOW = Mode.WORKFLOW.value, _("Workflow")
     CHAT = Mode.CHAT.value, _("Chat")
 
 
 class WorkflowDialect(models.TextChoices):
-    """Which dialect a draft was written in: exports go back to it unless asked otherwise."""
+    """The dialect that a draft was written in, and in which it is exported by default."""
 
     DIFY = Dialect.DIFY.value, _("Dify")
     XWORKFLOW = Dialect.XWORKFLOW.value, _("Mnemoflow")
 
 
 class Workflow(Authored, TenantModel):
-    """``revision`` counts the draft's edits: equal revisions mean equal drafts."""
+    """A workflow. ``revision`` counts the draft's edits: equal revisions mean equal drafts."""
 
     name = models.CharField(_("name"), max_length=255)
     description = models.TextField(_("description"), blank=True)

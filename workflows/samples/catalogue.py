@@ -1,4 +1,4 @@
-"""What the gallery says about each sample, in words for somebody who has never seen one."""
+"""The gallery's text about each sample, written for newcomers."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""One shipped workflow: what the gallery says of it, and the files that make it."""
+"""A shipped workflow: its texts in the gallery, and its files."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,14 @@ from workflows.engine.language.containers import ENTRY_KINDS
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.dsl.yaml_reading import read_yaml
 from workflows.engine.testing.cases import Case, Seed, read_cases
-from workflows.samples.wording import FOLDER, in_language, text_in_language
+from workflows.samples.wording import FOLDER, translate_text, translate_tree
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """``lines`` explain it in four: what it does, what to try, what to look at, what to change."""
+    """A shipped workflow. Its four ``lines`` say what it does, what to try, what to look at and what
+    to change.
+    """
 
     slug: str
     title: Promise
@@ -31,26 +33,26 @@ class Sample:
 
     @property
     def source(self) -> str:
-        """The document, in the language of who reads."""
-        return text_in_language(self._text("workflow"))
+        """Return the document in the reader's language."""
+        return translate_text(self._read_file("workflow"))
 
     @property
     def cases(self) -> list[Case]:
-        return read_cases(in_language(read_yaml(self._text("tests"))))
+        return read_cases(translate_tree(read_yaml(self._read_file("tests"))))
 
     @property
     def memories(self) -> list[Seed]:
         if not self.has_memories:
             return []
-        seeds = in_language(read_yaml(self._text("memories")))
+        seeds = translate_tree(read_yaml(self._read_file("memories")))
         return [Seed.model_validate(seed) for seed in seeds]
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Of its nodes, from left to right."""
+        """Return the kinds of its nodes, from left to right."""
         nodes = [node for node in load_document(self.source).document.nodes if not node.parent]
         nodes.sort(key=lambda node: (node.position.x, node.position.y))
         return tuple(node.kind for node in nodes if node.kind not in ENTRY_KINDS)
 
-    def _text(self, name: str) -> str:
+    def _read_file(self, name: str) -> str:
         return (FOLDER / self.slug / f"{name}.yml").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The runner pool: processes without credentials in which templates and code run.
+"""The runner pool: processes without credentials that run templates and code.
 
-Kept empty: the child imports this package too, and should load as little as possible.
+This module stays empty: the child imports the package too and should load as little as possible.
 """

@@ -1,7 +1,8 @@
-"""What is wrong with a program, without running it: for the editor, while somebody writes.
+"""Check a program without running it, for the editor.
 
 The parser is the runner's own and runs in the pool, so a source that would hang or kill a parser
-hangs or kills a process that holds nothing. What it then finds missing is looked for in the text.
+hangs or kills a process without privileges. Missing names and modules are then searched in the
+text.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ _IMPORT: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w.]*)", re
 
 @dataclass(frozen=True, slots=True)
 class CodeProblem:
-    """Line and column count from one."""
+    """A problem of a program; line and column count from one."""
 
     line: int
     column: int
@@ -35,38 +36,38 @@ class CodeProblem:
 
 
 class CodeChecker:
-    """Usable from any event loop and thread; ``close()`` ends its process."""
+    """Checks programs. It can be used from any event loop and thread; ``close()`` ends its process."""
 
     def __init__(self, pool: RunnerPool | None = None) -> None:
         self.pool = pool or RunnerPool(1, program="code_child")
 
     async def check(self, source: str, language: str = "python3") -> list[CodeProblem]:
-        refused = _refused(source, language)
-        if refused is not None:
-            return [refused]
+        problem = _check_limits(source, language)
+        if problem is not None:
+            return [problem]
         try:
-            reply = await self.pool.call(_message(source), seconds=SECONDS)
+            reply = await self.pool.call(_build_message(source), seconds=SECONDS)
         except (RunnerGone, RunnerLate, ValueError):
             return [_UNREADABLE]
-        return _problems(reply, source, language)
+        return _read_problems(reply, source, language)
 
     def check_sync(self, source: str, language: str = "python3") -> list[CodeProblem]:
-        refused = _refused(source, language)
-        if refused is not None:
-            return [refused]
+        problem = _check_limits(source, language)
+        if problem is not None:
+            return [problem]
         try:
-            reply = self.pool.call_sync(_message(source), SECONDS)
+            reply = self.pool.call_sync(_build_message(source), SECONDS)
         except (RunnerGone, RunnerLate, ValueError):
             return [_UNREADABLE]
-        return _problems(reply, source, language)
+        return _read_problems(reply, source, language)
 
     def close(self) -> None:
         self.pool.close()
 
 
 def check_code(source: str, language: str = "python3") -> list[CodeProblem]:
-    """For views and forms: one checker a process, started when first asked."""
-    return _checker().check_sync(source, language)
+    """Check a program for views and forms, with one checker for each process, started on first use."""
+    return _get_checker().check_sync(source, language)
 
 
 async def acheck_code(source: str, language: str = "python3") -> list[CodeProblem]:
@@ -76,7 +77,7 @@ async def acheck_code(source: str, language: str = "python3") -> list[CodeProble
 _shared: list[CodeChecker] = []
 
 
-def _checker() -> CodeChecker:
+def _get_checker() -> CodeChecker:
     if not _shared:
         _shared.append(CodeChecker())
     return _shared[0]
@@ -85,11 +86,11 @@ def _checker() -> CodeChecker:
 _UNREADABLE: Final = CodeProblem(1, 1, "This code is too complex for the parser")
 
 
-def _message(source: str) -> dict[str, Any]:
+def _build_message(source: str) -> dict[str, Any]:
     return {"job": "check", "source": source.encode("utf-8", "replace").decode()}
 
 
-def _refused(source: str, language: str) -> CodeProblem | None:
+def _check_limits(source: str, language: str) -> CodeProblem | None:
     if language not in PYTHON and (language != FULL or not is_jailed()):
         return CodeProblem(1, 1, f"{language} code is not supported, only Python")
     if len(source.encode("utf-8", "surrogatepass")) > MAX_BYTES:
@@ -97,52 +98,58 @@ def _refused(source: str, language: str) -> CodeProblem | None:
     return None
 
 
-def _problems(reply: Mapping[str, Any], source: str, language: str) -> list[CodeProblem]:
-    full = language == FULL
+def _read_problems(reply: Mapping[str, Any], source: str, language: str) -> list[CodeProblem]:
+    is_full = language == FULL
     # What this parser has no word for, complete Python may well have.
-    if reply.get("ok") is True or (full and reply.get("kind") == "unsupported"):
+    if reply.get("ok") is True or (is_full and reply.get("kind") == "unsupported"):
         modules = reply.get("modules")
-        known = modules if isinstance(modules, list) else MODULES
-        return [*_missing(source, None if full else known)]
+        available = modules if isinstance(modules, list) else MODULES
+        return [*_find_missing(source, None if is_full else available)]
     kind, message = reply.get("kind"), reply.get("message")
     text = message[:600] if isinstance(message, str) else ""
     if kind not in ("syntax", "unsupported", "raised"):
         return [_UNREADABLE]
     error = str(reply.get("type", ""))[:80]
     sentence = SENTENCES[kind].format(message=text, type=error)
-    return [CodeProblem(_number(reply.get("line")), _number(reply.get("column")), sentence)]
+    return [
+        CodeProblem(_to_position(reply.get("line")), _to_position(reply.get("column")), sentence)
+    ]
 
 
-def _missing(source: str, modules: Iterable[object] | None) -> Iterable[CodeProblem]:
-    """``modules`` None: which there are isn't known."""
+def _find_missing(source: str, modules: Iterable[object] | None) -> Iterable[CodeProblem]:
+    """Yield problems of a missing ``main`` or module; ``modules`` None: the available ones are
+    unknown.
+    """
     source = _LONG_STRING.sub(_blank, source)
     if modules is not None:
-        yield from _missing_modules(source, frozenset(map(str, modules)))
+        yield from _find_missing_modules(source, frozenset(map(str, modules)))
     if source.strip() and not _MAIN.search(source):
         yield CodeProblem(1, 1, SENTENCES["main"])
     if coroutine := _ASYNC_MAIN.search(source):
-        line, column = _place(source, coroutine.start())
+        line, column = _locate(source, coroutine.start())
         yield CodeProblem(line, column, "main must be a plain function, without async")
 
 
-def _missing_modules(source: str, known: frozenset[str]) -> Iterable[CodeProblem]:
-    for found in _IMPORT.finditer(source):
-        module = found[1]
-        if module.split(".")[0] not in known:
-            line, column = _place(source, found.start(1))
-            sentence = SENTENCES["module"].format(module=module, modules=", ".join(sorted(known)))
+def _find_missing_modules(source: str, available: frozenset[str]) -> Iterable[CodeProblem]:
+    for match in _IMPORT.finditer(source):
+        module = match[1]
+        if module.split(".")[0] not in available:
+            line, column = _locate(source, match.start(1))
+            sentence = SENTENCES["module"].format(
+                module=module, modules=", ".join(sorted(available))
+            )
             yield CodeProblem(line, column, sentence)
 
 
-def _blank(found: re.Match[str]) -> str:
-    """What a long string says is no code; its lines stay lines."""
-    return "".join("\n" if character == "\n" else " " for character in found[0])
+def _blank(match: re.Match[str]) -> str:
+    """Replace a long string by blanks of the same lines, because its content is no code."""
+    return "".join("\n" if character == "\n" else " " for character in match[0])
 
 
-def _place(source: str, offset: int) -> tuple[int, int]:
+def _locate(source: str, offset: int) -> tuple[int, int]:
     before = source[:offset]
     return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
 
 
-def _number(value: object) -> int:
+def _to_position(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 1

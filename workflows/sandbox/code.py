@@ -1,4 +1,4 @@
-"""What a back-end for code nodes offers, and what is said of a program that failed."""
+"""The interface of back-ends for code nodes, and the sentences for failed programs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Calling = Literal["keywords", "inputs"]  # main(a=…, b=…), or main({"a": …
 
 @dataclass(frozen=True, slots=True)
 class CodeLimits:
-    """Every limit is explicit at every call; a back-end may be stricter, never laxer."""
+    """The limits of a call, all of them explicit; a back-end may be stricter, but never laxer."""
 
     seconds: float = 10.0
     memory_bytes: int = 256 * 1024 * 1024
@@ -22,7 +22,7 @@ class CodeLimits:
 
 @dataclass(frozen=True, slots=True)
 class CodeOutcome:
-    """Comes from hostile code: ``value`` is JSON, and nothing else about it is believed."""
+    """The result of untrusted code: ``value`` is JSON, and nothing else about it is trusted."""
 
     ok: bool
     value: Json = None

@@ -1,4 +1,4 @@
-"""The engine's ``CodePort``: which back-end runs a language, and which languages have none."""
+"""The engine's ``CodePort``: it selects the back-end that runs a language."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -12,17 +12,17 @@ from workflows.sandbox.monty import MontyRunner
 
 MAX_SOURCE_BYTES: Final = 256 * 1024
 MAX_SECONDS: Final = 60.0
-_SHOWN_WITH_ERROR: Final = 300
+_OUTPUT_WITH_ERROR: Final = 300
 
 
 class CodePool:
-    """Processes are started when the first program comes; ``close()`` ends them."""
+    """The back-ends by language; processes start with the first program, and ``close()`` ends them."""
 
     def __init__(self, runners: Mapping[str, CodeRunner] | None = None) -> None:
         self._runners = dict(runners or {"python3": MontyRunner(), LANGUAGE: FullPython()})
 
     async def run(self, request: CodeRequest) -> CodeResult:
-        """Raises CodeFailed with a sentence for the author of the code."""
+        """Run a program. Raises CodeFailed with a sentence for the author of the code."""
         runner = self._runners.get(request.language)
         if runner is None:
             raise CodeFailed(f"{request.language} code is not supported")
@@ -31,7 +31,9 @@ class CodePool:
         limits = CodeLimits(seconds=min(request.timeout_seconds, MAX_SECONDS))
         outcome = await runner.run(request.source, request.inputs, limits, calling=request.calling)
         if not outcome.ok:
-            raise CodeFailed(_told(outcome.error, outcome.stdout), retryable=outcome.retryable)
+            raise CodeFailed(
+                _append_output(outcome.error, outcome.stdout), retryable=outcome.retryable
+            )
         return CodeResult(outcome.value, outcome.stdout)
 
     def close(self) -> None:
@@ -39,7 +41,7 @@ class CodePool:
             runner.close()
 
 
-def _told(error: str, printed: str) -> str:
-    """What a program printed last is often why it failed."""
-    tail = printed.strip()[-_SHOWN_WITH_ERROR:]
+def _append_output(error: str, printed: str) -> str:
+    """Append the last printed output, which is often why a program failed."""
+    tail = printed.strip()[-_OUTPUT_WITH_ERROR:]
     return f"{error}\nPrinted before: {tail}" if tail else error

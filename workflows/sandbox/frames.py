@@ -1,4 +1,4 @@
-"""One JSON object a frame, after four bytes of length. Both ends of a runner's pipe speak this."""
+"""The frames on a runner's pipe: four bytes of length, then one JSON object."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ def encode(message: dict[str, Any]) -> bytes:
     return len(body).to_bytes(HEADER_BYTES, "big") + body
 
 
-def body_length(header: bytes, limit: int) -> int:
+def parse_length(header: bytes, limit: int) -> int:
     length = int.from_bytes(header, "big")
     if length > limit:
         raise BadFrame("frame too long")

@@ -1,8 +1,9 @@
-"""The program of a runner for complete Python: one program of an author's, then it ends.
+"""The program of a runner for full Python: it runs one program of an author, then it ends.
 
-Only started inside bubblewrap. The program shares this process, so nothing of it is believed and
-nobody gets it again: no memory of one job is ever there for another. The filter of system calls is
-the strict one: no file, socket, process or signal, whatever the program finds in its own interpreter.
+It is only started inside bubblewrap. The program shares this process, so nothing it returns is
+trusted and the process is never used again: no memory of one job is available to another. The
+filter of system calls is the strict one: no file, socket, process or signal, whatever the program
+finds in its own interpreter.
 """
 
 import contextlib
@@ -35,14 +36,14 @@ _MODULES = (
 
 
 def main() -> None:
-    reply_to = os.dup(1)
+    reply_fd = os.dup(1)
     os.dup2(2, 1)
     for name in _MODULES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     sys.path.clear()
-    os.dup2(reply_to, 1)
-    os.close(reply_to)
+    os.dup2(reply_fd, 1)
+    os.close(reply_fd)
     send({"ok": True, "walls": walls.raise_walls()})
     message = receive()
     if message is None or message.get("job") != "code":
@@ -53,21 +54,21 @@ def main() -> None:
 
 def _run(message: dict[str, Any]) -> dict[str, Any]:
     sys.setrecursionlimit(int(message["recursion"]) + 100)
-    printed = _Printed(int(message["stdout_bytes"]))
+    printed = _LimitedOutput(int(message["stdout_bytes"]))
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        reply = _reply(message)
+        reply = _build_reply(message)
     return {**reply, "stdout": printed.getvalue()}
 
 
-def _reply(message: dict[str, Any]) -> dict[str, Any]:
+def _build_reply(message: dict[str, Any]) -> dict[str, Any]:
     try:
-        value = _value(message)
+        value = _execute(message)
     except MemoryError:
         return {"ok": False, "kind": "memory", "message": "", "line": None}
     except SyntaxError as error:
         return {"ok": False, "kind": "syntax", "message": error.msg, "line": error.lineno}
     except BaseException as error:
-        return _raised(error)
+        return _describe_error(error)
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError, MemoryError) as error:
@@ -77,19 +78,19 @@ def _reply(message: dict[str, Any]) -> dict[str, Any]:
     return {"ok": True, "value": text}
 
 
-def _value(message: dict[str, Any]) -> object:
+def _execute(message: dict[str, Any]) -> object:
     names: dict[str, Any] = {"__name__": "__code__"}
     # The one place that runs a stranger's text in CPython: this process owns nothing and ends now.
     exec(compile(message["source"], _FILE, "exec"), names)  # noqa: S102
-    entry, inputs = names["main"] if "main" in names else _no_main(), message["inputs"]
+    entry, inputs = names["main"] if "main" in names else _raise_no_main(), message["inputs"]
     return entry(inputs) if message["calling"] == "inputs" else entry(**inputs)
 
 
-def _no_main() -> Any:
+def _raise_no_main() -> Any:
     raise NameError("name 'main' is not defined")
 
 
-def _raised(error: BaseException) -> dict[str, Any]:
+def _describe_error(error: BaseException) -> dict[str, Any]:
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__, limit=2000)
@@ -104,8 +105,8 @@ def _raised(error: BaseException) -> dict[str, Any]:
     }
 
 
-class _Printed(io.StringIO):
-    """What a program prints, up to a limit; the rest is dropped."""
+class _LimitedOutput(io.StringIO):
+    """Collects what a program prints, up to a limit; the rest is dropped."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()

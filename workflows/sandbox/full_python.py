@@ -1,6 +1,7 @@
-"""The code back-end with all of Python: offered only where bubblewrap can build its jail.
+"""The code back-end for full Python, available only where bubblewrap can build its jail.
 
-A process a program, never used again. The next one is started while nobody waits for it.
+Each program gets a process of its own that is never used again. The next one is started in the
+background.
 """
 
 import asyncio
@@ -46,6 +47,6 @@ class FullPython(MontyRunner):
             await self.pool.warm()
 
 
-def offered_languages() -> list[tuple[str, str]]:
-    """Languages beyond the default that this machine can run: value and label."""
+def list_languages() -> list[tuple[str, str]]:
+    """Return value and label of the languages beyond the default that this machine can run."""
     return [(LANGUAGE, "Python 3 (full)")] if is_jailed() else []

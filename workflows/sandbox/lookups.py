@@ -1,6 +1,7 @@
-"""Most templates only look values up: ``Hello {{ user.name }}``. Those need no Jinja and no runner.
+"""Render templates that only look values up (``Hello {{ user.name }}``) without Jinja and without a
+runner.
 
-This answers exactly as Jinja would, or not at all.
+The result is exactly Jinja's, or none.
 """
 
 import re
@@ -43,7 +44,7 @@ class _NotPlain(Exception):
 
 
 def substitute(template: str, inputs: Mapping[str, Any]) -> str | None:
-    """The rendered text, or None when this template needs the real thing."""
+    """Return the rendered text, or None if the template needs Jinja."""
     text_between = _LOOKUP.split(template)[::2]
     if any(mark in text for text in text_between for mark in _SYNTAX):
         return None

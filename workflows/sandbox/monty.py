@@ -1,7 +1,6 @@
-"""The code back-end that needs nothing but its package: monty interpreters in the runner pool.
+"""The code back-end that needs only its package: monty interpreters in the runner pool.
 
-What comes back is the word of a process that ran a stranger's program: a number of bytes, which are
-JSON or refused.
+A reply comes from a process that ran untrusted code: bytes that are valid JSON or rejected.
 """
 
 import json
@@ -23,7 +22,9 @@ _NO_MAIN: Final = "name 'main' is not defined"
 
 
 class MontyRunner:
-    """Implements ``code.CodeRunner``. Usable from any event loop; ``close()`` ends its processes."""
+    """Implements ``code.CodeRunner``. It can be used from any event loop; ``close()`` ends its
+    processes.
+    """
 
     def __init__(self, pool: RunnerPool | None = None) -> None:
         self.pool = pool or RunnerPool(program="code_child")
@@ -39,7 +40,7 @@ class MontyRunner:
         began = time.monotonic()
         message: dict[str, Any] = {
             "job": "code",
-            "source": _storable(source),
+            "source": _make_storable(source),
             "inputs": dict(inputs),
             "calling": calling,
             "seconds": limits.seconds,
@@ -47,7 +48,7 @@ class MontyRunner:
             "recursion": limits.recursion,
             "stdout_bytes": limits.stdout_bytes,
         }
-        outcome = await self._outcome(message, limits)
+        outcome = await self._execute(message, limits)
         elapsed = time.monotonic() - began
         return CodeOutcome(
             outcome.ok,
@@ -62,51 +63,51 @@ class MontyRunner:
     def close(self) -> None:
         self.pool.close()
 
-    async def _outcome(self, message: dict[str, Any], limits: CodeLimits) -> CodeOutcome:
+    async def _execute(self, message: dict[str, Any], limits: CodeLimits) -> CodeOutcome:
         try:
             json.dumps(message["inputs"], allow_nan=False)
         except (TypeError, ValueError, RecursionError):
-            return _failed("foreign", limits)
+            return _build_failure("foreign", limits)
         try:
             reply = await self.pool.call(message, seconds=limits.seconds + _GRACE_SECONDS)
         except RunnerLate:
-            return _failed("time", limits)
+            return _build_failure("time", limits)
         except RunnerGone:
-            return _failed("crash", limits, retryable=True)
+            return _build_failure("crash", limits, retryable=True)
         except ValueError:
-            return _failed("inputs", limits)
-        return _read(reply, limits)
+            return _build_failure("inputs", limits)
+        return _parse_reply(reply, limits)
 
 
-def _read(reply: Mapping[str, Any], limits: CodeLimits) -> CodeOutcome:
+def _parse_reply(reply: Mapping[str, Any], limits: CodeLimits) -> CodeOutcome:
     stdout = reply.get("stdout")
-    printed = _storable(stdout[: limits.stdout_bytes]) if isinstance(stdout, str) else ""
+    printed = _make_storable(stdout[: limits.stdout_bytes]) if isinstance(stdout, str) else ""
     text = reply.get("value")
     if reply.get("ok") is True and isinstance(text, str):
-        return _value(text, printed, limits)
+        return _parse_value(text, printed, limits)
     kind = reply.get("kind")
     line = reply.get("line")
-    return _failed(
+    return _build_failure(
         kind if isinstance(kind, str) and kind in SENTENCES else "crash",
         limits,
-        message=_text(reply.get("message")),
-        type_=_text(reply.get("type")) or "Error",
+        message=_clean_text(reply.get("message")),
+        type_=_clean_text(reply.get("type")) or "Error",
         line=line if isinstance(line, int) and not isinstance(line, bool) else None,
         stdout=printed,
     )
 
 
-def _value(text: str, printed: str, limits: CodeLimits) -> CodeOutcome:
+def _parse_value(text: str, printed: str, limits: CodeLimits) -> CodeOutcome:
     if len(text) > _MAX_VALUE:
-        return _failed("output", limits, stdout=printed)
+        return _build_failure("output", limits, stdout=printed)
     try:
         value = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        return _failed("json", limits, message="it can't be read", stdout=printed)
+        return _build_failure("json", limits, message="it can't be read", stdout=printed)
     return CodeOutcome(True, value, printed)
 
 
-def _failed(
+def _build_failure(
     kind: str,
     limits: CodeLimits,
     *,
@@ -116,7 +117,7 @@ def _failed(
     stdout: str = "",
     retryable: bool = False,
 ) -> CodeOutcome:
-    sentence = _sentence(kind, message).format(
+    sentence = _get_sentence(kind, message).format(
         message=message,
         type=type_,
         seconds=limits.seconds,
@@ -128,7 +129,7 @@ def _failed(
     return CodeOutcome(False, stdout=stdout, error=where + sentence, line=line, retryable=retryable)
 
 
-def _sentence(kind: str, message: str) -> str:
+def _get_sentence(kind: str, message: str) -> str:
     if kind == "raised" and _NO_MODULE.search(message):
         return SENTENCES["module"]
     if kind == "raised" and message == _NO_MAIN:
@@ -136,12 +137,12 @@ def _sentence(kind: str, message: str) -> str:
     return SENTENCES[kind]
 
 
-def _text(value: object) -> str:
-    return _storable(value[:_MAX_TEXT]) if isinstance(value, str) else ""
+def _clean_text(value: object) -> str:
+    return _make_storable(value[:_MAX_TEXT]) if isinstance(value, str) else ""
 
 
-def _storable(text: str) -> str:
-    """NUL and lone surrogates can't be stored anywhere further on."""
+def _make_storable(text: str) -> str:
+    """Replace NUL and lone surrogates, which no later stage can store."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 

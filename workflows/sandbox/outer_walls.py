@@ -1,9 +1,10 @@
-"""Runs in a code runner only: walls that the interpreter it starts stands behind as well.
+"""Restrict a code runner with walls that also apply to the interpreter that it starts.
 
-The interpreter (monty) owns nothing: no file, no socket, no environment. These walls are for the day
-it has a hole. They are inherited, so they must leave what starting a program takes: everything else
-of the file system, the network, other processes and the kernel's rarer doors are shut. Each wall
-stands alone; one that this machine can't build is reported as missing, not fatal.
+The interpreter (monty) owns nothing: no file, no socket, no environment. These walls protect
+against a vulnerability in it. They are inherited, so they must allow what starting a program
+takes; the rest of the file system, the network, other processes and the kernel's rarely used
+system calls are blocked. The walls are independent; one that this machine can't build is reported
+as missing, not fatal.
 """
 
 import contextlib
@@ -42,7 +43,7 @@ _TCP = 0b11  # bind, connect
 _SCOPES = 0b11  # abstract sockets and signals of others
 
 # Doors nobody needs for computing. A filter that names what is shut survives other C libraries.
-_SHUT = {
+_BLOCKED_CALLS = {
     "x86_64": (
         *(41, 42, 43, 288, 44, 49, 50),  # socket connect accept accept4 sendto bind listen
         *(101, 310, 311, 438, 440),  # ptrace process_vm_readv process_vm_writev pidfd_getfd …
@@ -75,29 +76,31 @@ _NEW_MOUNT_CALLS = (428, 429, 430, 431, 432, 433, 442)
 
 
 def raise_outer_walls(program: Path) -> list[str]:
-    """The names of the walls that stand; afterwards only ``program`` can be started."""
-    built: tuple[tuple[str, Callable[[], None]], ...] = (
+    """Build the walls and return the names of those that are active; afterwards only ``program`` can
+    be started.
+    """
+    builders: tuple[tuple[str, Callable[[], None]], ...] = (
         ("memory", _limit_memory),
-        ("limits", _limit_the_rest),
+        ("limits", _limit_resources),
         ("user", partial(_become_nobody, program)),
         ("privileges", walls.give_up_privileges),
-        ("files", partial(_shut_files, program)),
-        ("syscalls", _shut_doors),
+        ("files", partial(_restrict_files, program)),
+        ("syscalls", _filter_system_calls),
     )
-    standing = []
-    for name, build in built:
+    active = []
+    for name, build in builders:
         with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
             build()
-            standing.append(name)
-    return standing
+            active.append(name)
+    return active
 
 
 def _limit_memory() -> None:
-    limit = walls.address_space() + MEMORY_BYTES
+    limit = walls.get_address_space() + MEMORY_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def _limit_the_rest() -> None:
+def _limit_resources() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
@@ -112,13 +115,15 @@ def _become_nobody(program: Path) -> None:
         os.setuid(_NOBODY)
 
 
-def _shut_files(program: Path) -> None:
-    """Landlock: of all files the program and its libraries; no TCP, no signal to anyone outside."""
+def _restrict_files(program: Path) -> None:
+    """Restrict file access with Landlock to the program and its libraries; no TCP, no signal to
+    other processes.
+    """
     version = _syscall(_CREATE_RULESET, None, 0, 1)
     rights = (1 << _FILE_RIGHTS.get(version, 16)) - 1
-    words = [rights, *([_TCP] if version >= 4 else []), *([_SCOPES] if version >= 6 else [])]
-    attributes = ctypes.create_string_buffer(struct.pack(f"={len(words)}Q", *words))
-    ruleset = _syscall(_CREATE_RULESET, attributes, len(words) * 8, 0)
+    masks = [rights, *([_TCP] if version >= 4 else []), *([_SCOPES] if version >= 6 else [])]
+    attributes = ctypes.create_string_buffer(struct.pack(f"={len(masks)}Q", *masks))
+    ruleset = _syscall(_CREATE_RULESET, attributes, len(masks) * 8, 0)
     try:
         for path in (*_LIBRARIES, str(program)):
             _allow(ruleset, path, _EXECUTE | _READ | (_READ_FOLDER if Path(path).is_dir() else 0))
@@ -130,40 +135,43 @@ def _shut_files(program: Path) -> None:
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
     with contextlib.suppress(FileNotFoundError):
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        path_fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
-            rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, place))
+            rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, path_fd))
             _syscall(_ADD_RULE, ruleset, _BENEATH_PATH, rule, 0)
         finally:
-            os.close(place)
+            os.close(path_fd)
 
 
 def _syscall(number: int, *arguments: object) -> int:
     library = ctypes.CDLL(None, use_errno=True)
-    result: int = library.syscall(ctypes.c_long(number), *map(_argument, arguments))
+    result: int = library.syscall(ctypes.c_long(number), *map(_to_argument, arguments))
     if result < 0:
         raise OSError(ctypes.get_errno(), "landlock")
     return result
 
 
-def _argument(value: object) -> object:
+def _to_argument(value: object) -> object:
     return ctypes.c_long(value) if isinstance(value, int) else value
 
 
-def _shut_doors() -> None:
+def _filter_system_calls() -> None:
     machine = platform.machine()
-    shut = (*_SHUT[machine], *_NEW_MOUNT_CALLS)
+    blocked = (*_BLOCKED_CALLS[machine], *_NEW_MOUNT_CALLS)
     start = [
-        walls.step(walls.LOAD, 0, 0, walls.OFFSET_ARCH),
-        walls.step(walls.JUMP_EQ, 1, 0, walls.ARCHITECTURES[machine]),
-        walls.step(walls.RETURN, 0, 0, walls.RET_EPERM),
-        walls.step(walls.LOAD, 0, 0, walls.OFFSET_NUMBER),
-        walls.step(walls.JUMP_GE, 0, 1, walls.X32_BIT),
-        walls.step(walls.RETURN, 0, 0, walls.RET_EPERM),
+        walls.build_instruction(walls.LOAD, 0, 0, walls.OFFSET_ARCH),
+        walls.build_instruction(walls.JUMP_EQ, 1, 0, walls.ARCHITECTURES[machine]),
+        walls.build_instruction(walls.RETURN, 0, 0, walls.RET_EPERM),
+        walls.build_instruction(walls.LOAD, 0, 0, walls.OFFSET_NUMBER),
+        walls.build_instruction(walls.JUMP_GE, 0, 1, walls.X32_BIT),
+        walls.build_instruction(walls.RETURN, 0, 0, walls.RET_EPERM),
     ]
-    checks = [walls.step(walls.JUMP_EQ, len(shut) - i, 0, number) for i, number in enumerate(shut)]
+    checks = [
+        walls.build_instruction(walls.JUMP_EQ, len(blocked) - index, 0, number)
+        for index, number in enumerate(blocked)
+    ]
     end = [
-        walls.step(walls.RETURN, 0, 0, walls.RET_ALLOW),
-        walls.step(walls.RETURN, 0, 0, walls.RET_EPERM),
+        walls.build_instruction(walls.RETURN, 0, 0, walls.RET_ALLOW),
+        walls.build_instruction(walls.RETURN, 0, 0, walls.RET_EPERM),
     ]
     walls.install_filter([*start, *checks, *end])

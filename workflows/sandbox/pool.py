@@ -1,7 +1,7 @@
-"""Keeps a few runners warm and hands each to one job at a time.
+"""A pool that keeps a few runners warm and gives each to one job at a time.
 
-Runs in threads of its own, so that any event loop (a Celery worker's, a web server's, a test's)
-can wait for it, and several at once. After a fork the child starts with an empty pool.
+It runs in threads of its own, so that any event loop (a Celery worker's, a web server's, a
+test's) can wait for it, and several at once. After a fork the child starts with an empty pool.
 """
 
 import asyncio
@@ -18,32 +18,34 @@ from workflows.sandbox.process import Program, Runner, RunnerGone, RunnerLate
 
 __all__ = ["RunnerGone", "RunnerLate", "RunnerPool"]
 
-_MAX_JOBS_A_RUNNER = 2_000  # then a new one: nothing that leaks slowly gets far
+_MAX_JOBS_PER_RUNNER = 2_000  # then a new one: nothing that leaks slowly gets far
 _DEAD_ON_ARRIVAL_SECONDS = 0.05
 
 
 class _Job:
-    """One call of the pool: where it runs now, and whether anybody still waits for it."""
+    """One call of the pool, with the runner that executes it and whether a caller still waits for
+    it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._runner: Runner | None = None
-        self.dropped = False
+        self.is_dropped = False
 
-    def begins(self, runner: Runner) -> None:
+    def attach(self, runner: Runner) -> None:
         with self._lock:
             self._runner = runner
-            if self.dropped:
+            if self.is_dropped:
                 runner.interrupt()
 
-    def ends(self) -> None:
-        """From here on the runner is the pool's again."""
+    def detach(self) -> None:
+        """Detach the job, which returns its runner to the pool."""
         with self._lock:
             self._runner = None
 
     def drop(self) -> None:
         with self._lock:
-            self.dropped = True
+            self.is_dropped = True
             if self._runner is not None:
                 self._runner.interrupt()
 
@@ -64,9 +66,9 @@ class RunnerPool:
         self._executor: ThreadPoolExecutor | None = None
 
     async def call(self, message: dict[str, Any], *, seconds: float) -> dict[str, Any]:
-        """Raises RunnerGone or RunnerLate; the runner in question has been replaced by then.
+        """Run a job. Raises RunnerGone or RunnerLate, after replacing the runner.
 
-        Who stops waiting ends the job: its runner is killed, not left to finish.
+        Cancelling the call ends the job: its runner is killed, not left to finish.
         """
         job = _Job()
         try:
@@ -87,43 +89,43 @@ class RunnerPool:
         except RunnerGone:
             # Gone at once: most likely it died while idle, and the job never ran. Once more, on
             # another; a job that brings its runner down quickly is no dearer for it.
-            if job.dropped or time.monotonic() - start > _DEAD_ON_ARRIVAL_SECONDS:
+            if job.is_dropped or time.monotonic() - start > _DEAD_ON_ARRIVAL_SECONDS:
                 raise
-        return self._call_once(message, seconds, job, fresh=True)
+        return self._call_once(message, seconds, job, use_new=True)
 
     def _call_once(
-        self, message: dict[str, Any], seconds: float, job: _Job, *, fresh: bool = False
+        self, message: dict[str, Any], seconds: float, job: _Job, *, use_new: bool = False
     ) -> dict[str, Any]:
-        runner, jobs = self._start() if fresh else self._take()
-        job.begins(runner)
+        runner, jobs = self._start() if use_new else self._take()
+        job.attach(runner)
         try:
             try:
                 reply = runner.call(message, seconds=seconds)
             finally:
-                job.ends()
+                job.detach()
         except ValueError:  # refused before anything was sent
             self._give_back(runner, jobs)
             raise
         except BaseException:
             self._end(runner)
             raise
-        if reply.get("spent") or jobs + 1 >= _MAX_JOBS_A_RUNNER:
+        if reply.get("spent") or jobs + 1 >= _MAX_JOBS_PER_RUNNER:
             self._end(runner)
         else:
             self._give_back(runner, jobs + 1)
         return reply
 
     async def warm(self) -> None:
-        """Starts the first runner, so that the first render is as quick as the rest."""
+        """Start the first runner, so that the first render is as fast as the others."""
         await asyncio.get_running_loop().run_in_executor(self._threads(), self._warm)
 
     def pids(self) -> list[int]:
-        """Of every runner that lives, for measurements."""
+        """Return the process id of every live runner, for measurements."""
         with self._lock:
             return [runner.pid for runner in (*(idle for idle, _ in self._idle), *self._busy)]
 
     def close(self) -> None:
-        """Ends every runner. The pool can be used again; it starts new ones."""
+        """End every runner. The pool can be used again; it starts new ones."""
         if self._pid != os.getpid():
             self._reset()
             return
@@ -155,7 +157,7 @@ class RunnerPool:
                     break
                 runner, jobs = self._idle.pop()
                 self._busy.add(runner)
-            if runner.alive():
+            if runner.is_alive():
                 return runner, jobs
             self._end(runner)
         return self._start()
@@ -185,7 +187,9 @@ class RunnerPool:
         runner.kill()
 
     def _forget_after_fork(self) -> None:
-        """Runners belong to the process that started them; a fork only lets go of their pipes."""
+        """Close the inherited pipes after a fork, because runners belong to the process that started
+        them.
+        """
         if self._pid == os.getpid():
             return
         inherited = [*(runner for runner, _ in self._idle), *self._busy]

@@ -1,4 +1,4 @@
-"""One runner process as its parent sees it: started with nothing, spoken to in frames, killed at once."""
+"""A runner process as its parent uses it: started with nothing, addressed in frames, killed at once."""
 
 import contextlib
 import functools
@@ -33,11 +33,11 @@ class RunnerLate(Exception):
 
 
 class Runner:
-    """Not thread-safe: the pool hands a runner to one caller at a time."""
+    """A runner process. It is not thread-safe: the pool gives it to one caller at a time."""
 
     def __init__(self, program: Program = "child") -> None:
         self._process = subprocess.Popen(
-            command() if program == "child" else command(program),
+            build_command() if program == "child" else build_command(program),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -52,7 +52,7 @@ class Runner:
         os.set_blocking(self._into, False)
         os.set_blocking(self._out, False)
         try:
-            self.walls: tuple[str, ...] = tuple(map(str, self._hello().get("walls", ())))
+            self.walls: tuple[str, ...] = tuple(map(str, self._read_greeting().get("walls", ())))
         except BaseException:
             self.kill()
             raise
@@ -62,7 +62,9 @@ class Runner:
         return self._process.pid
 
     def call(self, message: dict[str, Any], *, seconds: float) -> dict[str, Any]:
-        """Raises RunnerGone or RunnerLate, after which this runner is only good to be killed."""
+        """Send a message and return the reply. Raises RunnerGone or RunnerLate, after which the
+        runner must be killed.
+        """
         data = frames.encode(message)
         if len(data) - frames.HEADER_BYTES > frames.MAX_REQUEST_BYTES:
             raise ValueError("request too large")
@@ -70,21 +72,21 @@ class Runner:
         try:
             self._write(data, deadline)
             header = self._read(frames.HEADER_BYTES, deadline)
-            length = frames.body_length(header, frames.MAX_REPLY_BYTES)
+            length = frames.parse_length(header, frames.MAX_REPLY_BYTES)
             return frames.decode(self._read(length, deadline))
         except (frames.BadFrame, OSError) as error:
             raise RunnerGone from error
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         return self._process.poll() is None
 
     def interrupt(self) -> None:
-        """Ends the process from another thread than the one that talks to it, which sees it gone."""
+        """End the process from another thread than the one that communicates with it."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def kill(self) -> None:
-        """The whole group, and waits for it: no zombie stays."""
+        """Kill the whole process group and wait for it, so that no zombie stays."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
@@ -94,15 +96,15 @@ class Runner:
             self._process.wait(timeout=5)
 
     def forget(self) -> None:
-        """Closes our ends of the pipes; an idle runner then ends by itself."""
+        """Close our ends of the pipes, upon which an idle runner ends by itself."""
         for pipe in self._pipes:
             with contextlib.suppress(OSError):
                 pipe.close()
 
-    def _hello(self) -> dict[str, Any]:
+    def _read_greeting(self) -> dict[str, Any]:
         deadline = time.monotonic() + START_SECONDS
         try:
-            length = frames.body_length(self._read(frames.HEADER_BYTES, deadline), 4096)
+            length = frames.parse_length(self._read(frames.HEADER_BYTES, deadline), 4096)
             return frames.decode(self._read(length, deadline))
         except (frames.BadFrame, OSError) as error:
             raise RunnerGone from error
@@ -130,19 +132,21 @@ class Runner:
     def _wait(self, fd: int, event: int, deadline: float) -> None:
         poll = select.poll()
         poll.register(fd, event)
-        left = deadline - time.monotonic()
-        if left <= 0 or not poll.poll(left * 1000):
+        remaining = deadline - time.monotonic()
+        if remaining <= 0 or not poll.poll(remaining * 1000):
             raise RunnerLate
 
 
-def command(program: Program = "child") -> list[str]:
-    """How a runner is started: inside bubblewrap where that works, else as a plain process."""
-    return [*jail(), *_python(program)]
+def build_command(program: Program = "child") -> list[str]:
+    """Return the command that starts a runner: inside bubblewrap if that works, else as a plain
+    process.
+    """
+    return [*get_jail(), *_python(program)]
 
 
 def is_jailed() -> bool:
     """Return whether runners start inside bubblewrap on this machine."""
-    return bool(jail())
+    return bool(get_jail())
 
 
 def _python(program: Program) -> list[str]:
@@ -150,8 +154,8 @@ def _python(program: Program) -> list[str]:
 
 
 @functools.cache
-def jail() -> tuple[str, ...]:
-    """Return the command that starts a program inside bubblewrap, empty where that doesn't work.
+def get_jail() -> tuple[str, ...]:
+    """Return the command that starts a program inside bubblewrap, or nothing if that doesn't work.
 
     The answer is kept: finding it starts a program in the jail.
     """
@@ -170,11 +174,13 @@ def jail() -> tuple[str, ...]:
 
 
 def _jail_arguments() -> list[str]:
-    """Give no network, no processes but its own, and of the file system only what Python is made of.
+    """Return arguments that allow no network, no other processes, and of the file system only what
+    Python needs.
 
-    No ``--new-session``: ``Runner`` starts a session without a terminal already, and a second one would
-    take the program out of the process group that ``Runner.kill`` ends. No ``--die-with-parent`` either:
-    it follows the thread that started the runner, and the pool's threads end before their runners do.
+    No ``--new-session``: ``Runner`` starts a session without a terminal already, and a second one
+    would take the program out of the process group that ``Runner.kill`` ends. No
+    ``--die-with-parent`` either: it follows the thread that started the runner, and the pool's
+    threads end before their runners do.
     """
     system = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache")
     python = (sys.prefix, sys.base_prefix, sysconfig.get_path("purelib"))

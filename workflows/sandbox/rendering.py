@@ -1,4 +1,4 @@
-"""Runs in the child only: renders one Jinja2 template, as Dify does (lenient, no autoescape).
+"""Render one Jinja2 template in the child, as Dify does (lenient, no autoescape).
 
 The sandboxed environment is the second layer. The first is that this process owns nothing.
 """
@@ -42,7 +42,7 @@ def render(message: dict[str, Any]) -> dict[str, Any]:
     except _TooMuchText:
         return {"ok": False, "kind": "output", "message": ""}
     except Exception as error:
-        return _failure(error)
+        return _build_failure(error)
     return {"ok": True, "text": text}
 
 
@@ -59,7 +59,7 @@ def _render(template: str, inputs: dict[str, Any]) -> str:
     return "".join(pieces)
 
 
-def _failure(error: Exception) -> dict[str, Any]:
+def _build_failure(error: Exception) -> dict[str, Any]:
     kind = next((name for cls, name in _KINDS if isinstance(error, cls)), "other")
     message = ""
     if kind in {"syntax", "undefined", "security", "template"}:

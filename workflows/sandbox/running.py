@@ -1,7 +1,7 @@
-"""Runs in a code runner only: one Python program of a workflow's author, in the monty interpreter.
+"""Run a workflow author's Python program in the monty interpreter; used in a code runner only.
 
-Monty is an interpreter of its own, in a process of its own, that has no file, socket, environment or
-host function to give. A program gets a fresh session; its answer leaves this process as JSON text.
+Monty is a separate interpreter in its own process, without files, sockets, environment or host
+functions to offer. A program gets a new session; its result leaves this process as JSON text.
 """
 
 import json
@@ -38,38 +38,40 @@ _CANDIDATES: Final = (
 
 
 class Interpreter:
-    """One warm monty process; a program that spoils it spoils the whole runner, which is replaced."""
+    """One warm monty process. A program that breaks it makes the whole runner unusable, which is
+    then replaced.
+    """
 
     def __init__(self, program: Path) -> None:
         self._pool = Monty(binary_path=program, min_processes=1, max_processes=1)
         self._pool.__enter__()
-        self.modules = tuple(name for name in _CANDIDATES if self._has(name))
+        self.modules = tuple(name for name in _CANDIDATES if self._can_import(name))
 
     def run(self, message: dict[str, Any]) -> dict[str, Any]:
-        printed = _Printed(int(message["stdout_bytes"]))
+        printed = _LimitedOutput(int(message["stdout_bytes"]))
         try:
-            value = self._value(message, printed)
+            value = self._execute(message, printed)
         except MontyError as error:
-            return {**_failure(error), "stdout": printed.text()}
-        return {**_as_json(value), "stdout": printed.text()}
+            return {**_describe_failure(error), "stdout": printed.text()}
+        return {**_encode_value(value), "stdout": printed.text()}
 
     def check(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Parses and compiles, and stops before the first line: nothing of it is executed."""
+        """Parse and compile a program, and stop before its first line: nothing of it is executed."""
         guarded = f"raise KeyError({_CHECKED!r})\n{message['source']}"
         try:
-            with self._session(seconds=2.0, memory=64 * 1024 * 1024, recursion=200) as session:
+            with self._open_session(seconds=2.0, memory=64 * 1024 * 1024, recursion=200) as session:
                 session.feed_run(guarded, print_callback=CollectStreams(max_bytes=1024))
         except MontyError as error:
             if isinstance(error, MontyRuntimeError) and _CHECKED in str(error):
                 return {"ok": True, "modules": self.modules}
-            failure = _failure(error)
-            frame = _frame(error)
+            failure = _describe_failure(error)
+            frame = _find_frame(error)
             line = max(1, failure["line"] - 1) if failure["line"] else 1
             return {**failure, "line": line, "column": frame.column if frame else 1}
         return {"ok": True, "modules": self.modules}
 
-    def _value(self, message: dict[str, Any], printed: "_Printed") -> object:
-        with self._session(
+    def _execute(self, message: dict[str, Any], printed: "_LimitedOutput") -> object:
+        with self._open_session(
             seconds=float(message["seconds"]),
             memory=int(message["memory_bytes"]),
             recursion=int(message["recursion"]),
@@ -81,7 +83,7 @@ class Interpreter:
                 print_callback=printed,
             )
 
-    def _session(self, *, seconds: float, memory: int, recursion: int) -> Any:
+    def _open_session(self, *, seconds: float, memory: int, recursion: int) -> Any:
         limits = ResourceLimits(
             max_feed_duration_secs=seconds,
             max_memory=memory,
@@ -91,7 +93,7 @@ class Interpreter:
         )
         return self._pool.checkout(limits=limits, type_check=False, os_policy={"sleep": "zero"})
 
-    def _has(self, module: str) -> bool:
+    def _can_import(self, module: str) -> bool:
         try:
             with self._pool.checkout() as session:
                 session.feed_run(f"import {module}")
@@ -100,8 +102,8 @@ class Interpreter:
         return True
 
 
-class _Printed:
-    """What a program prints, up to a limit; the rest is dropped, and the program goes on."""
+class _LimitedOutput:
+    """Collects what a program prints, up to a limit; the rest is dropped, and the program continues."""
 
     def __init__(self, limit: int) -> None:
         self._left = limit
@@ -117,7 +119,7 @@ class _Printed:
         return "".join(self._parts)
 
 
-def _as_json(value: object) -> dict[str, Any]:
+def _encode_value(value: object) -> dict[str, Any]:
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError, MemoryError) as error:
@@ -127,26 +129,26 @@ def _as_json(value: object) -> dict[str, Any]:
     return {"ok": True, "value": text}
 
 
-def _failure(error: MontyError) -> dict[str, Any]:
+def _describe_failure(error: MontyError) -> dict[str, Any]:
     if isinstance(error, MontyCrashedError):
         return {"ok": False, "kind": "crash", "message": "", "line": None, "spent": True}
-    frame = _frame(error)
+    frame = _find_frame(error)
     inner = error.exception()
     message, kind = str(inner), type(inner).__name__
-    answer = {"ok": False, "line": frame.line if frame else None, "spent": False}
+    failure = {"ok": False, "line": frame.line if frame else None, "spent": False}
     if isinstance(inner, TimeoutError | MemoryError) and _LIMIT.search(message):
         # The interpreter says nothing about its heap after this, so nobody gets it again.
-        return {**answer, "kind": "time" if isinstance(inner, TimeoutError) else "memory",
+        return {**failure, "kind": "time" if isinstance(inner, TimeoutError) else "memory",
                 "message": "", "spent": True}  # fmt: skip
     unsupported = _UNSUPPORTED.search(message)
     if isinstance(inner, NotImplementedError) and unsupported:
-        return {**answer, "kind": "unsupported", "message": unsupported[1][:_MAX_MESSAGE]}
+        return {**failure, "kind": "unsupported", "message": unsupported[1][:_MAX_MESSAGE]}
     if isinstance(error, MontySyntaxError) or isinstance(inner, SyntaxError):
-        return {**answer, "kind": "syntax", "message": message[:_MAX_MESSAGE]}
-    return {**answer, "kind": "raised", "type": kind, "message": message[:_MAX_MESSAGE]}
+        return {**failure, "kind": "syntax", "message": message[:_MAX_MESSAGE]}
+    return {**failure, "kind": "raised", "type": kind, "message": message[:_MAX_MESSAGE]}
 
 
-def _frame(error: MontyError) -> Any:
-    """The innermost line of the author's own text."""
+def _find_frame(error: MontyError) -> Any:
+    """Return the innermost frame of the author's own code."""
     frames = error.traceback() if isinstance(error, MontyRuntimeError | MontySyntaxError) else []
     return next((frame for frame in reversed(frames) if frame.filename == _SOURCE), None)

@@ -1,6 +1,6 @@
 """The loop of every runner process: read a frame, do the job, write a frame, until the pipe closes.
 
-Standard library only; no Django, no settings, no database, an empty environment.
+It uses the standard library only: no Django, no settings, no database, an empty environment.
 """
 
 import os
@@ -16,7 +16,7 @@ Job = Callable[[dict[str, Any]], dict[str, Any]]
 def serve(
     jobs: Mapping[str, Job], *, spent: frozenset[str], before: Callable[[], None] | None = None
 ) -> None:
-    """``spent``: kinds of failure after which the parent had better start a new process."""
+    """Serve jobs. ``spent``: kinds of failure after which the parent should start a new process."""
     while (message := receive()) is not None:
         if before is not None:
             before()
@@ -33,7 +33,7 @@ def receive() -> dict[str, Any] | None:
     header = _read(frames.HEADER_BYTES)
     if header is None:
         return None
-    body = _read(frames.body_length(header, frames.MAX_REQUEST_BYTES))
+    body = _read(frames.parse_length(header, frames.MAX_REQUEST_BYTES))
     return None if body is None else frames.decode(body)
 
 

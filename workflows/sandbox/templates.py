@@ -27,25 +27,27 @@ _MESSAGES: Final = {
 
 
 class TemplatePool:
-    """Usable from any event loop and thread; ``close()`` ends its processes."""
+    """Renders templates. It can be used from any event loop and thread; ``close()`` ends its
+    processes.
+    """
 
     def __init__(self, pool: RunnerPool | None = None, *, seconds: float = SECONDS) -> None:
         self.pool = pool or RunnerPool()
         self._seconds = seconds
 
     async def render(self, template: str, inputs: Mapping[str, Json]) -> str:
-        """Raises TemplateFailed with a sentence for the author of the template."""
+        """Render a template. Raises TemplateFailed with a sentence for the author of the template."""
         if len(template.encode("utf-8", "surrogatepass")) > MAX_TEMPLATE_BYTES:
             raise TemplateFailed("The template is larger than 64 kB.")
         quick = substitute(template, inputs)
         if quick is not None:
-            return _checked(quick)
-        return await self._in_runner(template, _as_json(inputs))
+            return _check_output(quick)
+        return await self._render_in_runner(template, _check_inputs(inputs))
 
     def close(self) -> None:
         self.pool.close()
 
-    async def _in_runner(self, template: str, inputs: dict[str, Any]) -> str:
+    async def _render_in_runner(self, template: str, inputs: dict[str, Any]) -> str:
         message = {"job": "template", "template": template, "inputs": inputs}
         try:
             reply = await self.pool.call(message, seconds=self._seconds)
@@ -57,11 +59,11 @@ class TemplatePool:
             ) from error
         except ValueError as error:
             raise TemplateFailed("The template's inputs are larger than 8 MB.") from error
-        return _text_of(reply)
+        return _read_reply(reply)
 
 
-def _as_json(inputs: Mapping[str, Json]) -> dict[str, Any]:
-    """JSON goes in and nothing else: no model instance, no function, no request."""
+def _check_inputs(inputs: Mapping[str, Json]) -> dict[str, Any]:
+    """Return the inputs, which must be JSON: no model instance, no function, no request."""
     try:
         json.dumps(inputs := dict(inputs))
     except (TypeError, ValueError, RecursionError) as error:
@@ -69,11 +71,11 @@ def _as_json(inputs: Mapping[str, Json]) -> dict[str, Any]:
     return inputs
 
 
-def _text_of(reply: Mapping[str, Any]) -> str:
-    """What comes back is the word of a process that ran a stranger's template."""
+def _read_reply(reply: Mapping[str, Any]) -> str:
+    """Return the text of a reply, which comes from a process that ran an untrusted template."""
     text = reply.get("text")
     if reply.get("ok") is True and isinstance(text, str):
-        return _checked(text)
+        return _check_output(text)
     kind, message, line = reply.get("kind"), reply.get("message"), reply.get("line")
     sentence = _MESSAGES.get(kind if isinstance(kind, str) else "", _MESSAGES["other"])
     raise TemplateFailed(
@@ -84,12 +86,12 @@ def _text_of(reply: Mapping[str, Any]) -> str:
     )
 
 
-def _checked(text: str) -> str:
+def _check_output(text: str) -> str:
     if len(text) > MAX_OUTPUT_CHARACTERS:
         raise TemplateFailed(_MESSAGES["output"])
     return _clean(text)
 
 
 def _clean(text: str) -> str:
-    """NUL and lone surrogates can't be stored anywhere further on."""
+    """Replace NUL and lone surrogates, which no later stage can store."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")

@@ -1,7 +1,8 @@
-"""Runs in the child only: gives up everything a template or program could misuse.
+"""Restrict the child process: it gives up everything that a template or program could misuse.
 
-Called after the last import. What is left: memory up to a limit, processor time up to a limit, and
-three pipes. Each wall stands alone; one that this machine can't build is reported, not fatal.
+Called after the last import. What remains is memory up to a limit, processor time up to a limit,
+and three pipes. The walls are independent; one that this machine can't build is reported, not
+fatal.
 """
 
 import contextlib
@@ -85,24 +86,24 @@ ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
 def raise_walls() -> list[str]:
-    """The names of the walls that stand."""
+    """Build the walls and return the names of those that are active."""
     walls: tuple[tuple[str, Callable[[], None]], ...] = (
         ("memory", _limit_memory),
-        ("limits", _limit_the_rest),
+        ("limits", _limit_resources),
         ("user", _become_nobody),
         ("privileges", give_up_privileges),
         ("syscalls", _filter_system_calls),
     )
-    standing = []
+    active = []
     for name, build in walls:
         with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
             build()
-            standing.append(name)
-    return standing
+            active.append(name)
+    return active
 
 
 def allow_cpu_seconds(seconds: int = _CPU_SECONDS) -> None:
-    """The kernel ends a job that computes on after its parent is gone."""
+    """Limit the job's processor time, so that the kernel ends it if its parent is gone."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = int(used.ru_utime + used.ru_stime) + seconds + 1
     with contextlib.suppress(OSError, ValueError):
@@ -110,11 +111,11 @@ def allow_cpu_seconds(seconds: int = _CPU_SECONDS) -> None:
 
 
 def _limit_memory() -> None:
-    limit = address_space() + MEMORY_BYTES
+    limit = get_address_space() + MEMORY_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def address_space() -> int:
+def get_address_space() -> int:
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
         return int(pages) * resource.getpagesize()
@@ -122,7 +123,7 @@ def address_space() -> int:
         return _UNKNOWN_BASE_BYTES
 
 
-def _limit_the_rest() -> None:
+def _limit_resources() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
@@ -142,11 +143,11 @@ def give_up_privileges() -> None:
 
 
 def _filter_system_calls() -> None:
-    install_filter(_program(platform.machine()))
+    install_filter(_build_filter(platform.machine()))
 
 
 def install_filter(program: list[bytes]) -> None:
-    """From here on the kernel asks ``program`` about every system call of this thread and its children."""
+    """Install a seccomp program that filters every system call of this thread and its children."""
     code = ctypes.create_string_buffer(b"".join(program), len(program) * 8)
 
     class Filter(ctypes.Structure):
@@ -156,29 +157,34 @@ def install_filter(program: list[bytes]) -> None:
     prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(loaded))
 
 
-def _program(machine: str) -> list[bytes]:
+def _build_filter(machine: str) -> list[bytes]:
     numbers = _NUMBERS[machine]
     allowed = [numbers[name] for name in _COMMON]
     start = [
-        step(LOAD, 0, 0, OFFSET_ARCH),
-        step(JUMP_EQ, 1, 0, ARCHITECTURES[machine]),
-        step(RETURN, 0, 0, RET_EPERM),
-        step(LOAD, 0, 0, OFFSET_NUMBER),
-        step(JUMP_GE, 0, 1, X32_BIT),
-        step(RETURN, 0, 0, RET_EPERM),
+        build_instruction(LOAD, 0, 0, OFFSET_ARCH),
+        build_instruction(JUMP_EQ, 1, 0, ARCHITECTURES[machine]),
+        build_instruction(RETURN, 0, 0, RET_EPERM),
+        build_instruction(LOAD, 0, 0, OFFSET_NUMBER),
+        build_instruction(JUMP_GE, 0, 1, X32_BIT),
+        build_instruction(RETURN, 0, 0, RET_EPERM),
         # prlimit64, but only of this process
-        step(JUMP_EQ, 0, 4, numbers["prlimit64"]),
-        step(LOAD, 0, 0, OFFSET_FIRST_ARGUMENT),
-        step(JUMP_EQ, 0, 1, 0),
-        step(RETURN, 0, 0, RET_ALLOW),
-        step(RETURN, 0, 0, RET_EPERM),
+        build_instruction(JUMP_EQ, 0, 4, numbers["prlimit64"]),
+        build_instruction(LOAD, 0, 0, OFFSET_FIRST_ARGUMENT),
+        build_instruction(JUMP_EQ, 0, 1, 0),
+        build_instruction(RETURN, 0, 0, RET_ALLOW),
+        build_instruction(RETURN, 0, 0, RET_EPERM),
     ]
     count = len(allowed)
-    checks = [step(JUMP_EQ, count - i, 0, number) for i, number in enumerate(allowed)]
-    return [*start, *checks, step(RETURN, 0, 0, RET_EPERM), step(RETURN, 0, 0, RET_ALLOW)]
+    checks = [build_instruction(JUMP_EQ, count - i, 0, number) for i, number in enumerate(allowed)]
+    return [
+        *start,
+        *checks,
+        build_instruction(RETURN, 0, 0, RET_EPERM),
+        build_instruction(RETURN, 0, 0, RET_ALLOW),
+    ]
 
 
-def step(code: int, if_true: int, if_false: int, value: int) -> bytes:
+def build_instruction(code: int, if_true: int, if_false: int, value: int) -> bytes:
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 

@@ -9,6 +9,7 @@ from django.db.models import Model, Q
 from workflows.errors import StillRunning
 from workflows.models import (
     Conversation,
+    DryRunChange,
     Message,
     Run,
     RunEvent,
@@ -16,7 +17,6 @@ from workflows.models import (
     Step,
     StepIntent,
     Task,
-    WouldBe,
 )
 from workflows.models.run import ENDED
 
@@ -55,7 +55,7 @@ def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, 
 
 
 # In this order: what hangs on a run or a conversation goes with it, and is counted before.
-_RUN_MODELS: tuple[type[Model], ...] = (Step, RunEvent, RunPartial, StepIntent, WouldBe)
+_RUN_MODELS: tuple[type[Model], ...] = (Step, RunEvent, RunPartial, StepIntent, DryRunChange)
 
 
 def erase_person(team_id: UUID, subject: str, do: bool) -> Mapping[str, int]:

@@ -14,7 +14,7 @@ from workflows.errors import NothingToPublish
 from workflows.execution.kinds import load_kinds
 from workflows.live.announce import announce_published
 from workflows.models import Snapshot, Version, Workflow
-from workflows.models.documents import content_hash, from_json, to_json
+from workflows.models.documents import compute_hash, from_json, to_json
 from workflows.services import audit_lines
 from workflows.services.editor import drafts
 
@@ -67,7 +67,7 @@ def publish_version(principal: Principal, *, workflow: Workflow, version: Versio
 def differs_from_published(workflow: Workflow, draft: Document) -> bool:
     """Return whether the draft differs from the published version, if there is one."""
     version = workflow.published_version
-    return version is not None and content_hash(to_json(draft)) != version.snapshot.hash
+    return version is not None and compute_hash(to_json(draft)) != version.snapshot.hash
 
 
 def _check(snapshot: Snapshot) -> None:

@@ -1,4 +1,4 @@
-"""Comments as people read them: a little Markdown, addresses as links, names with @ set off."""
+"""Render comments: basic Markdown, links and highlighted mentions."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -23,20 +23,20 @@ _FENCE = "```"
 
 
 @register.filter
-def marked_up(text: str, people: Iterable[str] = ()) -> SafeString:
-    """Everything is escaped first: what comes out holds no markup but ours."""
+def render_markdown(text: str, people: Iterable[str] = ()) -> SafeString:
+    """Return the text as HTML. It is escaped first, so the result contains only our own markup."""
     blocks = escape(text).split(_FENCE)
-    mention = _mention(people)
+    mention = _build_mention_highlighter(people)
     parts = [
         f"<pre>{block.strip(chr(10))}</pre>"
         if at % 2 and at < len(blocks) - 1
-        else _lines(block, mention)
+        else _render_lines(block, mention)
         for at, block in enumerate(blocks)
     ]
     return mark_safe("".join(parts))  # noqa: S308 -- escaped above
 
 
-def _lines(block: str, mention: Callable[[str], str]) -> str:
+def _render_lines(block: str, mention: Callable[[str], str]) -> str:
     html: list[str] = []
     items: list[str] = []
     for paragraph in re.split(r"\n{2,}", block.strip("\n")):
@@ -44,46 +44,46 @@ def _lines(block: str, mention: Callable[[str], str]) -> str:
         for line in paragraph.split("\n"):
             item = _ITEM.fullmatch(line.strip())
             if item:
-                html += _paragraph(lines)
+                html += _render_paragraph(lines)
                 lines = []
-                items.append(f"<li>{_inline(item[1], mention)}</li>")
+                items.append(f"<li>{_render_inline(item[1], mention)}</li>")
             else:
-                html += _list(items)
+                html += _render_list(items)
                 items = []
-                lines.append(_inline(line, mention))
-        html += _list(items) + _paragraph(lines)
+                lines.append(_render_inline(line, mention))
+        html += _render_list(items) + _render_paragraph(lines)
         items = []
     return "".join(html)
 
 
-def _paragraph(lines: list[str]) -> list[str]:
+def _render_paragraph(lines: list[str]) -> list[str]:
     text = "<br>".join(lines)
     return [f"<p>{text}</p>"] if text.strip() else []
 
 
-def _list(items: list[str]) -> list[str]:
+def _render_list(items: list[str]) -> list[str]:
     return [f"<ul>{''.join(items)}</ul>"] if items else []
 
 
-def _inline(text: str, mention: Callable[[str], str]) -> str:
-    made, end = "", 0
-    for found in _SPANS.finditer(text):
-        made += mention(text[end : found.start()]) + _span(found)
-        end = found.end()
-    return made + mention(text[end:])
+def _render_inline(text: str, mention: Callable[[str], str]) -> str:
+    html, end = "", 0
+    for match in _SPANS.finditer(text):
+        html += mention(text[end : match.start()]) + _render_span(match)
+        end = match.end()
+    return html + mention(text[end:])
 
 
-def _span(found: re.Match[str]) -> str:
-    kind = found.lastgroup or ""
+def _render_span(match: re.Match[str]) -> str:
+    kind = match.lastgroup or ""
     if kind in ("code", "strong", "em"):
-        return f"<{kind}>{found[kind]}</{kind}>"
-    address = found["to"] or found["link"]
-    words = found["words"] or found["link"]
+        return f"<{kind}>{match[kind]}</{kind}>"
+    address = match["to"] or match["link"]
+    words = match["words"] or match["link"]
     return f'<a href="{address}" rel="noopener nofollow ugc" target="_blank">{words}</a>'
 
 
-def _mention(people: Iterable[str]) -> Callable[[str], str]:
-    """Longest name first: "@Ana Maria" isn't "@Ana" with something behind it."""
+def _build_mention_highlighter(people: Iterable[str]) -> Callable[[str], str]:
+    """Return a function that highlights mentions, longest names first: "@Ana Maria" isn't "@Ana"."""
     names = sorted((escape(name) for name in people), key=len, reverse=True)
     if not names:
         return lambda text: text

@@ -1,4 +1,4 @@
-"""What the forms of nodes print: values as JSON for attributes, ids, and labels in the reader's language."""
+"""Template filters for the forms of nodes: JSON values for attributes, ids, and translated labels."""
 
 import json
 
@@ -13,7 +13,7 @@ register = template.Library()
 
 @register.filter
 def as_json(value: Json) -> str:
-    """In one line; Django escapes it for the attribute it stands in."""
+    """Return the value as JSON in one line; Django escapes it for the attribute."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -24,19 +24,19 @@ def as_pretty_json(value: Json) -> str:
 
 @register.filter
 def as_id(path: str) -> str:
-    """A dotted path as an id of the page."""
+    """Return a dotted path as an HTML id."""
     return "f-" + "".join(letter if letter.isalnum() else "-" for letter in path)
 
 
 @register.filter
 def in_language(text: str) -> str:
-    """A label of the engine, which speaks English and marks what is to be translated."""
+    """Translate a label of the engine, which is English and marked for translation."""
     return gettext(text) if text else ""
 
 
 @register.filter
 def part(value: Json, name: str) -> Json:
-    """A member of an object; nothing when it is none or has none."""
+    """Return a member of an object; None if the value isn't an object or doesn't have it."""
     return value.get(name) if isinstance(value, dict) else None
 
 
@@ -47,5 +47,5 @@ def or_empty(value: Json) -> Json:
 
 @register.filter
 def as_text(value: Json) -> str:
-    """As somebody types it: text as it is, everything else as JSON."""
+    """Return the value as people type it: text unchanged, everything else as JSON."""
     return value if isinstance(value, str) else as_json(value)

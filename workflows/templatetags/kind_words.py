@@ -1,4 +1,4 @@
-"""The kinds of nodes as people know them: by the title their description has, not by the word documents write."""
+"""The titles of node kinds."""
 
 from django import template
 from django.utils.translation import gettext
@@ -11,6 +11,6 @@ register = template.Library()
 
 @register.filter
 def kind_in_words(name: str) -> str:
-    """A kind that isn't installed any more keeps its own word."""
+    """Return the kind's title; a kind that isn't installed keeps its name."""
     kind = installed_kinds().get(name)
     return gettext(kind.title) if kind else name

@@ -1,4 +1,6 @@
-"""The import map of our ES modules: addresses that change with the content, so that no page mixes two releases."""
+"""The import map of our ES modules, whose URLs change with the content, so that no page mixes two
+releases.
+"""
 
 from functools import lru_cache
 from json import dumps
@@ -23,8 +25,8 @@ def split_words(text: str) -> list[str]:
 
 @register.simple_tag(takes_context=True)
 def import_map(context: template.Context) -> SafeString:
-    """``<script type="importmap">`` for everything under ``static/js``."""
-    text = dumps({"imports": _imports()}, sort_keys=True)
+    """Return ``<script type="importmap">`` for everything under ``static/js``."""
+    text = dumps({"imports": _build_imports()}, sort_keys=True)
     return format_html(
         '<script type="importmap" nonce="{}">{}</script>',
         context.get("csp_nonce") or "",
@@ -33,37 +35,39 @@ def import_map(context: template.Context) -> SafeString:
 
 
 @register.simple_tag
-def versioned(path: str) -> str:
-    """The address of a static file with the digest of its content: a browser asks for it once."""
-    found = Path(str(finders.find(path)))
-    return f"{static(path)}?{_digest(found, found.stat().st_mtime_ns)}"
+def build_versioned_url(path: str) -> str:
+    """Return the URL of a static file with the digest of its content, so that browsers can cache it."""
+    file = Path(str(finders.find(path)))
+    return f"{static(path)}?{_compute_digest(file, file.stat().st_mtime_ns)}"
 
 
 @register.simple_tag
 def preload_modules(*folders: str) -> SafeString:
-    """Every module of these folders at once: found one import after the other they arrive one after the other."""
-    wanted = tuple(static(f"js/{folder}/") for folder in folders)
-    addresses = [href for address, href in _imports().items() if address.startswith(wanted)]
-    return format_html_join("\n", '<link rel="modulepreload" href="{}">', ([a] for a in addresses))
+    """Preload every module of these folders at once instead of one import after the other."""
+    prefixes = tuple(static(f"js/{folder}/") for folder in folders)
+    addresses = [href for address, href in _build_imports().items() if address.startswith(prefixes)]
+    return format_html_join(
+        "\n", '<link rel="modulepreload" href="{}">', ([url] for url in addresses)
+    )
 
 
-def _imports() -> dict[str, str]:
+def _build_imports() -> dict[str, str]:
     folder = Path(str(finders.find("js")))
     files = sorted(folder.rglob("*.js"))
     stamp = tuple((str(file), file.stat().st_mtime_ns) for file in files)
-    return _digested(folder, stamp)
+    return _build_import_map(folder, stamp)
 
 
 @lru_cache(maxsize=2)
-def _digested(folder: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, str]:
+def _build_import_map(folder: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, str]:
     return {
         (
             address := static(f"js/{Path(name).relative_to(folder).as_posix()}")
-        ): f"{address}?{_digest(Path(name), mtime)}"
+        ): f"{address}?{_compute_digest(Path(name), mtime)}"
         for name, mtime in stamp
     }
 
 
 @lru_cache(maxsize=1024)
-def _digest(file: Path, _changed: int) -> str:
+def _compute_digest(file: Path, _changed: int) -> str:
     return hash_file(file)

@@ -1,7 +1,8 @@
-"""The engine's sentences about a document, for translation: what it fills in is found again in what it said.
+"""Translate the engine's sentences about a document.
 
-A sentence of the engine is English and has ids, labels and numbers in it. Each here is such a sentence
-with names in place of those: as a pattern it reads them out, translated it takes them up.
+A sentence of the engine is English and contains ids, labels and numbers. Each pattern here is
+such a sentence with names in their place: it reads them out of the message, and its translation
+takes them up.
 """
 
 import re
@@ -88,32 +89,34 @@ SENTENCES = (
 )
 
 
-def translated(said: str) -> str:
-    """The same sentence in the reader's language; "" where it is none of those known."""
-    for sentence, pattern in _patterns():
-        if found := pattern.fullmatch(said):
-            parts = found.groupdict()
+def translate(message: str) -> str:
+    """Return the message in the reader's language, or "" if it matches no known sentence."""
+    for sentence, pattern in _compile_patterns():
+        if match := pattern.fullmatch(message):
+            parts = match.groupdict()
             if "label" in parts:
-                parts["label"] = label(parts["label"])
+                parts["label"] = translate_label(parts["label"])
             return gettext(sentence) % parts
     return ""
 
 
-def label(words: str) -> str:
-    """A field's place in its form, each part in the reader's language."""
-    return " › ".join(gettext(word) for word in words.split(" › "))
+def translate_label(path: str) -> str:
+    """Return a field's path in its form, each part in the reader's language."""
+    return " › ".join(gettext(part) for part in path.split(" › "))
 
 
 @cache
-def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((sentence, re.compile(_pattern(sentence), re.DOTALL)) for sentence in SENTENCES)
+def _compile_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple(
+        (sentence, re.compile(_build_pattern(sentence), re.DOTALL)) for sentence in SENTENCES
+    )
 
 
-def _pattern(sentence: str) -> str:
-    return "".join(_pieces(sentence))
+def _build_pattern(sentence: str) -> str:
+    return "".join(_list_pieces(sentence))
 
 
-def _pieces(sentence: str) -> Iterator[str]:
+def _list_pieces(sentence: str) -> Iterator[str]:
     end = 0
     for name in re.finditer(r"%\((\w+)\)s", sentence):
         yield re.escape(sentence[end : name.start()]) + f"(?P<{name[1]}>.+?)"

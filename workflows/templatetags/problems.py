@@ -1,7 +1,7 @@
-"""What is wrong with a document, in the reader's language.
+"""The problems of a document in the reader's language.
 
-The engine speaks English. Other languages get the same sentence where it is known, otherwise one for the
-problem's code, and the engine's own after it for the ids and numbers it names.
+The engine's messages are English. Other languages get the same sentence if it is known, otherwise
+one for the problem's code, followed by the engine's message for the ids and numbers it names.
 """
 
 import re
@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem
-from workflows.templatetags.problem_sentences import translated
+from workflows.templatetags.problem_sentences import translate
 
 
 register = template.Library()
@@ -106,38 +106,38 @@ SENTENCES: Mapping[str, str | Promise] = {
 
 @register.filter
 def in_words(problem: Problem) -> str:
-    """A code without a sentence, a plug-in's say, keeps the engine's."""
+    """Return the problem's sentence; a code without one, such as a plug-in's, keeps the engine's."""
     if (get_language() or "en").startswith("en"):
         return problem.message
-    if known := translated(problem.message):
-        return known
-    sentence = SENTENCES.get(problem.code) or _of_family(problem.code)
+    if translation := translate(problem.message):
+        return translation
+    sentence = SENTENCES.get(problem.code) or _get_family_sentence(problem.code)
     return f"{sentence} ({problem.message})" if sentence else problem.message
 
 
-def _of_family(code: str) -> str | Promise | None:
+def _get_family_sentence(code: str) -> str | Promise | None:
     return _("Invalid setting") if code.startswith("config.") else None
 
 
 @register.filter
 def name_in(node: str, titles: Mapping[str, str]) -> str:
-    """What people call it; a node that isn't there has its id only."""
+    """Return the node's title; its id if the node doesn't exist."""
     return titles.get(node) or node
 
 
 @register.filter
 def by_title(sentence: str, titles: Mapping[str, str]) -> str:
-    """The engine names nodes by their ids, in places that are known; people know their titles."""
+    """Replace the ids of nodes in the engine's sentences by their titles."""
 
-    def named(found: re.Match[str]) -> str:
-        title = titles.get(found["id"])
-        return f"{title}{' › ' if found['dot'] else ''}" if title else found[0]
+    def replace_id(match: re.Match[str]) -> str:
+        title = titles.get(match["id"])
+        return f"{title}{' › ' if match['dot'] else ''}" if title else match[0]
 
-    return _ID.sub(named, sentence)
+    return _ID.sub(replace_id, sentence)
 
 
-def titles_in(document: Document, kinds: Mapping[str, AnyKind]) -> dict[str, str]:
-    """Id → title, that of its kind where it has none of its own."""
+def list_titles(document: Document, kinds: Mapping[str, AnyKind]) -> dict[str, str]:
+    """Return each node's title by id; the title of its kind if it has none of its own."""
 
     def title(node: NodeSpec) -> str:
         kind = kinds.get(node.kind)
@@ -153,6 +153,6 @@ _ID = re.compile(
 )
 
 
-def addressed(problem: Problem) -> str:
-    """With where it is, for a list that shows nothing else of the document."""
+def describe_with_location(problem: Problem) -> str:
+    """Return the sentence with its location, for a list that shows nothing else of the document."""
     return f"{problem.where}: {in_words(problem)}" if problem.where else in_words(problem)

@@ -1,4 +1,4 @@
-"""The types of inputs and variables as people read them; a plug-in's own stays as it is written."""
+"""The types of inputs and variables in the reader's language; a plug-in's own type stays as it is."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -39,5 +39,5 @@ WORDS: Final[Mapping[str, str | Promise]] = {
 
 
 @register.filter
-def type_word(written: object) -> str:
-    return str(WORDS.get(str(written), written))
+def type_word(type_name: object) -> str:
+    return str(WORDS.get(str(type_name), type_name))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workflows.llm.offline.literals import next_opening, read_literal
+from workflows.llm.offline.literals import find_opening, read_literal
 
 
 HITS = [{"key": "k", "value": 'It\'s [not] a "bracket" }', "score": 0.5, "metadata": {}, "x": None}]
@@ -28,7 +28,7 @@ def test_what_is_no_data_is_left_as_text(text: str) -> None:
 
 
 def test_next_opening_is_the_first_of_either() -> None:
-    assert (next_opening("a {b [c", 0), next_opening("a {b [c", 3), next_opening("abc", 0)) == (
+    assert (find_opening("a {b [c", 0), find_opening("a {b [c", 3), find_opening("abc", 0)) == (
         2,
         5,
         None,

@@ -10,10 +10,10 @@ from config import plugins
 from tests.fakes.openai_server import FakeOpenAI
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin
-from workflows.llm.config import ProviderConfig, canonical
+from workflows.llm.config import ProviderConfig, normalize_name
 from workflows.llm.offline import OfflineModels
 from workflows.llm.openai_compatible import OpenAICompatible
-from workflows.llm.registry import TeamModels, kinds, resolve
+from workflows.llm.registry import TeamModels, list_kinds, resolve
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def answer(port: Any, provider: str = "openai", model: str = "gpt-4") -> str:
     [("langgenius/openai/openai", "openai"), ("OpenAI", "openai"), ("a/b/", "b"), ("x", "x")],
 )
 def test_provider_name_of_a_document_is_its_last_part(written: str, name: str) -> None:
-    assert canonical(written) == name
+    assert normalize_name(written) == name
 
 
 @pytest.mark.parametrize("written", ["openai", "langgenius/openai/openai", "OpenAI"])
@@ -91,7 +91,7 @@ def test_plugin_adds_a_kind() -> None:
     plugin = Plugin()
     plugins.get_plugin_manager().register(plugin)
     try:
-        assert set(kinds()) == {"echo", "offline", "openai_compatible"}
+        assert set(list_kinds()) == {"echo", "offline", "openai_compatible"}
         models = TeamModels([ProviderConfig("mine", kind="echo")])
         assert answer(models, "mine") == "mine heard Hi there"
     finally:

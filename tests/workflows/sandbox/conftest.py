@@ -15,9 +15,9 @@ def walls_around(
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "plain":
             patch.setenv("PATH", str(tmp_path_factory.mktemp("empty")))
-        process.jail.cache_clear()
+        process.get_jail.cache_clear()
         if request.param == "bubblewrap" and not process.is_jailed():
-            process.jail.cache_clear()
+            process.get_jail.cache_clear()
             pytest.skip("bubblewrap isn't installed, or can't build its jail on this machine")
         yield request.param
-    process.jail.cache_clear()
+    process.get_jail.cache_clear()

@@ -19,7 +19,7 @@ import pytest
 
 from workflows.sandbox.code import CodeLimits, CodeOutcome
 from workflows.sandbox.escape_tests.corpus import ESCAPES, RESOURCES
-from workflows.sandbox.escape_tests.runner import got_through
+from workflows.sandbox.escape_tests.runner import list_successful_attacks
 from workflows.sandbox.monty import MontyRunner
 from workflows.sandbox.pool import RunnerPool
 
@@ -195,5 +195,5 @@ class _Leaky:
 
 
 def test_doctors_attacks_name_what_gets_through(runner: MontyRunner) -> None:
-    assert asyncio.run(got_through(runner)) == []
-    assert asyncio.run(got_through(_Leaky())) == list(ESCAPES)
+    assert asyncio.run(list_successful_attacks(runner)) == []
+    assert asyncio.run(list_successful_attacks(_Leaky())) == list(ESCAPES)

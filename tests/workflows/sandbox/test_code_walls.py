@@ -61,7 +61,7 @@ def test_what_escapes_the_interpreter_reaches_nothing_outside(
         port = str(listener.getsockname()[1])
         words = [str(ROOT), port, str(os.getpid()), str(MONTY), str(victim)]
         done = subprocess.run(
-            [*process.jail(), sys.executable, "-I", "-c", PROBE, *words],
+            [*process.get_jail(), sys.executable, "-I", "-c", PROBE, *words],
             env={},
             capture_output=True,
             timeout=30,
@@ -115,13 +115,13 @@ def test_code_runner_is_started_in_bubblewrap_where_that_works(
     stand_in.write_text('#!/bin/sh\nwhile [ "$1" != "--" ]; do shift; done; shift; exec "$@"\n')
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    process.jail.cache_clear()
+    process.get_jail.cache_clear()
     try:
-        command = process.command("code_child")
+        command = process.build_command("code_child")
         runner = Runner("code_child")
         runner.kill()
     finally:
-        process.jail.cache_clear()
+        process.get_jail.cache_clear()
 
     assert command[0] == str(stand_in)
     assert "--unshare-all" in command

@@ -10,7 +10,7 @@ from workflows.engine.errors import CodeFailed
 from workflows.engine.ports import CodeRequest, CodeResult
 from workflows.sandbox.code import CodeLimits, CodeOutcome
 from workflows.sandbox.codes import CodePool
-from workflows.sandbox.monty import MontyRunner, _read
+from workflows.sandbox.monty import MontyRunner, _parse_reply
 from workflows.sandbox.pool import RunnerPool
 
 
@@ -117,7 +117,7 @@ def test_source_and_inputs_beyond_the_limits_are_refused(codes: CodePool) -> Non
     ],
 )
 def test_reply_of_a_liar_is_a_failure_with_a_sentence(reply: dict[str, Any]) -> None:
-    outcome = _read(reply, CodeLimits())
+    outcome = _parse_reply(reply, CodeLimits())
 
     assert isinstance(outcome, CodeOutcome)
     assert not outcome.ok

@@ -16,8 +16,8 @@ from workflows.sandbox import process
 from workflows.sandbox.checking import CodeChecker
 from workflows.sandbox.code import CodeLimits, CodeOutcome
 from workflows.sandbox.escape_tests.corpus import ESCAPES, RESOURCES
-from workflows.sandbox.escape_tests.runner import bait
-from workflows.sandbox.full_python import FullPython, offered_languages
+from workflows.sandbox.escape_tests.runner import provide_target
+from workflows.sandbox.full_python import FullPython, list_languages
 
 
 LIMITS = CodeLimits(seconds=1.5, memory_bytes=216 * 1024 * 1024)
@@ -35,14 +35,14 @@ def jail(
             stand_in.write_text(STAND_IN)
             stand_in.chmod(0o755)
             patch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-        process.jail.cache_clear()
+        process.get_jail.cache_clear()
         if not process.is_jailed():
-            process.jail.cache_clear()
+            process.get_jail.cache_clear()
             pytest.skip("bubblewrap isn't installed, or can't build its jail on this machine")
         runner = FullPython()
         yield runner
         runner.close()
-    process.jail.cache_clear()
+    process.get_jail.cache_clear()
 
 
 def run(runner: FullPython, source: str, **inputs: object) -> CodeOutcome:
@@ -53,12 +53,12 @@ def test_without_a_jail_it_is_not_offered_and_refused_in_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    process.jail.cache_clear()
+    process.get_jail.cache_clear()
     try:
         outcome = run(FullPython(), "def main(): return {}")
-        offered = offered_languages()
+        offered = list_languages()
     finally:
-        process.jail.cache_clear()
+        process.get_jail.cache_clear()
 
     assert not outcome.ok
     assert "needs bubblewrap" in outcome.error
@@ -77,7 +77,7 @@ def test_python_is_complete(jail: FullPython) -> None:
 
     assert outcome.value == {"m": 2, "a": [None], "c": "RED"}
     assert outcome.stdout == "hi\n"
-    assert ("python-full", "Python 3 (full)") in offered_languages()
+    assert ("python-full", "Python 3 (full)") in list_languages()
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_failure_has_its_line(jail: FullPython, source: str, error: str) -> None
 
 @pytest.mark.parametrize("name", ESCAPES)
 def test_escape_reaches_nothing(jail: FullPython, name: str) -> None:
-    with bait() as place:
-        outcome = run(jail, place.filled(ESCAPES[name]))
+    with provide_target() as place:
+        outcome = run(jail, place.fill_in(ESCAPES[name]))
 
         assert place.canary not in f"{outcome.value}{outcome.stdout}{outcome.error}"
         assert outcome.value not in ({"r": "killed"}, {"r": "written"})
@@ -110,10 +110,10 @@ def test_escape_reaches_nothing(jail: FullPython, name: str) -> None:
              "forks", "threads", "disk", "output", "large result", "regular expression"]
 )  # fmt: skip
 def test_attack_on_resources_ends_in_time(jail: FullPython, name: str) -> None:
-    with bait() as place:
+    with provide_target() as place:
         asyncio.run(jail.pool.warm())  # the start of a process isn't the attack's doing
         began = time.monotonic()
-        run(jail, place.filled(RESOURCES[name]))
+        run(jail, place.fill_in(RESOURCES[name]))
 
         assert time.monotonic() - began < LIMITS.seconds + 1.5
         assert not place.written.exists()
@@ -131,7 +131,7 @@ def test_checking_takes_what_only_complete_python_has(jail: FullPython) -> None:
 
 
 def test_form_offers_the_language(jail: FullPython) -> None:
-    code = build_kinds(languages=offered_languages())["code"]
+    code = build_kinds(languages=list_languages())["code"]
     (field,) = [field for field in code.fields if field.name == "code_language"]
 
     assert [value for value, _label in field.choices] == ["python3", "python-full"]

@@ -16,7 +16,7 @@ from workflows.engine.errors import TemplateFailed
 from workflows.sandbox import frames, process
 from workflows.sandbox.pool import RunnerPool
 from workflows.sandbox.process import Runner, RunnerGone, RunnerLate
-from workflows.sandbox.templates import _text_of
+from workflows.sandbox.templates import _read_reply
 
 
 ROOT = Path(process.__file__).resolve().parents[2]
@@ -58,7 +58,7 @@ def test_code_inside_a_runner_reaches_nothing_outside(walls_around: str) -> None
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
         words = [str(ROOT), port, str(os.getpid())]
-        probe = [*process.jail(), sys.executable, "-I", "-c", PROBE, *words]
+        probe = [*process.get_jail(), sys.executable, "-I", "-c", PROBE, *words]
         done = subprocess.run(probe, env={}, capture_output=True, timeout=20, check=True)
         listener.settimeout(0.1)
         with pytest.raises(TimeoutError):
@@ -113,7 +113,7 @@ def _liar(monkeypatch: pytest.MonkeyPatch, after_hello: str) -> Runner:
         'send(b\'{"ok": true, "walls": []}\')\n'
         "os.read(0, 65536)\n" + after_hello
     )
-    monkeypatch.setattr(process, "command", lambda: [sys.executable, "-I", "-c", code])
+    monkeypatch.setattr(process, "build_command", lambda: [sys.executable, "-I", "-c", code])
     return Runner()
 
 
@@ -169,7 +169,7 @@ def test_runner_that_stalls_is_late_not_waited_for(
 )
 def test_reply_of_the_wrong_shape_is_a_failure_with_a_sentence(reply: dict[str, Any]) -> None:
     with pytest.raises(TemplateFailed) as failed:
-        _text_of(reply)
+        _read_reply(reply)
 
     assert failed.value.message.startswith("The template")
 
@@ -203,7 +203,7 @@ def test_frame_survives_the_trip() -> None:
     message = {"text": "é你\ud800", "n": [1, None]}
     data = frames.encode(message)
 
-    assert frames.body_length(data[:4], 1000) == len(data) - 4
+    assert frames.parse_length(data[:4], 1000) == len(data) - 4
     assert frames.decode(data[4:]) == message
 
 
@@ -214,11 +214,11 @@ def test_bubblewrap_that_does_not_work_here_is_passed_by(
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    process.jail.cache_clear()
+    process.get_jail.cache_clear()
     try:
-        assert process.command()[0] == sys.executable
+        assert process.build_command()[0] == sys.executable
     finally:
-        process.jail.cache_clear()
+        process.get_jail.cache_clear()
 
 
 def test_bubblewrap_that_works_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -226,13 +226,13 @@ def test_bubblewrap_that_works_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path
     stand_in.write_text('#!/bin/sh\nwhile [ "$1" != "--" ]; do shift; done; shift; exec "$@"\n')
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    process.jail.cache_clear()
+    process.get_jail.cache_clear()
     try:
-        command = process.command()
+        command = process.build_command()
         runner = Runner()
         runner.kill()
     finally:
-        process.jail.cache_clear()
+        process.get_jail.cache_clear()
 
     assert command[0] == str(stand_in)
     assert {"--unshare-all", "--clearenv"} <= set(command)

@@ -14,7 +14,7 @@ from tests.factories.workflows import make_run, make_workflow, within
 from tests.support.cast import Cast
 from tests.workflows.views.conftest import text_of
 from workflows.execution.events.hub import get_hub
-from workflows.models import Run, RunEvent, Step, Task, WouldBe
+from workflows.models import DryRunChange, Run, RunEvent, Step, Task
 from workflows.models.run import RunStatus
 
 
@@ -144,7 +144,7 @@ def test_page_of_a_task_for_somebody_outside_says_so_as_well(cast: Cast) -> None
 def test_what_a_test_run_would_write_is_looked_at_too(cast: Cast) -> None:
     run = run_for(cast, "uma", scope="global", namespace="global:shop")
     with within(cast.bob):
-        WouldBe.objects.create(
+        DryRunChange.objects.create(
             team_id=run.team_id,
             run=run,
             number=1,

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from accounts.tenancy import tenant
 from workflows import memory_app
-from workflows.models import WouldBe
+from workflows.models import DryRunChange
 
 
 class Ledger:
@@ -14,15 +14,15 @@ class Ledger:
 
     def load(self) -> "list[memory_app.WouldChange]":
         with tenant([self._team_id]):
-            rows = WouldBe.objects.unscoped().filter(run_id=self._run_id).order_by("number")
+            rows = DryRunChange.objects.unscoped().filter(run_id=self._run_id).order_by("number")
             return [change_of(row) for row in rows]
 
     def add(self, changes: "Sequence[memory_app.WouldChange]") -> None:
         with tenant([self._team_id]):
-            mine = WouldBe.objects.unscoped().filter(run_id=self._run_id)
+            mine = DryRunChange.objects.unscoped().filter(run_id=self._run_id)
             first = mine.count() + 1
-            WouldBe.objects.unscoped().bulk_create(
-                WouldBe(
+            DryRunChange.objects.unscoped().bulk_create(
+                DryRunChange(
                     team_id=self._team_id,
                     run_id=self._run_id,
                     number=number,
@@ -39,9 +39,9 @@ class Ledger:
             )
 
 
-def change_of(row: WouldBe) -> "memory_app.WouldChange":
+def change_of(row: DryRunChange) -> "memory_app.WouldChange":
     return memory_app.WouldChange(
-        operation="store" if row.operation == WouldBe.Operation.STORE else "forget",
+        operation="store" if row.operation == DryRunChange.Operation.STORE else "forget",
         scope=row.scope,
         namespace=row.namespace,
         key=row.key,

@@ -1,4 +1,6 @@
-"""The model that needs no model: it answers from the request alone, word for word and always alike."""
+"""The offline provider, which needs no model: it answers from the request alone, verbatim and
+deterministically.
+"""
 
 from workflows.llm.offline.context import plain_answer
 from workflows.llm.offline.provider import LABELS, OfflineModels

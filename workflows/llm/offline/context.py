@@ -1,6 +1,6 @@
-"""What the offline provider may answer from: exactly what the request contains, and where it stood.
+"""The sentences that the offline provider may answer from: those in the request, with their source.
 
-Recalled text is data. It is searched and quoted; nothing in it is ever followed.
+Recalled text is data. It is searched and quoted, but never followed as an instruction.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 from workflows.engine.ports import ModelRequest
 from workflows.llm.offline import words
-from workflows.llm.offline.literals import next_opening, read_literal
+from workflows.llm.offline.literals import find_opening, read_literal
 from workflows.llm.offline.phrases import FRAMES, LABELS, STOCK
 
 
@@ -70,75 +70,78 @@ class Material:
     candidates: tuple[Candidate, ...]
 
 
-def gather(request: ModelRequest) -> Material:
-    """The person's last message, and everything in the request that could answer it."""
+def collect_material(request: ModelRequest) -> Material:
+    """Return the last message of the person, and every sentence of the request that could answer it."""
     last = max(
         (i for i, message in enumerate(request.messages) if message.role == "user"),
         default=len(request.messages) - 1,
     )
-    prompt_text, in_prompt = _split(request.messages[last].text) if request.messages else ("", [])
-    asked, rest = _question_of(prompt_text)
-    found = _Collector(asked)
+    prompt_text, in_prompt = (
+        _split_memory(request.messages[last].text) if request.messages else ("", [])
+    )
+    question, rest = _split_question(prompt_text)
+    collector = _Collector(question)
     for hit in request.memories:
-        found.add_value(hit.key, hit.value, RECALLED, hit.score or 0.0)
+        collector.add_value(hit.key, hit.value, RECALLED, hit.score or 0.0)
     for key, value, score in in_prompt:
-        found.add_value(key, value, RECALLED, score)
+        collector.add_value(key, value, RECALLED, score)
     for i, message in enumerate(request.messages):
         if i == last:
             continue
-        text, recalled = _split(message.text)
+        text, recalled = _split_memory(message.text)
         for key, value, score in recalled:
-            found.add_value(key, value, RECALLED, score)
-        found.add_text(text, PROMPT if message.role == "system" else HISTORY)
-    found.add_text(rest, PROMPT)
-    return Material(asked, tuple(found.candidates))
+            collector.add_value(key, value, RECALLED, score)
+        collector.add_text(text, PROMPT if message.role == "system" else HISTORY)
+    collector.add_text(rest, PROMPT)
+    return Material(question, tuple(collector.candidates))
 
 
 class _Collector:
-    """Sentences by source, each once, without questions and without our own stock phrases."""
+    """Collects sentences by source, each once, without questions and without our own stock phrases."""
 
-    def __init__(self, asked: str) -> None:
+    def __init__(self, question: str) -> None:
         self.candidates: list[Candidate] = []
-        self._seen = {_normal(asked)}
+        self._seen = {_normalize(question)}
 
     def add_value(self, key: str, value: Any, origin: int, score: float) -> None:
-        for text, about in _texts_of(key, value):
-            for sentence in words.sentences(own_words_removed(text)):
+        for text, about in _list_texts(key, value):
+            for sentence in words.split_sentences(strip_own_words(text)):
                 self._add(sentence, origin, score, about)
 
     def add_text(self, text: str, origin: int) -> None:
-        for sentence in words.sentences(own_words_removed(text)):
+        for sentence in words.split_sentences(strip_own_words(text)):
             if origin == PROMPT and _INSTRUCTION.match(sentence):
                 continue
             self._add(sentence, origin, 0.0, "")
 
     def _add(self, sentence: str, origin: int, score: float, about: str) -> None:
-        normal = _normal(sentence)
+        normal = _normalize(sentence)
         if normal in self._seen or normal in _NOISE or words.is_question(sentence):
             return
         self._seen.add(normal)
-        features = words.features(f"{about} {sentence}")
+        features = words.extract_features(f"{about} {sentence}")
         self.candidates.append(Candidate(sentence, origin, len(self.candidates), features, score))
 
 
-def own_words_removed(text: str) -> str:
-    """Takes off what this provider itself puts around a quoted sentence.
+def strip_own_words(text: str) -> str:
+    """Remove the words that this provider puts around a quoted sentence.
 
-    Workflows store answers and recall them later; without this every round would wrap the last one.
+    Workflows store answers and recall them later; otherwise each round would wrap the previous
+    one.
     """
     for label in LABELS.values():
         text = text.replace(label, "")
     text = text.replace("” “", "\n")
-    kept = [own_frame_removed(sentence) for sentence in words.sentences(text)]
-    return "\n".join(sentence for sentence in kept if sentence)
+    sentences = [_strip_own_frame(sentence) for sentence in words.split_sentences(text)]
+    return "\n".join(sentence for sentence in sentences if sentence)
 
 
 def plain_answer(text: str) -> str:
-    """What an answer quotes, if this provider gave it; anybody else's answer as it stands."""
-    return own_words_removed(text) if any(one in text for one in LABELS.values()) else text
+    """Return the sentences that an answer of this provider quotes; other answers unchanged."""
+    return strip_own_words(text) if any(label in text for label in LABELS.values()) else text
 
 
-def own_frame_removed(sentence: str) -> str:
+def _strip_own_frame(sentence: str) -> str:
     stripped = sentence.strip()
     if stripped in STOCK:
         return ""
@@ -149,9 +152,9 @@ def own_frame_removed(sentence: str) -> str:
     return stripped.strip().strip("“”「」")
 
 
-def _split(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
-    """A prompt without the memory rendered into it, and that memory."""
-    plain, hits = _without_literals(text)
+def _split_memory(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
+    """Split a prompt into its text and the memory rendered into it."""
+    plain, hits = _extract_literals(text)
     lines: list[str] = []
     listing = False
     for line in plain.splitlines():
@@ -165,39 +168,41 @@ def _split(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
     return "\n".join(lines).strip(), hits
 
 
-def _without_literals(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
+def _extract_literals(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
     hits: list[tuple[str, Any, float]] = []
     plain: list[str] = []
     at = 0
-    while (start := next_opening(text, at)) is not None:
+    while (start := find_opening(text, at)) is not None:
         plain.append(text[at:start])
-        found = read_literal(text, start)
-        if found is None:
+        literal = read_literal(text, start)
+        if literal is None:
             plain.append(text[start])
             at = start + 1
             continue
-        value, at = found
-        hits.extend(_hits_in(value))
+        value, at = literal
+        hits.extend(_list_hits(value))
     plain.append(text[at:])
     return "".join(plain), hits
 
 
-def _hits_in(value: Any) -> Iterator[tuple[str, Any, float]]:
-    """Entries as memory nodes give them ({key, value, score, …}), or whatever JSON was rendered."""
+def _list_hits(value: Any) -> Iterator[tuple[str, Any, float]]:
+    """Yield entries in the form of memory nodes ({key, value, score, …}), or any other rendered
+    JSON.
+    """
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, Mapping) and "value" in item:
             score = item.get("score")
-            yield str(item.get("key") or ""), item["value"], _number(score)
+            yield str(item.get("key") or ""), item["value"], _to_number(score)
         elif item not in (None, [], {}):
             yield "", item, 0.0
 
 
-def _number(value: Any) -> float:
+def _to_number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
-def _texts_of(key: str, value: Any) -> Iterator[tuple[str, str]]:
-    """A value as sentences, each with the words of its key (which help to find it)."""
+def _list_texts(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield a value as sentences, each with the words of its key, which help to find it."""
     label = "" if _MACHINE_KEY.search(key) else re.sub(r"[_\-.]+", " ", key).strip()
     if isinstance(value, str):
         if value.strip():
@@ -208,32 +213,32 @@ def _texts_of(key: str, value: Any) -> Iterator[tuple[str, str]]:
     elif isinstance(value, Mapping):
         for name, inner in value.items():
             plain = str(name).lower() in _PLAIN_KEYS
-            yield from _texts_of(key if plain else str(name), inner)
+            yield from _list_texts(key if plain else str(name), inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _texts_of(key, inner)
+            yield from _list_texts(key, inner)
     elif value is not None:
         text = json.dumps(value)
         yield (f"{label}: {text}" if label else text), label
 
 
 def _is_fragment(value: str) -> bool:
-    """Too short to say what it is about without its key: "blue"."""
+    """Return whether the value is too short to be understood without its key, such as "blue"."""
     return len(value.split()) < 4 and not (words.is_chinese(value) and len(value) > 4)
 
 
-def _question_of(text: str) -> tuple[str, str]:
-    """What is asked, and what else the message holds."""
+def _split_question(text: str) -> tuple[str, str]:
+    """Return the question, and the rest of the message."""
     paragraphs = [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
-    parts = words.sentences(text)
+    parts = words.split_sentences(text)
     asking = [part for part in parts if words.is_question(_SPEAKER.sub("", part))]
     if asking:
-        asked = asking[-1]
-        return _SPEAKER.sub("", asked), "\n".join(part for part in parts if part != asked)
+        question = asking[-1]
+        return _SPEAKER.sub("", question), "\n".join(part for part in parts if part != question)
     if not paragraphs:
         return "", ""
     return _SPEAKER.sub("", paragraphs[-1]), "\n".join(paragraphs[:-1])
 
 
-def _normal(text: str) -> str:
+def _normalize(text: str) -> str:
     return re.sub(r"[\W_]+", " ", text).strip().lower()

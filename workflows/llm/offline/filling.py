@@ -1,4 +1,4 @@
-"""A valid JSON value for a schema, filled from the sentences at hand. Minimal, and never invented."""
+"""Fill a JSON schema with a minimal valid value from the given sentences, inventing nothing."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,38 +23,38 @@ _FORMATS = {
 }
 
 
-def wants_json(request: ModelRequest) -> Schema | None:
-    """The schema to fill, when the request asks for JSON at all."""
+def find_schema(request: ModelRequest) -> Schema | None:
+    """Return the schema to fill if the request asks for JSON, else None."""
     if request.json_schema:
         schema = request.json_schema
         inner = schema.get("schema")
         return inner if "type" not in schema and isinstance(inner, Mapping) else schema
-    wanted = request.params.get("response_format")
-    kind = wanted.get("type") if isinstance(wanted, Mapping) else wanted
+    response_format = request.params.get("response_format")
+    kind = response_format.get("type") if isinstance(response_format, Mapping) else response_format
     if kind == "json_object":
         return {"type": "object", "properties": {"answer": {"type": "string"}}}
     return None
 
 
-def fill(schema: Schema, question: str, known: Sequence[str]) -> Any:
-    return _Filler(schema, question, known).value(schema, "", 0)
+def fill(schema: Schema, question: str, sentences: Sequence[str]) -> Any:
+    return _Filler(schema, question, sentences).value(schema, "", 0)
 
 
 class _Filler:
-    def __init__(self, root: Schema, question: str, known: Sequence[str]) -> None:
+    def __init__(self, root: Schema, question: str, sentences: Sequence[str]) -> None:
         self._root = root
         # A question holds no facts; a statement is the first place to look for them.
         asks = words.is_question(question) or words.is_command(question)
-        self._texts = list(known) if asks and known else [question, *known]
-        self._all = " ".join([question, *known])
+        self._texts = list(sentences) if asks and sentences else [question, *sentences]
+        self._all = " ".join([question, *sentences])
 
     def value(self, schema: Schema, name: str, depth: int) -> Any:
-        schema = self._resolved(schema)
+        schema = self._resolve(schema)
         if "const" in schema:
             return schema["const"]
         if options := schema.get("enum"):
             return self._choice(options)
-        kind = _kind(schema)
+        kind = _get_kind(schema)
         if depth > _MAX_DEPTH:
             return None
         match kind:
@@ -66,7 +66,7 @@ class _Filler:
                 inner = items if isinstance(items, Mapping) else {}
                 return [self.value(inner, name, depth + 1) for _ in range(count)]
             case "integer" | "number":
-                return self._number(schema, name, whole=kind == "integer")
+                return self._number(schema, name, is_integer=kind == "integer")
             case "boolean":
                 return False
             case "null":
@@ -74,10 +74,10 @@ class _Filler:
             case _:
                 return self._string(schema, name)
 
-    def _resolved(self, schema: Schema) -> Schema:
+    def _resolve(self, schema: Schema) -> Schema:
         for _ in range(_MAX_DEPTH):
             if isinstance(ref := schema.get("$ref"), str):
-                schema = self._pointed_at(ref)
+                schema = self._resolve_ref(ref)
             elif merged := schema.get("allOf"):
                 rest = {key: value for key, value in schema.items() if key != "allOf"}
                 schema = _merge([*merged, rest])
@@ -87,7 +87,7 @@ class _Filler:
                 break
         return schema
 
-    def _pointed_at(self, ref: str) -> Schema:
+    def _resolve_ref(self, ref: str) -> Schema:
         target: Any = self._root
         for part in ref.removeprefix("#").strip("/").split("/"):
             if part and isinstance(target, Mapping):
@@ -96,59 +96,64 @@ class _Filler:
 
     def _object(self, schema: Schema, depth: int) -> dict[str, Any]:
         properties: Mapping[str, Any] = schema.get("properties") or {}
-        wanted = list(schema.get("required") or properties)
-        return {name: self.value(properties.get(name) or {}, name, depth + 1) for name in wanted}
+        names = list(schema.get("required") or properties)
+        return {name: self.value(properties.get(name) or {}, name, depth + 1) for name in names}
 
     def _choice(self, options: Sequence[Any]) -> Any:
-        """The option the text mentions, else the one it is closest to, else the first."""
+        """Return the option that the text mentions, else the most similar one, else the first."""
         lowered = self._all.lower()
         for option in options:
             if isinstance(option, str) and option and option.lower() in lowered:
                 return option
-        about = words.features(self._all)
+        about = words.extract_features(self._all)
         return max(
             options,
-            key=lambda it: words.overlap(words.features(str(it).replace("_", " ")), about),
+            key=lambda it: words.measure_overlap(
+                words.extract_features(str(it).replace("_", " ")), about
+            ),
         )
 
-    def _number(self, schema: Schema, name: str, *, whole: bool) -> float | int:
-        found = [float(text) for text in _NUMBER.findall(self._closest(name))]
-        low, high = _bounds(schema, whole=whole)
-        number = next((n for n in found if low <= n <= high), max(low, min(0.0, high)))
+    def _number(self, schema: Schema, name: str, *, is_integer: bool) -> float | int:
+        numbers = [float(text) for text in _NUMBER.findall(self._find_closest(name))]
+        low, high = _get_bounds(schema, is_integer=is_integer)
+        number = next(
+            (candidate for candidate in numbers if low <= candidate <= high),
+            max(low, min(0.0, high)),
+        )
         step = schema.get("multipleOf")
         if isinstance(step, int | float) and step > 0:
             number = -(-max(number, low) // step) * step
-        return int(number) if whole else number
+        return int(number) if is_integer else number
 
     def _string(self, schema: Schema, name: str) -> str:
         if schema.get("format") in _FORMATS:
             return _FORMATS[schema["format"]]
-        text = self._closest(name)
+        text = self._find_closest(name)
         if isinstance(limit := schema.get("maxLength"), int):
             text = text[:limit]
         return text.ljust(int(schema.get("minLength", 0)), ".")
 
-    def _closest(self, name: str) -> str:
-        """The sentence that has most in common with a field's name; the first when none has."""
-        wanted = words.features(re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-]+", " ", name))
+    def _find_closest(self, name: str) -> str:
+        """Return the sentence that has most in common with a field's name; the first if none has."""
+        name_features = words.extract_features(re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-]+", " ", name))
         return max(
             self._texts,
-            key=lambda it: words.overlap(wanted, words.features(it)),
+            key=lambda text: words.measure_overlap(name_features, words.extract_features(text)),
             default="",
         )
 
 
-def _kind(schema: Schema) -> str:
+def _get_kind(schema: Schema) -> str:
     kind = schema.get("type")
     if isinstance(kind, list):
-        kind = next((it for it in kind if it != "null"), "null")
+        kind = next((name for name in kind if name != "null"), "null")
     if isinstance(kind, str):
         return kind
     return "object" if "properties" in schema else "string"
 
 
-def _bounds(schema: Schema, *, whole: bool) -> tuple[float, float]:
-    step = 1.0 if whole else 1e-6
+def _get_bounds(schema: Schema, *, is_integer: bool) -> tuple[float, float]:
+    step = 1.0 if is_integer else 1e-6
     low = float(schema.get("minimum", "-inf"))
     high = float(schema.get("maximum", "inf"))
     if isinstance(above := schema.get("exclusiveMinimum"), int | float):

@@ -1,4 +1,6 @@
-"""Data written into a prompt: JSON, or a list as Python writes one, which is how lists print in prompts."""
+"""Read data written into a prompt: JSON, or a Python list, which is how lists are printed in
+prompts.
+"""
 
 import ast
 import json
@@ -10,24 +12,24 @@ from typing import Any
 _PARTS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[\[\]{}]""", re.DOTALL)
 _CLOSES = {"]": "[", "}": "{"}
 # literal_eval needs memory many times its text, and recursion by its depth
-_LONGEST = 200_000
-_DEEPEST = 40
+_MAX_LENGTH = 200_000
+_MAX_DEPTH = 40
 
 _json = json.JSONDecoder()
 
 
-def next_opening(text: str, at: int) -> int | None:
-    found = [place for place in (text.find("[", at), text.find("{", at)) if place >= 0]
-    return min(found, default=None)
+def find_opening(text: str, at: int) -> int | None:
+    positions = [position for position in (text.find("[", at), text.find("{", at)) if position >= 0]
+    return min(positions, default=None)
 
 
 def read_literal(text: str, start: int) -> tuple[Any, int] | None:
-    """The list or object that opens at ``start``, and where it ends; None when it is neither."""
+    """Return the list or object that opens at ``start`` and its end, or None if it is neither."""
     try:
         return _json.raw_decode(text, start)
     except (ValueError, RecursionError):
         pass
-    end = _closing(text, start)
+    end = _find_closing(text, start)
     if end is None:
         return None
     try:
@@ -36,17 +38,17 @@ def read_literal(text: str, start: int) -> tuple[Any, int] | None:
         return None
 
 
-def _closing(text: str, start: int) -> int | None:
-    opened: list[str] = []
-    for part in _PARTS.finditer(text, start, start + _LONGEST):
+def _find_closing(text: str, start: int) -> int | None:
+    open_brackets: list[str] = []
+    for part in _PARTS.finditer(text, start, start + _MAX_LENGTH):
         sign = part.group()
         if sign in "[{":
-            opened.append(sign)
-            if len(opened) > _DEEPEST:
+            open_brackets.append(sign)
+            if len(open_brackets) > _MAX_DEPTH:
                 return None
         elif sign in _CLOSES:
-            if not opened or opened.pop() != _CLOSES[sign]:
+            if not open_brackets or open_brackets.pop() != _CLOSES[sign]:
                 return None
-            if not opened:
+            if not open_brackets:
                 return part.end()
     return None

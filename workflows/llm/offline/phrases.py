@@ -1,4 +1,4 @@
-"""What the offline provider says around the sentences it quotes, in the language it is asked in."""
+"""The phrases that the offline provider puts around quoted sentences, in the question's language."""
 
 from typing import Final
 

@@ -1,6 +1,7 @@
-"""Enough language to tell a question from a statement and to see that two sentences are about the same.
+"""Language rules that tell a question from a statement and find sentences about the same subject.
 
-English and Chinese. Small tables on purpose: this is a demo that must be predictable, not a model.
+English and Chinese. The tables are small on purpose: this is a demo that must be predictable, not
+a model.
 """
 
 import re
@@ -216,12 +217,12 @@ _COMMANDS = re.compile(
 
 
 def is_chinese(text: str) -> bool:
-    """Is this written in Chinese for the most part?"""
+    """Return whether the text is mostly Chinese."""
     cjk = len(_CJK.findall(text))
     return cjk > 0 and cjk * 2 >= len(_WORD.findall(text))
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     return [part.strip() for part in _SENTENCE_END.split(text) if part and part.strip()]
 
 
@@ -236,7 +237,7 @@ def is_question(sentence: str) -> bool:
 
 
 def is_command(sentence: str) -> bool:
-    """Does it ask for work that only a real model can do?"""
+    """Return whether the sentence asks for work that only a real model can do."""
     return bool(_COMMANDS.match(sentence.strip()))
 
 
@@ -246,42 +247,42 @@ def is_greeting(text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def features(text: str) -> frozenset[str]:
-    """What a sentence is about: stems, pairs of Chinese characters, and concepts (``@food``)."""
+def extract_features(text: str) -> frozenset[str]:
+    """Return a sentence's features: stems, pairs of Chinese characters, and concepts (``@food``)."""
     lowered = text.lower().replace("’", "'")
     stems = {
-        _stemmer().stemWord(word.removesuffix("'s"))
+        _load_stemmer().stemWord(word.removesuffix("'s"))
         for word in _WORD.findall(lowered)
         if word not in _STOP_WORDS and not _CJK.search(word)
     }
-    return frozenset(stems | _chinese_pairs(lowered) | _concepts(lowered))
+    return frozenset(stems | _extract_chinese_pairs(lowered) | _extract_concepts(lowered))
 
 
-def overlap(question: frozenset[str], other: frozenset[str]) -> float:
-    """0 is nothing in common; a shared word counts 1, a shared concept less."""
+def measure_overlap(question: frozenset[str], other: frozenset[str]) -> float:
+    """Return 0 for nothing in common; a shared word counts 1, a shared concept less."""
     return sum(_CONCEPT_WEIGHT if name.startswith("@") else 1.0 for name in question & other)
 
 
-def _chinese_pairs(text: str) -> set[str]:
+def _extract_chinese_pairs(text: str) -> set[str]:
     pairs: set[str] = set()
     for run in _CJK_RUN.findall(text):
-        kept = [character for character in run if character not in _STOP_CHARACTERS]
-        pairs.update(kept)
-        pairs.update(a + b for a, b in pairwise(kept))
+        characters = [character for character in run if character not in _STOP_CHARACTERS]
+        pairs.update(characters)
+        pairs.update(a + b for a, b in pairwise(characters))
     return pairs
 
 
-def _concepts(text: str) -> set[str]:
+def _extract_concepts(text: str) -> set[str]:
     words = set(_WORD.findall(text))
     return {
         f"@{name}"
-        for name, members in _concept_members().items()
+        for name, members in _load_concepts().items()
         if words & members[0] or any(member in text for member in members[1])
     }
 
 
 @cache
-def _concept_members() -> dict[str, tuple[frozenset[str], tuple[str, ...]]]:
+def _load_concepts() -> dict[str, tuple[frozenset[str], tuple[str, ...]]]:
     members = {name: words.split() for name, words in _CONCEPTS.items()}
     return {
         name: (
@@ -293,5 +294,5 @@ def _concept_members() -> dict[str, tuple[frozenset[str], tuple[str, ...]]]:
 
 
 @cache
-def _stemmer() -> Stemmer.Stemmer:
+def _load_stemmer() -> Stemmer.Stemmer:
     return Stemmer.Stemmer("english")

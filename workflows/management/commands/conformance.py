@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from workflows.engine.nodes import build_kinds
 from workflows.engine.testing.conformance import Case, Verdict, judge, read_cases
-from workflows.management.backends import backend_for
+from workflows.management.backends import build_backend
 
 
 class Command(BaseCommand):
@@ -25,15 +25,15 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             cases = read_cases(options["folder"], options["only"])
-        except (OSError, ValueError, KeyError) as unreadable:
-            raise CommandError(f"No suite in {options['folder']}: {unreadable}") from unreadable
+        except (OSError, ValueError, KeyError) as error:
+            raise CommandError(f"No suite in {options['folder']}: {error}") from error
         if not cases:
-            known = sorted({case.group for case in read_cases(options["folder"])})
-            raise CommandError(f"Unknown group of cases. Available: {', '.join(known)}.")
-        verdicts = asyncio.run(_judge_all(cases, durable=options["durable"]))
+            groups = sorted({case.group for case in read_cases(options["folder"])})
+            raise CommandError(f"Unknown group of cases. Available: {', '.join(groups)}.")
+        verdicts = asyncio.run(_run_cases(cases, durable=options["durable"]))
         failed = [verdict for verdict in verdicts if not verdict.passed]
         if options["as_json"]:
-            self.stdout.write(json.dumps(_report(verdicts), ensure_ascii=False, indent=2))
+            self.stdout.write(json.dumps(_build_report(verdicts), ensure_ascii=False, indent=2))
         else:
             self._print(verdicts, failed)
         if failed:
@@ -46,27 +46,27 @@ class Command(BaseCommand):
                 self.stdout.write(f"  needs {', '.join(verdict.missing_kinds)}")
             for difference in verdict.differences:
                 self.stdout.write(f"  {difference.what}")
-                self.stdout.write(f"    expected {_shown(difference.expected)}")
-                self.stdout.write(f"    got      {_shown(difference.got)}")
+                self.stdout.write(f"    expected {_format_value(difference.expected)}")
+                self.stdout.write(f"    got      {_format_value(difference.got)}")
         missing = Counter(kind for verdict in failed for kind in verdict.missing_kinds)
         for kind, count in sorted(missing.items()):
             self.stdout.write(f"not built: {kind} ({count} cases)")
         self.stdout.write(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed")
 
 
-async def _judge_all(cases: list[Case], *, durable: bool) -> list[Verdict]:
-    backend, kinds = backend_for(durable=durable, offline=True), build_kinds()
+async def _run_cases(cases: list[Case], *, durable: bool) -> list[Verdict]:
+    backend, kinds = build_backend(durable=durable, offline=True), build_kinds()
     try:
         return [await judge(case, backend, kinds) for case in cases]
     finally:
         await backend.close()
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _report(verdicts: list[Verdict]) -> dict[str, Any]:
+def _build_report(verdicts: list[Verdict]) -> dict[str, Any]:
     return {
         "passed": sum(verdict.passed for verdict in verdicts),
         "failed": sum(not verdict.passed for verdict in verdicts),
@@ -79,8 +79,12 @@ def _report(verdicts: list[Verdict]) -> dict[str, Any]:
                 "error": verdict.got.error,
                 "missing_kinds": list(verdict.missing_kinds),
                 "differences": [
-                    {"what": d.what, "expected": d.expected, "got": d.got}
-                    for d in verdict.differences
+                    {
+                        "what": difference.what,
+                        "expected": difference.expected,
+                        "got": difference.got,
+                    }
+                    for difference in verdict.differences
                 ],
             }
             for verdict in verdicts

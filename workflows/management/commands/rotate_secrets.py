@@ -13,8 +13,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         count = rotate_secrets(Team.objects.values_list("pk", flat=True))
-        self.stdout.write(_said(count))
+        self.stdout.write(_format_count(count))
 
 
-def _said(count: int) -> str:
+def _format_count(count: int) -> str:
     return f"{count} secret{'' if count == 1 else 's'} re-encrypted under the newest key."

@@ -16,10 +16,10 @@ from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.step_records import RunStatus, StepRecord
 from workflows.engine.testing.backends import Backend, Outcome, Request
 from workflows.execution.kinds import load_kinds
-from workflows.management.backends import HERE, BackendRefused, Remembers, backend_for
+from workflows.management.backends import IN_MEMORY, BackendRefused, MemoryOptions, build_backend
 
 
-_GOOD = (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
+_SUCCESSFUL = (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
 
 
 class Command(BaseCommand):
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
         parser.add_argument("--durable", action="store_true")
         parser.add_argument(
-            "--memory", default=HERE.provider, metavar="PROVIDER",
+            "--memory", default=IN_MEMORY.provider, metavar="PROVIDER",
             help="memory provider of the run: in_memory, redis, http, or one from a plug-in",
         )  # fmt: skip
         parser.add_argument(
@@ -51,20 +51,22 @@ class Command(BaseCommand):
         except WorkflowFault as fault:
             outcome = Outcome(status=RunStatus.FAILED, error=fault.message)
         self._print(outcome, as_json=options["as_json"])
-        if outcome.status not in _GOOD:
+        if outcome.status not in _SUCCESSFUL:
             raise SystemExit(1)
 
     async def _run(self, options: dict[str, Any]) -> Outcome:
-        request = _request(options)
+        request = _build_request(options)
         self._validate(request)
-        backend = _backend(options)
+        backend = _build_backend(options)
         try:
             return await backend.run(request, self._print_event if options["events"] else None)
         finally:
             await backend.close()
 
     def _validate(self, request: Request) -> None:
-        """Every problem at once: warnings are said, errors end it before anything runs."""
+        """Report every problem at once: warnings are printed, errors raise DocumentInvalid before
+        anything runs.
+        """
         problems = validate(request.document, load_kinds())
         for problem in problems:
             if not problem.is_error:
@@ -75,43 +77,45 @@ class Command(BaseCommand):
     def _print_event(self, event: Event) -> None:
         # Apart from the outputs, which others may want to parse.
         fields = {field.name: getattr(event, field.name) for field in dataclasses.fields(event)}
-        self.stderr.write(_json({"event": event.name, **fields}), ending="\n")
+        self.stderr.write(_dump_json({"event": event.name, **fields}), ending="\n")
         self.stderr.flush()
 
     def _print(self, outcome: Outcome, *, as_json: bool) -> None:
         if as_json:
-            self.stdout.write(_json(_report(outcome)))
+            self.stdout.write(_dump_json(_build_report(outcome)))
             return
         for name, value in outcome.outputs.items():
-            self.stdout.write(f"{name}: {value if isinstance(value, str) else _json(value)}")
+            self.stdout.write(f"{name}: {value if isinstance(value, str) else _dump_json(value)}")
         if outcome.error:
             where = f" (node {outcome.error_node})" if outcome.error_node else ""
             self.stderr.write(f"{outcome.status}{where}: {outcome.error}")
 
 
-def _backend(options: dict[str, Any]) -> Backend:
-    made_with = {
-        name: _text(Path(value[1:])).strip() if value.startswith("@") else value
-        for name, value in _pairs(options["memory_option"], "--memory-option").items()
+def _build_backend(options: dict[str, Any]) -> Backend:
+    memory_options = {
+        name: _read_text(Path(value[1:])).strip() if value.startswith("@") else value
+        for name, value in _parse_pairs(options["memory_option"], "--memory-option").items()
     }
     try:
-        return backend_for(
+        return build_backend(
             durable=options["durable"],
             offline=options["offline"],
-            remembers=Remembers(options["memory"], made_with),
+            memory=MemoryOptions(options["memory"], memory_options),
         )
-    except BackendRefused as refused:
-        raise CommandError(f"--memory: {refused}") from refused
+    except BackendRefused as error:
+        raise CommandError(f"--memory: {error}") from error
 
 
-def _request(options: dict[str, Any]) -> Request:
-    inputs = _object(options["inputs"], "--inputs") | _pairs(options["input"], "--input")
+def _build_request(options: dict[str, Any]) -> Request:
+    inputs = _parse_object(options["inputs"], "--inputs") | _parse_pairs(
+        options["input"], "--input"
+    )
     system: dict[str, Any] = {"user_id": "shell", "app_id": "default", "workflow_id": "shell"}
-    system |= _pairs(options["system"], "--system")
+    system |= _parse_pairs(options["system"], "--system")
     if options["query"] is not None:
         system["query"] = options["query"]
-    mocks = _object(_text(options["mocks"]), "--mocks") if options["mocks"] else {}
-    loaded = load_document(_text(options["file"]), confirm_newer=True)
+    mocks = _parse_object(_read_text(options["mocks"]), "--mocks") if options["mocks"] else {}
+    loaded = load_document(_read_text(options["file"]), confirm_newer=True)
     return Request(
         document=loaded.document,
         inputs=inputs,
@@ -121,46 +125,46 @@ def _request(options: dict[str, Any]) -> Request:
     )
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as unreadable:
-        raise CommandError(f"{path} can't be read: {unreadable}") from unreadable
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path} can't be read: {error}") from error
 
 
-def _object(text: str, option: str) -> dict[str, Any]:
+def _parse_object(text: str, option: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError as invalid:
-        raise CommandError(f"{option} is not JSON: {invalid}") from invalid
+    except ValueError as error:
+        raise CommandError(f"{option} is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise CommandError(f"{option} must be a JSON object")
     return value
 
 
-def _pairs(written: list[str], option: str) -> dict[str, str]:
+def _parse_pairs(items: list[str], option: str) -> dict[str, str]:
     pairs = {}
-    for item in written:
-        name, found, value = item.partition("=")
-        if not found or not name:
+    for item in items:
+        name, separator, value = item.partition("=")
+        if not separator or not name:
             raise CommandError(f"{option} takes name=value, not {item!r}")
         pairs[name] = value
     return pairs
 
 
-def _report(outcome: Outcome) -> dict[str, Any]:
+def _build_report(outcome: Outcome) -> dict[str, Any]:
     return {
         "status": outcome.status,
         "outputs": outcome.outputs,
         "error": outcome.error,
         "error_node": outcome.error_node,
         "stream": outcome.stream,
-        "steps": [_step(step) for step in outcome.steps],
+        "steps": [_build_step(step) for step in outcome.steps],
         "elapsed": round(outcome.elapsed, 6),
     }
 
 
-def _step(step: StepRecord) -> dict[str, Any]:
+def _build_step(step: StepRecord) -> dict[str, Any]:
     return {
         "node": step.key.node_id,
         "rounds": list(step.key.rounds),
@@ -175,5 +179,5 @@ def _step(step: StepRecord) -> dict[str, Any]:
     }
 
 
-def _json(value: Any) -> str:
+def _dump_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -31,7 +31,7 @@ from workflows.services.runs.shell_cases import StoredCases, load_stored_cases
 class Subject(NamedTuple):
     document: Document
     cases: list[Case]
-    kept: StoredCases | None = None
+    stored: StoredCases | None = None
 
 
 class Command(BaseCommand):
@@ -47,13 +47,13 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        subject = _subject(options["which"], options["cases"])
-        chosen = [case for case in subject.cases if options["only"] in (None, case.name)]
-        if not chosen:
+        subject = _load_subject(options["which"], options["cases"])
+        selected = [case for case in subject.cases if options["only"] in (None, case.name)]
+        if not selected:
             raise CommandError(
                 "Test case not found." if subject.cases else "There are no test cases."
             )
-        results = asyncio.run(_run(subject, chosen, offline=options["offline"]))
+        results = asyncio.run(_run_cases(subject, selected, offline=options["offline"]))
         self._print(results, as_json=options["as_json"])
         if not all(result.passed for result in results):
             raise SystemExit(1)
@@ -61,7 +61,9 @@ class Command(BaseCommand):
     def _print(self, results: list[CaseResult], *, as_json: bool) -> None:
         if as_json:
             self.stdout.write(
-                json.dumps([_report(result) for result in results], ensure_ascii=False, default=str)
+                json.dumps(
+                    [_build_report(result) for result in results], ensure_ascii=False, default=str
+                )
             )
             return
         for result in results:
@@ -80,43 +82,43 @@ class Command(BaseCommand):
         self.stdout.write(f"{passed} of {len(results)} passed")
 
 
-async def _run(subject: Subject, cases: list[Case], *, offline: bool) -> list[CaseResult]:
-    """A document's models are the offline ones: without the database there are no credentials."""
+async def _run_cases(subject: Subject, cases: list[Case], *, offline: bool) -> list[CaseResult]:
+    """Run the cases. A document's models are offline: without the database there are no credentials."""
     services = Services(build_models)
     if offline:
         models: ModelPort = OfflineModels()
     else:
-        models = build_models(subject.kept.team_id, False) if subject.kept else TeamModels()
-    bench = CaseBench(services, models, subject.kept.secrets if subject.kept else {})
+        models = build_models(subject.stored.team_id, False) if subject.stored else TeamModels()
+    bench = CaseBench(services, models, subject.stored.secrets if subject.stored else {})
     try:
         return [await bench.run(subject.document, case) for case in cases]
     finally:
         services.close()
 
 
-def _subject(which: str, cases: Path | None) -> Subject:
+def _load_subject(which: str, cases: Path | None) -> Subject:
     path = Path(which)
     if path.is_file():
-        beside = cases or path.with_suffix(".tests.yml")
-        return Subject(_document(path), _cases(beside))
+        cases_file = cases or path.with_suffix(".tests.yml")
+        return Subject(_read_document(path), _read_cases(cases_file))
     try:
         workflow_id = UUID(which)
     except ValueError:
         raise CommandError(f"{which} is neither a file nor a workflow ID") from None
-    kept = load_stored_cases(workflow_id)
-    if kept is None:
+    stored = load_stored_cases(workflow_id)
+    if stored is None:
         raise CommandError("Workflow not found.")
-    return Subject(kept.document, _cases(cases) if cases else kept.cases, kept)
+    return Subject(stored.document, _read_cases(cases) if cases else stored.cases, stored)
 
 
-def _document(path: Path) -> Document:
+def _read_document(path: Path) -> Document:
     try:
         return load_document(path.read_bytes(), confirm_newer=True).document
     except DocumentInvalid as invalid:
         raise CommandError(f"{path}: {invalid}") from invalid
 
 
-def _cases(path: Path) -> list[Case]:
+def _read_cases(path: Path) -> list[Case]:
     try:
         return read_cases(read_yaml(path.read_text(encoding="utf-8")))
     except OSError as missing:
@@ -125,7 +127,7 @@ def _cases(path: Path) -> list[Case]:
         raise CommandError(f"{path}: {invalid}") from invalid
 
 
-def _report(result: CaseResult) -> dict[str, Any]:
+def _build_report(result: CaseResult) -> dict[str, Any]:
     return {
         "name": result.name,
         "passed": result.passed,

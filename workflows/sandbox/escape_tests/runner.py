@@ -1,4 +1,4 @@
-"""Runs the hostile programs against a back-end on this very machine, and says which got through."""
+"""Run the hostile programs against a back-end on this machine and report which of them succeed."""
 
 import os
 import secrets
@@ -23,16 +23,16 @@ _VARIABLE: Final = "CODE_CANARY"
 
 
 @dataclass(frozen=True, slots=True)
-class Bait:
-    """What the programs are after, on a host made for them."""
+class Target:
+    """The secret, file and listener that the programs try to reach, on a host prepared for them."""
 
     canary: str
-    words: dict[str, str]
-    written: Path
+    placeholders: dict[str, str]
+    written_file: Path
     listener: socket.socket
 
-    def filled(self, source: str) -> str:
-        for name, value in self.words.items():
+    def fill_in(self, source: str) -> str:
+        for name, value in self.placeholders.items():
             source = source.replace(name, value)
         return source
 
@@ -46,51 +46,54 @@ class Bait:
 
 
 @contextmanager
-def bait() -> Iterator[Bait]:
+def provide_target() -> Iterator[Target]:
     canary = f"canary-{secrets.token_hex(8)}"
-    before = os.environ.get(_VARIABLE)
+    previous_value = os.environ.get(_VARIABLE)
     with (
         tempfile.TemporaryDirectory() as folder,
         socket.create_server(("127.0.0.1", 0)) as listener,
     ):
-        place = Path(folder)
-        place.chmod(0o755)  # the system lets anybody read the file: only the walls are in the way
-        (place / "secret.txt").write_text(canary)
-        words = {
-            "{file}": str(place / "secret.txt"),
-            "{write}": str(place / "written.txt"),
+        root = Path(folder)
+        root.chmod(0o755)  # the system lets anybody read the file: only the walls are in the way
+        (root / "secret.txt").write_text(canary)
+        placeholders = {
+            "{file}": str(root / "secret.txt"),
+            "{write}": str(root / "written.txt"),
             "{port}": str(listener.getsockname()[1]),
             "{parent}": str(os.getpid()),
         }
         os.environ[_VARIABLE] = canary
         try:
-            yield Bait(canary, words, place / "written.txt", listener)
+            yield Target(canary, placeholders, root / "written.txt", listener)
         finally:
             os.environ.pop(_VARIABLE)
-            if before is not None:
-                os.environ[_VARIABLE] = before
+            if previous_value is not None:
+                os.environ[_VARIABLE] = previous_value
 
 
-async def got_through(runner: CodeRunner, *, every: bool = False) -> list[str]:
-    """The names of the attacks that reached something or cost too much; ``every`` takes longer."""
-    found = []
-    with bait() as place:
+async def list_successful_attacks(runner: CodeRunner, *, all_resources: bool = False) -> list[str]:
+    """Return the names of the attacks that reached something or cost too much.
+
+    ``all_resources`` runs all resource attacks, which takes longer.
+    """
+    attacks = []
+    with provide_target() as target:
         for name, source in ESCAPES.items():
-            outcome = await runner.run(place.filled(source), {}, LIMITS)
-            said = f"{outcome.value}{outcome.stdout}{outcome.error}"
-            if place.canary in said or place.written.exists():
-                found.append(name)
-        for name in RESOURCES if every else QUICK:
+            outcome = await runner.run(target.fill_in(source), {}, LIMITS)
+            output = f"{outcome.value}{outcome.stdout}{outcome.error}"
+            if target.canary in output or target.written_file.exists():
+                attacks.append(name)
+        for name in RESOURCES if all_resources else QUICK:
             # Late twice: once may be a busy machine's doing.
-            source = place.filled(RESOURCES[name])
+            source = target.fill_in(RESOURCES[name])
             if await _is_late(runner, source) and await _is_late(runner, source):
-                found.append(name)
-        if place.written.exists():
-            found.append("a file")
-        if place.was_called():
-            found.append("a connection")
+                attacks.append(name)
+        if target.written_file.exists():
+            attacks.append("a file")
+        if target.was_called():
+            attacks.append("a connection")
     alive = await runner.run("def main(): return {'alive': 1}", {}, LIMITS)
-    return found if alive.ok else [*found, "the pool didn't live on"]
+    return attacks if alive.ok else [*attacks, "the pool didn't live on"]
 
 
 async def _is_late(runner: CodeRunner, source: str) -> bool:

@@ -16,7 +16,7 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.errors import InvalidValue, NameTaken, WorkflowArchived
 from workflows.models import Folder, FolderTree, Workflow
-from workflows.models.folder import DEEPEST, MOST_FOLDERS
+from workflows.models.folder import MAX_DEPTH, MAX_FOLDERS
 from workflows.services import audit_lines
 from workflows.services.editor import drafts
 
@@ -28,9 +28,9 @@ def create_folder(
     _check_team(team_id, parent)
     with tenant([team_id]):
         tree = _lock_folders(team_id)
-        if len(tree.folders) >= MOST_FOLDERS:
+        if len(tree.folders) >= MAX_FOLDERS:
             raise InvalidValue(
-                _("The team has reached the limit of %(most)d folders.") % {"most": MOST_FOLDERS}
+                _("The team has reached the limit of %(most)d folders.") % {"most": MAX_FOLDERS}
             )
         _check_depth(tree, parent, levels=1)
         folder = Folder(
@@ -169,9 +169,9 @@ def _check_team(team_id: UUID, folder: Folder | None) -> None:
 
 
 def _check_depth(tree: FolderTree, parent: Folder | None, *, levels: int) -> None:
-    if tree.level(parent.pk if parent else None) + levels > DEEPEST:
+    if tree.level(parent.pk if parent else None) + levels > MAX_DEPTH:
         raise InvalidValue(
-            _("Folders can be nested at most %(levels)d levels deep.") % {"levels": DEEPEST},
+            _("Folders can be nested at most %(levels)d levels deep.") % {"levels": MAX_DEPTH},
             field="parent",
         )
 

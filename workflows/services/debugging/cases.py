@@ -80,7 +80,7 @@ def build_case_from_run(run: Run, *, name: str = "", answer: str | None = None) 
         checks=tuple(checks),
     )
     return Case(
-        name=name or run.gist[:120] or _("From a run"),
+        name=name or run.summary[:120] or _("From a run"),
         turns=(turn,),
         memories=_build_memory_seeds(run, turn.person),
         pins=dict(run.mocks or {}),

@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from workflows import memory_app, permissions
 from workflows.engine.language.document import Json
 from workflows.execution.ports.adapters import build_memory_caller
-from workflows.models import Run, WouldBe
+from workflows.models import DryRunChange, Run
 from workflows.services import audit_lines
 
 
@@ -45,7 +45,7 @@ def keep_memories(
             except memory_app.MemoryFault as fault:
                 refusals[row.number] = str(fault)
                 continue
-            row.fate = WouldBe.Fate.KEPT
+            row.fate = DryRunChange.Fate.KEPT
             row.save(update_fields=["fate"])
             count += 1
     if count:
@@ -60,18 +60,22 @@ def drop_memories(
     """Discard the changes of a dry run."""
     permissions.check_cancel(principal, run)
     with tenant([run.team_id]):
-        count = _list_open(run, numbers).update(fate=WouldBe.Fate.DROPPED)
+        count = _list_open(run, numbers).update(fate=DryRunChange.Fate.DROPPED)
         if count:
             audit_lines.note(principal, run, "run.memory_dropped", changes=count)
     return SandboxDecision(count, {})
 
 
-def _list_open(run: Run, numbers: Collection[int] | None) -> QuerySet[WouldBe]:
-    rows = WouldBe.objects.unscoped().filter(run=run, fate=WouldBe.Fate.OPEN).order_by("number")
+def _list_open(run: Run, numbers: Collection[int] | None) -> QuerySet[DryRunChange]:
+    rows = (
+        DryRunChange.objects.unscoped()
+        .filter(run=run, fate=DryRunChange.Fate.OPEN)
+        .order_by("number")
+    )
     return rows if numbers is None else rows.filter(number__in=list(numbers))
 
 
-def _apply(run: Run, row: WouldBe) -> None:
+def _apply(run: Run, row: DryRunChange) -> None:
     origin = memory_app.CallOrigin(str(run.pk), row.node_key, row.origin_key)
     caller = replace(
         build_memory_caller(run.pk, run.team_id, _build_claim_columns(run)), origin=origin

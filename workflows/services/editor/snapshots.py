@@ -5,7 +5,7 @@ from django.db.models import F
 from accounts.tenancy import tenant
 from workflows.engine.language.document import Document
 from workflows.models import Snapshot, Workflow
-from workflows.models.documents import content_hash, to_json
+from workflows.models.documents import compute_hash, to_json
 from workflows.services.editor import draft_rows
 
 
@@ -31,7 +31,7 @@ def take_snapshot(workflow: Workflow) -> Snapshot:
 def store_snapshot(workflow: Workflow, document: Document) -> Snapshot:
     """Store a document without its secrets and return its snapshot; an equal one is reused."""
     stored = to_json(document)
-    digest = content_hash(stored)
+    digest = compute_hash(stored)
     Snapshot.objects.bulk_create(
         [Snapshot(team_id=workflow.team_id, hash=digest, document=stored)], ignore_conflicts=True
     )

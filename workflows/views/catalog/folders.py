@@ -17,7 +17,7 @@ from workflows import permissions, selectors
 from workflows.errors import WorkflowsFault
 from workflows.forms import FolderForm
 from workflows.models import Folder, Workflow
-from workflows.models.folder import DEEPEST
+from workflows.models.folder import MAX_DEPTH
 from workflows.services.catalog import folders
 from workflows.views.catalog.folder_location import Shelf, address_of, folder_of, shelf_of
 from workflows.views.request_context import ids_of, posted, typed
@@ -38,7 +38,7 @@ def new(request: HttpRequest) -> HttpResponse:
             principal, team_id=team_id, name=name, parent=shelf.here
         ),
         title=_("New folder"),
-        too_deep=shelf.tree.level(shelf.here.pk if shelf.here else None) >= DEEPEST,
+        too_deep=shelf.tree.level(shelf.here.pk if shelf.here else None) >= MAX_DEPTH,
     )
 
 

@@ -25,7 +25,7 @@ from workflows.models import Folder, Workflow
 from workflows.services import publishing
 from workflows.services.catalog import blank_workflow, importing
 from workflows.services.editor import drafts
-from workflows.templatetags.problems import addressed
+from workflows.templatetags.problems import describe_with_location
 from workflows.views.catalog.folder_location import shelf_of
 from workflows.views.pagination import page_of
 from workflows.views.publishing.page_updates import is_in_place, not_public, now_public
@@ -160,11 +160,13 @@ def _upload(
                 principal, workflow=workflow, source=text, confirm_newer=confirmed
             )
     except DocumentInvalid as invalid:
-        return Upload(problems=tuple(addressed(problem) for problem in invalid.problems))
+        return Upload(
+            problems=tuple(describe_with_location(problem) for problem in invalid.problems)
+        )
     except NewerDocument:
         return Upload(pending=True)
     for warning in imported.warnings:
-        messages.warning(request, addressed(warning))
+        messages.warning(request, describe_with_location(warning))
     return Upload(workflow=imported.workflow)
 
 

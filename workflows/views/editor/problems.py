@@ -11,7 +11,7 @@ from workflows import permissions
 from workflows.engine.language.validation import validate
 from workflows.services import publishing
 from workflows.services.kinds import installed_kinds
-from workflows.templatetags.problems import titles_in
+from workflows.templatetags.problems import list_titles
 from workflows.views.catalog.workflow_page import document_for
 from workflows.views.request_context import workflow_for
 
@@ -27,7 +27,7 @@ def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     kinds, can_edit = installed_kinds(), permissions.may_edit(principal, workflow)
     context = {
         "problems": list(validate(document, kinds)),
-        "titles": titles_in(document, kinds),
+        "titles": list_titles(document, kinds),
         "workflow": workflow,
         "can_edit": can_edit,
     }
