@@ -7,7 +7,7 @@ from uuid import UUID
 
 from redis.exceptions import RedisError
 
-from workflows.execution.events.bus import RETRY_AFTER, cancel_channel, connect
+from workflows.execution.events.bus import RETRY_AFTER, connect, get_cancel_channel
 
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ async def listen_for_cancels(url: str | None, cancel: Callable[[UUID], None]) ->
         redis = connect(url)
         try:
             async with redis.pubsub() as subscription:
-                await subscription.subscribe(cancel_channel())
+                await subscription.subscribe(get_cancel_channel())
                 async for message in subscription.listen():
                     if message["type"] == "message":
                         _handle_message(message["data"], cancel)

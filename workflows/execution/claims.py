@@ -1,4 +1,4 @@
-"""Claims on runs: take one, renew it, hand it back. The attempt number is the fencing token."""
+"""Claims on runs: take, renew and release them. The attempt number is the fencing token."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ HISTORY = "select steps, begun from execution_history(%s, %s)"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A run that this worker may drive, and write to as long as nobody else has claimed it since."""
+    """A run that this worker may drive, and write to until another worker claims it."""
 
     run_id: UUID
     team_id: UUID

@@ -1,7 +1,7 @@
-"""PostgreSQL access for the few hot statements of a run: psycopg's own async pool, no ORM, no thread hops.
+"""PostgreSQL access for the frequent statements of a run: psycopg's async pool, without ORM or threads.
 
-Every call is one statement in autocommit, that is one round trip and one commit; the functions
-behind them (``sql/``) set the team for their own transaction, so row-level security holds here too.
+Every call is one statement in autocommit, that is one round trip and one commit; the functions behind them (``sql/``)
+set the team for their own transaction, so row-level security applies here too.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ Row = tuple[Any, ...]  # columns differ by statement
 def build_conninfo(alias: str = DEFAULT_DB_ALIAS) -> str:
     """Build libpq's connection string from Django's database settings."""
     config = connections[alias].settings_dict
-    named = {
+    parameters = {
         "dbname": config["NAME"],
         "user": config["USER"],
         "password": config["PASSWORD"],
@@ -30,7 +30,7 @@ def build_conninfo(alias: str = DEFAULT_DB_ALIAS) -> str:
         "port": config["PORT"],
         **{key: value for key, value in config.get("OPTIONS", {}).items() if key in _OPTIONS},
     }
-    return make_conninfo("", **{key: value for key, value in named.items() if value})
+    return make_conninfo("", **{key: value for key, value in parameters.items() if value})
 
 
 class Database:

@@ -1,4 +1,4 @@
-"""Drives one claimed run: loads the pinned document and the finished steps, runs the rest, writes the end."""
+"""Drive a claimed run: load the pinned document and the finished steps, run the rest, write the end."""
 
 import asyncio
 import logging
@@ -32,13 +32,13 @@ from workflows.execution.debugging.run_options import (
     load_prepared,
 )
 from workflows.execution.errors import JournalRefused
-from workflows.execution.journal.codec import dump, step_record
+from workflows.execution.journal.codec import dump, parse_step_record
 from workflows.execution.journal.journal import DurableJournal
-from workflows.execution.journal.masking import mask_for
+from workflows.execution.journal.masking import build_run_redactor
 from workflows.execution.journal.outbox import Outbox
 from workflows.execution.learning.lessons import add_reminder, plan_curation
 from workflows.execution.plans import Prepared
-from workflows.execution.ports.adapters import Services, build_ports, run_began, run_ended
+from workflows.execution.ports.adapters import Services, build_ports, clear_notes, record_run_start
 from workflows.execution.run_setup import Setup, load_setup
 
 
@@ -49,7 +49,7 @@ STOPPED = "The run was stopped."
 
 @dataclass(slots=True)
 class Drive:
-    """A run in this worker's hands."""
+    """A run that this worker drives."""
 
     claim: Claim
     control: RunControl = field(default_factory=RunControl)
@@ -88,39 +88,39 @@ class WorkerContext:
     services: Services
 
 
-async def drive_run(drive_state: Drive, world: WorkerContext) -> None:
+async def drive_run(drive_state: Drive, context: WorkerContext) -> None:
     """Drive a run until it has ended, paused, was handed back or lost; only a bug raises."""
     claim = drive_state.claim
     try:
-        ready = await load_prepared(claim, drive_state.debug)
-        setup = await load_setup(claim, ready)
+        prepared = await load_prepared(claim, drive_state.debug)
+        setup = await load_setup(claim, prepared)
     except WorkflowFault as fault:
-        await _fail(drive_state, world, fault)
+        await _fail(drive_state, context, fault)
         return
     except asyncio.CancelledError:
-        await claims.release_run(world.db, claim)
+        await claims.release_run(context.db, claim)
         return
-    redactor = mask_for(str(claim.run_id), setup.secrets)
+    redactor = build_run_redactor(str(claim.run_id), setup.secrets)
     journal = drive_state.journal = DurableJournal(
         claim,
-        world.db,
-        world.outbox,
+        context.db,
+        context.outbox,
         redactor=redactor,
-        titles=ready.titles,
+        titles=prepared.titles,
         on_lost=drive_state.lose,
     )
     try:
-        await _drive(drive_state, world, ready, setup, journal, redactor)
+        await _drive(drive_state, context, prepared, setup, journal, redactor)
     except asyncio.CancelledError:
-        await _handle_interruption(drive_state, world, journal)
+        await _handle_interruption(drive_state, context, journal)
     finally:
         journal.close()
 
 
 async def _drive(
     drive_state: Drive,
-    world: WorkerContext,
-    ready: Prepared,
+    context: WorkerContext,
+    prepared: Prepared,
     setup: Setup,
     journal: DurableJournal,
     redactor: Redactor,
@@ -129,9 +129,9 @@ async def _drive(
     if claim.row["cancel_requested_at"]:
         drive_state.control.stop(STOPPED)
     debug = drive_state.debug
-    rows = await _load_history(claim, debug, world.db, journal, redactor)
-    history = tuple(step_record(row) for row in rows)
-    outside = select_missing_node_steps(ready.plan, history) if not debug.part.is_whole else []
+    rows = await _load_history(claim, debug, context.db, journal, redactor)
+    history = tuple(parse_step_record(row) for row in rows)
+    seeds = select_missing_node_steps(prepared.plan, history) if not debug.part.is_whole else []
     start = RunStart(
         run_id=str(claim.run_id),
         inputs=claim.row["inputs"],
@@ -146,11 +146,11 @@ async def _drive(
     )
     pause_control = build_pause_control(claim, debug, rows)
     mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
-    ports = add_reminder(build_ports(claim, setup, world.services), claim)
-    await run_began(claim, ready.document)
+    ports = add_reminder(build_ports(claim, setup, context.services), claim)
+    await record_run_start(claim, prepared.document)
     try:
         result = await drive(
-            ready.plan,
+            prepared.plan,
             start,
             ports,
             journal,
@@ -158,11 +158,11 @@ async def _drive(
             mocks=mocks,
             control=drive_state.control,
             pause_control=pause_control,
-            seeds=outside,
+            seeds=seeds,
         )
     except WorkflowFault as fault:
         if drive_state.lost is not None:
-            await _handle_interruption(drive_state, world, journal)
+            await _handle_interruption(drive_state, context, journal)
             return
         result = _build_failure(start, fault.message, fault.error_type)
     except Exception:
@@ -171,9 +171,11 @@ async def _drive(
             start, "Internal error in the engine. See the server log for details."
         )
     if result.status is RunStatus.PAUSED and pause_control is not None:
-        await _pause(drive_state, world, journal, ready, result, len(outside), pause_control.reason)
+        await _pause(
+            drive_state, context, journal, prepared, result, len(seeds), pause_control.reason
+        )
     else:
-        await _finish(drive_state, world, journal, result, ports)
+        await _finish(drive_state, context, journal, result, ports)
 
 
 def _build_failure(start: RunStart, error: str, error_type: str | None = None) -> RunResult:
@@ -218,38 +220,38 @@ async def _load_history(
 
 async def _pause(
     drive_state: Drive,
-    world: WorkerContext,
+    context: WorkerContext,
     journal: DurableJournal,
-    ready: Prepared,
+    prepared: Prepared,
     result: RunResult,
     inserted: int,
     reason: str,
 ) -> None:
     at = time.time()
-    event, state = build_pause(drive_state.claim, result, ready.document, inserted, reason, at)
+    event, state = build_pause(drive_state.claim, result, prepared.document, inserted, reason, at)
     try:
-        await journal.pause([*list_paused_events(ready, result, at), event], state)
+        await journal.pause([*list_paused_events(prepared, result, at), event], state)
     except WorkflowFault:
-        await _handle_interruption(drive_state, world, journal)
+        await _handle_interruption(drive_state, context, journal)
 
 
 async def _finish(
     drive_state: Drive,
-    world: WorkerContext,
+    context: WorkerContext,
     journal: DurableJournal,
     result: RunResult,
     ports: Ports,
 ) -> None:
     try:
-        await journal.finish(result.build_event(), _end(drive_state.claim, result))
+        await journal.finish(result.build_event(), _build_end(drive_state.claim, result))
     except WorkflowFault:
-        await _handle_interruption(drive_state, world, journal)
+        await _handle_interruption(drive_state, context, journal)
     else:
-        await run_ended(drive_state.claim, ports)
+        await clear_notes(drive_state.claim, ports)
         await plan_curation(ports, drive_state.claim)
 
 
-def _end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
+def _build_end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
     end: dict[str, Json] = {
         "status": result.status.value,
         "outputs": result.outputs,
@@ -268,11 +270,11 @@ def _end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
 
 
 async def _handle_interruption(
-    drive_state: Drive, world: WorkerContext, journal: DurableJournal
+    drive_state: Drive, context: WorkerContext, journal: DurableJournal
 ) -> None:
-    """The run isn't over, but this worker is done with it."""
+    """End this worker's part in a run that isn't over."""
     if isinstance(drive_state.lost, JournalRefused):
-        await _fail(drive_state, world, drive_state.lost)
+        await _fail(drive_state, context, drive_state.lost)
     elif drive_state.lost is not None:
         log.warning(
             "run_lost", extra={"run": str(drive_state.claim.run_id), "why": str(drive_state.lost)}
@@ -283,11 +285,11 @@ async def _handle_interruption(
         except WorkflowFault as fault:
             log.warning("run_lost", extra={"run": str(drive_state.claim.run_id), "why": str(fault)})
             return
-        await claims.release_run(world.db, drive_state.claim)
+        await claims.release_run(context.db, drive_state.claim)
 
 
-async def _fail(drive_state: Drive, world: WorkerContext, fault: WorkflowFault) -> None:
-    """Its journal can't take it any further: say so in a journal of its own, after what was stored."""
+async def _fail(drive_state: Drive, context: WorkerContext, fault: WorkflowFault) -> None:
+    """Write the failure in a new journal, after the stored events, because the run's own journal can't continue."""
     seq = drive_state.journal.seq if drive_state.journal is not None else drive_state.claim.last_seq
     claim = Claim(
         drive_state.claim.run_id,
@@ -297,7 +299,7 @@ async def _fail(drive_state: Drive, world: WorkerContext, fault: WorkflowFault) 
         drive_state.claim.age,
         drive_state.claim.row,
     )
-    journal = DurableJournal(claim, world.db, world.outbox)
+    journal = DurableJournal(claim, context.db, context.outbox)
     try:
         if seq == 0:
             journal.note(RunStarted(claim.row["inputs"]))
@@ -305,7 +307,7 @@ async def _fail(drive_state: Drive, world: WorkerContext, fault: WorkflowFault) 
             RunFinished(RunStatus.FAILED.value, error=fault.message),
             {"status": RunStatus.FAILED.value, "error": fault.message, "outputs": {}},
         )
-    except WorkflowFault as lost:
-        log.warning("run_lost", extra={"run": str(claim.run_id), "why": str(lost)})
+    except WorkflowFault as error:
+        log.warning("run_lost", extra={"run": str(claim.run_id), "why": str(error)})
     finally:
         journal.close()

@@ -4,7 +4,7 @@ from workflows.engine.errors import WorkflowFault
 
 
 class FencedOut(WorkflowFault):
-    """Another worker drives this run now; whatever this one still does counts for nothing."""
+    """Another worker drives this run now; nothing that this worker still writes counts."""
 
 
 class JournalUnreachable(WorkflowFault):
@@ -14,4 +14,4 @@ class JournalUnreachable(WorkflowFault):
 
 
 class JournalRefused(WorkflowFault):
-    """The database refused what the run had to write."""
+    """The database rejected what the run had to write."""

@@ -11,7 +11,7 @@ from workflows.sandbox.full_python import list_languages
 
 @cache
 def load_kinds() -> Kinds:
-    """Memory's kinds are offered when the memory app is installed."""
+    """Return the installed kinds; those of memory are included if memory's nodes are enabled."""
     return build_kinds(
         memory=memory_app.offers_nodes(),
         remembers=memory_app.is_on(),
@@ -22,7 +22,7 @@ def load_kinds() -> Kinds:
 
 
 def _list_scopes() -> list[tuple[str, str]]:
-    """Scope words of plug-ins, for the forms of nodes."""
+    """Return the scopes of plug-ins, for the forms of nodes."""
     if not memory_app.is_on():
         return []
     return [(kind.word, kind.label or kind.word) for kind in memory_app.list_plugged_scopes()]

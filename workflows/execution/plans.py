@@ -1,4 +1,4 @@
-"""Compiled documents by snapshot: read and compiled once a process, however many runs pin them."""
+"""Compiled documents by snapshot: read and compiled once for each process, however many runs pin them."""
 
 import asyncio
 from collections import OrderedDict
@@ -29,26 +29,29 @@ class Prepared:
 
 
 _cache: OrderedDict[UUID, Prepared] = OrderedDict()
-_coming: dict[UUID, "asyncio.Task[Prepared]"] = {}
+_compiling: dict[UUID, "asyncio.Task[Prepared]"] = {}
 
 
 async def load_plan(team_id: UUID, snapshot_id: UUID) -> Prepared:
-    """Raises DocumentInvalid, which fails the run: a newer release may refuse what an older one took."""
-    known = _cache.get(snapshot_id)
-    if known is not None:
+    """Return the compiled document.
+
+    Raises DocumentInvalid, which fails the run: a newer release may reject a document that an older one accepted.
+    """
+    cached = _cache.get(snapshot_id)
+    if cached is not None:
         _cache.move_to_end(snapshot_id)
-        return known
+        return cached
     # Two hundred runs of a fresh version start at once: one of them compiles.
-    task = _coming.get(snapshot_id)
+    task = _compiling.get(snapshot_id)
     if task is None or task.get_loop() is not asyncio.get_running_loop():
         task = asyncio.create_task(run_in_thread(_load, team_id, snapshot_id))
-        _coming[snapshot_id] = task
-        task.add_done_callback(lambda _done: _coming.pop(snapshot_id, None))
-    found = await asyncio.shield(task)
-    _cache[snapshot_id] = found
+        _compiling[snapshot_id] = task
+        task.add_done_callback(lambda _task: _compiling.pop(snapshot_id, None))
+    prepared = await asyncio.shield(task)
+    _cache[snapshot_id] = prepared
     while len(_cache) > CACHE_SIZE:
         _cache.popitem(last=False)
-    return found
+    return prepared
 
 
 def prepare(document: Document) -> Prepared:

@@ -1,4 +1,4 @@
-"""The one worker of this process."""
+"""The worker of this process."""
 
 from functools import cache
 

@@ -1,8 +1,8 @@
-"""Runs that nobody holds: found in the database, whatever became of the messages about them.
+"""Find runs that no worker holds in the database, independently of their messages.
 
-There is no leader: every worker with room looks, and the claim decides between them (``for update
-skip locked``). A worker takes what it finds itself instead of publishing it again, so a wiped, full
-or missing broker changes nothing but the second at which a run begins.
+There is no leader: every worker with room looks, and the claim decides between them (``for update skip locked``). A
+worker takes what it finds itself instead of publishing it again, so an empty, full or missing broker only changes the
+second at which a run begins.
 """
 
 from datetime import timedelta
@@ -15,7 +15,7 @@ from workflows.execution.events.bus import get_bus_url
 
 # With a broker its message usually wins; without one, looking is the only way to learn of a run.
 QUEUED_FOR = timedelta(seconds=3)
-AT_MOST = 32  # a look
+MAX_RUNS = 32  # a look
 
 POISONED = (
     "The worker crashed three times during this run, so the run was aborted. "
@@ -23,12 +23,12 @@ POISONED = (
 )
 
 
-async def find(db: Database, free: int) -> list[UUID]:
-    """Oldest first, no more than there is room for."""
+async def find_runs(db: Database, free: int) -> list[UUID]:
+    """Return the oldest unattended runs, at most ``free``."""
     if free <= 0:
         return []
-    waited = QUEUED_FOR if get_bus_url() else timedelta(0)
-    return await claims.list_unattended(db, waited, min(free, AT_MOST))
+    queued_for = QUEUED_FOR if get_bus_url() else timedelta(0)
+    return await claims.list_unattended(db, queued_for, min(free, MAX_RUNS))
 
 
 async def park_if_poisoned(db: Database, run_id: UUID) -> bool:

@@ -1,4 +1,4 @@
-"""The data that an attempt at a run needs besides its own row; often none."""
+"""The data that an attempt at a run needs besides its row; often none."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from workflows.models import Conversation, WorkflowSecret
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """``secrets`` are the live values of the document's secret variables, by name."""
+    """The data of an attempt. ``secrets`` are the current values of the document's secret variables, by name."""
 
     conversation: Mapping[str, Json] = field(default_factory=dict)
     outside: Collection[str] = ()  # where in the conversation strangers' words stand
@@ -27,37 +27,41 @@ class Setup:
         return self.secrets
 
 
-NOTHING = Setup()
+EMPTY = Setup()
 
 
-async def load_setup(claim: Claim, ready: Prepared) -> Setup:
-    if _talk_of(claim) is None and not ready.secret_names:
-        return NOTHING
-    return await run_in_thread(_load, claim, ready)
+async def load_setup(claim: Claim, prepared: Prepared) -> Setup:
+    if _get_conversation_id(claim) is None and not prepared.secret_names:
+        return EMPTY
+    return await run_in_thread(_load, claim, prepared)
 
 
-def _load(claim: Claim, ready: Prepared) -> Setup:
+def _load(claim: Claim, prepared: Prepared) -> Setup:
     with tenant([claim.team_id]):
-        secrets, which = _load_secrets(claim, ready), _talk_of(claim)
-        talk = Conversation.objects.unscoped().filter(pk=which).first() if which else None
-        if talk is None:
+        secrets, conversation_id = _load_secrets(claim, prepared), _get_conversation_id(claim)
+        conversation = (
+            Conversation.objects.unscoped().filter(pk=conversation_id).first()
+            if conversation_id
+            else None
+        )
+        if conversation is None:
             return Setup(secrets=secrets)
         # A turn that is tried once more brings the variables it had.
-        variables = talk.variables if claim.row["conversation_id"] else {}
-        return Setup(variables, talk.outside, secrets)
+        variables = conversation.variables if claim.row["conversation_id"] else {}
+        return Setup(variables, conversation.outside, secrets)
 
 
-def _talk_of(claim: Claim) -> UUID | None:
-    """Its conversation; of a turn that is tried once more, the one it stood in."""
+def _get_conversation_id(claim: Claim) -> UUID | None:
+    """Return the id of the run's conversation; for a repeated turn, of the original one."""
     turn = Debug.from_row(claim.row).turn
-    talk = claim.row["conversation_id"] if turn is None else turn["conversation"]
-    return UUID(str(talk)) if talk else None
+    conversation_id = claim.row["conversation_id"] if turn is None else turn["conversation"]
+    return UUID(str(conversation_id)) if conversation_id else None
 
 
-def _load_secrets(claim: Claim, ready: Prepared) -> Mapping[str, str]:
-    if not ready.secret_names:
+def _load_secrets(claim: Claim, prepared: Prepared) -> Mapping[str, str]:
+    if not prepared.secret_names:
         return {}
     rows = WorkflowSecret.objects.unscoped().filter(
-        workflow_id=UUID(claim.row["workflow_id"]), name__in=ready.secret_names
+        workflow_id=UUID(claim.row["workflow_id"]), name__in=prepared.secret_names
     )
     return {row.name: decrypt(bytes(row.secret)) for row in rows}

@@ -1,4 +1,4 @@
-"""Short sections of the ORM from the run loop: a few threads, whose connections go back after each."""
+"""Run short ORM sections of the run loop in a few threads, which release their connections afterwards."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Not asgiref's one thread for everybody: runs of one worker would wait for each other there."""
+    """Run the function in our own threads: in asgiref's single thread, runs of a worker would wait for each other."""
 
     def section() -> T:
         try:

@@ -1,7 +1,7 @@
-"""The runs of one worker process: one event loop in a thread of its own drives them all.
+"""The runs of a worker process: one event loop in a thread of its own drives them all.
 
-Celery's threads only say which run to advance and wait for it; everything else (leases, cancels,
-partial text, unattended runs) is the loop's own business and goes on with no broker at all.
+Celery's threads only say which run to advance and wait for it; everything else (leases, cancellations, partial text,
+unattended runs) is done by the loop and continues without a broker.
 """
 
 import asyncio
@@ -33,14 +33,14 @@ from workflows.execution.ports.models import build_models
 
 log = logging.getLogger(__name__)
 
-LOOK_AROUND = 1.0  # seconds between looks for runs that nobody holds
-LOOK_FOR_CANCELS = 0.5
-SAVE_TEXT = 1.0
-SOFT_STOP = 5.0  # seconds that runs may go on after the worker was asked to stop
+RECOVERY_INTERVAL = 1.0  # seconds between looks for runs that nobody holds
+CANCEL_INTERVAL = 0.5
+SAVE_INTERVAL = 1.0
+SOFT_STOP_SECONDS = 5.0  # seconds that runs may go on after the worker was asked to stop
 
 
 class Worker:
-    """One a process. ``start`` and ``stop`` may be called from any thread."""
+    """The worker of a process. ``start`` and ``stop`` may be called from any thread."""
 
     def __init__(self, *, capacity: int | None = None, name: str = "") -> None:
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{uuid7().hex[-8:]}"
@@ -64,20 +64,20 @@ class Worker:
         self._ready.wait()
 
     def advance(self, run_id: UUID) -> None:
-        """Drive this run if it is to be had; returns when this worker is done with it."""
+        """Drive this run if it can be claimed; return when this worker is done with it."""
         self.start()
         self._call(self._advance(run_id)).result()
 
-    def stop(self, grace: float = SOFT_STOP) -> None:
-        """Let runs end, then hand back what is left: another worker goes on at once."""
+    def stop(self, grace: float = SOFT_STOP_SECONDS) -> None:
+        """Let runs end, then release the rest, so that another worker continues them at once."""
         if self._thread is None or self._loop is None:
             return
         if self._thread.is_alive():
             self.schedule_wind_down(grace)
         self._thread.join(timeout=grace + 10)
 
-    def schedule_wind_down(self, grace: float = SOFT_STOP) -> None:
-        """The same from a signal handler, which may not wait."""
+    def schedule_wind_down(self, grace: float = SOFT_STOP_SECONDS) -> None:
+        """Schedule the stop from a signal handler, which may not wait."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._begin_wind_down, grace)
 
@@ -90,26 +90,26 @@ class Worker:
 
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._ended = asyncio.Event()
+        self._stopped = asyncio.Event()
         self._db = Database()
         publisher = Publisher(get_bus_url())
         self._outbox = Outbox(publisher)
         services = Services(models=build_models)
-        self._world = WorkerContext(self._db, self._outbox, services)
+        self._context = WorkerContext(self._db, self._outbox, services)
         await self._db.open()
         duties = [
             asyncio.create_task(duty)
             for duty in (
                 self._repeat(claims.RENEW_EVERY, self._renew),
-                self._repeat(LOOK_FOR_CANCELS, self._look_for_cancels),
-                self._repeat(SAVE_TEXT, self._save_texts),
-                self._repeat(LOOK_AROUND, self._look_around),
+                self._repeat(CANCEL_INTERVAL, self._check_cancellations),
+                self._repeat(SAVE_INTERVAL, self._save_texts),
+                self._repeat(RECOVERY_INTERVAL, self._recover_runs),
                 listen_for_cancels(get_bus_url(), self._cancel),
             )
         ]
         self._ready.set()
         try:
-            await self._ended.wait()
+            await self._stopped.wait()
         finally:
             for duty in duties:
                 duty.cancel()
@@ -120,28 +120,28 @@ class Worker:
             services.close()
 
     async def _advance(self, run_id: UUID) -> bool:
-        """False: there was nothing to claim."""
+        """Drive the run, and return whether it could be claimed."""
         if self._stopping or run_id in self.drives:
             return False
         claim = await claims.claim_run(self._db, run_id, self.name)
         if claim is None:
             return False
         drive = self.drives[run_id] = Drive(claim)
-        drive.task = asyncio.create_task(drive_run(drive, self._world))
+        drive.task = asyncio.create_task(drive_run(drive, self._context))
         try:
             await asyncio.wait([drive.task])
-            if not drive.task.cancelled() and (broke := drive.task.exception()):
-                log.error("run_dropped", exc_info=broke, extra={"run": str(run_id)})
+            if not drive.task.cancelled() and (error := drive.task.exception()):
+                log.error("run_dropped", exc_info=error, extra={"run": str(run_id)})
         finally:
             del self.drives[run_id]
-        await self._let_next_turn_begin(claim)
+        await self._start_next_turn(claim)
         return True
 
-    async def _let_next_turn_begin(self, finished: claims.Claim) -> None:
-        """Its own message came too early and was dropped; looking around would find it seconds later."""
-        waiting = await claims.find_next_turn(self._db, finished)
-        if waiting is not None and not self._stopping:
-            asyncio.get_running_loop().create_task(self._take(waiting))
+    async def _start_next_turn(self, finished: claims.Claim) -> None:
+        """Start the turn that waited for this one; its own message came too early and was dropped."""
+        next_run = await claims.find_next_turn(self._db, finished)
+        if next_run is not None and not self._stopping:
+            asyncio.get_running_loop().create_task(self._advance_or_park(next_run))
 
     def _begin_wind_down(self, grace: float) -> None:
         if not self._stopping:
@@ -156,7 +156,7 @@ class Worker:
             drive.hand_over()
         while self.drives:
             await asyncio.sleep(0.02)
-        self._ended.set()
+        self._stopped.set()
 
     # -- duties ---------------------------------------------------------------------------------
 
@@ -165,8 +165,8 @@ class Worker:
             await asyncio.sleep(seconds * random.uniform(0.9, 1.1))  # noqa: S311 - no secret
             try:
                 await duty()
-            except (DatabaseError, PoolTimeout, OSError) as away:
-                log.warning("duty_waits", extra={"duty": duty.__name__, "why": str(away)})
+            except (DatabaseError, PoolTimeout, OSError) as error:
+                log.warning("duty_waits", extra={"duty": duty.__name__, "why": str(error)})
             except Exception:
                 log.exception("duty_broke", extra={"duty": duty.__name__})
 
@@ -180,7 +180,7 @@ class Worker:
             if drive.claim.run_id not in renewed and self._is_open(drive):
                 drive.lose(FencedOut())
 
-    async def _look_for_cancels(self) -> None:
+    async def _check_cancellations(self) -> None:
         if self.drives:
             for run_id in await claims.list_cancelled(
                 self._db, [drive.claim for drive in self.drives.values()]
@@ -190,19 +190,19 @@ class Worker:
     async def _save_texts(self) -> None:
         await save_texts(self._db, list(self.drives.values()))
 
-    async def _look_around(self) -> None:
+    async def _recover_runs(self) -> None:
         if self._stopping:
             return
         free = self._capacity - len(self.drives)
-        for run_id in await recovery.find(self._db, free):
-            asyncio.get_running_loop().create_task(self._take(run_id))
+        for run_id in await recovery.find_runs(self._db, free):
+            asyncio.get_running_loop().create_task(self._advance_or_park(run_id))
 
-    async def _take(self, run_id: UUID) -> None:
+    async def _advance_or_park(self, run_id: UUID) -> None:
         try:
             if not await self._advance(run_id):
                 await recovery.park_if_poisoned(self._db, run_id)
-        except (DatabaseError, PoolTimeout) as away:
-            log.warning("take_waits", extra={"run": str(run_id), "why": str(away)})
+        except (DatabaseError, PoolTimeout) as error:
+            log.warning("take_waits", extra={"run": str(run_id), "why": str(error)})
 
     def _cancel(self, run_id: UUID) -> None:
         drive = self.drives.get(run_id)

@@ -1,1 +1,1 @@
-"""Live news for several people on one draft: its revisions, who is here, comments, runs."""
+"""Live updates for several people on one draft: revisions, presence, comments and runs."""

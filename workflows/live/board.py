@@ -1,6 +1,6 @@
-"""Presence: the cards of open tabs, each alive as long as somebody renews it.
+"""Presence: the cards of open tabs, each valid as long as it is renewed.
 
-Nothing of it is saved. With Valkey all web processes share one board; without, each has its own.
+Nothing is saved. With Valkey all web processes share one board; without, each has its own.
 """
 
 import time
@@ -17,14 +17,14 @@ from workflows.engine.language.document import Json
 from workflows.execution.events.bus import connect
 
 
-FRESH = 12.0  # seconds a card is good for; its stream renews it every few
-EXPIRE = 60  # seconds after which Valkey forgets a draft nobody renews
+FRESH_SECONDS = 12.0  # seconds a card is good for; its stream renews it every few
+EXPIRE_SECONDS = 60  # seconds after which Valkey forgets a draft nobody renews
 
 Card = dict[str, Json]
 
 
 class Board(Protocol):
-    """Failing is being empty: presence never stands in the way of editing."""
+    """The presence of tabs. A failure means an empty board: presence never blocks editing."""
 
     async def put(self, workflow_id: UUID, cards: Mapping[str, Card]) -> None: ...
     async def drop(self, workflow_id: UUID, key: str) -> None: ...
@@ -53,7 +53,7 @@ class LocalBoard:
 
 
 class SharedBoard:
-    """A hash a draft, renewed cards with the time they were; a killed server's cards grow stale."""
+    """A hash for each draft, with the time of each card's renewal; a killed server's cards expire."""
 
     def __init__(self, url: str) -> None:
         self._redis: Redis = connect(url)
@@ -65,26 +65,30 @@ class SharedBoard:
         texts = {key: dumps({**card, "at": now}) for key, card in cards.items()}
         try:
             pipe: Any = self._redis.pipeline(transaction=False)  # Any: redis-py is half typed
-            pipe.hset(place(workflow_id), mapping=texts)
-            pipe.expire(place(workflow_id), EXPIRE)
+            pipe.hset(get_board_key(workflow_id), mapping=texts)
+            pipe.expire(get_board_key(workflow_id), EXPIRE_SECONDS)
             await pipe.execute()
         except (RedisError, OSError):
             return
 
     async def drop(self, workflow_id: UUID, key: str) -> None:
         try:
-            gone: Any = self._redis.hdel(place(workflow_id), key)  # Any: redis-py is half typed
-            await gone
+            deletion: Any = self._redis.hdel(
+                get_board_key(workflow_id), key
+            )  # Any: redis-py is half typed
+            await deletion
         except (RedisError, OSError):
             return
 
     async def read(self, workflow_id: UUID) -> dict[str, Card]:
         try:
-            keys: Any = self._redis.hgetall(place(workflow_id))  # Any: redis-py is half typed
+            keys: Any = self._redis.hgetall(
+                get_board_key(workflow_id)
+            )  # Any: redis-py is half typed
             values: dict[str, str] = await keys
         except (RedisError, OSError):
             return {}
-        return is_fresh(values)
+        return filter_fresh(values)
 
     async def close(self) -> None:
         await self._redis.aclose()
@@ -94,28 +98,28 @@ def build_board(url: str | None) -> Board:
     return SharedBoard(url) if url else LocalBoard()
 
 
-def place(workflow_id: UUID) -> str:
+def get_board_key(workflow_id: UUID) -> str:
     return f"presence:{workflow_id}"
 
 
-def is_fresh(texts: Mapping[str, str]) -> dict[str, Card]:
+def filter_fresh(texts: Mapping[str, str]) -> dict[str, Card]:
     cards: dict[str, Card] = {}
     for key, text in texts.items():
         try:
             card = loads(text)
         except JSONDecodeError:
             continue
-        if time.time() - card.pop("at", 0) < FRESH:
+        if time.time() - card.pop("at", 0) < FRESH_SECONDS:
             cards[key] = card
     return cards
 
 
 def update_card(redis: "SyncRedis", workflow_id: UUID, key: str, more: Card) -> Card | None:
-    """From a request: what a tab says of itself. None where no stream of it stands anywhere."""
-    current: Any = redis.hget(place(workflow_id), key)  # Any: redis-py is half typed
-    cards = is_fresh({key: current}) if current else {}
+    """Update a tab's card from a request. None if no stream of this tab is open."""
+    current: Any = redis.hget(get_board_key(workflow_id), key)  # Any: redis-py is half typed
+    cards = filter_fresh({key: current}) if current else {}
     if key not in cards:
         return None
     card = {**cards[key], **more}
-    redis.hset(place(workflow_id), key, dumps({**card, "at": time.time()}))
+    redis.hset(get_board_key(workflow_id), key, dumps({**card, "at": time.time()}))
     return card

@@ -1,6 +1,6 @@
-"""The drafts that are open in one web process: one poll of the rows for all of their tabs.
+"""The drafts that are open in a web process: one poll of the rows for all of their tabs.
 
-Rows are the truth and every event could be lost: a poll every second or two says again what is so.
+The rows are authoritative and any event may be lost: a poll every second or two repeats the current state.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from workflows.live.seats import LiveEvent, Seat
 
 
 class DraftFeed(Feed[Seat]):
-    """Who is on a draft, and what they do there."""
+    """The people on each draft, and their activity."""
 
     prefix = PREFIX
     poll_alone = 1.0
@@ -35,18 +35,18 @@ class DraftFeed(Feed[Seat]):
 
     @asynccontextmanager
     async def take_seat(self, seat: Seat) -> AsyncIterator[Seat]:
-        """From now on the tab is seen by the others, and hears of them."""
+        """Make the tab visible to the others, and send it their events, as long as the block lasts."""
         draft = seat.workflow_id
         try:
             async with self.join(draft, seat):
                 await self.board.put(draft, {seat.key: seat.card})
-                await self._show(draft, force=seat)
-                await self._publisher.say(draft, {"kind": "card"})
+                await self._send_presence(draft, force=seat)
+                await self._publisher.publish(draft, {"kind": "card"})
                 yield seat
         finally:
             await self.board.drop(draft, seat.key)
-            await self._show(draft)
-            await self._publisher.say(draft, {"kind": "card"})
+            await self._send_presence(draft)
+            await self._publisher.publish(draft, {"kind": "card"})
 
     async def close(self) -> None:
         await self._publisher.close()
@@ -55,38 +55,40 @@ class DraftFeed(Feed[Seat]):
     def forget(self, topic: UUID) -> None:
         self._sent_cards.pop(topic, None)
 
-    def hear_from_thread(self, draft: UUID, body: Message) -> None:
-        """Accept a message from a request of this very process, where there is no bus."""
-        self._loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self.hear(draft, body)))
+    def receive_from_thread(self, draft: UUID, body: Message) -> None:
+        """Accept a message from a request of this process, if there is no bus."""
+        self._loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self.receive(draft, body)))
 
-    async def hear(self, topic: UUID, message: Message) -> None:
+    async def receive(self, topic: UUID, message: Message) -> None:
         kind = message.get("kind")
         if "revision" in message:
             for seat in list(self.members.get(topic, ())):
-                seat.tell_revision(int(message["revision"]), message.get("client"))
+                seat.put_revision(int(message["revision"]), message.get("client"))
         elif kind == "cursor":
-            self._send(topic, LiveEvent("cursor", message["cursor"]), but=message.get("from"))
+            self._send(
+                topic, LiveEvent("cursor", message["cursor"]), excluded_key=message.get("from")
+            )
         elif kind == "comment":
             self._send(topic, LiveEvent("comment", message["comment"]))
         elif kind == "published":
             self._send(topic, LiveEvent("published", {"number": message["number"]}))
         elif kind == "card":
-            self._take(topic, message)
-            await self._show(topic)
+            self._update_cards(topic, message)
+            await self._send_presence(topic)
 
-    def _take(self, draft: UUID, body: Message) -> None:
-        """A tab of this process said something of itself: that is what is renewed from now on."""
+    def _update_cards(self, draft: UUID, body: Message) -> None:
+        """Update the cards of this process's tabs with what they announced, so that it is renewed from now on."""
         for seat in self.members.get(draft, ()):
             if "card" in body and seat.key == body.get("from"):
                 seat.card.update(body["card"])
 
-    def _send(self, draft: UUID, event: LiveEvent, *, but: str | None = None) -> None:
+    def _send(self, draft: UUID, event: LiveEvent, *, excluded_key: str | None = None) -> None:
         for seat in list(self.members.get(draft, ())):
-            if seat.key != but:
+            if seat.key != excluded_key:
                 seat.put(event)
 
-    async def _show(self, draft: UUID, *, force: Seat | None = None) -> None:
-        """Tell who is here where that changed; a tab that just came is told in any case."""
+    async def _send_presence(self, draft: UUID, *, force: Seat | None = None) -> None:
+        """Send the people on a draft to its tabs if they changed; a new tab gets them in any case."""
         cards = await self.board.read(draft)
         cards |= {seat.key: seat.card for seat in self.members.get(draft, ())}
         changed = cards != self._sent_cards.get(draft)
@@ -98,7 +100,7 @@ class DraftFeed(Feed[Seat]):
                 seat.put(LiveEvent("presence", {"people": people}))
 
     async def poll(self) -> None:
-        seats = [seat for sitting in self.members.values() for seat in sitting]
+        seats = [seat for draft_seats in self.members.values() for seat in draft_seats]
         watches: set[Watch] = {(seat.workflow_id, seat.user_id, seat.session) for seat in seats}
         news = await run_in_thread(load_news, {seat.team_id for seat in seats}, watches)
         for seat in seats:
@@ -106,18 +108,18 @@ class DraftFeed(Feed[Seat]):
                 _send_news(seat, news)
             else:
                 seat.end()
-        for draft, sitting in list(self.members.items()):
-            cards = {seat.key: seat.card for seat in sitting if not seat.cut_off}
+        for draft, draft_seats in list(self.members.items()):
+            cards = {seat.key: seat.card for seat in draft_seats if not seat.cut_off}
             await self.board.put(draft, cards)
-            await self._show(draft)
+            await self._send_presence(draft)
 
 
 def _send_news(seat: Seat, news: DraftNews) -> None:
-    seat.tell_revision(news.revisions.get(seat.workflow_id, 0), None)
-    mark = news.comments.get(seat.workflow_id, "")
-    if seat.comments is not None and seat.comments != mark:
-        seat.put(LiveEvent("comment", {"mark": mark}))
-    seat.comments = mark
+    seat.put_revision(news.revisions.get(seat.workflow_id, 0), None)
+    comment_mark = news.comments.get(seat.workflow_id, "")
+    if seat.comments is not None and seat.comments != comment_mark:
+        seat.put(LiveEvent("comment", {"mark": comment_mark}))
+    seat.comments = comment_mark
     for run in news.runs:
         if run.workflow_id != seat.workflow_id or seat.user_id not in run.people:
             continue
@@ -132,5 +134,5 @@ def get_draft_feed() -> DraftFeed:
 
 
 def list_draft_feeds() -> list[DraftFeed]:
-    """Return those of every event loop in this process that has one."""
+    """Return the feeds of every event loop in this process that has one."""
     return [feed for hub in list_hubs() if (feed := hub.find_feed(DraftFeed)) is not None]

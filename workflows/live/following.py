@@ -1,4 +1,4 @@
-"""One draft as one tab hears of it, until the person leaves or may not be there any more."""
+"""The events of a draft for one tab, until the person leaves or loses access."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,8 +10,9 @@ from workflows.live.seats import LiveEvent, Seat
 async def follow(
     feed: DraftFeed, seat: Seat, *, patience: float
 ) -> AsyncIterator[LiveEvent | None]:
-    """Yield events, and None when nothing happened for a while. It ends when access does, or when the tab can't keep
-    up.
+    """Yield events, and None after a while without any.
+
+    It ends when access does, or when the tab can't keep up.
     """
     async with feed.take_seat(seat):
         while not seat.cut_off:

@@ -16,22 +16,25 @@ log = logging.getLogger(__name__)
 PREFIX = "draft"
 
 
-def channel(workflow_id: object) -> str:
-    """``{"revision", "client"}`` of an edit, or ``{"kind": "card" | "cursor" | "comment" | "published", …}``."""
+def get_channel(workflow_id: object) -> str:
+    """Return the channel of a draft.
+
+    It carries ``{"revision", "client"}`` of an edit, or ``{"kind": "card" | "cursor" | "comment" | "published", …}``.
+    """
     return f"{PREFIX}:{workflow_id}"
 
 
 class DraftPublisher:
-    """Publishes to a draft's channel. A message that is lost is found by the next poll."""
+    """Publishes to a draft's channel. The next poll finds what a lost message announced."""
 
     def __init__(self, url: str | None) -> None:
         self._redis: Redis | None = connect(url) if url else None
 
-    async def say(self, workflow_id: UUID, body: Json) -> None:
+    async def publish(self, workflow_id: UUID, body: Json) -> None:
         if self._redis is None:
             return
         try:
-            await self._redis.publish(channel(workflow_id), dumps(body))
+            await self._redis.publish(get_channel(workflow_id), dumps(body))
         except (RedisError, OSError) as error:
             log.debug("announcement_lost", extra={"why": str(error)})
 

@@ -21,7 +21,7 @@ from workflows import permissions
 from workflows.models import Comment, Run, Workflow
 
 
-ENDED_LATELY = timedelta(seconds=30)
+RECENT = timedelta(seconds=30)
 UNFINISHED = ("queued", "running", "paused")
 
 Watch = tuple[UUID, UUID, str]  # workflow, person, session
@@ -72,7 +72,7 @@ def _load_comment_marks(draft_ids: Collection[UUID]) -> dict[UUID, str]:
 
 
 def _list_admitted(drafts: dict[UUID, Workflow], watches: Collection[Watch]) -> frozenset[Watch]:
-    """Return the watches that are still allowed, by the permissions and roles that people have now."""
+    """Return the watches that are still allowed, by the current permissions and roles."""
     people = {user_id for _workflow, user_id, _session in watches}
     users = {user.pk: user for user in User.objects.filter(pk__in=people, is_active=True)}
     roles: dict[UUID, dict[UUID, Role]] = {}
@@ -104,11 +104,11 @@ def _list_open_sessions(keys: set[str]) -> set[str]:
 
 
 def _load_runs(draft_ids: Collection[UUID]) -> tuple[RunNews, ...]:
-    lately = timezone.now() - ENDED_LATELY
+    since = timezone.now() - RECENT
     rows = (
         Run.objects.unscoped()
         .filter(workflow_id__in=draft_ids)
-        .filter(Q(status__in=UNFINISHED) | Q(finished_at__gt=lately))
+        .filter(Q(status__in=UNFINISHED) | Q(finished_at__gt=since))
         .order_by("created_at", "id")
         .values_list(
             "pk",

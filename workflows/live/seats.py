@@ -1,4 +1,4 @@
-"""The seat of one tab in a draft: who sits there, what it was sent, and what waits to be sent."""
+"""The seat of a tab on a draft: its person, what it was sent, and its outgoing queue."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -8,10 +8,10 @@ from accounts.models import User
 from workflows.engine.language.document import Json
 
 
-QUEUE = (
+QUEUE_SIZE = (
     256  # events a tab may be behind; then its stream ends, and it comes back for what it missed
 )
-COLOURS = 8  # of ``--person-…`` in static/css/together.css
+COLORS = 8  # of ``--person-…`` in static/css/together.css
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,13 @@ class Seat:
     cut_off: bool = False
     comments: Json = None  # the mark of the comments this tab knows, see ``rows.Look``
     runs: dict[str, str] = field(default_factory=dict)
-    queue: asyncio.Queue[LiveEvent | None] = field(default_factory=lambda: asyncio.Queue(QUEUE))
+    queue: asyncio.Queue[LiveEvent | None] = field(
+        default_factory=lambda: asyncio.Queue(QUEUE_SIZE)
+    )
 
     @property
     def key(self) -> str:
-        """The key of the seat, with the person put in front by the server, so that nobody can act as somebody else."""
+        """Return the key of the seat; the server puts the person in front, so that nobody can act as somebody else."""
         return make_seat_key(self.user_id, self.client)
 
     def put(self, event: LiveEvent) -> None:
@@ -50,13 +52,13 @@ class Seat:
         except asyncio.QueueFull:
             self.end()
 
-    def tell_revision(self, revision: int, client: str | None) -> None:
+    def put_revision(self, revision: int, client: str | None) -> None:
         if revision > self.revision:
             self.revision = revision
             self.put(LiveEvent("revision", {"revision": revision, "client": client}, revision))
 
     def end(self) -> None:
-        """Close the stream at its next turn; what is still in the queue isn't sent any more."""
+        """Close the stream at its next turn; the rest of the queue isn't sent."""
         self.cut_off = True
         if self.queue.full():
             self.queue.get_nowait()
@@ -68,16 +70,14 @@ def make_seat_key(user_id: UUID | None, client: str) -> str:
 
 
 def build_card(user: User, client: str, *, can_edit: bool) -> dict[str, Json]:
-    """Build the card that others see. It never holds the e-mail address, only the name that the team's pages show
-    anyway.
-    """
+    """Return the card that others see. It contains no email address, only the name that the team's pages show too."""
     name = user.name or user.get_short_name()
     return {
         "client": client,
         "user": str(user.pk),
         "name": name,
         "initials": get_initials(name),
-        "colour": int(user.pk.int % COLOURS),
+        "colour": int(user.pk.int % COLORS),
         "edits": can_edit,
         "selection": [],
         "editing": None,

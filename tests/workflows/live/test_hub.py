@@ -18,8 +18,8 @@ from workflows.execution.events.hub import Hub
 from workflows.live import announce
 from workflows.live.draft_feed import DraftFeed
 from workflows.live.following import follow
-from workflows.live.publish import channel
-from workflows.live.seats import QUEUE, LiveEvent, Seat, build_card
+from workflows.live.publish import get_channel
+from workflows.live.seats import QUEUE_SIZE, LiveEvent, Seat, build_card
 from workflows.models import Workflow
 from workflows.services import publishing
 from workflows.services.editor import comments
@@ -148,7 +148,7 @@ async def test_killed_process_leaves_nobody_behind(
 ):
     """Its cards are never dropped; nobody renews them, so they grow stale."""
     settings.REDIS_URL = valkey_url
-    monkeypatch.setattr("workflows.live.board.FRESH", 3.0)
+    monkeypatch.setattr("workflows.live.board.FRESH_SECONDS", 3.0)
     async with open_hub(valkey_url) as dead, open_hub(valkey_url) as alive:
         ghost = seat_of(cast.bob, workflow, "tab-0002")
         await dead.board.put(workflow.pk, {ghost.key: ghost.card})
@@ -167,7 +167,7 @@ async def test_revision_is_told_by_the_bus_with_its_tab(
         redis = Redis.from_url(valkey_url)
         for _again in range(100):  # until the subscription stands
             if await redis.publish(
-                channel(workflow.pk),
+                get_channel(workflow.pk),
                 json.dumps({"revision": workflow.revision + 1, "client": "tab-0009"}),
             ):
                 break
@@ -341,7 +341,7 @@ async def test_runs_are_told_to_those_they_concern(cast: Cast, workflow: Workflo
 async def test_tab_that_reads_too_slowly_is_cut_off(cast: Cast, workflow: Workflow):
     seat = seat_of(cast.bob, workflow)
 
-    for revision in range(2, QUEUE + 10):
+    for revision in range(2, QUEUE_SIZE + 10):
         seat.tell_revision(workflow.revision + revision, None)
 
     assert seat.cut_off

@@ -1,4 +1,4 @@
-"""Steps that a run begins with: copied from an earlier run, or typed in. From then on they are history."""
+"""Insert the first steps of a run: copied from an earlier run, or typed by a person."""
 
 from collections.abc import Sequence
 from json import loads
@@ -8,8 +8,8 @@ from config.encryption.crypto import decrypt
 from config.redaction import NO_REDACTION, Redactor
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.step_records import StepRecord
-from workflows.execution.journal.codec import dump, step_row
-from workflows.execution.journal.masking import mask_for
+from workflows.execution.journal.codec import build_step_row, dump
+from workflows.execution.journal.masking import build_run_redactor
 from workflows.models import Run, Snapshot, Step, WorkflowSecret
 from workflows.models.documents import from_json
 
@@ -22,7 +22,7 @@ _MASKED = ("inputs", "outputs", "writes")
 
 
 def copy_steps(run: Run, source: Run, steps: Sequence[Step]) -> None:
-    """In the caller's transaction. A mask names its run, so secrets are masked anew."""
+    """Copy the steps in the caller's transaction. A mask names its run, so secrets are masked again."""
     old, new = _load_masks(run, source)
     Step.objects.unscoped().bulk_create(
         Step(
@@ -38,9 +38,9 @@ def copy_steps(run: Run, source: Run, steps: Sequence[Step]) -> None:
 
 
 def insert_typed_values(run: Run, records: Sequence[StepRecord]) -> None:
-    """Store the values that were typed in for nodes that never ran, as steps of this very run."""
+    """Store the values that a person typed for nodes that never ran, as steps of this run."""
     Step.objects.unscoped().bulk_create(
-        Step(team_id=run.team_id, run=run, attempt=0, reused_from=run.pk, **step_row(record))
+        Step(team_id=run.team_id, run=run, attempt=0, reused_from=run.pk, **build_step_row(record))
         for record in records
     )
 
@@ -55,7 +55,7 @@ def _load_masks(run: Run, source: Run) -> tuple[Redactor, Redactor]:
         return NO_REDACTION, NO_REDACTION
     rows = WorkflowSecret.objects.unscoped().filter(workflow_id=run.workflow_id, name__in=names)
     live = {row.name: decrypt(bytes(row.secret)) for row in rows}
-    return mask_for(str(source.pk), live), mask_for(str(run.pk), live)
+    return build_run_redactor(str(source.pk), live), build_run_redactor(str(run.pk), live)
 
 
 def _list_secret_names(snapshot_id: UUID) -> set[str]:

@@ -1,4 +1,4 @@
-"""The debugging options that a run's row holds, as the driver needs them."""
+"""The debugging options in a run's row, as the driver needs them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ WHOLE_RUN = Part()
 
 @dataclass(frozen=True, slots=True)
 class Debug:
-    """The parsed ``Run.debug``; ``variables`` and ``turn`` put a repeated turn where the first one stood."""
+    """The parsed ``Run.debug``; ``variables`` and ``turn`` repeat a turn at its original position."""
 
     part: Part = WHOLE_RUN
     reuse: str | None = None
@@ -45,40 +45,40 @@ class Debug:
     variables: Mapping[str, Json] | None = None
     turn: Mapping[str, Json] | None = None  # conversation: its row's id; before: number of the turn
     has_typed_values: bool = False  # values were typed in for what nothing has run for
-    was_asked_for: bool = field(default=False)
+    is_debugging: bool = field(default=False)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Json]) -> Self:
-        written = row.get("debug")
-        if not written:
+        options = row.get("debug")
+        if not options:
             return cls()
         return cls(
-            part=parse_part(written),
-            reuse=written.get("reuse"),
-            breakpoints=frozenset(written.get("breakpoints") or ()),
-            step=bool(written.get("step")),
-            memory=written.get("memory") or "real",
-            variables=written.get("variables"),
-            turn=written.get("turn"),
-            has_typed_values=bool(written.get("values")),
-            was_asked_for=True,
+            part=parse_part(options),
+            reuse=options.get("reuse"),
+            breakpoints=frozenset(options.get("breakpoints") or ()),
+            step=bool(options.get("step")),
+            memory=options.get("memory") or "real",
+            variables=options.get("variables"),
+            turn=options.get("turn"),
+            has_typed_values=bool(options.get("values")),
+            is_debugging=True,
         )
 
     @property
     def has_history(self) -> bool:
-        """Say whether steps were inserted before anything ran."""
+        """Return whether steps were inserted before the run began."""
         return self.reuse is not None or self.has_typed_values
 
 
-def parse_part(written: Mapping[str, Json]) -> Part:
+def parse_part(options: Mapping[str, Json]) -> Part:
     for extent in (Extent.ONLY, Extent.UNTIL, Extent.FROM):
-        if written.get(extent.value):
-            return Part(extent, tuple(written[extent.value]))
+        if options.get(extent.value):
+            return Part(extent, tuple(options[extent.value]))
     return Part()
 
 
 async def load_prepared(claim: Claim, debug: Debug) -> Prepared:
-    """Return the pinned document compiled, or the part of it that is to run: the rest may be unfinished."""
+    """Return the compiled document, or the part of it that is to run: the rest may be incomplete."""
     snapshot = UUID(claim.row["snapshot_id"])
     if debug.part.is_whole:
         return await load_plan(claim.team_id, snapshot)
@@ -88,10 +88,10 @@ async def load_prepared(claim: Claim, debug: Debug) -> Prepared:
 def build_pause_control(
     claim: Claim, debug: Debug, rows: Sequence[Mapping[str, Json]]
 ) -> PauseControl | None:
-    """Build the same control for every attempt between two pauses, so that a crash in between
+    """Return the same control for every attempt between two pauses, so that a crash in between
     changes nothing.
     """
-    if not debug.was_asked_for:
+    if not debug.is_debugging:
         return None
     pause = claim.row.get("pause") or {}
     stepping = pause.get("mode") == "step" if pause else debug.step
@@ -109,7 +109,7 @@ def build_pause_control(
 
 
 def get_time_limit(claim: Claim) -> float:
-    """Return the time limit in seconds; the time that a run stood still doesn't count."""
+    """Return the time limit in seconds; paused time doesn't count."""
     pause = claim.row.get("pause") or {}
     return MAX_SECONDS + float(pause.get("slept") or 0)
 
@@ -117,9 +117,9 @@ def get_time_limit(claim: Claim) -> float:
 def build_pause(
     claim: Claim, result: RunResult, document: Document, inserted: int, reason: str, at: float
 ) -> tuple[RunPaused, Json]:
-    """Build the event, and the state that the run's row keeps until it is resumed.
+    """Return the event, and the state that the run's row keeps until it is resumed.
 
-    ``inserted`` counts the steps that were inserted beforehand and that the plan knows nothing of.
+    ``inserted`` counts the inserted steps, which the plan doesn't know.
     """
     nodes = list(dict.fromkeys(key.node_id for key in result.waiting_steps))
     state = {
@@ -137,8 +137,8 @@ def build_pause(
     return RunPaused(nodes, reason, at), state
 
 
-def list_paused_events(ready: Prepared, result: RunResult, at: float) -> list[NodeStateChange]:
-    specs = {node.id: node for node in ready.document.nodes}
+def list_paused_events(prepared: Prepared, result: RunResult, at: float) -> list[NodeStateChange]:
+    specs = {node.id: node for node in prepared.document.nodes}
     return [
         NodeStateChange(
             key.node_id,
@@ -154,7 +154,7 @@ def list_paused_events(ready: Prepared, result: RunResult, at: float) -> list[No
 
 
 def list_reused_events(rows: Sequence[Mapping[str, Json]], debug: Debug) -> list[NodeStateChange]:
-    """List events of the reused steps, so that a reader of the stream sees where the run continues from."""
+    """Return events of the reused steps, so that a reader of the stream sees where the run continues from."""
     if not debug.has_history:
         return []
     return [
@@ -180,13 +180,13 @@ def list_reused_events(rows: Sequence[Mapping[str, Json]], debug: Debug) -> list
 
 
 def _is_counted(kind: str) -> bool:
-    """Say whether a step of this kind is shown; the start of a round is none that anybody wants to see."""
+    """Return whether a step of this kind counts as shown; the start of a round doesn't."""
     node_kind = load_kinds().get(kind)
     return node_kind is None or node_kind.execution is not Execution.ENTRY
 
 
 def _list_enclosing_containers(document: Document, keys: Sequence[StepKey]) -> list[StepKey]:
-    """List the containers around these steps, each with the rounds that it is in itself."""
+    """Return the containers around these steps, each with its own rounds."""
     parents = {node.id: node.parent for node in document.nodes}
     containers: dict[StepKey, None] = {}
     for key in keys:

@@ -1,6 +1,6 @@
-"""Runs a saved test case in a worker, with the team's models and a memory that exists for the case alone.
+"""Run a saved test case in a worker, with the team's models and a memory that exists for the case alone.
 
-No run is recorded: nothing is remembered, and nobody's conversation gets a message.
+No run is recorded: nothing is remembered, and no conversation gets a message.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from workflows.engine.testing.case_runs import CaseHistory, run_case
 from workflows.engine.testing.cases import Case, CaseResult, TurnResult, read_case
 from workflows.engine.testing.mocks import Mocks
 from workflows.execution.journal.codec import dump
-from workflows.execution.journal.masking import mask_for
+from workflows.execution.journal.masking import build_run_redactor
 from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
@@ -37,8 +37,8 @@ from workflows.models.documents import from_json
 
 log = logging.getLogger(__name__)
 
-SECONDS_A_TURN = 60.0
-LONGEST_VALUE = 4000  # characters of one value
+SECONDS_PER_TURN = 60.0
+MAX_VALUE_CHARACTERS = 4000  # characters of one value
 
 
 @cache
@@ -47,7 +47,7 @@ def get_services() -> Services:
 
 
 def run_saved_case(team_id: UUID, result_id: UUID) -> None:
-    """Run a case from queued to passed or failed. A message that is delivered twice finds it running already."""
+    """Run a case from queued to passed or failed. A second delivery of the message finds it running already."""
     with tenant([team_id]):
         claimed = (
             TestResult.objects.unscoped()
@@ -62,7 +62,7 @@ def run_saved_case(team_id: UUID, result_id: UUID) -> None:
     with tenant([team_id]):
         TestResult.objects.unscoped().filter(pk=result_id).update(
             status=ResultStatus.PASSED if result.passed else ResultStatus.FAILED,
-            detail=_build_detail(result, mask_for(str(result_id), secrets)),
+            detail=_build_detail(result, build_run_redactor(str(result_id), secrets)),
             finished_at=timezone.now(),
             elapsed=result.seconds,
         )
@@ -84,7 +84,7 @@ def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
 
 @dataclass(frozen=True)
 class CaseBench:
-    """The environment of cases: everything real except memory and conversations, which are the case's own."""
+    """The environment of cases: the real services, except for memory and conversations, which belong to the case."""
 
     services: Services
     models: ModelPort
@@ -108,7 +108,7 @@ class CaseBench:
                 plugins=plugins,
                 mocks=mocks,
                 environment=self.environment,
-                timeout_seconds=SECONDS_A_TURN,
+                timeout_seconds=SECONDS_PER_TURN,
             )
 
         return await run_case(document, case, runner, memory.port() if memory else None)
@@ -170,6 +170,6 @@ def _shorten(value: Json) -> Json:
 
 def _shorten_text(value: Json) -> Json:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    if len(text) <= LONGEST_VALUE:
+    if len(text) <= MAX_VALUE_CHARACTERS:
         return value
-    return text[:LONGEST_VALUE] + "…"
+    return text[:MAX_VALUE_CHARACTERS] + "…"

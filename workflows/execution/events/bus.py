@@ -1,7 +1,7 @@
-"""The token bus: messages of running runs on Valkey channels, for speed only; the rows are the truth.
+"""The bus: messages of running runs on Valkey channels, for speed only; the rows are authoritative.
 
-A message that is lost costs a subscriber some hundred milliseconds: rows have sequence numbers, text has offsets, and
-a subscriber that sees a gap reads it from PostgreSQL.
+A lost message costs a subscriber some hundred milliseconds: rows have sequence numbers, text has offsets, and a
+subscriber that notices a gap reads it from PostgreSQL.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ RUN = "run"  # with a colon and its id: the channel of a run
 RETRY_AFTER = 2.0  # seconds without publishing once the bus has failed
 
 
-def channel(run_id: object) -> str:
+def get_channel(run_id: object) -> str:
     return f"{RUN}:{run_id}"
 
 
-def cancel_channel() -> str:
-    """Return the channel that carries run ids to every worker on this database; a Valkey's channels know no numbered
-    databases.
+def get_cancel_channel() -> str:
+    """Return the channel that carries run ids to every worker on this database. Valkey's channels ignore its numbered
+    databases, so the name contains the database's.
     """
     return f"runs:cancel:{connections[DEFAULT_DB_ALIAS].settings_dict['NAME']}"
 
@@ -74,15 +74,16 @@ class Publisher:
 
 
 def announce_cancel(run_id: object) -> None:
-    """Publish a cancel request from a web process, after the commit. If it is lost, polling finds the request half a
-    second later.
+    """Publish a cancel request from a web process, after the commit.
+
+    If the message is lost, polling finds the request half a second later.
     """
     url = get_bus_url()
     if url is None:
         return
     redis = SyncRedis.from_url(url, socket_connect_timeout=1, socket_timeout=1)
     try:
-        redis.publish(cancel_channel(), str(run_id))
+        redis.publish(get_cancel_channel(), str(run_id))
     except (RedisError, OSError) as error:
         log.warning("bus_publish_failed", extra={"reason": str(error)})
     finally:

@@ -1,7 +1,6 @@
-"""What the readers of one web process follow: one subscription to the bus for all of it, fanned out in memory.
+"""The hub of a web process: one subscription to the bus, distributed to its readers in memory.
 
-A message is only ever a hint of what the rows will say, so anything may be lost on the way: each feed
-polls its rows every now and then as well.
+A message is only a hint of what the rows contain, so any may be lost: each feed also polls its rows periodically.
 """
 
 import asyncio
@@ -31,9 +30,9 @@ F = TypeVar("F", bound="Feed[Any]")
 
 
 class Feed(Generic[M]):
-    """One kind of thing that is followed, such as runs; ``M`` is one who follows.
+    """A kind of topic that readers follow, such as runs; ``M`` is the type of a follower.
 
-    Belongs to a hub. The name of a channel is ``prefix``, a colon and the id of what is followed.
+    A feed belongs to a hub. A channel's name is ``prefix``, a colon and the id of the topic.
     """
 
     prefix: ClassVar[str]
@@ -46,7 +45,7 @@ class Feed(Generic[M]):
 
     @asynccontextmanager
     async def join(self, topic: UUID, member: M) -> AsyncIterator[None]:
-        """Hear what is said about the topic from now on."""
+        """Follow the topic's messages from now on."""
         members = self.members.setdefault(topic, set())
         members.add(member)
         self.hub.begin()
@@ -65,26 +64,26 @@ class Feed(Generic[M]):
     def channel(cls, topic: object) -> str:
         return f"{cls.prefix}:{topic}"
 
-    async def hear(self, topic: UUID, message: Message) -> None:
-        """Pass a message of the bus on to those who follow the topic."""
+    async def receive(self, topic: UUID, message: Message) -> None:
+        """Pass a message of the bus on to the followers of the topic."""
         raise NotImplementedError
 
     async def poll(self) -> None:
-        """Read the rows of all that is followed, and tell what is new."""
+        """Read the rows of all followed topics, and pass on what is new."""
         raise NotImplementedError
 
     def on_connected(self) -> None:
-        """Do what is due once the bus is there: what was said before is lost."""
+        """Do what is due when the bus is connected: earlier messages are lost."""
 
     def forget(self, topic: UUID) -> None:
-        """Drop what was kept for a topic that nobody follows any more."""
+        """Drop the state of a topic that nobody follows any more."""
 
     async def close(self) -> None:
-        """Give back what the feed holds besides the hub's own connection."""
+        """Release what the feed holds besides the hub's own connection."""
 
 
 class Hub:
-    """Belongs to one event loop; see ``get_hub``."""
+    """The hub of one event loop; see ``get_hub``."""
 
     def __init__(self, url: str | None) -> None:
         self.url = url
@@ -95,7 +94,7 @@ class Hub:
         self._polls: set[type[Feed[Any]]] = set()
 
     def feed(self, kind: type[F]) -> F:
-        """Return this hub's feed of a kind, made when it is first asked for."""
+        """Return this hub's feed of a kind, which is created on first use."""
         if kind not in self._feeds:
             self._feeds[kind] = kind(self)
         feed: F = self._feeds[kind]  # type: ignore[assignment]
@@ -109,7 +108,7 @@ class Hub:
         return self._subscription is not None
 
     def begin(self) -> None:
-        """Start listening, and the polls of feeds that are new."""
+        """Start listening, and polling for new feeds."""
         if not self._duties and self.url is not None:
             self._duties.append(asyncio.create_task(self._listen(self.url)))
         for kind in self._feeds.keys() - self._polls:
@@ -145,7 +144,7 @@ class Hub:
                 log.debug("hub_unsubscribe_failed", extra={"why": str(error)})
 
     async def _listen(self, url: str) -> None:
-        while _is_wanted():
+        while _is_active():
             redis = connect(url)
             try:
                 async with redis.pubsub() as subscription:
@@ -154,7 +153,7 @@ class Hub:
                         feed.on_connected()
                     async for message in subscription.listen():
                         await self._handle_message(message)
-                        if not _is_wanted():
+                        if not _is_active():
                             return
             except (RedisError, OSError) as error:
                 log.debug("hub_lost_the_bus", extra={"why": str(error)})
@@ -165,10 +164,10 @@ class Hub:
 
     async def _subscribe_all(self, subscription: PubSub) -> None:
         """Subscribe to every channel that is followed, also those that came while it was being done."""
-        done: set[str] = set()
-        while missing := {IDLE, *self._channels()} - done:
+        subscribed: set[str] = set()
+        while missing := {IDLE, *self._channels()} - subscribed:
             await subscription.subscribe(*missing)
-            done |= missing
+            subscribed |= missing
         self._subscription = subscription
 
     def _channels(self) -> set[str]:
@@ -185,12 +184,12 @@ class Hub:
         if feed is None:
             return
         try:
-            await feed.hear(UUID(topic), loads(message["data"]))
+            await feed.receive(UUID(topic), loads(message["data"]))
         except (ValueError, KeyError, TypeError) as error:  # the other feeds go on
             log.warning("hub_message_refused", extra={"channel": name, "why": repr(error)})
 
     async def _poll(self, feed: Feed[Any]) -> None:
-        while _is_wanted():
+        while _is_active():
             await asyncio.sleep(POLL_WITH_BUS if self.has_bus else feed.poll_alone)
             if not feed.members:
                 continue
@@ -200,9 +199,11 @@ class Hub:
                 log.debug("hub_waits", extra={"feed": feed.prefix, "why": str(error)})
 
 
-def _is_wanted() -> bool:
-    """Libraries swallow a cancel now and then (``asyncio.wait_for`` of Python 3.11 does, when its wait is over at that
-    very moment), but the task remembers having been asked.
+def _is_active() -> bool:
+    """Return whether the task should go on.
+
+    Libraries swallow a cancellation now and then (``asyncio.wait_for`` of Python 3.11 does if its wait ends at that
+    very moment), but the task remembers the request.
     """
     task = asyncio.current_task()
     return task is None or not task.cancelling()
@@ -212,7 +213,7 @@ _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
 
 
 def get_hub() -> Hub:
-    """Return the hub of the running event loop: one a web process."""
+    """Return the hub of the running event loop; a web process has one."""
     loop = asyncio.get_running_loop()
     if loop not in _hubs:
         _hubs[loop] = Hub(get_bus_url())

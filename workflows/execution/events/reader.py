@@ -1,4 +1,4 @@
-"""One run as one reader sees it: rows in order, text where it belongs, each exactly once."""
+"""The events of a run for one reader: rows in order, text at its position, each exactly once."""
 
 import asyncio
 from collections import deque
@@ -12,10 +12,12 @@ from workflows.execution.events.run_feed import READ_ROWS, UNFINISHED, Reader, R
 from workflows.execution.journal.partials import Segment, count_units, cut_before, read_segments
 
 
-READ = "select events, attempt, segments, status, last_seq from execution_read(%s, %s, %s, %s)"
-PAGE = 500  # events a read
+READ_STATEMENT = (
+    "select events, attempt, segments, status, last_seq from execution_read(%s, %s, %s, %s)"
+)
+PAGE_SIZE = 500  # events a read
 
-TEXT_LAGS = 0.25
+TEXT_DELAY = 0.25
 COMPLETE_ITEM = 4  # parts of an event's item; one that was too large to send has fewer
 
 ROWS_MISSING, TEXT_MISSING = "rows", "text"
@@ -44,15 +46,15 @@ class _Position:
 async def follow(
     feed: RunFeed, team_id: UUID, run_id: UUID, after: int, *, patience: float
 ) -> AsyncIterator[StreamEvent | None]:
-    """Yield everything after an event until the run has ended, and None when nothing happened for a while.
+    """Yield all events after the given one until the run has ended, and None after a while without any.
 
-    A reader that can't keep up is cut off and continues from the rows, as any late one does.
+    A reader that can't keep up is cut off and continues from the rows, like any late reader.
     """
-    place = _Position(after)
+    position = _Position(after)
     while True:
         async with feed.reading(team_id, run_id) as reader:
             try:
-                async for event in _follow(feed, reader, team_id, run_id, place, patience):
+                async for event in _follow(feed, reader, team_id, run_id, position, patience):
                     yield event
                 return
             except TooSlow:
@@ -60,11 +62,11 @@ async def follow(
 
 
 async def _follow(
-    feed: RunFeed, reader: Reader, team_id: UUID, run_id: UUID, place: _Position, patience: float
+    feed: RunFeed, reader: Reader, team_id: UUID, run_id: UUID, position: _Position, patience: float
 ) -> AsyncIterator[StreamEvent | None]:
     message: Message = READ_ROWS
     while True:
-        async for event in _read_after_message(feed, team_id, run_id, place, message):
+        async for event in _read_after_message(feed, team_id, run_id, position, message):
             if event is None:
                 return
             yield event
@@ -78,26 +80,26 @@ async def _follow(
 
 
 async def _read_after_message(
-    feed: RunFeed, team_id: UUID, run_id: UUID, place: _Position, message: Message
+    feed: RunFeed, team_id: UUID, run_id: UUID, position: _Position, message: Message
 ) -> AsyncIterator[StreamEvent | None]:
-    """Yield the news after a message, from itself or from the rows; None means that the run ended before."""
-    gap = _find_gap(message, place)
+    """Yield the new events after a message, from itself or from the rows; None means that the run has ended."""
+    gap = _find_gap(message, position)
     if gap == TEXT_MISSING:
         # It is saved once a second; until then every further piece would ask again.
-        await asyncio.sleep(TEXT_LAGS)
+        await asyncio.sleep(TEXT_DELAY)
     if gap:
-        async for event in _read_rows(feed, team_id, run_id, place):
+        async for event in _read_rows(feed, team_id, run_id, position):
             yield event
-    if message and not (gap and _find_gap(message, place)):
-        for news in _read_message(message, place):
+    if message and not (gap and _find_gap(message, position)):
+        for news in _read_message(message, position):
             yield news
 
 
-def _find_gap(message: Message, place: _Position) -> str:
-    """Return what is missing between the position and this message, or is only in the rows; "" if nothing is."""
-    if not message or message["attempt"] != place.attempt:
+def _find_gap(message: Message, position: _Position) -> str:
+    """Return what is missing between the position and this message ("rows" or "text"), or ""."""
+    if not message or message["attempt"] != position.attempt:
         return ROWS_MISSING
-    seq, text = place.seq, place.text
+    seq, text = position.seq, position.text
     for item in message["items"]:
         if item[0] == "e":
             if item[1] > seq + 1 or (item[1] > seq and len(item) < COMPLETE_ITEM):
@@ -112,105 +114,109 @@ def _find_gap(message: Message, place: _Position) -> str:
     return ""
 
 
-def _read_message(message: Message, place: _Position) -> list[StreamEvent]:
+def _read_message(message: Message, position: _Position) -> list[StreamEvent]:
     events: list[StreamEvent] = []
     for item in message["items"]:
         if item[0] == "e":
             _, seq, name, data = item
-            if seq > place.seq:
-                place.seq = seq
+            if seq > position.seq:
+                position.seq = seq
                 events.append(StreamEvent(name, data, seq))
         else:
             _, _after, offset, node, source, text = item
-            events += _read_text(place, offset, node, source, text)
+            events += _read_text(position, offset, node, source, text)
     return events
 
 
 async def _read_rows(
-    feed: RunFeed, team_id: UUID, run_id: UUID, place: _Position
+    feed: RunFeed, team_id: UUID, run_id: UUID, position: _Position
 ) -> AsyncIterator[StreamEvent | None]:
-    """Rows after the last one seen, and the saved text between them where it stood. None: the end."""
+    """Yield the rows after the position, with the saved text between them; None means the end."""
     while True:
-        row = await feed.db.fetch_rows(READ, (team_id, run_id, place.seq, PAGE))
+        row = await feed.db.fetch_rows(READ_STATEMENT, (team_id, run_id, position.seq, PAGE_SIZE))
         events, attempt, rows, status, _last = row[0]
         if status is None:
             yield None
             return
         segments = deque(read_segments(rows or []))
-        for event in _begin_attempt(attempt, segments, place):
+        for event in _begin_attempt(attempt, segments, position):
             yield event
-        for event in _interleave(events, segments, place):
+        for event in _interleave(events, segments, position):
             yield event
-        if len(events) < PAGE:
+        if len(events) < PAGE_SIZE:
             if status in UNFINISHED:
-                for event in _take_segments(segments, None, place):
+                for event in _take_segments(segments, None, position):
                     yield event
             elif not events:
                 yield None
             return
 
 
-def _begin_attempt(attempt: int, segments: deque[Segment], place: _Position) -> list[StreamEvent]:
-    """Text of an earlier attempt is superseded; who has some of it is told to drop it."""
-    if attempt == place.attempt:
+def _begin_attempt(
+    attempt: int, segments: deque[Segment], position: _Position
+) -> list[StreamEvent]:
+    """Return the events that make a reader drop the superseded text of an earlier attempt."""
+    if attempt == position.attempt:
         return []
-    returning, superseded = place.attempt == 0 and place.seq > 0, place.text > 0
-    place.attempt, place.text = attempt, 0
+    returning, superseded = position.attempt == 0 and position.seq > 0, position.text > 0
+    position.attempt, position.text = attempt, 0
     if returning:
-        _skip_seen(segments, place)
-    return [_chunk(place, 0, "", None, "")] if superseded else []
+        _skip_seen(segments, position)
+    return [_build_chunk(position, 0, "", None, "")] if superseded else []
 
 
 def _interleave(
-    events: list[Json], segments: deque[Segment], place: _Position
+    events: list[Json], segments: deque[Segment], position: _Position
 ) -> list[StreamEvent]:
     result: list[StreamEvent] = []
     for seq, name, data in events:
-        result += _take_segments(segments, seq, place)
-        if seq > place.seq:
-            place.seq = seq
+        result += _take_segments(segments, seq, position)
+        if seq > position.seq:
+            position.seq = seq
             result.append(StreamEvent(name, data, seq))
     return result
 
 
-def _skip_seen(segments: deque[Segment], place: _Position) -> None:
-    """Text that was whole before the last event a returning reader has: it has that text too."""
-    while segments and segments[0].grew_after < place.seq:
-        gone = segments.popleft()
-        place.text = gone.offset + gone.length
+def _skip_seen(segments: deque[Segment], position: _Position) -> None:
+    """Skip text that was complete before the last event of a returning reader, who has that text too."""
+    while segments and segments[0].grew_after < position.seq:
+        segment = segments.popleft()
+        position.text = segment.offset + segment.length
 
 
 def _take_segments(
-    segments: deque[Segment], seq: int | None, place: _Position
+    segments: deque[Segment], seq: int | None, position: _Position
 ) -> list[StreamEvent]:
-    """Segments that began before this event; None: all of them."""
+    """Return the text of segments that began before this event; None: of all segments."""
     result: list[StreamEvent] = []
     while segments and (seq is None or segments[0].began_after < seq):
         segment = segments.popleft()
-        result += _read_text(place, segment.offset, segment.node, segment.source, segment.text)
+        result += _read_text(position, segment.offset, segment.node, segment.source, segment.text)
     return result
 
 
 def _read_text(
-    place: _Position, offset: int, node: str, source: str | None, text: str
+    position: _Position, offset: int, node: str, source: str | None, text: str
 ) -> list[StreamEvent]:
-    """The part of it that wasn't told yet."""
+    """Return the part of a text that the reader doesn't have."""
     end = offset + count_units(text)
-    if end <= place.text:
+    if end <= position.text:
         return []
-    if offset < place.text:
-        text, offset = cut_before(text, place.text - offset), place.text
-    place.text = end
-    return [_chunk(place, offset, node, source, text)]
+    if offset < position.text:
+        text, offset = cut_before(text, position.text - offset), position.text
+    position.text = end
+    return [_build_chunk(position, offset, node, source, text)]
 
 
-def _chunk(place: _Position, offset: int, node: str, source: str | None, text: str) -> StreamEvent:
-    """Put at ``offset``, replacing what is there: a new attempt begins again at 0."""
+def _build_chunk(
+    position: _Position, offset: int, node: str, source: str | None, text: str
+) -> StreamEvent:
+    """Build a chunk to place at ``offset``, replacing later text: a new attempt begins again at 0."""
     data = {
         "node": node,
         "source": source,
         "text": text,
         "offset": offset,
-        "attempt": place.attempt,
+        "attempt": position.attempt,
     }
     return StreamEvent(TEXT_CHUNK, data)

@@ -1,4 +1,4 @@
-"""Live runs for the readers of one web process."""
+"""Live runs for the readers of a web process."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from workflows.execution.events.bus import RUN
 from workflows.execution.events.hub import Feed, Hub, Message, get_hub
 
 
-QUEUE = 256  # messages a reader may be behind before it is cut off
+QUEUE_SIZE = 256  # messages a reader may be behind before it is cut off
 PEEK = "select run_id, last_seq, status from execution_peek(%s, %s)"
 UNFINISHED = frozenset({"queued", "running", "paused"})
 
@@ -25,10 +25,10 @@ class TooSlow(Exception):
 
 
 class Reader:
-    """One stream's queue."""
+    """The queue of one stream."""
 
     def __init__(self) -> None:
-        self._queue: asyncio.Queue[Message] = asyncio.Queue(QUEUE)
+        self._queue: asyncio.Queue[Message] = asyncio.Queue(QUEUE_SIZE)
         self.cut_off = False
 
     def put(self, message: Message) -> None:
@@ -38,14 +38,14 @@ class Reader:
             self.cut_off = True
 
     async def get(self) -> Message:
-        """Raises TooSlow once messages were dropped."""
+        """Return the next message. Raises TooSlow once messages were dropped."""
         if self.cut_off:
             raise TooSlow
         return await self._queue.get()
 
 
 class RunFeed(Feed[Reader]):
-    """A reader that sees a gap, or hears nothing for a while, reads the rows."""
+    """The feed of runs. A reader that notices a gap, or gets nothing for a while, reads the rows."""
 
     prefix = RUN
     poll_alone = 0.4
@@ -59,13 +59,13 @@ class RunFeed(Feed[Reader]):
 
     @asynccontextmanager
     async def reading(self, team_id: UUID, run_id: UUID) -> AsyncIterator[Reader]:
-        """Messages from now on; what was before is for the reader to read from the rows."""
+        """Provide a reader of the messages from now on; earlier events are in the rows."""
         reader = Reader()
         self._teams[run_id] = team_id
         async with self.join(run_id, reader):
             yield reader
 
-    async def hear(self, topic: UUID, message: Message) -> None:
+    async def receive(self, topic: UUID, message: Message) -> None:
         for reader in self.members.get(topic, ()):
             reader.put(message)
 
@@ -77,7 +77,7 @@ class RunFeed(Feed[Reader]):
             self._seen[run_id] = (last_seq, status)
             # Text without a bus shows in the rows once a second, and moves no sequence number.
             if moved or not self.hub.has_bus:
-                await self.hear(run_id, READ_ROWS)
+                await self.receive(run_id, READ_ROWS)
 
     def on_connected(self) -> None:
         for readers in self.members.values():

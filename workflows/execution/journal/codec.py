@@ -1,4 +1,4 @@
-"""Steps and events as JSON text that PostgreSQL will take, and back."""
+"""Convert steps and events to JSON text that PostgreSQL accepts, and back."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def dump(value: Json) -> str:
-    """JSON text without NUL, NaN and surrogates: what jsonb refuses is replaced, never lost whole."""
+    """Return JSON text without NUL, NaN and surrogates: what jsonb rejects is replaced; the rest is kept."""
     try:
         text = _encode(value)
     except ValueError:  # NaN or an infinity
@@ -40,7 +40,7 @@ def to_event_data(event: Event) -> dict[str, Json]:
     return {name: getattr(event, name) for name in _list_field_names(kind)}
 
 
-def step_row(record: StepRecord) -> dict[str, Json]:
+def build_step_row(record: StepRecord) -> dict[str, Json]:
     error = record.error
     return {
         "node_key": record.key.node_id,
@@ -61,8 +61,8 @@ def step_row(record: StepRecord) -> dict[str, Json]:
     }
 
 
-def step_record(row: Mapping[str, Json]) -> StepRecord:
-    """A stored step as the engine's own record: what a new attempt goes on from."""
+def parse_step_record(row: Mapping[str, Json]) -> StepRecord:
+    """Return a stored step as the engine's record, from which a new attempt continues."""
     return StepRecord(
         key=StepKey(row["node_key"], tuple(row["rounds"])),
         kind=row["kind"],
@@ -81,7 +81,9 @@ def step_record(row: Mapping[str, Json]) -> StepRecord:
 
 
 def make_idempotency_key(run_id: str, key: StepKey) -> str:
-    """The same for every attempt at a step, so that a repeated effect can be told from a second one."""
+    """Return the key, which is the same for every attempt at a step, so that the receiver can recognize a repeated
+    effect.
+    """
     return ":".join((run_id, key.node_id, *map(str, key.rounds)))
 
 

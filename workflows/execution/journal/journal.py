@@ -1,7 +1,7 @@
-"""A run's journal in PostgreSQL: events, steps and intents, fenced by the attempt.
+"""The journal of a run in PostgreSQL: events, steps and intents, fenced by the attempt.
 
-Whoever needs a commit waits for the batch its row is in; one commit at a time takes everything
-that has gathered. Nodes that wait together are written together, quick nodes don't wait at all.
+A caller that needs a commit waits for the batch that contains its row; one commit at a time takes everything that has
+gathered. Nodes that wait together are written together; quick nodes don't wait at all.
 """
 
 import asyncio
@@ -22,21 +22,26 @@ from workflows.engine.runtime.step_records import StepKey, StepRecord
 from workflows.execution.claims import LEASE, Claim
 from workflows.execution.db import Database
 from workflows.execution.errors import FencedOut, JournalRefused, JournalUnreachable
-from workflows.execution.journal.codec import dump, make_idempotency_key, step_row, to_event_data
-from workflows.execution.journal.outbox import EVENTS_WAIT, TEXT_WAITS, Lane, Outbox
+from workflows.execution.journal.codec import (
+    build_step_row,
+    dump,
+    make_idempotency_key,
+    to_event_data,
+)
+from workflows.execution.journal.outbox import EVENTS_DELAY, TEXT_DELAY, Lane, Outbox
 from workflows.execution.journal.partials import Transcript
 
 
 log = logging.getLogger(__name__)
 
-GROUP = 20  # quick nodes a commit may carry …
-GROUP_WAITS = 0.005  # … or seconds it may be late
-EFFECT_WAITS = 0.001  # seconds in which the next step's intent may join the result of an effect
+GROUP_SIZE = 20  # quick nodes a commit may carry …
+GROUP_DELAY = 0.005  # … or seconds it may be late
+EFFECT_DELAY = 0.001  # seconds in which the next step's intent may join the result of an effect
 
-_WRITTEN = ("p_team", "p_run", "p_attempt", "p_seq", "p_count", "p_events", "p_steps")
-APPEND = "select " + named_call("execution_append", *_WRITTEN, "p_intents")
-FINISH = "select " + named_call("execution_finish", *_WRITTEN, "p_segments", "p_end")
-PAUSE = "select " + named_call("execution_pause", *_WRITTEN, "p_segments", "p_pause")
+_COMMON_PARAMETERS = ("p_team", "p_run", "p_attempt", "p_seq", "p_count", "p_events", "p_steps")
+APPEND = "select " + named_call("execution_append", *_COMMON_PARAMETERS, "p_intents")
+FINISH = "select " + named_call("execution_finish", *_COMMON_PARAMETERS, "p_segments", "p_end")
+PAUSE = "select " + named_call("execution_pause", *_COMMON_PARAMETERS, "p_segments", "p_pause")
 
 
 @dataclass(slots=True)
@@ -78,7 +83,7 @@ class DurableJournal:
         self._titles = titles or {}
         self._on_lost = on_lost
         self._seq = claim.last_seq  # of the last event committed
-        self._place = claim.last_seq  # of the last event there is, written or not
+        self._position = claim.last_seq  # of the last event there is, written or not
         self._batch = Batch()
         self._open_steps: set[StepKey] = set()
         self._writer: asyncio.Task[None] | None = None
@@ -108,7 +113,7 @@ class DurableJournal:
         batch = self._batch
         for event in events:
             self._add(event)
-        row = step_row(record)
+        row = build_step_row(record)
         row["id"] = str(uuid7())
         row["title"] = self._titles.get(record.key.node_id, "")
         batch.steps.append(self._redactor.redact_json_text(dump(row)))
@@ -116,8 +121,8 @@ class DurableJournal:
             # Not waited for: what may not happen before this is committed is the next effect, and
             # that one waits for its intent, which goes into the same commit or a later one.
             self._open_steps.discard(record.key)
-            self._schedule_commit(EFFECT_WAITS)
-        elif len(batch.steps) >= GROUP:
+            self._schedule_commit(EFFECT_DELAY)
+        elif len(batch.steps) >= GROUP_SIZE:
             await self._settle_soon()
         else:
             self._schedule_commit()
@@ -145,14 +150,14 @@ class DurableJournal:
     # -- ends -----------------------------------------------------------------------------------
 
     async def finish(self, event: Event, end: Mapping[str, Json]) -> None:
-        """The last event and the run's new state, in one commit with whatever was still unwritten."""
-        await self._last(FINISH, [event], end)
+        """Write the last event and the run's new state, in one commit with everything that was still unwritten."""
+        await self._commit_last(FINISH, [event], end)
 
     async def pause(self, events: Sequence[Event], state: Json) -> None:
-        """The same for a run that stands still: the attempt is over, the run isn't."""
-        await self._last(PAUSE, events, state)
+        """Write the events and the state of a paused run: the attempt is over, the run isn't."""
+        await self._commit_last(PAUSE, events, state)
 
-    async def _last(self, statement: str, events: Sequence[Event], state: Json) -> None:
+    async def _commit_last(self, statement: str, events: Sequence[Event], state: Json) -> None:
         await self._wait_for_writer()
         self._raise_if_lost()
         self._stop_timer()
@@ -173,11 +178,11 @@ class DurableJournal:
 
     @property
     def seq(self) -> int:
-        """Of the last event committed."""
+        """Return the number of the last committed event."""
         return self._seq
 
     def segments(self) -> str | None:
-        """The text so far, masked whole, as it is saved."""
+        """Return the text so far, fully masked, in its stored form."""
         rows = self.transcript.to_rows()
         return self._redactor.redact_json_text(dump(rows)) if rows else None
 
@@ -216,11 +221,11 @@ class DurableJournal:
     async def _commit(self, statement: str, batch: Batch, values: tuple[object, ...]) -> None:
         try:
             last = await self._commit_with_retries(statement, values)
-        except (FencedOut, JournalUnreachable, JournalRefused) as lost:
-            self._lost = lost  # raised by the next write, whoever makes it
-            log.warning("journal_lost", extra={"run": self._claim.run_id, "why": str(lost)})
+        except (FencedOut, JournalUnreachable, JournalRefused) as error:
+            self._lost = error  # raised by the next write, whoever makes it
+            log.warning("journal_lost", extra={"run": self._claim.run_id, "why": str(error)})
             if self._on_lost is not None:
-                self._on_lost(lost)
+                self._on_lost(error)
         else:
             self._publish_batch(batch, last)
         if batch.committed is not None and not batch.committed.done():
@@ -239,13 +244,13 @@ class DurableJournal:
         for seq, (name, data) in enumerate(batch.events, start=self._seq + 1):
             self._lane.commit(seq, name, data)
         if batch.events:
-            self._outbox.schedule(EVENTS_WAIT)
+            self._outbox.schedule(EVENTS_DELAY)
         self._seq = last
 
     async def _commit_with_retries(self, statement: str, values: tuple[object, ...]) -> int:
-        """Commit, and retry while the database is away for as long as the lease may last.
+        """Commit, and retry for as long as the lease may last while the database is unreachable.
 
-        A commit whose reply was lost is recognised by its place in the sequence, see the SQL.
+        A commit whose reply was lost is recognized by its sequence numbers, see the SQL.
         """
         loop = asyncio.get_running_loop()
         give_up = loop.time() + LEASE.total_seconds()
@@ -254,14 +259,14 @@ class DurableJournal:
             try:
                 last = await self._db.fetch_value(statement, values)
                 break
-            except (OperationalError, PoolTimeout) as away:
-                if loop.time() + pause > give_up or isinstance(away, QueryCanceled):
-                    raise JournalUnreachable(str(away)) from away
-                log.warning("journal_waits", extra={"run": self._claim.run_id, "why": str(away)})
+            except (OperationalError, PoolTimeout) as error:
+                if loop.time() + pause > give_up or isinstance(error, QueryCanceled):
+                    raise JournalUnreachable(str(error)) from error
+                log.warning("journal_waits", extra={"run": self._claim.run_id, "why": str(error)})
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 1.0)
-            except (DataError, IntegrityError) as refused:
-                raise JournalRefused(str(refused)) from refused
+            except (DataError, IntegrityError) as rejection:
+                raise JournalRefused(str(rejection)) from rejection
         if last is None:
             raise FencedOut
         return int(last)
@@ -272,7 +277,7 @@ class DurableJournal:
 
     # -- grouping -------------------------------------------------------------------------------
 
-    def _schedule_commit(self, seconds: float = GROUP_WAITS) -> None:
+    def _schedule_commit(self, seconds: float = GROUP_DELAY) -> None:
         """Schedule a commit, unless an earlier one is scheduled."""
         if self._lost is not None:
             return
@@ -285,7 +290,7 @@ class DurableJournal:
         self._timer = loop.call_at(when, self._write_now)
 
     async def _settle_soon(self) -> None:
-        """Commit a full group beside the run, but never let a second one pile up behind it."""
+        """Commit a full group while the run continues, but never let a second one accumulate behind it."""
         await self._wait_for_writer()
         self._raise_if_lost()
         if self._batch:
@@ -301,7 +306,7 @@ class DurableJournal:
 
     def _add(self, event: Event) -> None:
         self._batch.events.append(self._to_row(event))
-        self._place += 1
+        self._position += 1
 
     def _to_row(self, event: Event) -> tuple[str, str]:
         return event.name, self._redactor.redact_json_text(dump(to_event_data(event)))
@@ -312,13 +317,13 @@ class DurableJournal:
         if self._speaker is None or not text:
             return
         node, source = self._speaker
-        offset = self.transcript.add(node, source, text, self._place)
+        offset = self.transcript.add(node, source, text, self._position)
         self.unsaved = True
-        self._lane.say(self._place, offset, node, source, text)
-        self._outbox.schedule(TEXT_WAITS)
+        self._lane.add_text(self._position, offset, node, source, text)
+        self._outbox.schedule(TEXT_DELAY)
 
     def _end_text(self) -> None:
-        """End the text of this source: what might have become a secret didn't."""
+        """End the text of this source: its end can't become part of a secret any more."""
         self._say(self._streamed.end())
         self._speaker = None
 

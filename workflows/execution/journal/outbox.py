@@ -1,32 +1,34 @@
-"""Messages for the bus, in the order in which things happened: text between the events it stood between.
+"""Messages for the bus in the order of events, with text at its position between them.
 
-Text waits up to 25 ms for more text; an event is sent 20 ms after its commit, with what else was committed meanwhile
-and the text before it: a publish costs the loop as much as a commit.
+Text waits up to 25 ms for more text; an event is sent 20 ms after its commit, together with what else was committed
+meanwhile and the text before it: a publish costs the loop as much as a commit.
 """
 
 import asyncio
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from workflows.execution.events.bus import Publisher, channel
+from workflows.execution.events.bus import Publisher, get_channel
 from workflows.execution.journal.codec import dump
 
 
-TEXT_WAITS = 0.025
-EVENTS_WAIT = 0.02
-LARGEST = 48_000  # characters of an event; a larger one is announced and read from its row
+TEXT_DELAY = 0.025
+EVENTS_DELAY = 0.02
+MAX_EVENT_CHARACTERS = (
+    48_000  # characters of an event; a larger one is announced and read from its row
+)
 
 
 @dataclass(slots=True)
 class Lane:
-    """One run's outgoing items. ``text`` holds (after, offset, node, source, pieces)."""
+    """The outgoing items of a run. ``text`` holds (after, offset, node, source, pieces)."""
 
     attempt: int
     committed: int  # number of the last event whose commit is known
     text: list[tuple[int, int, str, str | None, list[str]]] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
 
-    def say(self, after: int, offset: int, node: str, source: str | None, text: str) -> None:
+    def add_text(self, after: int, offset: int, node: str, source: str | None, text: str) -> None:
         last = self.text[-1] if self.text else None
         if last is not None and last[0] == after and last[2] == node and last[3] == source:
             last[4].append(text)
@@ -37,13 +39,15 @@ class Lane:
         """Add an event that got its number, after the text that came before it."""
         self.release(seq)
         self.committed = seq
-        if len(data) > LARGEST:
+        if len(data) > MAX_EVENT_CHARACTERS:
             self.items.append(f'["e",{seq}]')
         else:
             self.items.append(f'["e",{seq},"{name}",{data}]')
 
     def release(self, before: int | None = None) -> None:
-        """Move the text that may be sent to the items: text ``before`` an event, or all that follows no unwritten one."""
+        """Move text that may be sent to the items: text ``before`` an event, or all text that follows no uncommitted
+        event.
+        """
         limit = self.committed + 1 if before is None else before
         keep: list[tuple[int, int, str, str | None, list[str]]] = []
         for entry in self.text:
@@ -87,7 +91,7 @@ class Outbox:
         lane.release()
         if lane.items:
             body = f'{{"attempt":{lane.attempt},"items":[{",".join(lane.items)}]}}'
-            self._ready.append((channel(run_id), body))
+            self._ready.append((get_channel(run_id), body))
             lane.items = []
 
     def _schedule_send(self, delay: float) -> None:
@@ -104,7 +108,7 @@ class Outbox:
             self._timer.cancel()
             self._timer = None
         if self._sending is not None and not self._sending.done():
-            self._schedule_send(TEXT_WAITS)  # in order: one publish at a time
+            self._schedule_send(TEXT_DELAY)  # in order: one publish at a time
             return
         for run_id, lane in self._lanes.items():
             self._gather(run_id, lane)

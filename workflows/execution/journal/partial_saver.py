@@ -1,4 +1,4 @@
-"""Saves the partial text of all runs of a worker, in one statement at most once a second."""
+"""Save the partial text of all runs of a worker, in one statement at most once a second."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
-"""The text that a run has streamed so far, as segments that know their place among the events.
+"""The text that a run has streamed so far, as segments that know their position among the events.
 
-Tokens have no sequence number. Their order, for somebody who comes later, is the number of the last event before a
-segment began and before it last grew.
+Tokens have no sequence number. For a reader who joins late, their order is given by the number of the last event
+before a segment began and before it last grew.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ class Segment:
 
 @dataclass(slots=True)
 class Transcript:
-    """The text of a run. It grows by chunks, is saved at most once a second, and is read back by late subscribers."""
+    """The text of a run. It grows by chunks, is saved at most once a second, and is read by late subscribers."""
 
     segments: list[Segment] = field(default_factory=list)
     length: int = 0

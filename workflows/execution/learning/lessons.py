@@ -1,8 +1,8 @@
-"""Lessons of earlier runs of an application, put into the prompts of the next similar run.
+"""Put lessons of an application's earlier runs into the prompts of similar runs.
 
-Its switch is ``auto_memory``. Before a model is asked, what memory holds on the run's task is put into
-the prompt, unless the node recalls for itself. After the run has ended its curation is planned.
-Neither ever fails a run or keeps it waiting: the end is written before anything is planned.
+The setting is ``auto_memory``. Before a model call, memories about the run's task are added to the prompt, unless the
+node recalls for itself. After the run has ended, its curation is planned. Neither ever fails or delays a run: the end
+is written before anything is planned.
 """
 
 import asyncio
@@ -24,25 +24,25 @@ from workflows.execution.threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
-MOST_INJECTED = 5
-LONGEST_QUESTION = 2_000  # characters; a task is asked for by its beginning
+MAX_INJECTED = 5
+MAX_QUESTION_CHARACTERS = 2_000  # characters; a task is asked for by its beginning
 
 
 def add_reminder(ports: Ports, claim: Claim) -> Ports:
-    """Return the ports with a reminder of what earlier runs of the application taught."""
+    """Return the ports with a reminder of lessons from earlier runs."""
     if ports.memory is None:
         return ports
     return replace(ports, reminder=LessonReminder(ports.memory, claim))
 
 
 async def plan_curation(ports: Ports, claim: Claim) -> None:
-    """Plan the curation after the end of a run was written. Debugging runs teach nothing."""
-    if ports.memory is None or Debug.from_row(claim.row).was_asked_for or claim.row["mocks"]:
+    """Plan the curation after the end of a run was written. Debug runs teach nothing."""
+    if ports.memory is None or Debug.from_row(claim.row).is_debugging or claim.row["mocks"]:
         return
     try:
         await run_in_thread(_plan, claim)
-    except (DatabaseError, memory_app.MemoryFault) as away:
-        log.warning("curation_not_planned", extra={"run": str(claim.run_id), "why": str(away)})
+    except (DatabaseError, memory_app.MemoryFault) as error:
+        log.warning("curation_not_planned", extra={"run": str(claim.run_id), "why": str(error)})
 
 
 class LessonReminder:
@@ -54,9 +54,7 @@ class LessonReminder:
         self._lock = asyncio.Lock()
 
     async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None:
-        """Return the lessons for a prompt, or None where there are none; a memory that can't be asked only leaves a
-        line in the log.
-        """
+        """Return the lessons for a prompt, or None if there are none. A failing memory is only logged."""
         try:
             learning = await self._load_rule()
             if not learning.auto_memory:
@@ -67,11 +65,11 @@ class LessonReminder:
                 identity={},
                 origin=origin,
                 query_text=question,
-                top_k=MOST_INJECTED,
+                top_k=MAX_INJECTED,
                 injected=True,
             )
-        except (DatabaseError, WorkflowFault, memory_app.MemoryFault) as away:
-            log.warning("not_reminded", extra={"run": str(self._claim.run_id), "why": str(away)})
+        except (DatabaseError, WorkflowFault, memory_app.MemoryFault) as error:
+            log.warning("not_reminded", extra={"run": str(self._claim.run_id), "why": str(error)})
             return None
         has_news = bool(hits) or getattr(hits, "withheld", None)
         return Reminder(learning.scope, question, hits) if has_news else None
@@ -87,13 +85,13 @@ class LessonReminder:
 
 
 def extract_question(row: Mapping[str, Json], messages: Sequence[Message] = ()) -> str:
-    """Return what a run is about: the person's message, else the inputs, else the model's question."""
+    """Return the run's subject: the person's message, else the inputs, else the model's question."""
     texts = [str(row["system"].get("query") or "")]
     texts += [value for value in row["inputs"].values() if isinstance(value, str)]
     question = "\n".join(text for text in texts if text.strip())
     if not question:
         question = next((value.text for value in reversed(messages) if value.role == "user"), "")
-    return question[:LONGEST_QUESTION]
+    return question[:MAX_QUESTION_CHARACTERS]
 
 
 def _plan(claim: Claim) -> None:

@@ -1,4 +1,4 @@
-"""A summary of a run that has ended, for its curation: its task, its result, and what memory gave it.
+"""Summarize an ended run for its curation: its task, its result, and the memories it used.
 
 Test runs and cases are not curated; see ``lessons``.
 """
@@ -33,11 +33,11 @@ _STATUS = {RunStatus.FAILED.value: "failed", RunStatus.STOPPED.value: "stopped"}
 
 
 def curate_run(team_id: UUID, curation_id: UUID) -> None:
-    """Curate a run. Nothing is raised; the curation's row says how it ended."""
-    memory_app.curate(team_id, curation_id, partial(gather, team_id))
+    """Curate a run. Nothing is raised; the curation's row gets the result."""
+    memory_app.curate(team_id, curation_id, partial(summarize_run, team_id))
 
 
-def gather(
+def summarize_run(
     team_id: UUID, run_id: str, learning: "memory_app.LearningRule"
 ) -> "memory_app.FinishedRun":
     with tenant([team_id]):
@@ -54,11 +54,11 @@ def gather(
         "started_by_id": run.started_by_id,
         "api_key_id": run.api_key_id,
     }
-    asks = bool(learning.provider) and not run.offline
+    uses_model = bool(learning.provider) and not run.offline
     return memory_app.FinishedRun(
         build_memory_caller(run.pk, team_id, row),
         _build_work(run, steps, memory_app.list_recalled_texts(team_id, run_id)),
-        ask=_build_ask(team_id, run_id, learning) if asks else None,
+        ask=_build_ask(team_id, run_id, learning) if uses_model else None,
         model=f"{learning.provider}/{learning.model}".rstrip("/"),
         known_secrets=secrets,
     )
@@ -79,17 +79,17 @@ def _build_work(
         recalled_texts=(*recalled, *_list_memory_texts(steps)),
         language="zh" if _is_chinese(task) else "en",
         source=memory_app.Source(run_id=str(run.pk), rule=NODE),
-        is_untrusted=_is_from_outside(run, steps),
+        is_untrusted=_is_untrusted(run, steps),
     )
 
 
 def _list_answers(run: Run) -> list[str]:
-    """List the answers without the offline provider's label and phrases, which are no news."""
+    """Return the answers without the offline provider's label and phrases, which carry no information."""
     return [plain_answer(text) for text in _list_texts((run.outputs or {}).values())]
 
 
-def _is_from_outside(run: Run, steps: Iterable[Step]) -> bool:
-    """Say whether the answer may hold strangers' words, by way of the document, the conversation, or memory."""
+def _is_untrusted(run: Run, steps: Iterable[Step]) -> bool:
+    """Return whether the answer may contain external text, by way of the document, the conversation or memory."""
     document = from_json(run.snapshot.document)
     tainted = {step.node_key for step in steps if has_untrusted_input(step.kind, step.inputs or {})}
     tainted |= set(run.conversation.outside) if run.conversation else set()
@@ -103,20 +103,20 @@ def _is_response(kind: str) -> bool:
 
 
 def _list_memory_texts(steps: Iterable[Step]) -> list[str]:
-    """List what memory nodes returned, because another provider's working memory keeps no reads."""
+    """Return the outputs of memory nodes, because another provider's working memory records no reads."""
     nodes = (step for step in steps if _uses_memory(step.kind))
     return _list_texts(value for step in nodes for value in (step.outputs or {}).values())
 
 
 def _uses_memory(kind: str) -> bool:
-    known = load_kinds().get(kind)
-    return known is not None and known.needs_memory
+    node_kind = load_kinds().get(kind)
+    return node_kind is not None and node_kind.needs_memory
 
 
 def _list_texts(values: Iterable[Json]) -> list[str]:
-    """List the texts of values; the items of a list are read one by one."""
-    each = (item for value in values for item in (value if isinstance(value, list) else [value]))
-    return [text for item in each if (text := as_text(item)).strip()]
+    """Return the texts of values; the items of a list are read one by one."""
+    items = (item for value in values for item in (value if isinstance(value, list) else [value]))
+    return [text for item in items if (text := as_text(item)).strip()]
 
 
 def _load_secrets(run: Run) -> tuple[str, ...]:
@@ -127,8 +127,9 @@ def _load_secrets(run: Run) -> tuple[str, ...]:
 def _build_ask(
     team_id: UUID, run_id: str, learning: "memory_app.LearningRule"
 ) -> "memory_app.AskModel":
-    """Build the function that asks the model. A provider that isn't connected is an error: the offline model can't
-    write the JSON.
+    """Return the function that asks the model.
+
+    A provider that isn't connected is an error: the offline model can't write the JSON.
     """
     models = TeamModels(load_configs(team_id), fallback="error")
     return partial(_ask_model, models, run_id, learning.provider, learning.model)

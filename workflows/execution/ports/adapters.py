@@ -1,6 +1,6 @@
-"""The engine's ports for one run: memory within its reach, the team's models, templates, code, HTTP.
+"""The engine's ports of a run: its memory, the team's models, templates, code and HTTP.
 
-Each is built when the run first asks for it: a run without memory nodes costs no memory.
+Each is built when the run first uses it: a run without memory nodes doesn't pay for memory.
 """
 
 import logging
@@ -52,7 +52,7 @@ class NewIds:
 
 @dataclass
 class Services:
-    """The services that the runs of a worker share; their processes and connections are started when needed."""
+    """The services that the runs of a worker share; their processes and connections start when needed."""
 
     models: "Callable[[UUID, bool], ModelPort]"
     templates: TemplatePort = field(default_factory=TemplatePool)
@@ -81,13 +81,13 @@ def build_ports(claim: Claim, setup: Setup, services: Services) -> Ports:
     )
 
 
-async def run_began(claim: Claim, document: Document) -> None:
-    """Store what the run is about, for three days, before the first step, which may look.
+async def record_run_start(claim: Claim, document: Document) -> None:
+    """Store the run's subject for three days, before the first step, which may read it.
 
-    Runs without memory and sandbox runs store nothing.
+    Runs without memory and dry runs store nothing.
     """
-    tries = Debug.from_row(claim.row).memory == SANDBOX
-    if not memory_app.is_on() or claim.attempt > 1 or tries:
+    is_dry_run = Debug.from_row(claim.row).memory == SANDBOX
+    if not memory_app.is_on() or claim.attempt > 1 or is_dry_run:
         return
     if not scopes_of(document, load_kinds()):
         return
@@ -100,26 +100,26 @@ async def run_began(claim: Claim, document: Document) -> None:
             goal=str(system.get("query") or document.name),
             stream=memory_app.stream_of(system.get("workflow_names") or [system["workflow_id"]]),
         )
-    except (DatabaseError, memory_app.MemoryFault) as away:
-        log.warning("run_not_noted", extra={"run": str(claim.run_id), "why": str(away)})
+    except (DatabaseError, memory_app.MemoryFault) as error:
+        log.warning("run_not_noted", extra={"run": str(claim.run_id), "why": str(error)})
 
 
-async def run_ended(claim: Claim, ports: Ports) -> None:
-    """Clear the notes of a run whose end is written; what this misses, memory's upkeep finds."""
+async def clear_notes(claim: Claim, ports: Ports) -> None:
+    """Clear the notes of an ended run; memory's upkeep clears what is missed here."""
     if not memory_app.is_on() or not isinstance(ports.memory, memory_app.RunMemory):
         return
     if not ports.memory.is_used and claim.attempt == 1:
         return  # it never remembered anything
     try:
         await run_in_thread(memory_app.clear_run_notes, claim.team_id, claim.run_id)
-    except DatabaseError as away:
-        log.warning("notes_left", extra={"run": str(claim.run_id), "why": str(away)})
+    except DatabaseError as error:
+        log.warning("notes_left", extra={"run": str(claim.run_id), "why": str(error)})
 
 
 def build_memory(claim: Claim, secrets: Iterable[str] = ()) -> WholeMemory:
-    """Return the run's memory. Who the run acts for is found out when it first uses memory.
+    """Return the run's memory. The caller is determined when the run first uses memory.
 
-    Memories outlive the run, so the run's secrets are removed from them for good.
+    Memories outlive the run, so the run's secrets are removed from them permanently.
     """
     redact = build_redactor(secrets).redact
 
@@ -134,7 +134,7 @@ def build_memory(claim: Claim, secrets: Iterable[str] = ()) -> WholeMemory:
 def build_memory_caller(
     run_id: UUID, team_id: UUID, row: Mapping[str, Json]
 ) -> "memory_app.MemoryCaller":
-    """Return the caller that a run is to memory, with its reach; ``row`` is the run's."""
+    """Return the memory caller of a run, with its reach; ``row`` is the run's."""
     identity = build_identity(run_id, row)
     subject_user = _parse_id(row, "subject_user_id")
     principal = load_run_principal(
@@ -154,7 +154,7 @@ def build_memory_caller(
 
 
 def build_identity(run_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The run's system variables as the server knows them, which the row is the only source of."""
+    """Return the run's system variables as the server knows them; the row is their only source."""
     names = (
         *("conversation_id", "user_id", "app_id", "workflow_id"),
         *("workflow_names", "group_id"),  # of a workflow's own memory; see services.streams
@@ -165,12 +165,12 @@ def build_identity(run_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def build_history(claim: Claim) -> "ConversationHistory | None":
-    """A turn that is tried once more sees what the first one saw, and is no turn itself."""
+    """Return the turns that the run sees; a repeated turn sees the same turns as the original one."""
     turn = Debug.from_row(claim.row).turn
     if turn is not None:
         return ConversationHistory(claim, UUID(turn["conversation"]), before=turn["before"])
-    talk = _parse_id(claim.row, "conversation_id")
-    return ConversationHistory(claim, talk) if talk else None
+    conversation_id = _parse_id(claim.row, "conversation_id")
+    return ConversationHistory(claim, conversation_id) if conversation_id else None
 
 
 class ConversationHistory:

@@ -15,7 +15,7 @@ _IDEMPOTENCY: Final = "Idempotency-Key"
 
 
 class GuardedHttp:
-    """Implements ``engine.ports.HttpPort``. Keeps no connection, so any event loop may use it.
+    """Implements ``engine.ports.HttpPort``. It keeps no connection, so any event loop may use it.
 
     ``allow`` and ``resolver`` replace the operator's list and the system's name lookup: for tests.
     """
@@ -26,7 +26,7 @@ class GuardedHttp:
         self._net: dict[str, Any] = {"allow": allow, "resolver": resolver}
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        """Raises HttpFailed; what went wrong on our side of the guard isn't tried again."""
+        """Send the request. Raises HttpFailed; what the guard rejected isn't retried."""
 
         def limit(headers: Any) -> int:
             text = is_declared_file(headers) is False

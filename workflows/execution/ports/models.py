@@ -1,4 +1,4 @@
-"""The team's models as the engine's port; its providers are looked up when a run first asks for one."""
+"""The team's models as the engine's port; the providers are looked up on the first request."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -14,7 +14,7 @@ from workflows.models import ModelProvider
 
 
 def build_models(team_id: UUID, offline: bool) -> ModelPort:
-    """``offline`` answers every call with the offline provider, whatever the document names."""
+    """Return the models; with ``offline`` the offline provider answers every call, whatever the document names."""
     return OfflineModels() if offline else LateModels(lambda: TeamModels(load_configs(team_id)))
 
 
@@ -30,7 +30,10 @@ def load_configs(team_id: UUID) -> list[ProviderConfig]:
 
 
 def load_config(row: ModelProvider) -> ProviderConfig:
-    """With the secret only where it may be sent; without it, the endpoint says that a key is missing."""
+    """Return a provider's configuration, with the secret only if it may be sent there.
+
+    Without the secret, the endpoint reports that a key is missing.
+    """
     credential = row.credential
     base_url = row.base_url or (credential.base_url if credential else "")
     config = ProviderConfig(

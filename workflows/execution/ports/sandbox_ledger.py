@@ -1,4 +1,4 @@
-"""The ledger of a sandbox run: what it would have remembered, as rows. It implements memory's ``Ledger``."""
+"""The ledger of a dry run: its memory changes as rows. It implements memory's ``Ledger``."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -15,12 +15,12 @@ class Ledger:
     def load(self) -> "list[memory_app.WouldChange]":
         with tenant([self._team_id]):
             rows = DryRunChange.objects.unscoped().filter(run_id=self._run_id).order_by("number")
-            return [change_of(row) for row in rows]
+            return [build_change(row) for row in rows]
 
     def add(self, changes: "Sequence[memory_app.WouldChange]") -> None:
         with tenant([self._team_id]):
-            mine = DryRunChange.objects.unscoped().filter(run_id=self._run_id)
-            first = mine.count() + 1
+            rows = DryRunChange.objects.unscoped().filter(run_id=self._run_id)
+            first = rows.count() + 1
             DryRunChange.objects.unscoped().bulk_create(
                 DryRunChange(
                     team_id=self._team_id,
@@ -39,7 +39,7 @@ class Ledger:
             )
 
 
-def change_of(row: DryRunChange) -> "memory_app.WouldChange":
+def build_change(row: DryRunChange) -> "memory_app.WouldChange":
     return memory_app.WouldChange(
         operation="store" if row.operation == DryRunChange.Operation.STORE else "forget",
         scope=row.scope,

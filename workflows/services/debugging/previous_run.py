@@ -22,7 +22,7 @@ from workflows.engine.runtime.partial_runs import (
 )
 from workflows.engine.runtime.step_records import StepRecord, StepStatus
 from workflows.execution.debugging.run_options import prepare_part
-from workflows.execution.journal.codec import step_record
+from workflows.execution.journal.codec import parse_step_record
 from workflows.execution.plans import prepare
 from workflows.models import Message, Run, Step, Workflow
 from workflows.models.documents import from_json
@@ -100,7 +100,7 @@ def build_record(step: Step) -> StepRecord:
         *("error_type", "writes", "tries", "started_at", "elapsed"),
         *("prompt_tokens", "completion_tokens"),
     )
-    return step_record({name: getattr(step, name) for name in names})
+    return parse_step_record({name: getattr(step, name) for name in names})
 
 
 def select_reused_steps(previous: PreviousRun, document: Document, part: Part) -> list[Step]:

@@ -22,11 +22,11 @@ from workflows.engine.errors import WorkflowFault
 from workflows.engine.runtime import events as all_events
 from workflows.engine.runtime.events import Event, TextChunk
 from workflows.engine.testing.backends import Outcome, Request, Watcher
-from workflows.execution.events.bus import cancel_channel, get_bus_url
+from workflows.execution.events.bus import get_bus_url, get_cancel_channel
 from workflows.execution.events.hub import Hub
 from workflows.execution.events.reader import StreamEvent, follow
 from workflows.execution.events.run_feed import RunFeed
-from workflows.execution.journal.codec import step_record
+from workflows.execution.journal.codec import parse_step_record
 from workflows.models import Run, RunPartial, Step
 from workflows.services.runs.shell import Operator, get_operator, queue_request
 
@@ -97,7 +97,7 @@ def is_worker_running() -> bool:
         return False
     redis = Redis.from_url(url, decode_responses=True)
     try:
-        return any(count for _name, count in redis.pubsub_numsub(cancel_channel()))
+        return any(count for _name, count in redis.pubsub_numsub(get_cancel_channel()))
     except (RedisError, OSError):
         return False
     finally:
@@ -182,7 +182,7 @@ def _build_outcome(run: Run) -> Outcome:
         ended = Run.objects.unscoped().select_related("conversation").get(pk=run.pk)
         rows = Step.objects.unscoped().filter(run=run).order_by("id").values()
         partial = RunPartial.objects.unscoped().filter(run=run).first()
-        steps = [step_record(row) for row in rows]
+        steps = [parse_step_record(row) for row in rows]
     conversation = ended.conversation
     # Tokens are joined on their way: a piece here is what one source said without a break.
     pieces = [segment[5] for segment in partial.segments] if partial else []

@@ -48,7 +48,7 @@ class Shelf:
         return [self.tile_of(folder) for folder in found]
 
     def tile_of(self, folder: Folder) -> Tile:
-        held = int(getattr(folder, "held", 0))  # the selector counts them
+        held = int(getattr(folder, "workflow_count", 0))  # the selector counts them
         inside = len(self.tree.children(folder.pk))
         return Tile(folder, held, inside, self.tree.path_text(folder.parent_id))
 

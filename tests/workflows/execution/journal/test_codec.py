@@ -5,7 +5,12 @@ import json
 import pytest
 
 from workflows.engine.runtime.step_records import StepError, StepKey, StepRecord, StepStatus, Write
-from workflows.execution.journal.codec import dump, make_idempotency_key, step_record, step_row
+from workflows.execution.journal.codec import (
+    build_step_row,
+    dump,
+    make_idempotency_key,
+    parse_step_record,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,9 +51,9 @@ def test_step_comes_back_as_it_was() -> None:
         completion_tokens=4,
     )
 
-    again = step_record(json.loads(dump(step_row(record))))
+    again = parse_step_record(json.loads(dump(build_step_row(record))))
 
-    assert dump(step_row(again)) == dump(step_row(record))
+    assert dump(build_step_row(again)) == dump(build_step_row(record))
     assert (again.key, again.status, again.error) == (record.key, record.status, record.error)
 
 

@@ -19,7 +19,7 @@ from workflows.execution.db import Database
 from workflows.execution.errors import FencedOut
 from workflows.execution.events.bus import Publisher
 from workflows.execution.journal.journal import DurableJournal
-from workflows.execution.journal.masking import mask_for
+from workflows.execution.journal.masking import build_run_redactor
 from workflows.execution.journal.outbox import Outbox
 from workflows.models import Run
 from workflows.services.runs.runs import start_run
@@ -179,7 +179,7 @@ async def test_result_of_the_last_effect_is_written_without_anybody_waiting(
 async def test_secret_in_pieces_is_in_no_row_and_in_no_text(
     run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
 ) -> None:
-    mask = mask_for(str(run.pk), {"KEY": "sk-abcdef"})
+    mask = build_run_redactor(str(run.pk), {"KEY": "sk-abcdef"})
     journal = journal_of(await claimed(db, run), db, mask)
 
     for piece in ("it is sk-", "abc", "def, and s"):

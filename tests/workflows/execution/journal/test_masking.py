@@ -5,7 +5,7 @@ import json
 import pytest
 
 from config.redaction import Redactor
-from workflows.execution.journal.masking import mask_for
+from workflows.execution.journal.masking import build_run_redactor
 
 
 SECRETS = {"KEY": "sk-abcdef", "LONG": "sk-abcdef-and-more", "QUOTED": 'a"b\\c', "TINY": "abc"}
@@ -13,7 +13,7 @@ SECRETS = {"KEY": "sk-abcdef", "LONG": "sk-abcdef-and-more", "QUOTED": 'a"b\\c',
 
 @pytest.fixture
 def mask() -> Redactor:
-    return mask_for("run-1", SECRETS)
+    return build_run_redactor("run-1", SECRETS)
 
 
 def test_masked_row_shows_no_secret_and_comes_back_whole(mask: Redactor) -> None:
@@ -33,7 +33,7 @@ def test_text_that_looks_like_a_mask_stays_text(mask: Redactor) -> None:
 
 
 def test_mask_of_another_run_is_not_taken_off(mask: Redactor) -> None:
-    other = mask_for("run-2", SECRETS)
+    other = build_run_redactor("run-2", SECRETS)
 
     assert "sk-abcdef" not in mask.restore_json_text(other.redact_json_text('"sk-abcdef"'))
 
@@ -70,4 +70,4 @@ def test_beginning_that_becomes_no_secret_is_shown_unchanged(mask: Redactor) -> 
 
 
 def test_text_without_secrets_is_not_held_back() -> None:
-    assert mask_for("run-1", {}).stream().add("sk-") == "sk-"
+    assert build_run_redactor("run-1", {}).stream().add("sk-") == "sk-"

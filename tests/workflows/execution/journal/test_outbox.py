@@ -4,7 +4,7 @@ import asyncio
 from json import loads
 from uuid import UUID
 
-from workflows.execution.journal.outbox import LARGEST, Lane, Outbox
+from workflows.execution.journal.outbox import MAX_EVENT_CHARACTERS, Lane, Outbox
 
 
 RUN = UUID(int=1)
@@ -25,9 +25,9 @@ class Bus:
 
 def test_text_stands_between_the_events_it_was_said_between() -> None:
     lane = Lane(1, 0)
-    lane.say(0, 0, "n", None, "before ")
-    lane.say(0, 7, "n", None, "it ")
-    lane.say(1, 10, "n", None, "after")
+    lane.add_text(0, 0, "n", None, "before ")
+    lane.add_text(0, 7, "n", None, "it ")
+    lane.add_text(1, 10, "n", None, "after")
 
     lane.commit(1, "e", "{}")
 
@@ -41,7 +41,7 @@ def test_text_stands_between_the_events_it_was_said_between() -> None:
 
 def test_text_after_an_uncommitted_event_waits_for_it() -> None:
     lane = Lane(1, 0)
-    lane.say(1, 0, "n", None, "too early")
+    lane.add_text(1, 0, "n", None, "too early")
 
     lane.release()
 
@@ -51,7 +51,7 @@ def test_text_after_an_uncommitted_event_waits_for_it() -> None:
 def test_large_event_is_announced_by_number_only() -> None:
     lane = Lane(1, 0)
 
-    lane.commit(1, "e", '"' + "x" * LARGEST + '"')
+    lane.commit(1, "e", '"' + "x" * MAX_EVENT_CHARACTERS + '"')
 
     assert lane.items == ['["e",1]']
 

@@ -10,7 +10,7 @@ from memory.logic.curation.work import WorkStatus
 from memory.services.curation.learning_rules import LearningRule
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Person
-from workflows.execution.learning.run_summary import gather
+from workflows.execution.learning.run_summary import summarize_run
 from workflows.models import Step
 
 
@@ -24,7 +24,7 @@ def gathered(person: Person, *steps: dict[str, Any], learning: LearningRule, **r
         for number, step in enumerate(steps):
             given = {"team": person.team, "run": made, "node_key": f"n{number}"}
             Step.objects.create(**given, **step)
-    return gather(person.team.pk, str(made.pk), learning)
+    return summarize_run(person.team.pk, str(made.pk), learning)
 
 
 EXTRACTIVE = LearningRule(True)

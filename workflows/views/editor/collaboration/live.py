@@ -66,5 +66,5 @@ def _create_seat(request: HttpRequest, workflow_id: UUID) -> Seat:
             ),
             session=request.session.session_key or "",
         )
-        seat.tell_revision(workflow.revision, None)
+        seat.put_revision(workflow.revision, None)
     return seat
