@@ -34,7 +34,7 @@ from workflows.services.editing.changes import Change, build_problem_tree
 from workflows.services.editing.draft_checksum import compute_shape
 from workflows.services.editing.parts import MOST, read_parts
 from workflows.services.kinds import installed_kinds
-from workflows.templatetags.problem_sentences import label
+from workflows.templatetags.problem_sentences import translate_label
 from workflows.views.canvas.fragments import Fragments, render_fragments
 from workflows.views.request_context import workflow_for
 
@@ -230,7 +230,7 @@ def _build_field_label(field: str, kind: str | None) -> str:
     """Return the field's label in the form, or its name if no form shows it."""
     node_kind = installed_kinds().get(kind) if kind else None
     steps = [int(step) if step.isdecimal() else step for step in field.split(".")]
-    return label(label_of(steps, node_kind.fields)) if node_kind else field
+    return translate_label(label_of(steps, node_kind.fields)) if node_kind else field
 
 
 def _build_error(error: Exception) -> dict[str, Any]:  # Any: JSON

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Json
-from workflows.models import Run, RunEvent, WouldBe
+from workflows.models import DryRunChange, Run, RunEvent
 from workflows.services.runs.run_access import find_private_namespace, record_page_access
 from workflows.views.runs.recalled_memory import (
     WHOSE,
@@ -26,7 +26,7 @@ from workflows.views.value_text import format_value
 class Change:
     """A would-be change with what stands there now."""
 
-    row: WouldBe
+    row: DryRunChange
     before: str = ""
     after: str = ""
     title: str = ""
@@ -63,7 +63,7 @@ def run_memory(principal: Principal, run: Run) -> dict[str, Any]:
         "written": written,
         "left_off": left_off_in(said),
         "changes": [_change(row, titles) for row in changes],
-        "undecided": sum(row.fate == WouldBe.Fate.OPEN for row in changes),
+        "undecided": sum(row.fate == DryRunChange.Fate.OPEN for row in changes),
         "can_decide": permissions.may_cancel(principal, run),
     }
 
@@ -203,10 +203,10 @@ def _learnt(principal: Principal, events: Iterable[RunEvent]) -> dict[str, Learn
             except ValueError:
                 continue
     found = selectors.runs_for(principal).filter(pk__in=ids) if ids else ()
-    return {str(run.pk): Learnt(run.pk, run.gist) for run in found}
+    return {str(run.pk): Learnt(run.pk, run.summary) for run in found}
 
 
-def _change(row: WouldBe, titles: Mapping[str, str]) -> Change:
+def _change(row: DryRunChange, titles: Mapping[str, str]) -> Change:
     before = format_value(row.before["value"]) if row.before else ""
     after = format_value(row.entry["value"]) if row.entry else ""
     title = titles.get(row.node_key) or row.node_key

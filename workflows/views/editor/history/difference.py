@@ -24,7 +24,7 @@ from workflows.engine.language.document import Document, Json, NodeSpec, Note
 from workflows.models import Version
 from workflows.services.editing.compare import Comparison, compare
 from workflows.services.kinds import installed_kinds
-from workflows.templatetags.problem_sentences import label
+from workflows.templatetags.problem_sentences import translate_label
 from workflows.views.canvas.cards import Mark
 from workflows.views.canvas.drawing import Drawing, draw
 from workflows.views.request_context import workflow_for
@@ -226,7 +226,7 @@ def _build_labelled_difference(change: FieldChange, kind: str) -> FieldDifferenc
     """Label the difference as the form does; a setting that no form shows keeps its name."""
     node_kind = installed_kinds().get(kind)
     steps = [int(step) if step.isdecimal() else step for step in change.path.split(".")]
-    words = label(label_of(steps, node_kind.fields)) if node_kind else change.path
+    words = translate_label(label_of(steps, node_kind.fields)) if node_kind else change.path
     return replace(_build_difference(change), path=words)
 
 

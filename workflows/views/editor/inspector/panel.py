@@ -22,10 +22,10 @@ from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.validation import validate_node
 from workflows.engine.nodes import find_appearance
-from workflows.llm.config import canonical
+from workflows.llm.config import normalize_name
 from workflows.models import Workflow
 from workflows.services.kinds import installed_kinds
-from workflows.templatetags.problems import by_title, in_words, titles_in
+from workflows.templatetags.problems import by_title, in_words, list_titles
 from workflows.views.catalog.workflow_page import document_for
 from workflows.views.editor.inspector import fields as forms
 from workflows.views.editor.inspector.docs import build_docs
@@ -136,7 +136,7 @@ def _build_script_data(
         "id": spec.id,
         "title": spec.title,
         "data": dict(spec.data),
-        "problems": _serialize_problems(problems, titles_in(document, installed_kinds())),
+        "problems": _serialize_problems(problems, list_titles(document, installed_kinds())),
         "sources": [
             _serialize_source(source) for source in reach(document, installed_kinds(), spec.id)
         ],
@@ -202,7 +202,7 @@ def _list_providers(principal: Principal, workflow: Workflow) -> Sequence[tuple[
     models = {"offline": "offline"}
     if permissions.may_view_credentials(principal, workflow.team_id):
         for row in selectors.providers_for(principal, workflow.team_id).filter(enabled=True):
-            models[canonical(row.name)] = row.default_model
+            models[normalize_name(row.name)] = row.default_model
     return [*models.items()]
 
 
