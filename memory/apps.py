@@ -13,18 +13,18 @@ class MemoryConfig(AppConfig):
         from accounts.audit import register_actions, register_namer  # noqa: PLC0415
         from accounts.pseudonyms import register_person_prefixes  # noqa: PLC0415
         from memory import checks, naming, routing  # noqa: F401, PLC0415
-        from memory.embedding import column, embedders, notify  # noqa: PLC0415
+        from memory.embedding import embedders, notify, vector_column  # noqa: PLC0415
         from memory.plugins import plug_in_scopes  # noqa: PLC0415
         from memory.services.erasure.erasure_jobs import carry_out  # noqa: PLC0415
         from memory.tasks import wake_embedding  # noqa: PLC0415
-        from memory.upkeep import erasing  # noqa: PLC0415
+        from memory.upkeep import erasure  # noqa: PLC0415
 
-        erasing.asks_to_erase(carry_out)
+        erasure.asks_to_erase(carry_out)
         plug_in_scopes()
         routing.check()
         embedders.check()
         notify.tells(wake_embedding)
-        post_migrate.connect(column.add_after_migrating, sender=self)
+        post_migrate.connect(vector_column.add_after_migrating, sender=self)
         register_namer("memory", naming.name_for_audit_log)
         register_person_prefixes(naming.list_person_prefixes)
 

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Tags, Warning, register  # noqa: A004 - Django's word
 from django.db.utils import DatabaseError
 
-from memory.embedding import column
+from memory.embedding import vector_column
 
 
 @register(Tags.database)
@@ -16,7 +16,7 @@ def embedder_has_pgvector(databases: Sequence[str] | None = None, **_: Any) -> l
     if not settings.MEMORY_EMBEDDER or "default" not in (databases or ()):
         return []
     try:
-        there = column.could_be("default")
+        there = vector_column.could_be("default")
     except DatabaseError:
         return []  # another check says that it does not answer
-    return [] if there else [Warning(f"MEMORY_EMBEDDER: {column.MISSING}", id="memory.W001")]
+    return [] if there else [Warning(f"MEMORY_EMBEDDER: {vector_column.MISSING}", id="memory.W001")]

@@ -7,12 +7,12 @@ from uuid import UUID
 from celery import shared_task
 from kombu.exceptions import KombuError
 
-from memory.upkeep.curating import curate_soon, sweep_curations
+from memory.upkeep.curation import curate_soon, sweep_curations
 from memory.upkeep.embedding import embed_everybodys, embed_team
-from memory.upkeep.erasing import erase_soon, sweep_erasures
+from memory.upkeep.erasure import erase_soon, sweep_erasures
 from memory.upkeep.expiry import sweep
-from memory.upkeep.notes import sweep_notes
-from memory.upkeep.settling import settle_all
+from memory.upkeep.promotion import settle_all
+from memory.upkeep.run_notes import sweep_notes
 
 
 log = logging.getLogger(__name__)

@@ -55,7 +55,7 @@ def ensure_role(connection: psycopg.Connection[Any], role: str = APP_ROLE) -> No
             for grant in GRANTS:
                 connection.execute(grant.format(**names))
     if connection.execute(VECTOR_MISSING).fetchone():
-        # Who may not make extensions can do without: memory then is found by its words (memory.embedding.column).
+        # Who may not make extensions can do without: memory then is found by its words (memory.embedding.vector_column).
         with suppress(psycopg.errors.InsufficientPrivilege):
             connection.execute("create extension vector")
 

@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.plugins import collect_mappings
 from memory.core.recall.embedding import Embedder, EmbedderFault
-from memory.embedding import column
+from memory.embedding import vector_column
 
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ EMBEDDERS: Final[Mapping[str, str]] = {
 def in_use() -> Embedder | None:
     """None: there is none, or this database can't keep vectors."""
     chosen = configured()
-    return chosen if chosen is not None and column.is_there() else None
+    return chosen if chosen is not None and vector_column.is_there() else None
 
 
 def configured() -> Embedder | None:

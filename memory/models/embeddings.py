@@ -1,7 +1,7 @@
 """What entries mean, as vectors, and which still wait to be embedded: derived, and made anew at any time.
 
 The vector itself is a column of pgvector's type that the database has where it knows that type; SQL alone reads
-it. So the table is there on every server, see ``memory.embedding.column``.
+it. So the table is there on every server, see ``memory.embedding.vector_column``.
 """
 
 from typing import ClassVar, Self

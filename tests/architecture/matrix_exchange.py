@@ -13,7 +13,7 @@ def _erasure(person: Person, canary: str) -> Any:
     """Of the person, who asked for it themselves; done."""
     from memory.services import MemoryCaller
     from memory.services.erasure.erasure_jobs import confirmation_of, order_erasure
-    from memory.upkeep.erasing import erase_soon
+    from memory.upkeep.erasure import erase_soon
 
     _private_entry(person, canary)
     own = str(person.user.pk)

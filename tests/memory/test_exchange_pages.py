@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Change, Entry, Erasure, Namespace
-from memory.upkeep.erasing import erase_soon
+from memory.upkeep.erasure import erase_soon
 from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.memory.services.exchanging import SHARED, entry, file_of, lines, space

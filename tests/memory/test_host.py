@@ -10,7 +10,7 @@ from memory import host, naming
 from memory.host import Host, NodeTrials, get_host, register_host
 from memory.models import Entry, Namespace
 from memory.services import erase, remember
-from memory.upkeep.notes import sweep_notes
+from memory.upkeep.run_notes import sweep_notes
 from tests.memory.fake_host import FakeHost, FakeNodeTrials
 from tests.memory.services.conftest import in_run
 from tests.support.cast import Person

@@ -67,11 +67,11 @@ def tiny(settings: Any) -> Iterator[Tiny]:
 
 def forget() -> None:
     """What a process remembers of its embedder."""
-    from memory.embedding import column, embedders, questions
+    from memory.embedding import embedders, query_embedding, vector_column
     from memory.upkeep import embedding
 
     embedders._made.cache_clear()
-    column.ask_anew()
-    questions.forget_questions()
+    vector_column.ask_anew()
+    query_embedding.forget_questions()
     embedding.look_anew()
     embedding._DIMENSIONS.clear()

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Team
-from memory.embedding import column
+from memory.embedding import vector_column
 from memory.embedding.embedders import in_use
 from memory.services.recall.embedding_status import embedding_state
 from memory.upkeep.embedding import embed_again, embed_team, look_anew, look_through
@@ -29,12 +29,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.MEMORY_EMBEDDER:
             raise CommandError("No embedder is configured; see MEMORY_EMBEDDER in .env.example.")
-        if not column.is_there():
-            column.add(settings.MIGRATE_ALIAS)
-            column.ask_anew()
+        if not vector_column.is_there():
+            vector_column.add(settings.MIGRATE_ALIAS)
+            vector_column.ask_anew()
         embedder = in_use()
         if embedder is None:
-            raise CommandError(column.MISSING)
+            raise CommandError(vector_column.MISSING)
         self.stdout.write(f"embedder: {embedder.name}")
         failing = 0
         for team in self._teams(options["team"]):

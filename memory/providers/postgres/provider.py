@@ -17,7 +17,7 @@ from memory.core.recall.selection import Candidate, answer, best, is_search
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import parse_namespace
 from memory.core.values import check_params
-from memory.embedding.questions import by_meaning
+from memory.embedding.query_embedding import by_meaning
 from memory.models import Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.base import MemoryProvider

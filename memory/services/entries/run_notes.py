@@ -18,8 +18,8 @@ from memory.services.entries.forget import clear
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.upkeep.notes import WHY
-from memory.upkeep.notes import clear_run_notes as clear_in_postgres
+from memory.upkeep.run_notes import WHY
+from memory.upkeep.run_notes import clear_run_notes as clear_in_postgres
 
 
 __all__ = ["clear_run_notes", "open_notebook", "open_run_book", "write_run_down"]

@@ -25,7 +25,7 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.history.revert import REMOVALS, can_forget, is_expired
-from memory.upkeep.settling import ACTOR as PROMOTION
+from memory.upkeep.promotion import ACTOR as PROMOTION
 
 
 @dataclass(frozen=True, slots=True)

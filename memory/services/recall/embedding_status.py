@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 
 from accounts.tenancy import tenant
 from config.sql import read_queries
-from memory.embedding import column
+from memory.embedding import vector_column
 from memory.embedding.embedders import configured
 
 
@@ -64,8 +64,8 @@ def embedding_state(team_id: UUID) -> EmbeddingState | None:
     embedder = configured()
     if embedder is None:
         return None
-    if not column.is_there():
-        return EmbeddingState(embedder.name, missing=column.MISSING)
+    if not vector_column.is_there():
+        return EmbeddingState(embedder.name, missing=vector_column.MISSING)
     with tenant([team_id]), connection.cursor() as cursor:
         cursor.execute(QUERIES["status"], [embedder.name, embedder.name, team_id])
         entries, embedded, failing, newest, problem = cursor.fetchone()

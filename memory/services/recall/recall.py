@@ -16,7 +16,7 @@ from config.sql import read_queries
 from memory.core.errors import MemoryFault
 from memory.core.provider import check_query
 from memory.core.records import Json, MemoryEntry, MemoryQuery
-from memory.embedding.questions import by_meaning
+from memory.embedding.query_embedding import by_meaning
 from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway, key_hash

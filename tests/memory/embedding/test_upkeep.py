@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.recall.embedding import EmbedderFault
-from memory.embedding import column, embedders, notify
+from memory.embedding import embedders, notify, vector_column
 from memory.models import Embedding
 from memory.services.recall.embedding_status import embedding_state
 from memory.upkeep import embedding
@@ -282,10 +282,10 @@ def test_server_without_pgvector_refuses_the_embedder_and_goes_on_by_words(
         assert [hit.key for hit in recalled(alice)] == ["a"]
         assert "no_vector" not in recalled(alice)[0].explain
         assert embed_team(alice.team.pk) == 0
-        assert state(alice).missing == column.MISSING
+        assert state(alice).missing == vector_column.MISSING
     finally:
-        owner_db.execute(column.QUERIES["create_extension"])
-        owner_db.execute(column.QUERIES["add_column"])
+        owner_db.execute(vector_column.QUERIES["create_extension"])
+        owner_db.execute(vector_column.QUERIES["add_column"])
         forget()
 
     assert embed_team(alice.team.pk) == 1

@@ -24,7 +24,7 @@ from memory.services.access.quotas import Limits, change_limits
 from memory.services.erasure import erasure_jobs
 from memory.services.gateway import gateway
 from memory.services.review import review_decisions
-from memory.upkeep.erasing import erase_soon
+from memory.upkeep.erasure import erase_soon
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.exchanging import brought, entry, file_of, space
 from tests.support.cast import Person, make_cast

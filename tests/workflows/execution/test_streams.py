@@ -15,7 +15,7 @@ from memory.core.errors import InvalidInput
 from memory.models import Entry, Namespace
 from memory.notes.metadata import RunMetadata, Todo
 from memory.services.entries.run_notes import clear_run_notes, open_notebook, open_run_book
-from memory.upkeep.notes import sweep_notes
+from memory.upkeep.run_notes import sweep_notes
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.errors import InvalidValue

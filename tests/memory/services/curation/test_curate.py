@@ -13,7 +13,7 @@ from memory import services
 from memory.logic.curation.work import FinishedWork, WorkStatus
 from memory.models import Curation, Policy
 from memory.services.curation.curate import curate, find_curation, list_curations, retry_curation
-from memory.upkeep import curating as upkeep
+from memory.upkeep import curation as upkeep
 from tests.memory.fake_host import FakeHost
 from tests.memory.logic.curation.test_curator import (
     KEY,

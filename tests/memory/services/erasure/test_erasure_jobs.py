@@ -26,7 +26,7 @@ from memory.services.erasure.erasure_jobs import (
     plan_erasure,
     subject_named,
 )
-from memory.upkeep.erasing import HELD, erase_soon, sweep_erasures
+from memory.upkeep.erasure import HELD, erase_soon, sweep_erasures
 from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person, make_cast

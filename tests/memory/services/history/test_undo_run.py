@@ -17,7 +17,7 @@ from memory.models import Namespace
 from memory.services import CallOrigin, MemoryCaller, RunUndoResult
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import Batch
-from memory.upkeep.settling import settle_all
+from memory.upkeep.promotion import settle_all
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
 

@@ -16,7 +16,7 @@ from memory.providers.postgres import rows
 from memory.services import CallOrigin
 from memory.tasks import BEAT_SCHEDULE, SETTLE_EVERY_SECONDS, settle_working
 from memory.upkeep.expiry import sweep
-from memory.upkeep.settling import MARGIN, settle_all
+from memory.upkeep.promotion import MARGIN, settle_all
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
 

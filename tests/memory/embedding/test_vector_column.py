@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from memory.embedding import column
+from memory.embedding import vector_column
 
 
 pytestmark = pytest.mark.django_db
@@ -13,7 +13,7 @@ ELSEWHERE = "SET LOCAL search_path = pg_temp, pg_catalog"
 
 
 def test_server_that_lists_the_extension_and_refuses_it_is_one_without() -> None:
-    creating = column.QUERIES["create_extension"]
+    creating = vector_column.QUERIES["create_extension"]
     refusing = creating.replace(
         "CREATE EXTENSION IF NOT EXISTS vector", "RAISE feature_not_supported"
     )
@@ -29,7 +29,7 @@ def test_column_whose_type_the_connection_does_not_see_is_not_there() -> None:
     with connection.cursor() as cursor:
         cursor.execute(ELSEWHERE)
         cursor.execute("CREATE TEMP TABLE memory_embedding (vector int)")
-        assert not column._is_there("default")
+        assert not vector_column._is_there("default")
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_only_a_version_that_has_the_type_could_be(
             " %s::text AS default_version, %s::text AS installed_version",
             [offers, installed],
         )
-    assert column.could_be("default") is could
+    assert vector_column.could_be("default") is could
