@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import Json
-from memory.logic.review.review_rules import Mode
+from memory.logic.review.review_rules import ReviewMode
 from memory.logic.text_diff import replace_text
 from memory.models.curation import ReviewChoice
 from memory.services.curation.learning_rules import LearningRule
@@ -95,9 +95,9 @@ class LearningForm(forms.Form):
     review = forms.ChoiceField(
         label=_("Require review for"),
         choices=[
-            (Mode.OFF.value, _("Risky changes only")),
-            (Mode.SAMPLE.value, _("A sample")),
-            (Mode.ALL.value, _("Everything")),
+            (ReviewMode.OFF.value, _("Risky changes only")),
+            (ReviewMode.SAMPLE.value, _("A sample")),
+            (ReviewMode.ALL.value, _("Everything")),
         ],
         widget=forms.RadioSelect,
         help_text=_("Merging, contradictions, and forgetting always require review."),
@@ -143,7 +143,7 @@ class LearningForm(forms.Form):
         return LearningRule(
             auto_memory=found["auto_memory"],
             scope=found["scope"],
-            review=Mode(found["review"]),
+            review=ReviewMode(found["review"]),
             sampled=found["share"] / 100,
             provider=found["provider"],
             model=found["model"],

@@ -6,9 +6,9 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from config.http.openapi import Body, Limit, Offset
-from memory.logic.review.proposal_plans import Diff
-from memory.logic.review.proposals import Kind, State
-from memory.logic.review.review_rules import Mode, Precision
+from memory.logic.review.proposal_plans import ProposalDiff
+from memory.logic.review.proposals import ChangeKind, ReviewState
+from memory.logic.review.review_rules import Precision, ReviewMode
 from memory.models import Curation, Proposal
 from memory.models.jobs import JobStatus
 from memory.schemas.entries import Json, Moment
@@ -26,7 +26,7 @@ class RuleBody(Body):
 
     auto_memory: bool = False
     scope: Literal["user", "conversation", "workflow", "global"] = "user"
-    review: Mode = Mode.OFF
+    review: ReviewMode = ReviewMode.OFF
     sampled: float = Field(0.1, ge=0, le=1)
     provider: str = Field("", max_length=120)
     model: str = Field("", max_length=200)
@@ -106,8 +106,8 @@ class ReviewOut(Body):
 
 
 class ReviewQuery(Body):
-    state: State | None = State.OPEN
-    kind: Kind | None = None
+    state: ReviewState | None = ReviewState.OPEN
+    kind: ChangeKind | None = None
     namespace: str | None = Field(None, max_length=200)
     run: str | None = Field(None, max_length=80)
     limit: Limit = 50
@@ -212,9 +212,9 @@ def precision_out(found: Precision) -> PrecisionOut:
     )
 
 
-def diff_out(diff: Diff) -> ProposalDiffOut:
+def diff_out(diff: ProposalDiff) -> ProposalDiffOut:
     return ProposalDiffOut(
-        applicable=diff.applicable,
+        applicable=diff.is_applicable,
         changes=[
             ProposedChangeOut(key=one.key, before=_said(one.before), after=_said(one.after))
             for one in diff.changes

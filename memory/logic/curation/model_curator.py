@@ -46,7 +46,7 @@ def build_prompt(work: FinishedWork, *, budget: int = 6_000) -> str:
         (texts.output, _quote("\n\n".join(work.outputs) or texts.none, budget // 2)),
         (texts.errors, _quote("\n\n".join(work.errors) or texts.none, budget // 3)),
         (
-            texts.known,
+            texts.known_texts,
             _quote(
                 "\n".join([*work.recalled_texts, *work.stored_texts]) or texts.none, budget // 6
             ),
@@ -76,7 +76,7 @@ class _PromptTexts:
     success: str
     output: str
     errors: str
-    known: str
+    known_texts: str
     worth: str
     reply: str
     shape: str
@@ -110,7 +110,7 @@ _ENGLISH = _PromptTexts(
     success="Success",
     output="Output",
     errors="Errors",
-    known="Known already (don't repeat any of it)",
+    known_texts="Known already (don't repeat any of it)",
     worth="Leave out greetings, thanks, small talk, progress messages, and whatever will be of no use"
     " next time. Every item is one sentence that can be understood alone. Empty lists are welcome.",
     reply="Answer with this JSON object and nothing else:",
@@ -137,7 +137,7 @@ _CHINESE = _PromptTexts(
     success="成功",
     output="输出内容",
     errors="错误输出",
-    known="已经记住的内容（不要重复）",
+    known_texts="已经记住的内容（不要重复）",
     worth="不要记录问候、感谢、闲聊、进度提示，以及下次用不上的内容。每一条都是能单独看懂的一句话。列表可以为空。",
     reply="请只返回以下 JSON，不要有其他内容：",
     shape="""{

@@ -1,7 +1,7 @@
-"""Two memories that can't both be true: noticed and proposed, never decided here.
+"""Contradictions between two entries; they are detected and proposed, never resolved here.
 
-Only what is said of one thing and can have one value: where somebody lives, what something costs,
-when it starts. Likes and belongings add up, so that two of them contradict nothing.
+Only attributes with a single value are compared: where somebody lives, what something costs, when
+it starts. Likes and belongings add up, so that two of them contradict nothing.
 """
 
 import re
@@ -28,7 +28,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """``newer`` would supersede ``older``, if a person agrees."""
+    """Two entries of which ``newer`` would supersede ``older`` if a member agrees."""
 
     older: MemoryEntry
     newer: MemoryEntry
@@ -36,39 +36,46 @@ class Contradiction:
     about: str
 
 
-def contradictions(entry: MemoryEntry, others: Iterable[MemoryEntry]) -> list[Contradiction]:
-    found = []
-    for other in others:
-        if other.id != entry.id and other.namespace == entry.namespace:
-            conflict = conflict_between(entry.value, other.value)
+def find_contradictions(
+    entry: MemoryEntry, candidates: Iterable[MemoryEntry]
+) -> list[Contradiction]:
+    contradictions = []
+    for candidate in candidates:
+        if candidate.id != entry.id and candidate.namespace == entry.namespace:
+            conflict = find_conflict(entry.value, candidate.value)
             if conflict:
-                older, newer = sorted((entry, other), key=_age)
-                found.append(Contradiction(older, newer, *conflict))
-    return found
+                older, newer = sorted((entry, candidate), key=_get_sort_key)
+                contradictions.append(Contradiction(older, newer, *conflict))
+    return contradictions
 
 
-def conflict_between(one: Json, other: Json) -> tuple[Conflict, str] | None:
-    """What kind, and about what; values that are no texts contradict each other by their names."""
-    left, right = claim_of(one), claim_of(other)
-    if left and right and _of_the_same(left, right) and _values_differ(left.value, right.value):
-        return Conflict.VALUE, f"{left.subject}: {left.attribute}"
-    said, denied = get_single_text(one), get_single_text(other)
-    if said and denied and differs_by_negation(said, denied):
-        return Conflict.NEGATION, normalize(said)
+def find_conflict(first: Json, second: Json) -> tuple[Conflict, str] | None:
+    """Return the kind of the conflict and its subject, or None; values may be texts or claims."""
+    first_claim, second_claim = parse_claim(first), parse_claim(second)
+    if (
+        first_claim
+        and second_claim
+        and _have_same_subject(first_claim, second_claim)
+        and _values_differ(first_claim.value, second_claim.value)
+    ):
+        return Conflict.VALUE, f"{first_claim.subject}: {first_claim.attribute}"
+    first_text, second_text = get_single_text(first), get_single_text(second)
+    if first_text and second_text and differs_by_negation(first_text, second_text):
+        return Conflict.NEGATION, normalize(first_text)
     return None
 
 
-def claim_of(value: Json) -> Claim | None:
+def parse_claim(value: Json) -> Claim | None:
     if isinstance(value, dict):
         parts = [value.get(name) for name in ("subject", "attribute", "value")]
         if all(isinstance(part, str | int | float) for part in parts):
-            subject, attribute, said = (normalize(str(part)) for part in parts)
-            return Claim(subject, attribute, said)
+            subject, attribute, claimed_value = (normalize(str(part)) for part in parts)
+            return Claim(subject, attribute, claimed_value)
     text = get_single_text(value)
-    return _claim_in(" ".join(text.split())) if text and len(text) <= _LONGEST else None
+    return _parse_sentence(" ".join(text.split())) if text and len(text) <= _MAX_LENGTH else None
 
 
-_LONGEST = 300  # a longer text says more than one thing
+_MAX_LENGTH = 300  # a longer text says more than one thing
 
 # What can be said once of one thing, by the verb that says it.
 _ENGLISH = {
@@ -96,9 +103,12 @@ _CHINESE = {
     "is": "是|为|改为|定在|等于",
 }
 
-_DENIED = r"(?:not |n't |no longer |never )"
+_NEGATION = r"(?:not |n't |no longer |never )"
 _ENGLISH_CLAIMS = [
-    (attribute, re.compile(rf"^(?P<subject>.+?)\s+(?:{verbs})\s+(?!{_DENIED})(?P<value>.+)$", re.I))
+    (
+        attribute,
+        re.compile(rf"^(?P<subject>.+?)\s+(?:{verbs})\s+(?!{_NEGATION})(?P<value>.+)$", re.I),
+    )
     for attribute, verbs in _ENGLISH.items()
 ]
 _CHINESE_CLAIMS = [
@@ -107,43 +117,46 @@ _CHINESE_CLAIMS = [
 ]
 
 # "is" says one value of what something has (the deadline, my name, Ann's desk), many of what it is.
-_HAD = re.compile(r"^(?:the|my|our|your|his|her|its|their)\s|'s\s|的", re.I)
+_POSSESSIVE = re.compile(r"^(?:the|my|our|your|his|her|its|their)\s|'s\s|的", re.I)
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.I)
 
 
-def _claim_in(text: str) -> Claim | None:
+def _parse_sentence(text: str) -> Claim | None:
     sentence = text.rstrip(".!。！ ").replace("’", "'")
-    if _MORE_THAN_ONE.search(sentence):
+    if _SEVERAL_SENTENCES.search(sentence):
         return None
     # One list in both: the special verbs before "is", which is part of some of them.
     for attribute, pattern in (*_ENGLISH_CLAIMS, *_CHINESE_CLAIMS):
-        found = pattern.match(sentence)
-        if found and (attribute != "is" or _HAD.search(found["subject"])):
-            subject = normalize(_ARTICLE.sub("", found["subject"]))
-            return Claim(subject, attribute, normalize(found["value"]))
+        match = pattern.match(sentence)
+        if match and (attribute != "is" or _POSSESSIVE.search(match["subject"])):
+            subject = normalize(_ARTICLE.sub("", match["subject"]))
+            return Claim(subject, attribute, normalize(match["value"]))
     return None
 
 
-_MORE_THAN_ONE = re.compile(r"[.!?]\s|[。！？;；\n]|\?$|？$")
+_SEVERAL_SENTENCES = re.compile(r"[.!?]\s|[。！？;；\n]|\?$|？$")
 
 
-def _of_the_same(one: Claim, other: Claim) -> bool:
-    return (one.subject, one.attribute) == (other.subject, other.attribute)
+def _have_same_subject(first: Claim, second: Claim) -> bool:
+    return (first.subject, first.attribute) == (second.subject, second.attribute)
 
 
-def _values_differ(one: str, other: str) -> bool:
-    """ "Lyon" and "Lyon in France" agree."""
-    if compare_values(one, other) is not Likeness.DIFFERENT:
+def _values_differ(first: str, second: str) -> bool:
+    """Return whether the values disagree; "Lyon" and "Lyon in France" don't."""
+    if compare_values(first, second) is not Likeness.DIFFERENT:
         return False
-    return not (_within(one, other) or _within(other, one))
+    return not (_contains_phrase(first, second) or _contains_phrase(second, first))
 
 
-def _within(part: str, whole: str) -> bool:
-    """As whole words; Chinese has no spaces, but 5 is not within 50 there either."""
-    if f" {part} " in f" {whole} ":
+def _contains_phrase(phrase: str, text: str) -> bool:
+    """Return whether the text contains the phrase as whole words.
+
+    Chinese has no spaces, but 5 is not within 50 there either.
+    """
+    if f" {phrase} " in f" {text} ":
         return True
-    return not part.isascii() and not any(map(str.isdigit, part)) and part in whole
+    return not phrase.isascii() and not any(map(str.isdigit, phrase)) and phrase in text
 
 
-def _age(entry: MemoryEntry) -> tuple[str, str]:
+def _get_sort_key(entry: MemoryEntry) -> tuple[str, str]:
     return (entry.updated_at.isoformat() if entry.updated_at else "", entry.id)

@@ -1,4 +1,4 @@
-"""Making a proposal's changes, all or none, and taking them back."""
+"""Applying a proposal's changes, all or none, and undoing them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,69 +13,69 @@ from memory.logic.entries.write_batch import (
     build_restore_params,
     find_entry,
 )
-from memory.logic.review.proposal_plans import Problem, plan
-from memory.logic.review.proposals import Proposal, State, move
+from memory.logic.review.proposal_plans import PlanProblem, plan_changes
+from memory.logic.review.proposals import Proposal, ReviewState, change_state
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
-    """``written`` undoes it, newest first."""
+class AppliedProposal:
+    """An applied proposal with its writes, which undoing reverts from the last to the first."""
 
     proposal: Proposal
-    written: tuple[EntryWrite, ...]
+    writes: tuple[EntryWrite, ...]
 
 
-class Outdated(InvalidInput):
-    """What was to be changed is no longer as it was."""
+class OutdatedProposal(InvalidInput):
+    """The entries have changed since."""
 
 
-def apply(proposal: Proposal, entries: NamespaceStore) -> Applied:
-    """All of the plan or nothing; raises ``Outdated`` where the plan has problems."""
-    moved_on = move(proposal, State.APPLIED)
-    diff = plan(proposal, partial(find_entry, entries, proposal.namespace))
-    if not diff.applicable:
-        raise Outdated("; ".join(f"{key}: {problem}" for key, problem in diff.problems))
-    writes = WriteBatch(entries)
+def apply_proposal(proposal: Proposal, entries: NamespaceStore) -> AppliedProposal:
+    """Apply all of the plan or nothing; raise ``OutdatedProposal`` if the plan has problems."""
+    applied = change_state(proposal, ReviewState.APPLIED)
+    diff = plan_changes(proposal, partial(find_entry, entries, proposal.namespace))
+    if not diff.is_applicable:
+        raise OutdatedProposal("; ".join(f"{key}: {problem}" for key, problem in diff.problems))
+    batch = WriteBatch(entries)
     try:
         for change in diff.changes:
             if change.after is None:
-                writes.delete(proposal.namespace, change.key)
+                batch.delete(proposal.namespace, change.key)
             else:
-                writes.store(change.after)
+                batch.store(change.after)
     except BaseException:  # cancelled, too
-        writes.roll_back()
+        batch.roll_back()
         raise
-    return Applied(moved_on, tuple(writes.writes))
+    return AppliedProposal(applied, tuple(batch.writes))
 
 
-def undo(applied: Applied, entries: NamespaceStore, now: datetime) -> Proposal:
-    """Everything as it was before, unless someone changed it since: then nothing, and ``Outdated``.
+def undo_proposal(applied: AppliedProposal, entries: NamespaceStore, now: datetime) -> Proposal:
+    """Restore everything as it was before; raise ``OutdatedProposal`` if it was changed since.
 
-    What would have ended meanwhile stays away.
+    An entry that would have expired in the meantime is not restored.
     """
-    undone = move(applied.proposal, State.UNDONE)
-    for one in applied.written:
-        if not _untouched(one.after, find_entry(entries, one.namespace, one.key)):
-            raise Outdated(f"{one.key}: {Problem.CHANGED}")
-    writes = WriteBatch(entries)
+    undone = change_state(applied.proposal, ReviewState.UNDONE)
+    for write in applied.writes:
+        if not _is_unchanged(write.after, find_entry(entries, write.namespace, write.key)):
+            raise OutdatedProposal(f"{write.key}: {PlanProblem.CHANGED}")
+    batch = WriteBatch(entries)
     try:
-        for one in reversed(applied.written):
-            _put_back(one, writes, now)
+        for write in reversed(applied.writes):
+            _restore(write, batch, now)
     except BaseException:  # cancelled, too
-        writes.roll_back()
+        batch.roll_back()
         raise
     return undone
 
 
-def _untouched(after: MemoryEntry | None, present: MemoryEntry | None) -> bool:
+def _is_unchanged(after: MemoryEntry | None, present: MemoryEntry | None) -> bool:
     if after is None or present is None:
         return after is None and present is None
     return (after.id, after.revision) == (present.id, present.revision)
 
 
-def _put_back(one: EntryWrite, writes: WriteBatch, now: datetime) -> None:
-    before = one.before
+def _restore(write: EntryWrite, batch: WriteBatch, now: datetime) -> None:
+    before = write.before
     if before is None or (before.expires_at is not None and before.expires_at <= now):
-        writes.delete(one.namespace, one.key)
+        batch.delete(write.namespace, write.key)
     else:
-        writes.store(build_restore_params(before, now))
+        batch.store(build_restore_params(before, now))

@@ -1,4 +1,4 @@
-"""What applying a proposal would do now: a diff to look at, one small function a kind."""
+"""Plans of proposals: the diff that applying one would make now, one small function a kind."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -8,15 +8,15 @@ from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.logic.entries.duplicates import count_evidence
 from memory.logic.entries.tiers import TierAction, build_transition
 from memory.logic.entries.write_batch import build_restore_params
-from memory.logic.review.proposals import Kind, Proposal, Target
+from memory.logic.review.proposals import ChangeKind, Proposal, Target
 
 
 # Finds the entry under a key in the proposal's namespace, if it may be recalled.
 Lookup = Callable[[str], MemoryEntry | None]
 
 
-class Problem(StrEnum):
-    """Why a proposal can't be applied any more."""
+class PlanProblem(StrEnum):
+    """The reason why a proposal can no longer be applied."""
 
     GONE = "gone"
     CHANGED = "changed"
@@ -25,8 +25,8 @@ class Problem(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One entry before and after; nothing before is new, nothing after is forgotten."""
+class EntryChange:
+    """One entry before and after; it is new without a before, and forgotten without an after."""
 
     key: str
     before: MemoryEntry | None
@@ -34,52 +34,52 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
-    changes: tuple[Change, ...] = ()
-    problems: tuple[tuple[str, Problem], ...] = ()
+class ProposalDiff:
+    changes: tuple[EntryChange, ...] = ()
+    problems: tuple[tuple[str, PlanProblem], ...] = ()
 
     @property
-    def applicable(self) -> bool:
+    def is_applicable(self) -> bool:
         return not self.problems
 
 
-def plan(proposal: Proposal, lookup: Lookup) -> Diff:
-    """What applying would do now. Nothing is written."""
-    present = {one.key: lookup(one.key) for one in proposal.targets}
+def plan_changes(proposal: Proposal, lookup: Lookup) -> ProposalDiff:
+    """Compute what applying would change now. Nothing is written."""
+    present = {target.key: lookup(target.key) for target in proposal.targets}
     problems = [
-        (one.key, problem)
-        for one in proposal.targets
-        if (problem := _problem_with(one, present[one.key]))
+        (target.key, problem)
+        for target in proposal.targets
+        if (problem := _find_problem(target, present[target.key]))
     ]
-    adds = proposal.new if proposal.kind is Kind.ADD else None
-    if adds and lookup(adds.key):
-        problems.append((adds.key, Problem.EXISTS))
+    addition = proposal.new if proposal.kind is ChangeKind.ADD else None
+    if addition and lookup(addition.key):
+        problems.append((addition.key, PlanProblem.EXISTS))
     if problems:
-        return Diff(problems=tuple(problems))
-    found = [entry for entry in present.values() if entry is not None]
-    changes = tuple(_CHANGES[proposal.kind](proposal, found))
+        return ProposalDiff(problems=tuple(problems))
+    entries = [entry for entry in present.values() if entry is not None]
+    changes = tuple(_CHANGES[proposal.kind](proposal, entries))
     if not changes:
-        return Diff(problems=((proposal.namespace, Problem.NOTHING_TO_DO),))
-    return Diff(changes)
+        return ProposalDiff(problems=((proposal.namespace, PlanProblem.NOTHING_TO_DO),))
+    return ProposalDiff(changes)
 
 
-def _problem_with(target: Target, present: MemoryEntry | None) -> Problem | None:
+def _find_problem(target: Target, present: MemoryEntry | None) -> PlanProblem | None:
     if present is None:
-        return Problem.GONE
-    # A proof more is a revision more, but the same entry to everybody who looks at it.
+        return PlanProblem.GONE
+    # New evidence makes a new revision, but for every reader the entry is the same.
     if present.revision != target.revision and present.value != target.value:
-        return Problem.CHANGED
+        return PlanProblem.CHANGED
     return None
 
 
-def _add(proposal: Proposal, _found: list[MemoryEntry]) -> Iterable[Change]:
+def _add(proposal: Proposal, _entries: list[MemoryEntry]) -> Iterable[EntryChange]:
     if proposal.new is not None:
-        yield Change(proposal.new.key, None, proposal.new)
+        yield EntryChange(proposal.new.key, None, proposal.new)
 
 
-def _edit(proposal: Proposal, found: list[MemoryEntry]) -> Iterable[Change]:
-    """Where it stands, its tier and its end stay; value, category, importance and metadata are new."""
-    [entry] = found
+def _edit(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
+    """Replace value, category, importance and metadata; key, tier and expiry stay."""
+    [entry] = entries
     if proposal.new is None:
         return
     after = replace(
@@ -91,69 +91,73 @@ def _edit(proposal: Proposal, found: list[MemoryEntry]) -> Iterable[Change]:
         source=proposal.new.source,
     )
     if replace(after, source=entry.source) != build_restore_params(entry):
-        yield Change(entry.key, entry, after)
+        yield EntryChange(entry.key, entry, after)
 
 
-def _merge(proposal: Proposal, found: list[MemoryEntry]) -> Iterable[Change]:
-    """The first stays under its key with everything the others prove; the link to them is kept."""
+def _merge(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
+    """Keep the first entry under its key, with the evidence of the others and links to them."""
     if proposal.new is None:
         return
-    survivor, *others = found
+    survivor, *merged = entries
     metadata: dict[str, Json] = {}
-    for entry in reversed(found):
+    for entry in reversed(entries):
         metadata |= entry.metadata
     metadata |= proposal.new.metadata
     metadata |= {
-        "proofs": sum(map(count_evidence, found)),
-        "merged_from": [{"key": one.key, "id": one.id} for one in others],
+        "proofs": sum(map(count_evidence, entries)),
+        "merged_from": [{"key": other.key, "id": other.id} for other in merged],
     }
-    long_term = any(one.tier is Tier.LONG_TERM for one in found)
+    is_long_term = any(other.tier is Tier.LONG_TERM for other in entries)
     after = replace(
         build_restore_params(survivor),
         value=proposal.new.value,
         metadata=metadata,
-        tier=Tier.LONG_TERM if long_term else survivor.tier,
-        importance=max(one.importance for one in found),
-        ttl_seconds=_longest_life(found),
+        tier=Tier.LONG_TERM if is_long_term else survivor.tier,
+        importance=max(other.importance for other in entries),
+        ttl_seconds=_get_longest_ttl(entries),
         source=proposal.new.source,
     )
-    yield Change(survivor.key, survivor, after)
-    yield from (Change(one.key, one, None) for one in others)
+    yield EntryChange(survivor.key, survivor, after)
+    yield from (EntryChange(other.key, other, None) for other in merged)
 
 
-def _longest_life(found: list[MemoryEntry]) -> float | None:
-    lives = [build_restore_params(one).ttl_seconds for one in found]
-    ended = [life for life in lives if life is not None]
-    return max(ended) if len(ended) == len(lives) else None
+def _get_longest_ttl(entries: list[MemoryEntry]) -> float | None:
+    ttls = [build_restore_params(entry).ttl_seconds for entry in entries]
+    finite = [ttl for ttl in ttls if ttl is not None]
+    return max(finite) if len(finite) == len(ttls) else None
 
 
-def _forget(_proposal: Proposal, found: list[MemoryEntry]) -> Iterable[Change]:
-    return (Change(entry.key, entry, None) for entry in found)
+def _forget(_proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
+    return (EntryChange(entry.key, entry, None) for entry in entries)
 
 
-def _promote(proposal: Proposal, found: list[MemoryEntry]) -> Iterable[Change]:
-    for entry in found:
+def _promote(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
+    for entry in entries:
         if entry.tier is Tier.WORKING:
-            kept = build_transition(
+            promoted = build_transition(
                 entry, TierAction.PROMOTE, Tier.LONG_TERM, reason=proposal.reason
             )
-            yield Change(entry.key, entry, kept)
+            yield EntryChange(entry.key, entry, promoted)
 
 
-def _link(_proposal: Proposal, found: list[MemoryEntry]) -> Iterable[Change]:
-    for entry in found:
-        known = [one for one in entry.metadata.get("related", ()) if isinstance(one, str)]
-        new = [one.key for one in found if one.key != entry.key and one.key not in known]
+def _link(_proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
+    for entry in entries:
+        related = [other for other in entry.metadata.get("related", ()) if isinstance(other, str)]
+        new = [
+            other.key for other in entries if other.key != entry.key and other.key not in related
+        ]
         if new:
-            metadata = {**entry.metadata, "related": [*known, *new]}
-            yield Change(entry.key, entry, replace(build_restore_params(entry), metadata=metadata))
+            metadata = {**entry.metadata, "related": [*related, *new]}
+            yield EntryChange(
+                entry.key, entry, replace(build_restore_params(entry), metadata=metadata)
+            )
 
 
-_CHANGES: dict[Kind, Callable[[Proposal, list[MemoryEntry]], Iterable[Change]]] = {
-    Kind.ADD: _add,
-    Kind.EDIT: _edit,
-    Kind.MERGE: _merge,
-    Kind.FORGET: _forget,
-    Kind.PROMOTE: _promote,
-    Kind.LINK: _link,
+_CHANGES: dict[ChangeKind, Callable[[Proposal, list[MemoryEntry]], Iterable[EntryChange]]] = {
+    ChangeKind.ADD: _add,
+    ChangeKind.EDIT: _edit,
+    ChangeKind.MERGE: _merge,
+    ChangeKind.FORGET: _forget,
+    ChangeKind.PROMOTE: _promote,
+    ChangeKind.LINK: _link,
 }

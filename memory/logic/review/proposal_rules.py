@@ -1,4 +1,4 @@
-"""What curation would change, as proposals: it notices, people decide."""
+"""Rules that turn findings of curation into proposals, on which members decide."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,52 +10,56 @@ from memory.logic.entries.texts import list_texts
 from memory.logic.entries.write_batch import build_restore_params
 from memory.logic.ports import NewId
 from memory.logic.review.contradictions import Contradiction
-from memory.logic.review.proposals import Kind, Proposal, Target
+from memory.logic.review.proposals import ChangeKind, Proposal, Target
 
 
-def to_add(draft: StoreParams, new_id: NewId, *, by: str, reason: str = "") -> Proposal:
-    """A draft that waits for a person's word before it is stored."""
+def propose_addition(draft: StoreParams, new_id: NewId, *, by: str, reason: str = "") -> Proposal:
+    """Propose a draft that is stored only after a review."""
     return Proposal(
-        new_id(), Kind.ADD, draft.namespace, (), draft, reason, by, score=draft.importance
+        new_id(), ChangeKind.ADD, draft.namespace, (), draft, reason, by, score=draft.importance
     )
 
 
-def to_settle(found: Contradiction, new_id: NewId, *, by: str) -> Proposal:
-    """The newer would take the older one's place; the older stays readable as what it took in."""
+def propose_replacement(contradiction: Contradiction, new_id: NewId, *, by: str) -> Proposal:
+    """Propose that the newer entry replaces the older one, which it then lists as superseded."""
     new = replace(
-        build_restore_params(found.newer),
-        metadata={"supersedes": found.older.key},
+        build_restore_params(contradiction.newer),
+        metadata={"supersedes": contradiction.older.key},
         source=Source(rule=by),
     )
     return Proposal(
         new_id(),
-        Kind.MERGE,
-        found.newer.namespace,
-        (Target.of(found.newer), Target.of(found.older)),
+        ChangeKind.MERGE,
+        contradiction.newer.namespace,
+        (Target.of(contradiction.newer), Target.of(contradiction.older)),
         new,
-        f"{found.conflict}: {found.about}",
+        f"{contradiction.conflict}: {contradiction.about}",
         by,
     )
 
 
-def to_merge(
-    entries: Sequence[MemoryEntry], new_id: NewId, *, by: str, least: float = 0.6
+def propose_merges(
+    entries: Sequence[MemoryEntry], new_id: NewId, *, by: str, min_similarity: float = 0.6
 ) -> list[Proposal]:
-    """Entries that look alike, though not so much that they were merged when they were written."""
-    made = []
-    taken: set[str] = set()
-    ordered = sorted(entries, key=_age, reverse=True)
+    """Propose merges of similar entries that the write-time duplicate check left apart."""
+    proposals = []
+    merged_ids: set[str] = set()
+    ordered = sorted(entries, key=_get_sort_key, reverse=True)
     for position, newer in enumerate(ordered):
-        alike = [] if newer.id in taken else _alike(newer, ordered[position + 1 :], taken, least)
-        if alike:
-            taken |= {newer.id, *(one.id for one, _ in alike)}
-            targets = (Target.of(newer), *(Target.of(one) for one, _ in alike))
-            score = min(score for _, score in alike)
+        similar = (
+            []
+            if newer.id in merged_ids
+            else _list_similar(newer, ordered[position + 1 :], merged_ids, min_similarity)
+        )
+        if similar:
+            merged_ids |= {newer.id, *(entry.id for entry, _ in similar)}
+            targets = (Target.of(newer), *(Target.of(entry) for entry, _ in similar))
+            score = min(score for _, score in similar)
             new = replace(build_restore_params(newer), source=Source(rule=by))
-            made.append(
+            proposals.append(
                 Proposal(
                     new_id(),
-                    Kind.MERGE,
+                    ChangeKind.MERGE,
                     newer.namespace,
                     targets,
                     new,
@@ -64,49 +68,53 @@ def to_merge(
                     round(score, 4),
                 )
             )
-    return made
+    return proposals
 
 
-def to_link(
+def propose_links(
     links: Iterable[TermLink], entries: Iterable[MemoryEntry], new_id: NewId, *, by: str
 ) -> list[Proposal]:
-    known = {entry.id: entry for entry in entries}
+    by_id = {entry.id: entry for entry in entries}
     return [
         Proposal(
             new_id(),
-            Kind.LINK,
-            known[link.first].namespace,
-            (Target.of(known[link.first]), Target.of(known[link.second])),
+            ChangeKind.LINK,
+            by_id[link.first].namespace,
+            (Target.of(by_id[link.first]), Target.of(by_id[link.second])),
             None,
             ", ".join(link.terms[:8]),
             by,
             link.weight,
         )
         for link in links
-        if known[link.first].namespace == known[link.second].namespace
+        if by_id[link.first].namespace == by_id[link.second].namespace
     ]
 
 
-_MOST_MERGED = 20
+_MAX_MERGED = 20
 
 
-def _alike(
-    newer: MemoryEntry, older: Sequence[MemoryEntry], taken: set[str], least: float
+def _list_similar(
+    newer: MemoryEntry, older: Sequence[MemoryEntry], merged_ids: set[str], min_similarity: float
 ) -> list[tuple[MemoryEntry, float]]:
-    found = [
-        (one, _similarity(newer, one))
-        for one in older
-        if one.id not in taken
-        and (one.namespace, one.category) == (newer.namespace, newer.category)
+    similarities = [
+        (entry, _measure_similarity(newer, entry))
+        for entry in older
+        if entry.id not in merged_ids
+        and (entry.namespace, entry.category) == (newer.namespace, newer.category)
     ]
-    return [(one, score) for one, score in found if score >= least][:_MOST_MERGED]
+    return [(entry, score) for entry, score in similarities if score >= min_similarity][
+        :_MAX_MERGED
+    ]
 
 
-def _similarity(one: MemoryEntry, other: MemoryEntry) -> float:
-    if compare_values(one.value, other.value) is not Likeness.DIFFERENT:
+def _measure_similarity(first: MemoryEntry, second: MemoryEntry) -> float:
+    if compare_values(first.value, second.value) is not Likeness.DIFFERENT:
         return 1.0
-    return measure_similarity("\n".join(list_texts(one.value)), "\n".join(list_texts(other.value)))
+    return measure_similarity(
+        "\n".join(list_texts(first.value)), "\n".join(list_texts(second.value))
+    )
 
 
-def _age(entry: MemoryEntry) -> tuple[str, str]:
+def _get_sort_key(entry: MemoryEntry) -> tuple[str, str]:
     return (entry.updated_at.isoformat() if entry.updated_at else "", entry.id)

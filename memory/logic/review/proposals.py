@@ -1,8 +1,9 @@
-"""Changes of memory to look at before they are made: what would be, and why.
+"""Proposed changes of memory, to be reviewed before they are applied.
 
-A proposal names what it saw. ``planning`` touches nothing and says what would change, or why it no
-longer can. ``applying`` makes exactly those changes, all or none, and gives what undoes them. What
-a person rejects for good has a fingerprint of its meaning, so that it isn't proposed in other words.
+A proposal records what it saw. ``proposal_plans`` computes what would change, or why it no longer
+can, without writing. ``proposal_execution`` applies exactly those changes, all or none, and can
+undo them. A permanently rejected proposal leaves a fingerprint of its meaning, so that it isn't
+proposed again in other words.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ from memory.logic.entries.duplicates import count_evidence, stem_words
 from memory.logic.entries.texts import list_texts
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     ADD = "add"
     EDIT = "edit"
     MERGE = "merge"  # into the first target; the others go
@@ -26,7 +27,7 @@ class Kind(StrEnum):
     LINK = "link"  # each target names the others
 
 
-class State(StrEnum):
+class ReviewState(StrEnum):
     OPEN = "open"
     APPLIED = "applied"
     REJECTED = "rejected"
@@ -35,18 +36,20 @@ class State(StrEnum):
 
 
 # What a person may do next with a proposal.
-NEXT: dict[State, frozenset[State]] = {
-    State.OPEN: frozenset({State.APPLIED, State.REJECTED, State.REJECTED_ALWAYS}),
-    State.APPLIED: frozenset({State.UNDONE}),
-    State.REJECTED: frozenset({State.OPEN}),
-    State.REJECTED_ALWAYS: frozenset({State.OPEN}),
-    State.UNDONE: frozenset({State.OPEN}),  # it waits again
+NEXT_STATES: dict[ReviewState, frozenset[ReviewState]] = {
+    ReviewState.OPEN: frozenset(
+        {ReviewState.APPLIED, ReviewState.REJECTED, ReviewState.REJECTED_ALWAYS}
+    ),
+    ReviewState.APPLIED: frozenset({ReviewState.UNDONE}),
+    ReviewState.REJECTED: frozenset({ReviewState.OPEN}),
+    ReviewState.REJECTED_ALWAYS: frozenset({ReviewState.OPEN}),
+    ReviewState.UNDONE: frozenset({ReviewState.OPEN}),  # it waits again
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An entry as the proposal saw it."""
+    """An entry in the state that the proposal saw."""
 
     key: str
     revision: int
@@ -59,91 +62,99 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """``new`` is what an add, an edit or a merge would store. ``score``: how sure whoever proposes is."""
+    """A proposed change. ``new`` is what an add, an edit or a merge stores; ``score`` its certainty."""
 
     id: str
-    kind: Kind
+    kind: ChangeKind
     namespace: str
     targets: tuple[Target, ...] = ()
     new: StoreParams | None = None
     reason: str = ""
     by: str = ""
     score: float = 0.5
-    state: State = State.OPEN
+    state: ReviewState = ReviewState.OPEN
 
     def __post_init__(self) -> None:
-        least, most, needs_new = _SHAPE[self.kind]
-        if not least <= len(self.targets) <= most:
-            raise InvalidInput(f"targets: {self.kind} takes from {least} to {most}.")
+        minimum, maximum, needs_new = _SHAPE[self.kind]
+        if not minimum <= len(self.targets) <= maximum:
+            raise InvalidInput(f"targets: {self.kind} takes from {minimum} to {maximum}.")
         if (self.new is not None) != needs_new:
             raise InvalidInput(f"new: {self.kind} {'needs' if needs_new else 'takes no'} value.")
-        if len({one.key for one in self.targets}) < len(self.targets):
+        if len({target.key for target in self.targets}) < len(self.targets):
             raise InvalidInput("targets: must be unique.")
         if self.new is not None and self.new.namespace != self.namespace:
             raise InvalidInput("new: must be in the namespace of the proposal.")
 
 
-_MANY = 1_000
+_MAX_TARGETS = 1_000
 # How many targets a kind takes, and whether it brings a value.
-_SHAPE: dict[Kind, tuple[int, int, bool]] = {
-    Kind.ADD: (0, 0, True),
-    Kind.EDIT: (1, 1, True),
-    Kind.MERGE: (2, 50, True),
-    Kind.FORGET: (1, _MANY, False),
-    Kind.PROMOTE: (1, _MANY, False),
-    Kind.LINK: (2, 50, False),
+_SHAPE: dict[ChangeKind, tuple[int, int, bool]] = {
+    ChangeKind.ADD: (0, 0, True),
+    ChangeKind.EDIT: (1, 1, True),
+    ChangeKind.MERGE: (2, 50, True),
+    ChangeKind.FORGET: (1, _MAX_TARGETS, False),
+    ChangeKind.PROMOTE: (1, _MAX_TARGETS, False),
+    ChangeKind.LINK: (2, 50, False),
 }
 
 
-def joined(proposal: Proposal, there: MemoryEntry, value: Json) -> Proposal:
-    """In place of one more memory, a change of one that is there and says both from then on."""
-    if proposal.kind is not Kind.ADD or proposal.new is None:
+def merge_into(proposal: Proposal, present: MemoryEntry, value: Json) -> Proposal:
+    """Turn an addition into an edit of a present entry, which says both from then on."""
+    if proposal.kind is not ChangeKind.ADD or proposal.new is None:
         raise InvalidInput(f"kind: {proposal.kind} has nothing to merge.")
     metadata: dict[str, Json] = {
         **proposal.new.metadata,
-        **there.metadata,
-        "proofs": count_evidence(there) + 1,
+        **present.metadata,
+        "proofs": count_evidence(present) + 1,
     }
     new = replace(
         proposal.new,
-        key=there.key,
+        key=present.key,
         value=value,
         metadata=metadata,
-        category=there.category,
-        importance=max(there.importance, proposal.new.importance),
+        category=present.category,
+        importance=max(present.importance, proposal.new.importance),
     )
-    return replace(proposal, kind=Kind.EDIT, targets=(Target.of(there),), new=new)
+    return replace(proposal, kind=ChangeKind.EDIT, targets=(Target.of(present),), new=new)
 
 
-def move(proposal: Proposal, state: State) -> Proposal:
-    if state not in NEXT[proposal.state]:
+def change_state(proposal: Proposal, state: ReviewState) -> Proposal:
+    if state not in NEXT_STATES[proposal.state]:
         raise InvalidInput(f"state: can't change from {proposal.state} to {state}.")
     return replace(proposal, state=state)
 
 
-def fingerprint(proposal: Proposal) -> str:
-    """Of what it means: the kind, the targets and what they say, and the words of what is new.
+def compute_fingerprint(proposal: Proposal) -> str:
+    """Hash the meaning: the kind, the targets and their values, and the words of the new value.
 
-    Case, punctuation, articles and the key of a new entry don't matter; order, numbers, a no do.
+    Case, punctuation, articles and the key of a new entry don't matter; order, numbers and
+    negations do.
     """
-    said: list[Json] = [str(proposal.kind), proposal.namespace]
-    said.append(sorted([one.key, _meaning(one.value)] for one in proposal.targets))
-    if proposal.new is not None and proposal.kind is not Kind.MERGE:
-        said.append([proposal.new.category, _meaning(proposal.new.value)])
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    meaning: list[Json] = [str(proposal.kind), proposal.namespace]
+    meaning.append(
+        sorted([target.key, _normalize_value(target.value)] for target in proposal.targets)
+    )
+    if proposal.new is not None and proposal.kind is not ChangeKind.MERGE:
+        meaning.append([proposal.new.category, _normalize_value(proposal.new.value)])
+    return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()
 
 
-def admitted(proposals: Iterable[Proposal], rejected_always: Collection[str]) -> list[Proposal]:
-    """Those worth a look: not rejected for good, each meaning once, the surest first."""
-    ordered = sorted(proposals, key=lambda one: (-one.score, one.id))
-    first = {fingerprint(one): one for one in reversed(ordered)}
+def filter_proposals(
+    proposals: Iterable[Proposal], rejected_always: Collection[str]
+) -> list[Proposal]:
+    """Return the proposals that are not permanently rejected, each meaning once, by descending
+    score.
+    """
+    ordered = sorted(proposals, key=lambda proposal: (-proposal.score, proposal.id))
+    strongest = {compute_fingerprint(proposal): proposal for proposal in reversed(ordered)}
     return [
-        one
-        for one in ordered
-        if (print_ := fingerprint(one)) not in rejected_always and first[print_] is one
+        proposal
+        for proposal in ordered
+        if (fingerprint := compute_fingerprint(proposal)) not in rejected_always
+        and strongest[fingerprint] is proposal
     ]
 
 
-def _meaning(value: Json) -> Json:
+def _normalize_value(value: Json) -> Json:
     words = [" ".join(stem_words(text)) for text in list_texts(value)]
     return words if any(words) else value

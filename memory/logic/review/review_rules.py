@@ -1,4 +1,4 @@
-"""Which proposals wait for a person, and how often people agree with who proposed them."""
+"""Rules for which proposals need a review, and the precision of who proposed them."""
 
 import hashlib
 from collections.abc import Iterable
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memory.core.errors import InvalidInput
-from memory.logic.review.proposals import Kind, Proposal, State, fingerprint
+from memory.logic.review.proposals import ChangeKind, Proposal, ReviewState, compute_fingerprint
 
 
-class Mode(StrEnum):
+class ReviewMode(StrEnum):
     OFF = "off"  # what needs no decision is applied at once
     SAMPLE = "sample"  # a share of it waits, so that someone notices when it gets worse
     ALL = "all"
@@ -17,52 +17,55 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Of the proposals people decided on, how many were right as they stood, or nearly."""
+    """The numbers of decided proposals: accepted as they were, edited, rejected."""
 
     accepted: int = 0
     edited: int = 0
     rejected: int = 0
 
     @property
-    def decided(self) -> int:
+    def decision_count(self) -> int:
         return self.accepted + self.edited + self.rejected
 
     @property
     def share(self) -> float | None:
-        """0 to 1; nothing while nobody decided anything. An edited one was right half-way."""
-        if not self.decided:
+        """The share of right proposals from 0 to 1, or None without decisions; an edited one counts
+        half.
+        """
+        if not self.decision_count:
             return None
-        return (self.accepted + self.edited / 2) / self.decided
+        return (self.accepted + self.edited / 2) / self.decision_count
 
 
-def waits(proposal: Proposal, mode: Mode, *, sampled: float = 0.1) -> bool:
-    """Additions, links and promotions may pass; what takes something away always waits.
+def needs_review(proposal: Proposal, mode: ReviewMode, *, sample_share: float = 0.1) -> bool:
+    """Return whether the proposal waits for a member.
 
-    The sample is of meanings, not of moments: asked twice, the same proposal gets the same answer.
+    Additions, links and promotions may pass; what removes something always waits. The sample
+    depends on the meaning only, so that the same proposal always gets the same answer.
     """
-    if not 0.0 <= sampled <= 1.0:
+    if not 0.0 <= sample_share <= 1.0:
         raise InvalidInput("sampled: must be from 0 to 1.")
-    if proposal.kind not in _HARMLESS or mode is Mode.ALL:
+    if proposal.kind not in _HARMLESS or mode is ReviewMode.ALL:
         return True
-    return mode is Mode.SAMPLE and _place(proposal) < sampled
+    return mode is ReviewMode.SAMPLE and _get_sample_position(proposal) < sample_share
 
 
-def precision(decided: Iterable[tuple[State, bool]]) -> Precision:
-    """From each proposal's state and whether it was edited before it was accepted."""
+def compute_precision(outcomes: Iterable[tuple[ReviewState, bool]]) -> Precision:
+    """Count the outcomes, given each proposal's state and whether it was edited first."""
     counts = {"accepted": 0, "edited": 0, "rejected": 0}
-    for state, edited in decided:
+    for state, edited in outcomes:
         match state:
-            case State.APPLIED:
+            case ReviewState.APPLIED:
                 counts["edited" if edited else "accepted"] += 1
-            case State.REJECTED | State.REJECTED_ALWAYS | State.UNDONE:
+            case ReviewState.REJECTED | ReviewState.REJECTED_ALWAYS | ReviewState.UNDONE:
                 counts["rejected"] += 1  # undone is a rejection that came late
     return Precision(**counts)
 
 
-_HARMLESS = frozenset({Kind.ADD, Kind.LINK, Kind.PROMOTE})
+_HARMLESS = frozenset({ChangeKind.ADD, ChangeKind.LINK, ChangeKind.PROMOTE})
 
 
-def _place(proposal: Proposal) -> float:
-    """Evenly from 0 to 1, by the meaning alone."""
-    digest = hashlib.sha256(fingerprint(proposal).encode()).digest()
+def _get_sample_position(proposal: Proposal) -> float:
+    """Return an evenly distributed number from 0 to 1 that depends on the meaning only."""
+    digest = hashlib.sha256(compute_fingerprint(proposal).encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64

@@ -6,7 +6,7 @@ from config.ids import uuid7
 from memory.core.records import StoreParams
 from memory.logic.curation.curator import CurationResult, decide_draft, store_drafts
 from memory.logic.entries.ingress import IngressLimits, IngressOutcome
-from memory.logic.review.proposal_rules import to_add
+from memory.logic.review.proposal_rules import propose_addition
 from memory.logic.review.proposals import Proposal
 from memory.logic.review.review_rules import waits
 from memory.services.curation.learning_rules import LearningRule
@@ -79,4 +79,4 @@ def admit(
 
 
 def _build_proposal(draft: StoreParams, by: str) -> Proposal:
-    return to_add(draft, lambda: str(uuid7()), by=by)
+    return propose_addition(draft, lambda: str(uuid7()), by=by)

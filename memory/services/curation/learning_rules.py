@@ -14,7 +14,7 @@ from accounts.principals import Principal
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.core.scopes import scope_named
-from memory.logic.review.review_rules import Mode
+from memory.logic.review.review_rules import ReviewMode
 from memory.models import Curation, CurationRule, Namespace
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
@@ -33,7 +33,7 @@ class LearningRule:
 
     auto_memory: bool = False
     scope: str = "user"
-    review: Mode = Mode.OFF
+    review: ReviewMode = ReviewMode.OFF
     sampled: float = 0.1
     provider: str = ""
     model: str = ""
@@ -158,7 +158,7 @@ def _build_rule(row: CurationRule) -> LearningRule:
     return LearningRule(
         row.auto_memory,
         row.scope,
-        Mode(row.review),
+        ReviewMode(row.review),
         row.sampled,
         row.provider,
         row.model,

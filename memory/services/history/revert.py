@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 
 from memory import permissions
 from memory.core.errors import AccessDenied, InvalidInput
-from memory.logic.review.proposal_execution import Outdated
-from memory.logic.review.proposal_plans import Problem
+from memory.logic.review.proposal_execution import OutdatedProposal
+from memory.logic.review.proposal_plans import PlanProblem
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
@@ -89,7 +89,7 @@ def _list_ended_since(entries: Sequence[Entry], last_numbers: Mapping[UUID, int]
     changed = {entry_id for entry_id, number in numbers if number > last_numbers[entry_id]}
     for entry in later:
         if entry.pk in changed:
-            raise Outdated(f"{entry.key}: {Problem.CHANGED}")
+            raise OutdatedProposal(f"{entry.key}: {PlanProblem.CHANGED}")
     return later
 
 

@@ -15,7 +15,7 @@ from memory.core.records import Json, Tier
 from memory.core.scopes import parse_namespace
 from memory.logic.entries.tiers import TierAction
 from memory.logic.review import review_rules
-from memory.logic.review.proposals import State
+from memory.logic.review.proposals import ReviewState
 from memory.logic.review.review_rules import Precision
 from memory.models import Entry, Proposal
 from memory.permissions import NamespaceTarget
@@ -50,14 +50,14 @@ def measure_agreement(caller: MemoryCaller, *, now: datetime | None = None) -> d
     entries.
     """
     since = (now or timezone.now()) - PERIOD
-    outcomes: dict[str, list[tuple[State, bool]]] = {}
+    outcomes: dict[str, list[tuple[ReviewState, bool]]] = {}
     with tenant([caller.team_id]):
         for kind, verdict, edited in _list_outcomes(caller, since):
-            outcomes.setdefault(kind, []).append((State(verdict), edited))
+            outcomes.setdefault(kind, []).append((ReviewState(verdict), edited))
         for move in _list_entry_decisions(caller, since):
             outcomes.setdefault(HELD, []).append((_STATES[move], False))
     return {
-        kind: review_rules.precision(kind_outcomes)
+        kind: review_rules.compute_precision(kind_outcomes)
         for kind, kind_outcomes in sorted(outcomes.items())
     }
 
@@ -83,7 +83,10 @@ def list_rejection_rules(caller: MemoryCaller) -> list[RejectionRule]:
     ]
 
 
-_STATES: Final = {str(TierAction.APPROVE): State.APPLIED, str(TierAction.REJECT): State.REJECTED}
+_STATES: Final = {
+    str(TierAction.APPROVE): ReviewState.APPLIED,
+    str(TierAction.REJECT): ReviewState.REJECTED,
+}
 
 
 def _list_outcomes(caller: MemoryCaller, since: datetime) -> Iterable[tuple[str, str, bool]]:
@@ -106,7 +109,7 @@ def _list_entry_decisions(caller: MemoryCaller, since: datetime) -> Iterable[str
 
 def _list_rejected_proposals(caller: MemoryCaller) -> Sequence[RejectionRule]:
     proposals = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-    rows = proposals.filter(state=State.REJECTED_ALWAYS.value).select_related("namespace")
+    rows = proposals.filter(state=ReviewState.REJECTED_ALWAYS.value).select_related("namespace")
     return [
         RejectionRule(row, row.decided_at, row.decided_by, row.decision)
         for row in rows.order_by("-decided_at", "-id")[:MAX_RULES]

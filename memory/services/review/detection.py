@@ -12,8 +12,8 @@ from config.retry import retry_on_conflict
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.logic.curation.links import find_term_links
 from memory.logic.entries.texts import list_texts
-from memory.logic.review.contradictions import contradictions
-from memory.logic.review.proposal_rules import to_link, to_merge, to_settle
+from memory.logic.review.contradictions import find_contradictions
+from memory.logic.review.proposal_rules import propose_links, propose_merges, propose_replacement
 from memory.logic.review.proposals import Proposal
 from memory.services.curation.learning_rules import LearningRule
 from memory.services.gateway.caller import MemoryCaller
@@ -91,15 +91,15 @@ def _build_proposals(
         if entry.category not in RUN_CATEGORIES and entry.tier is Tier.LONG_TERM
     ]
     contradicting = [
-        to_settle(conflict, _new_id, by=PROPOSER)
+        propose_replacement(conflict, _new_id, by=PROPOSER)
         for group in similar_groups
-        for conflict in contradictions(group[0], long_term)
+        for conflict in find_contradictions(group[0], long_term)
     ]
     settled_keys = {_get_keys(proposal) for proposal in contradicting}
     merges = [
         proposal
         for group in similar_groups
-        for proposal in to_merge(group, _new_id, by=PROPOSER)
+        for proposal in propose_merges(group, _new_id, by=PROPOSER)
         if keys & _get_keys(proposal) and _get_keys(proposal) not in settled_keys
     ]
     candidates = [entry for entry in newest if entry.category not in RUN_CATEGORIES][:MAX_LINKED]
@@ -111,7 +111,7 @@ def _build_proposals(
     combined = [_get_keys(proposal) for proposal in (*contradicting, *merges)]
     link_proposals = [
         proposal
-        for proposal in to_link(new_links, candidates, _new_id, by=PROPOSER)
+        for proposal in propose_links(new_links, candidates, _new_id, by=PROPOSER)
         if not any(_get_keys(proposal) <= pair for pair in combined)
     ]
     return [*contradicting, *merges, *link_proposals]

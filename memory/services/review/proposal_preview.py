@@ -14,7 +14,7 @@ from memory.core.policy import MemorySecurityPolicy
 from memory.core.records import MemoryEntry, Tier
 from memory.core.scopes import parse_namespace
 from memory.logic.entries.tiers import TierAction, build_transition
-from memory.logic.review.proposal_plans import Change, Diff, plan
+from memory.logic.review.proposal_plans import EntryChange, ProposalDiff, plan_changes
 from memory.logic.review.proposals import Target
 from memory.models import Entry, Namespace, Proposal
 from memory.providers.postgres.rows import entry_of
@@ -27,7 +27,7 @@ EntryKey = tuple[UUID, str]  # a namespace's id, a key
 Entries = Mapping[tuple[str, str], MemoryEntry]  # by namespace and key
 
 
-def preview_changes(rows: Sequence[Proposal | Entry], now: datetime) -> list[Diff]:
+def preview_changes(rows: Sequence[Proposal | Entry], now: datetime) -> list[ProposalDiff]:
     """Return the diffs in the order of the rows. The caller has set the tenant and checked the
     permissions.
     """
@@ -35,13 +35,13 @@ def preview_changes(rows: Sequence[Proposal | Entry], now: datetime) -> list[Dif
     return [_build_diff(row, entries) for row in rows]
 
 
-def _build_diff(row: Proposal | Entry, entries: Entries) -> Diff:
+def _build_diff(row: Proposal | Entry, entries: Entries) -> ProposalDiff:
     namespace = row.namespace.text
     if isinstance(row, Proposal):
-        return plan(to_proposal(row), lambda key: entries.get((namespace, key)))
+        return plan_changes(to_proposal(row), lambda key: entries.get((namespace, key)))
     approved = build_transition(entry_of(row, namespace), TierAction.APPROVE, Tier.LONG_TERM)
     key = str(row.metadata.get(TARGET_KEY) or row.key)
-    return Diff((Change(key, entries.get((namespace, key)), approved),))
+    return ProposalDiff((EntryChange(key, entries.get((namespace, key)), approved),))
 
 
 def _load_entries(

@@ -5,7 +5,13 @@ from typing import Any
 
 from memory.core.entry_codec import PARAMS, from_json, to_json
 from memory.core.records import StoreParams
-from memory.logic.review.proposals import Kind, Proposal, State, Target, fingerprint
+from memory.logic.review.proposals import (
+    ChangeKind,
+    Proposal,
+    ReviewState,
+    Target,
+    compute_fingerprint,
+)
 from memory.models import Proposal as Row
 
 
@@ -21,7 +27,7 @@ def to_row_fields(proposal: Proposal) -> dict[str, Any]:  # Any: a row's fields
         "reason": proposal.reason[:MAX_REASON_LENGTH],
         "by": proposal.by[:120],
         "score": proposal.score,
-        "fingerprint": fingerprint(proposal),
+        "fingerprint": compute_fingerprint(proposal),
     }
 
 
@@ -29,14 +35,14 @@ def to_proposal(row: Row) -> Proposal:
     namespace = row.namespace.text
     return Proposal(
         id=str(row.pk),
-        kind=Kind(row.kind),
+        kind=ChangeKind(row.kind),
         namespace=namespace,
         targets=tuple(Target(**target) for target in row.targets),
         new=from_json(StoreParams, row.new, namespace=namespace) if row.new else None,
         reason=row.reason,
         by=row.by,
         score=row.score,
-        state=State(row.state),
+        state=ReviewState(row.state),
     )
 
 

@@ -22,9 +22,9 @@ from memory.core.provider import NamespaceStore
 from memory.core.records import Json
 from memory.logic.entries.write_batch import find_entry
 from memory.logic.review import proposal_execution, review_rules
-from memory.logic.review.proposal_execution import Outdated
-from memory.logic.review.proposal_plans import Diff, Lookup, plan
-from memory.logic.review.proposals import NEXT, State, joined
+from memory.logic.review.proposal_execution import OutdatedProposal
+from memory.logic.review.proposal_plans import Lookup, ProposalDiff, plan_changes
+from memory.logic.review.proposals import NEXT_STATES, ReviewState, merge_into
 from memory.logic.review.proposals import Proposal as ProposedChange
 from memory.logic.review.review_rules import Precision
 from memory.models import Namespace, Proposal
@@ -56,7 +56,7 @@ class ProposalPage:
 def list_proposals(
     caller: MemoryCaller,
     *,
-    state: str | None = State.OPEN,
+    state: str | None = ReviewState.OPEN,
     kind: str | None = None,
     namespace: str | None = None,
     run_id: str | None = None,
@@ -88,14 +88,14 @@ def get_proposal(caller: MemoryCaller, *, proposal_id: UUID) -> Proposal:
 
 
 @retry_on_conflict
-def preview_proposal(caller: MemoryCaller, *, proposal_id: UUID) -> Diff:
+def preview_proposal(caller: MemoryCaller, *, proposal_id: UUID) -> ProposalDiff:
     """Return what applying would change now. Only the access is recorded."""
     namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
         row = Proposal.objects.unscoped().select_related("namespace").get(pk=proposal_id)
-        diff = plan(to_proposal(row), _build_lookup(access.store(), namespace))
+        diff = plan_changes(to_proposal(row), _build_lookup(access.store(), namespace))
         access.detail.update(proposal=str(row.pk), keys=len(diff.changes))
         return diff
 
@@ -124,7 +124,7 @@ def apply_proposal(
             change = replace(change, new=replace(change.new, value=value))
             row.new = to_row_fields(change)["new"]
         _apply(access, row, change, reason)
-        _save_decision(row, access, State.APPLIED, reason)
+        _save_decision(row, access, ReviewState.APPLIED, reason)
         return row
 
 
@@ -145,9 +145,9 @@ def merge_proposal(
         entry = find_entry(access.store(), namespace, into)
         if entry is None:
             raise NotFound(_("Memory not found. It may have been forgotten."))
-        _apply(access, row, joined(change, entry, value), reason)
+        _apply(access, row, merge_into(change, entry, value), reason)
         row.edited = True
-        _save_decision(row, access, State.APPLIED, reason)
+        _save_decision(row, access, ReviewState.APPLIED, reason)
         return row
 
 
@@ -158,13 +158,13 @@ def reject_proposal(
     """Reject the proposal; with ``always``, nothing with the same meaning is proposed or stored
     there again.
     """
-    state = State.REJECTED_ALWAYS if always else State.REJECTED
+    state = ReviewState.REJECTED_ALWAYS if always else ReviewState.REJECTED
     return _move_proposal(caller, proposal_id, state, "memory.proposal_rejected", reason)
 
 
 @retry_on_conflict
 def reopen_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
-    return _move_proposal(caller, proposal_id, State.OPEN, "memory.proposal_reopened", reason)
+    return _move_proposal(caller, proposal_id, ReviewState.OPEN, "memory.proposal_reopened", reason)
 
 
 @retry_on_conflict
@@ -177,11 +177,11 @@ def undo_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") 
         "write", "memory.undone", namespace=namespace
     ) as access:
         row = _lock_proposal(access, proposal_id)
-        _check_move(row, State.UNDONE)
+        _check_move(row, ReviewState.UNDONE)
         if row.change_id is None:
             raise InvalidInput("proposal: there is no change to undo.")
         count = revert_change(access, row.change_id, reason or _("undone at"))
-        _save_decision(row, access, State.UNDONE, reason)
+        _save_decision(row, access, ReviewState.UNDONE, reason)
         access.detail["keys"] = count
         return row
 
@@ -191,7 +191,7 @@ def save_proposals(
     proposals: Iterable[ProposedChange],
     *,
     run_id: str,
-    mode: review_rules.Mode,
+    mode: review_rules.ReviewMode,
     sampled: float,
 ) -> int:
     """Save the proposals that are neither open nor rejected permanently, and return how many.
@@ -212,7 +212,7 @@ def save_proposals(
         )
         count += 1
         change = to_proposal(row)
-        if not review_rules.waits(change, mode, sampled=sampled):
+        if not review_rules.needs_review(change, mode, sample_share=sampled):
             _apply_automatically(access, row, change)
     return count
 
@@ -222,7 +222,7 @@ def list_rejected_values(namespace: Namespace | None) -> list[Json]:
     if namespace is None:
         return []
     rejections = Proposal.objects.unscoped().filter(
-        namespace=namespace, state=State.REJECTED_ALWAYS, kind="add"
+        namespace=namespace, state=ReviewState.REJECTED_ALWAYS, kind="add"
     )
     return [new["value"] for new in rejections.values_list("new", flat=True) if new]
 
@@ -235,10 +235,10 @@ def measure_precision(
     """
     with tenant([caller.team_id]):
         outcomes = annotate_verdicts(_select_proposals(caller, namespace))
-        decided: dict[str, list[tuple[State, bool]]] = {}
+        decided: dict[str, list[tuple[ReviewState, bool]]] = {}
         for by, verdict, edited in outcomes.values_list("by", "verdict", "edited"):
-            decided.setdefault(by, []).append((State(verdict), edited))
-    return {by: review_rules.precision(rows) for by, rows in sorted(decided.items())}
+            decided.setdefault(by, []).append((ReviewState(verdict), edited))
+    return {by: review_rules.compute_precision(rows) for by, rows in sorted(decided.items())}
 
 
 def _build_lookup(store: NamespaceStore, namespace: str) -> Lookup:
@@ -276,54 +276,54 @@ def _lock_proposal(access: NamespaceAccess, proposal_id: UUID) -> Proposal:
 
 def _apply(access: NamespaceAccess, row: Proposal, change: ProposedChange, reason: str) -> None:
     """Apply the change; one that removes entries also needs the permission to forget."""
-    _check_move(row, State.APPLIED)
+    _check_move(row, ReviewState.APPLIED)
     batch = Batch(access, reason or row.reason)
-    diff = plan(change, _build_lookup(batch.store, change.namespace))
+    diff = plan_changes(change, _build_lookup(batch.store, change.namespace))
     has_removals = any(entry_change.after is None for entry_change in diff.changes)
     forget_access = MemoryGateway(access.caller).open_namespace(
         "forget", "memory.forgotten", namespace=access.text
     )
     with forget_access if has_removals else nullcontext():
-        applied = proposal_execution.apply(change, batch.store)
+        applied = proposal_execution.apply_proposal(change, batch.store)
     row.change_id = batch.change_id
     access.detail.update(
-        proposal=str(row.pk), change=str(batch.change_id), keys=len(applied.written)
+        proposal=str(row.pk), change=str(batch.change_id), keys=len(applied.writes)
     )
 
 
 def _apply_automatically(access: NamespaceAccess, row: Proposal, change: ProposedChange) -> None:
     try:
         _apply(access, row, change, CURATION)
-    except Outdated:
+    except OutdatedProposal:
         return  # it stays open for a person, who sees the problem
     row.by_itself = True
-    _save_decision(row, access, State.APPLIED, "")
+    _save_decision(row, access, ReviewState.APPLIED, "")
 
 
 def _move_proposal(
-    caller: MemoryCaller, proposal_id: UUID, state: State, action: str, reason: str
+    caller: MemoryCaller, proposal_id: UUID, state: ReviewState, action: str, reason: str
 ) -> Proposal:
     namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
     with MemoryGateway(caller).open_namespace("write", action, namespace=namespace) as access:
         row = _lock_proposal(access, proposal_id)
         _check_move(row, state)
-        if state is State.OPEN and _find_fingerprints(
-            row.namespace, [row.fingerprint], {State.OPEN}
+        if state is ReviewState.OPEN and _find_fingerprints(
+            row.namespace, [row.fingerprint], {ReviewState.OPEN}
         ):
             raise InvalidInput("state: the same change has been proposed again.")
         _save_decision(row, access, state, reason)
         return row
 
 
-def _check_move(row: Proposal, state: State) -> None:
-    if state not in NEXT[State(row.state)]:
+def _check_move(row: Proposal, state: ReviewState) -> None:
+    if state not in NEXT_STATES[ReviewState(row.state)]:
         raise InvalidInput(f"state: can't change from {row.state} to {state}.")
 
 
-def _save_decision(row: Proposal, access: NamespaceAccess, state: State, reason: str) -> None:
+def _save_decision(row: Proposal, access: NamespaceAccess, state: ReviewState, reason: str) -> None:
     row.state = state.value
-    row.decided_at = None if state is State.OPEN else access.now
-    row.decided_by = "" if state is State.OPEN else access.caller.principal.actor
+    row.decided_at = None if state is ReviewState.OPEN else access.now
+    row.decided_by = "" if state is ReviewState.OPEN else access.caller.principal.actor
     row.decision = reason[:500]
     row.save()
     access.detail.setdefault("proposal", str(row.pk))
@@ -332,7 +332,7 @@ def _save_decision(row: Proposal, access: NamespaceAccess, state: State, reason:
 def _find_fingerprints(
     namespace: Namespace,
     fingerprints: Sequence[str],
-    states: Iterable[State] = (State.OPEN, State.REJECTED_ALWAYS),
+    states: Iterable[ReviewState] = (ReviewState.OPEN, ReviewState.REJECTED_ALWAYS),
 ) -> set[str]:
     matches = Proposal.objects.unscoped().filter(
         namespace=namespace,

@@ -20,7 +20,7 @@ from memory.logic.entries.duplicates import count_evidence, get_metadata_list
 from memory.logic.entries.texts import list_texts
 from memory.logic.entries.tiers import TierAction
 from memory.logic.entries.write_batch import build_restore_params, find_entry
-from memory.logic.review.proposals import State
+from memory.logic.review.proposals import ReviewState
 from memory.models import Entry, Proposal, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
@@ -179,7 +179,7 @@ def _revert_decision(caller: MemoryCaller, item_id: UUID) -> None:
         undo(caller, change_id=_find_last_change(caller, row))
         return
     with tenant([caller.team_id]):  # both or none
-        if row.state == State.APPLIED:
+        if row.state == ReviewState.APPLIED:
             undo_proposal(caller, proposal_id=item_id, reason=reason)
         reopen_proposal(caller, proposal_id=item_id, reason=reason)
 

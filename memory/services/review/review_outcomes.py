@@ -4,13 +4,13 @@ from typing import Any
 
 from django.db.models import BooleanField, Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 
-from memory.logic.review.proposals import State
+from memory.logic.review.proposals import ReviewState
 from memory.models import Proposal, Revision
 from memory.models.entries import Operation
 
 
 USER_PREFIX = "user:"  # the actors who are people
-AUTOMATIC = Q(by_itself=True, state=State.APPLIED.value)
+AUTOMATIC = Q(by_itself=True, state=ReviewState.APPLIED.value)
 
 
 def annotate_verdicts(rows: QuerySet[Proposal]) -> QuerySet[Any]:  # Any: a proposal and its verdict
@@ -20,12 +20,14 @@ def annotate_verdicts(rows: QuerySet[Proposal]) -> QuerySet[Any]:  # Any: a prop
     and is left out otherwise, because nobody has expressed an opinion.
     """
     is_reverted = Exists(_select_reverted())
-    outcomes = rows.exclude(state=State.OPEN.value).annotate(
+    outcomes = rows.exclude(state=ReviewState.OPEN.value).annotate(
         is_automatic=Case(When(AUTOMATIC, then=True), default=False, output_field=BooleanField())
     )
     outcomes = outcomes.filter(Q(is_automatic=False) | Q(is_reverted))
     return outcomes.annotate(
-        verdict=Case(When(is_automatic=True, then=Value(State.UNDONE.value)), default=F("state"))
+        verdict=Case(
+            When(is_automatic=True, then=Value(ReviewState.UNDONE.value)), default=F("state")
+        )
     )
 
 

@@ -20,8 +20,8 @@ from memory.core.errors import NotFound
 from memory.core.records import Json, Source, Tier
 from memory.core.scopes import parse_namespace
 from memory.logic.entries.tiers import TierAction
-from memory.logic.review.proposal_plans import Diff
-from memory.logic.review.proposals import State
+from memory.logic.review.proposal_plans import ProposalDiff
+from memory.logic.review.proposals import ReviewState
 from memory.models import Entry, Namespace, Proposal
 from memory.models.readable import any_of
 from memory.permissions import NamespaceTarget
@@ -74,7 +74,7 @@ class ReviewItem:
 class QueueItem(ReviewItem):
     """An undecided item. ``new`` is the value that may be edited before it is accepted."""
 
-    diff: Diff
+    diff: ProposalDiff
     can_decide: bool = True
 
     @property
@@ -208,7 +208,7 @@ def get_value(row: Proposal | Entry) -> Json:
 
 def _is_undecided(row: Proposal | Entry) -> bool:
     if isinstance(row, Proposal):
-        return row.state == State.OPEN
+        return row.state == ReviewState.OPEN
     is_rejected = row.metadata.get("review") == TierAction.REJECT
     return row.tier == Tier.QUARANTINE and not row.is_forgotten and not is_rejected
 
@@ -219,7 +219,7 @@ def _select_readable(caller: MemoryCaller) -> QuerySet[Namespace]:
 
 
 def _select_proposals(namespaces: QuerySet[Namespace]) -> QuerySet[Proposal]:
-    rows = Proposal.objects.unscoped().filter(state=State.OPEN.value)
+    rows = Proposal.objects.unscoped().filter(state=ReviewState.OPEN.value)
     return rows.filter(any_of("namespace_id", namespaces))
 
 

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from config.ids import uuid7
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, Source, StoreParams
-from memory.logic.review.proposal_rules import to_add
-from memory.logic.review.review_rules import Mode
+from memory.logic.review.proposal_rules import propose_addition
+from memory.logic.review.review_rules import ReviewMode
 from memory.services.curation.learning_rules import LearningRule
 from memory.services.entries.remember import remember
 from memory.services.gateway.caller import MemoryCaller
@@ -20,7 +20,7 @@ from memory.services.review.proposals import save_proposals
 
 
 SAMPLE: Final = "sample"
-REVIEW_ALL: Final = LearningRule(review=Mode.ALL, sampled=1.0)
+REVIEW_ALL: Final = LearningRule(review=ReviewMode.ALL, sampled=1.0)
 
 
 def add_sample_items(caller: MemoryCaller) -> int:
@@ -95,10 +95,10 @@ def _propose_drafts(caller: MemoryCaller, namespace: str) -> int:
         "write", "memory.proposed", namespace=namespace
     ) as access:
         proposals = [
-            replace(to_add(draft, lambda: str(uuid7()), by=SAMPLE), reason="sample")
+            replace(propose_addition(draft, lambda: str(uuid7()), by=SAMPLE), reason="sample")
             for draft in drafts
         ]
-        count = save_proposals(access, proposals, run_id="", mode=Mode.ALL, sampled=1.0)
+        count = save_proposals(access, proposals, run_id="", mode=ReviewMode.ALL, sampled=1.0)
         access.detail["keys"] = count
         return count
 

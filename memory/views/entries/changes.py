@@ -15,7 +15,7 @@ from accounts.principals import get_current_team_id, get_principal
 from memory import selectors, services
 from memory.core.errors import AlreadyExists
 from memory.forms.browsing import ActForm, SearchForm
-from memory.logic.review.proposal_execution import Outdated
+from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.models import Namespace
 from memory.services.entries.bulk import Chosen, Shifted, carry_out, rehearse
 from memory.views.entries.browsing import Aside, Asked, show_namespace
@@ -58,7 +58,7 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     fault = ""
     try:
         services.undo(caller_of(request), change_id=change_id)
-    except Outdated:
+    except OutdatedProposal:
         fault = _("Some entries were changed since. Nothing was undone.")
     except AlreadyExists as known:
         fault = str(known)

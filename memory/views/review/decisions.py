@@ -23,7 +23,7 @@ from memory.core.errors import (
     QuotaExceeded,
 )
 from memory.forms.review import ChangedForm
-from memory.logic.review.proposal_execution import Outdated
+from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.logic.text_diff import get_editable_text
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.review import review_decisions
@@ -140,7 +140,7 @@ def decide_many(request: HttpRequest) -> HttpResponse:
         return show_review(request, QueueMessages(preview=DecisionPreview.build(action, items)))
     try:
         result = BULK_DECISIONS[action](caller, ids, reason_of(request))
-    except (Outdated, AlreadyExists, InvalidInput) as fault:
+    except (OutdatedProposal, AlreadyExists, InvalidInput) as fault:
         return show_review(request, QueueMessages(problem=_describe_fault(fault), status=409))
     outcome = {"accept": "accepted", "reject": "rejected", "always": "always"}[action]
     return _show_notice(request, DecisionNotice(outcome, result.decided, len(result.skipped)))
@@ -155,7 +155,7 @@ def revert(request: HttpRequest) -> HttpResponse:
     to_rules = request.POST.get("then") == "rules"
     try:
         result = review_decisions.revert_decisions(caller, item_ids=ids)
-    except (Outdated, AlreadyExists, InvalidInput) as fault:
+    except (OutdatedProposal, AlreadyExists, InvalidInput) as fault:
         problem = _describe_fault(fault)
         if to_rules:
             messages.error(request, problem)
@@ -216,13 +216,13 @@ def _decide(
 ) -> HttpResponse:
     try:
         decide()
-    except (Outdated, AlreadyExists, InvalidInput) as fault:
+    except (OutdatedProposal, AlreadyExists, InvalidInput) as fault:
         return show_review(request, QueueMessages(problem=_describe_fault(fault), status=409))
     return _show_notice(request, DecisionNotice(action, (item_id,)))
 
 
 def _describe_fault(fault: Exception) -> str:
-    if isinstance(fault, Outdated):
+    if isinstance(fault, OutdatedProposal):
         return _("The memory has changed since. Check it again before you decide.")
     return _("This isn't possible. Someone else may have decided already.")
 

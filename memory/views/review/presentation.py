@@ -20,7 +20,7 @@ from memory import naming, provenance
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.forms.review import KINDS
 from memory.host import RunDescription
-from memory.logic.review.proposal_plans import Change, Problem
+from memory.logic.review.proposal_plans import EntryChange, PlanProblem
 from memory.logic.text_diff import (
     ABSENT,
     SideBySide,
@@ -46,11 +46,11 @@ _QUESTIONS: Final[dict[str, str | Promise]] = {
     HELD: gettext_lazy("Approve this quarantined memory?"),
 }
 
-_PROBLEMS: Final[dict[Problem, str | Promise]] = {
-    Problem.GONE: gettext_lazy("%(key)s no longer exists."),
-    Problem.CHANGED: gettext_lazy("%(key)s was changed after this was proposed."),
-    Problem.EXISTS: gettext_lazy("%(key)s already exists."),
-    Problem.NOTHING_TO_DO: gettext_lazy("There is nothing left to change."),
+_PROBLEMS: Final[dict[PlanProblem, str | Promise]] = {
+    PlanProblem.GONE: gettext_lazy("%(key)s no longer exists."),
+    PlanProblem.CHANGED: gettext_lazy("%(key)s was changed after this was proposed."),
+    PlanProblem.EXISTS: gettext_lazy("%(key)s already exists."),
+    PlanProblem.NOTHING_TO_DO: gettext_lazy("There is nothing left to change."),
 }
 
 # Proposers that are not people.
@@ -219,7 +219,7 @@ def _build_comparisons(item: QueueItem) -> list[Comparison]:
     return list(_compare_recorded(item))
 
 
-def _compare_change(change: Change, item: QueueItem) -> Comparison:
+def _compare_change(change: EntryChange, item: QueueItem) -> Comparison:
     before, after = change.before, change.after
     texts = compare_sides(before.value if before else ABSENT, after.value if after else ABSENT)
     url = reverse("memory:entry", args=[before.id]) if before and before.id else ""

@@ -7,7 +7,7 @@ import pytest
 
 from accounts.principals import KeyPrincipal
 from memory.logic.curation.work import FinishedWork
-from memory.logic.review.review_rules import Mode
+from memory.logic.review.review_rules import ReviewMode
 from tests.memory.services.conftest import in_run
 from tests.memory.services.curating import (
     APP,
@@ -76,7 +76,7 @@ def test_queue_is_listed_tried_applied_and_taken_back(alice: Person):
 
 
 def test_edited_and_rejected_are_told_apart(alice: Person):
-    learns(alice, review=Mode.ALL)
+    learns(alice, review=ReviewMode.ALL)
     taught(alice, "Tea is served at four", run_id="r1")
     [result], [task] = additions(alice), additions(alice, "execution")
 
@@ -105,7 +105,7 @@ def test_curations_say_what_became_of_runs(alice: Person):
 
 def test_key_that_names_an_outside_person_decides_what_waits_about_them(cast: Cast, api_key: Any):
     alice = cast.alice
-    learns(alice, review=Mode.ALL)
+    learns(alice, review=ReviewMode.ALL)
     app = api_key(alice, scopes={"memory:read", "memory:write"})
     reader, stranger = api_key(alice, scopes={"runs:read"}), api_key(cast.carol)
     ask, _ = scripted(answer(key_learnings=["Uma rows on Fridays"]))

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.tenancy import tenant
 from memory.logic.curation.work import FinishedWork
-from memory.logic.review.review_rules import Mode
+from memory.logic.review.review_rules import ReviewMode
 from memory.models import Curation
 from memory.services.curation.learning_rules import (
     LearningRule,
@@ -42,13 +42,13 @@ def words_of(answer: HttpResponseBase) -> str:
 
 def test_rule_of_the_team_holds_until_an_application_has_its_own(alice: Person) -> None:
     assert alice.client.post(PAGE, RULE).status_code == 302
-    team = LearningRule(True, "conversation", Mode.SAMPLE, 0.25, "house", "small", 4000, 30)
+    team = LearningRule(True, "conversation", ReviewMode.SAMPLE, 0.25, "house", "small", 4000, 30)
     assert get_learning_rule(alice.team.pk, APP) == team
 
     saved = alice.client.post(f"{PAGE}?app={APP}", {**RULE, "review": "all"}, follow=True)
 
     assert "Saved." in words_of(saved)
-    assert get_learning_rule(alice.team.pk, APP).review is Mode.ALL
+    assert get_learning_rule(alice.team.pk, APP).review is ReviewMode.ALL
     assert get_learning_rule(alice.team.pk, "another") == team
 
 

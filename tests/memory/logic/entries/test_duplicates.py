@@ -21,9 +21,9 @@ from memory.logic.entries.duplicates import (
 from memory.logic.review.contradictions import (
     Claim,
     Conflict,
-    claim_of,
-    conflict_between,
-    contradictions,
+    find_conflict,
+    find_contradictions,
+    parse_claim,
 )
 from tests.memory.logic.support import NAMESPACE, START, quick
 
@@ -262,7 +262,7 @@ CLAIMS = [
 
 @pytest.mark.parametrize(("value", "expected"), CLAIMS)
 def test_claim_in(value: Any, expected: Claim | None):
-    assert claim_of(value) == expected
+    assert parse_claim(value) == expected
 
 
 CONFLICTS: list[tuple[Any, Any, Conflict | None]] = [
@@ -281,10 +281,10 @@ CONFLICTS: list[tuple[Any, Any, Conflict | None]] = [
 
 @pytest.mark.parametrize(("one", "other", "expected"), CONFLICTS)
 def test_two_memories_contradict(one: Any, other: Any, expected: Conflict | None):
-    found = conflict_between(one, other)
+    found = find_conflict(one, other)
 
     assert (found and found[0]) == expected
-    assert (conflict_between(other, one) is None) == (found is None)
+    assert (find_conflict(other, one) is None) == (found is None)
 
 
 def test_contradiction_names_the_older_and_the_newer():
@@ -292,6 +292,6 @@ def test_contradiction_names_the_older_and_the_newer():
     new = entry("Alice lives in Berlin", id="b", updated_at=START.replace(year=2027))
     elsewhere = entry("Alice lives in Rome", id="c", namespace="user:bob")
 
-    [found] = contradictions(old, [new, elsewhere, old])
+    [found] = find_contradictions(old, [new, elsewhere, old])
 
     assert (found.older, found.newer, found.about) == (old, new, "alice: home")

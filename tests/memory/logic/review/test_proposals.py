@@ -13,19 +13,29 @@ from memory.core.errors import InvalidInput, ProviderError
 from memory.core.records import MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.logic.curation.links import find_term_links
 from memory.logic.entries.write_batch import find_entry
-from memory.logic.review.contradictions import contradictions
-from memory.logic.review.proposal_execution import Applied, Outdated, apply, undo
-from memory.logic.review.proposal_plans import Diff, Lookup, Problem, plan
-from memory.logic.review.proposal_rules import to_add, to_link, to_merge, to_settle
+from memory.logic.review.contradictions import find_contradictions
+from memory.logic.review.proposal_execution import (
+    AppliedProposal,
+    OutdatedProposal,
+    apply_proposal,
+    undo_proposal,
+)
+from memory.logic.review.proposal_plans import Lookup, PlanProblem, ProposalDiff, plan_changes
+from memory.logic.review.proposal_rules import (
+    propose_addition,
+    propose_links,
+    propose_merges,
+    propose_replacement,
+)
 from memory.logic.review.proposals import (
-    NEXT,
-    Kind,
+    NEXT_STATES,
+    ChangeKind,
     Proposal,
-    State,
+    ReviewState,
     Target,
-    admitted,
-    fingerprint,
-    move,
+    change_state,
+    compute_fingerprint,
+    filter_proposals,
 )
 from memory.providers.in_memory import InMemoryProvider
 from tests.memory.logic.support import NAMESPACE, Ticking, counting, provider, quick
@@ -46,7 +56,7 @@ def state(entries: InMemoryProvider) -> dict[str, tuple[Any, ...]]:
     }
 
 
-def proposal(kind: Kind, *targets: MemoryEntry, new: StoreParams | None = None) -> Proposal:
+def proposal(kind: ChangeKind, *targets: MemoryEntry, new: StoreParams | None = None) -> Proposal:
     return Proposal("p1", kind, NAMESPACE, tuple(map(Target.of, targets)), new, "because", "test")
 
 
@@ -72,12 +82,12 @@ def _world() -> tuple[InMemoryProvider, dict[str, MemoryEntry]]:
 
 def _all_kinds(made: dict[str, MemoryEntry]) -> list[Proposal]:
     return [
-        proposal(Kind.ADD, new=new("Bob likes coffee")),
-        proposal(Kind.EDIT, made["tea"], new=new("Alice loves tea", metadata={"c": 4})),
-        proposal(Kind.MERGE, made["tea"], made["tee"], new=new("Alice likes and enjoys tea")),
-        proposal(Kind.FORGET, made["tea"], made["hot"]),
-        proposal(Kind.PROMOTE, made["hot"]),
-        proposal(Kind.LINK, made["tea"], made["tee"]),
+        proposal(ChangeKind.ADD, new=new("Bob likes coffee")),
+        proposal(ChangeKind.EDIT, made["tea"], new=new("Alice loves tea", metadata={"c": 4})),
+        proposal(ChangeKind.MERGE, made["tea"], made["tee"], new=new("Alice likes and enjoys tea")),
+        proposal(ChangeKind.FORGET, made["tea"], made["hot"]),
+        proposal(ChangeKind.PROMOTE, made["hot"]),
+        proposal(ChangeKind.LINK, made["tea"], made["tee"]),
     ]
 
 
@@ -91,9 +101,9 @@ def test_dry_run_leaves_no_trace(number: int):
     one = (_all_kinds(made))[number]
     before = state(entries)
 
-    diff = plan(one, lookup(entries))
+    diff = plan_changes(one, lookup(entries))
 
-    assert diff.applicable
+    assert diff.is_applicable
     assert diff.changes
     assert state(entries) == before
     past = [len(entries.history(NAMESPACE, key)) for key in made]
@@ -105,35 +115,37 @@ def test_applying_makes_what_the_dry_run_said_and_undo_takes_it_back(number: int
     entries, made = _world()
     one = (_all_kinds(made))[number]
     before = state(entries)
-    diff = plan(one, lookup(entries))
+    diff = plan_changes(one, lookup(entries))
 
-    applied = apply(one, entries)
+    applied = apply_proposal(one, entries)
 
-    assert applied.proposal.state is State.APPLIED
+    assert applied.proposal.state is ReviewState.APPLIED
     after = state(entries)
     assert after != before
     for change in diff.changes:
         assert (change.key in after) == (change.after is not None)
         if change.after is not None:
             assert after[change.key][0] == change.after.value
-    undone = undo(applied, entries, CLOCK())
-    assert undone.state is State.UNDONE
+    undone = undo_proposal(applied, entries, CLOCK())
+    assert undone.state is ReviewState.UNDONE
     assert state(entries) == before
 
 
 def test_adding_stores_what_is_new():
     entries, _ = _world()
 
-    apply(proposal(Kind.ADD, new=new("Bob likes coffee", category="learning")), entries)
+    apply_proposal(
+        proposal(ChangeKind.ADD, new=new("Bob likes coffee", category="learning")), entries
+    )
 
     assert (state(entries))["new"][:3] == ("Bob likes coffee", {}, "learning")
 
 
 def test_editing_keeps_tier_and_life_and_other_metadata():
     entries, made = _world()
-    edit = proposal(Kind.EDIT, made["hot"], new=new("It is cold", metadata={"x": 1}))
+    edit = proposal(ChangeKind.EDIT, made["hot"], new=new("It is cold", metadata={"x": 1}))
 
-    apply(edit, entries)
+    apply_proposal(edit, entries)
 
     [edited] = entries.recall(MemoryQuery(NAMESPACE, key="hot"))
     assert (edited.value, edited.tier, edited.metadata) == ("It is cold", Tier.WORKING, {"x": 1})
@@ -144,7 +156,7 @@ def test_merging_keeps_one_with_all_proofs_and_a_link_to_the_others():
     """spec §8: same meaning → merge, newer wins, link kept."""
     entries, made = _world()
 
-    apply((_all_kinds(made))[2], entries)
+    apply_proposal((_all_kinds(made))[2], entries)
 
     after = state(entries)
     assert "tee" not in after
@@ -158,7 +170,7 @@ def test_promoting_keeps_an_entry_for_good():
     """spec §5: promotion by hand."""
     entries, made = _world()
 
-    apply(proposal(Kind.PROMOTE, made["hot"]), entries)
+    apply_proposal(proposal(ChangeKind.PROMOTE, made["hot"]), entries)
 
     [kept] = entries.recall(MemoryQuery(NAMESPACE, key="hot"))
     assert (kept.tier, kept.expires_at) == (Tier.LONG_TERM, None)
@@ -168,7 +180,7 @@ def test_promoting_keeps_an_entry_for_good():
 def test_linking_names_each_in_the_other():
     entries, made = _world()
 
-    apply(proposal(Kind.LINK, made["tea"], made["tee"], made["hot"]), entries)
+    apply_proposal(proposal(ChangeKind.LINK, made["tea"], made["tee"], made["hot"]), entries)
 
     after = state(entries)
     assert [after[key][1]["related"] for key in ("tea", "tee", "hot")] == [
@@ -179,19 +191,24 @@ def test_linking_names_each_in_the_other():
 
 
 PROBLEMS = [
-    (lambda made: proposal(Kind.ADD, new=new("x", key="tea")), [("tea", Problem.EXISTS)]),
+    (lambda made: proposal(ChangeKind.ADD, new=new("x", key="tea")), [("tea", PlanProblem.EXISTS)]),
     (
-        lambda made: proposal(Kind.FORGET, replace(made["tea"], key="gone"), made["hot"]),
-        [("gone", Problem.GONE)],
+        lambda made: proposal(ChangeKind.FORGET, replace(made["tea"], key="gone"), made["hot"]),
+        [("gone", PlanProblem.GONE)],
     ),
     (
-        lambda made: proposal(Kind.FORGET, replace(made["tea"], revision=7, value="older")),
-        [("tea", Problem.CHANGED)],
+        lambda made: proposal(ChangeKind.FORGET, replace(made["tea"], revision=7, value="older")),
+        [("tea", PlanProblem.CHANGED)],
     ),
-    (lambda made: proposal(Kind.PROMOTE, made["tea"]), [(NAMESPACE, Problem.NOTHING_TO_DO)]),
     (
-        lambda made: proposal(Kind.EDIT, made["tea"], new=new("Alice likes tea", importance=0.4)),
-        [(NAMESPACE, Problem.NOTHING_TO_DO)],
+        lambda made: proposal(ChangeKind.PROMOTE, made["tea"]),
+        [(NAMESPACE, PlanProblem.NOTHING_TO_DO)],
+    ),
+    (
+        lambda made: proposal(
+            ChangeKind.EDIT, made["tea"], new=new("Alice likes tea", importance=0.4)
+        ),
+        [(NAMESPACE, PlanProblem.NOTHING_TO_DO)],
     ),
 ]
 
@@ -201,28 +218,28 @@ def test_proposal_that_no_longer_fits_says_why_and_changes_nothing(make: Any, pr
     entries, made = _world()
     before = state(entries)
 
-    assert plan(make(made), lookup(entries)) == Diff(problems=tuple(problems))
-    with pytest.raises(Outdated, match=problems[0][0]):
-        apply(make(made), entries)
+    assert plan_changes(make(made), lookup(entries)) == ProposalDiff(problems=tuple(problems))
+    with pytest.raises(OutdatedProposal, match=problems[0][0]):
+        apply_proposal(make(made), entries)
     assert state(entries) == before
 
 
 def test_proof_more_does_not_outdate_a_proposal():
     entries, made = _world()
-    one = proposal(Kind.FORGET, made["tea"])
+    one = proposal(ChangeKind.FORGET, made["tea"])
     stored(entries, "tea", "Alice likes tea", metadata={"proofs": 2})
 
-    assert (plan(one, lookup(entries))).applicable
+    assert (plan_changes(one, lookup(entries))).is_applicable
 
 
 def test_undo_of_what_was_changed_since_is_refused():
     entries, made = _world()
-    applied = apply(proposal(Kind.LINK, made["tea"], made["tee"]), entries)
+    applied = apply_proposal(proposal(ChangeKind.LINK, made["tea"], made["tee"]), entries)
     stored(entries, "tee", "changed by hand")
     before = state(entries)
 
-    with pytest.raises(Outdated, match="tee"):
-        undo(applied, entries, CLOCK())
+    with pytest.raises(OutdatedProposal, match="tee"):
+        undo_proposal(applied, entries, CLOCK())
     assert state(entries) == before
 
 
@@ -230,10 +247,10 @@ def test_undo_brings_back_no_more_life_than_was_left():
     clock = Ticking()
     entries = provider(clock)
     hot = stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600)
-    applied = apply(proposal(Kind.FORGET, hot), entries)
+    applied = apply_proposal(proposal(ChangeKind.FORGET, hot), entries)
 
     clock.now += timedelta(minutes=50)
-    undo(applied, entries, clock())
+    undo_proposal(applied, entries, clock())
     [back] = entries.recall(MemoryQuery(NAMESPACE, key="hot"))
     assert back.expires_at is not None
     assert abs(back.expires_at - (hot.expires_at or clock.now)) < timedelta(seconds=1)
@@ -243,10 +260,10 @@ def test_undo_leaves_away_what_would_have_ended_meanwhile():
     clock = Ticking()
     entries = provider(clock)
     hot = stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600)
-    applied = apply(proposal(Kind.FORGET, hot), entries)
+    applied = apply_proposal(proposal(ChangeKind.FORGET, hot), entries)
 
     clock.now += timedelta(hours=2)
-    undo(applied, entries, clock())
+    undo_proposal(applied, entries, clock())
 
     assert state(entries) == {}
 
@@ -283,7 +300,7 @@ def test_failure_in_the_middle_leaves_all_as_it_was(number: int, writes: int):
     before = state(entries)
 
     with pytest.raises(ProviderError):
-        apply(one, Breaking(entries, writes))
+        apply_proposal(one, Breaking(entries, writes))
 
     assert state(entries) == before
 
@@ -291,49 +308,49 @@ def test_failure_in_the_middle_leaves_all_as_it_was(number: int, writes: int):
 @pytest.mark.parametrize("writes", [0, 1])
 def test_failure_in_the_middle_of_undo_leaves_all_as_applied(writes: int):
     entries, made = _world()
-    applied = apply((_all_kinds(made))[3], entries)
+    applied = apply_proposal((_all_kinds(made))[3], entries)
     before = state(entries)
 
     with pytest.raises(ProviderError):
-        undo(applied, Breaking(entries, writes), CLOCK())
+        undo_proposal(applied, Breaking(entries, writes), CLOCK())
 
     assert state(entries) == before
 
 
-MOVES = [(one, other) for one in State for other in State]
+MOVES = [(one, other) for one in ReviewState for other in ReviewState]
 
 
 @pytest.mark.parametrize(("one", "other"), MOVES)
-def test_proposal_moves_only_as_the_table_says(one: State, other: State):
-    given_ = replace(proposal(Kind.ADD, new=new("x")), state=one)
-    if other in NEXT[one]:
-        assert move(given_, other).state is other
+def test_proposal_moves_only_as_the_table_says(one: ReviewState, other: ReviewState):
+    given_ = replace(proposal(ChangeKind.ADD, new=new("x")), state=one)
+    if other in NEXT_STATES[one]:
+        assert change_state(given_, other).state is other
     else:
         with pytest.raises(InvalidInput):
-            move(given_, other)
+            change_state(given_, other)
 
 
 def test_applied_proposal_is_not_applied_again():
     entries, _ = _world()
-    applied = apply(proposal(Kind.ADD, new=new("x y")), entries)
+    applied = apply_proposal(proposal(ChangeKind.ADD, new=new("x y")), entries)
 
     with pytest.raises(InvalidInput):
-        apply(applied.proposal, entries)
-    assert isinstance(applied, Applied)
+        apply_proposal(applied.proposal, entries)
+    assert isinstance(applied, AppliedProposal)
 
 
 ENTRY = MemoryEntry("e1", NAMESPACE, "k1", value="Alice likes tea")
 OTHER = MemoryEntry("e2", NAMESPACE, "k2", value="Bob likes tea")
 
 MISSHAPEN: list[dict[str, Any]] = [
-    {"kind": Kind.ADD},
-    {"kind": Kind.ADD, "targets": (Target.of(ENTRY),), "new": new("x")},
-    {"kind": Kind.EDIT, "targets": (Target.of(ENTRY),)},
-    {"kind": Kind.MERGE, "targets": (Target.of(ENTRY),), "new": new("x")},
-    {"kind": Kind.FORGET},
-    {"kind": Kind.FORGET, "targets": (Target.of(ENTRY),), "new": new("x")},
-    {"kind": Kind.LINK, "targets": (Target.of(ENTRY), Target.of(ENTRY))},
-    {"kind": Kind.ADD, "new": StoreParams("user:bob", "k", value=1)},
+    {"kind": ChangeKind.ADD},
+    {"kind": ChangeKind.ADD, "targets": (Target.of(ENTRY),), "new": new("x")},
+    {"kind": ChangeKind.EDIT, "targets": (Target.of(ENTRY),)},
+    {"kind": ChangeKind.MERGE, "targets": (Target.of(ENTRY),), "new": new("x")},
+    {"kind": ChangeKind.FORGET},
+    {"kind": ChangeKind.FORGET, "targets": (Target.of(ENTRY),), "new": new("x")},
+    {"kind": ChangeKind.LINK, "targets": (Target.of(ENTRY), Target.of(ENTRY))},
+    {"kind": ChangeKind.ADD, "new": StoreParams("user:bob", "k", value=1)},
 ]
 
 
@@ -345,33 +362,41 @@ def test_proposal_that_makes_no_sense_is_refused(fields: dict[str, Any]):
 
 SAME_MEANING: list[tuple[Proposal, Proposal, bool]] = [
     (
-        proposal(Kind.ADD, new=new("Alice likes tea", key="a")),
-        proposal(Kind.ADD, new=new(" alice likes the TEA!", key="b", importance=0.9)),
+        proposal(ChangeKind.ADD, new=new("Alice likes tea", key="a")),
+        proposal(ChangeKind.ADD, new=new(" alice likes the TEA!", key="b", importance=0.9)),
         True,
     ),
     (
-        proposal(Kind.ADD, new=new({"learnings": ["Alice likes tea"]})),
-        proposal(Kind.ADD, new=new({"learnings": ["alice likes tea."]})),
+        proposal(ChangeKind.ADD, new=new({"learnings": ["Alice likes tea"]})),
+        proposal(ChangeKind.ADD, new=new({"learnings": ["alice likes tea."]})),
         True,
     ),
     (
-        proposal(Kind.ADD, new=new("Alice likes tea")),
-        proposal(Kind.ADD, new=new("Alice does not like tea")),
+        proposal(ChangeKind.ADD, new=new("Alice likes tea")),
+        proposal(ChangeKind.ADD, new=new("Alice does not like tea")),
         False,
     ),
     (
-        proposal(Kind.ADD, new=new("Alice pays Bob 3")),
-        proposal(Kind.ADD, new=new("Bob pays Alice 3")),
+        proposal(ChangeKind.ADD, new=new("Alice pays Bob 3")),
+        proposal(ChangeKind.ADD, new=new("Bob pays Alice 3")),
         False,
     ),
-    (proposal(Kind.ADD, new=new(3)), proposal(Kind.ADD, new=new(4)), False),
-    (proposal(Kind.FORGET, ENTRY), proposal(Kind.FORGET, replace(ENTRY, revision=5)), True),
-    (proposal(Kind.FORGET, ENTRY), proposal(Kind.FORGET, replace(ENTRY, value="else")), False),
-    (proposal(Kind.FORGET, ENTRY), proposal(Kind.PROMOTE, ENTRY), False),
-    (proposal(Kind.LINK, ENTRY, OTHER), proposal(Kind.LINK, OTHER, ENTRY), True),
+    (proposal(ChangeKind.ADD, new=new(3)), proposal(ChangeKind.ADD, new=new(4)), False),
     (
-        proposal(Kind.MERGE, ENTRY, OTHER, new=new("x")),
-        proposal(Kind.MERGE, OTHER, ENTRY, new=new("y")),
+        proposal(ChangeKind.FORGET, ENTRY),
+        proposal(ChangeKind.FORGET, replace(ENTRY, revision=5)),
+        True,
+    ),
+    (
+        proposal(ChangeKind.FORGET, ENTRY),
+        proposal(ChangeKind.FORGET, replace(ENTRY, value="else")),
+        False,
+    ),
+    (proposal(ChangeKind.FORGET, ENTRY), proposal(ChangeKind.PROMOTE, ENTRY), False),
+    (proposal(ChangeKind.LINK, ENTRY, OTHER), proposal(ChangeKind.LINK, OTHER, ENTRY), True),
+    (
+        proposal(ChangeKind.MERGE, ENTRY, OTHER, new=new("x")),
+        proposal(ChangeKind.MERGE, OTHER, ENTRY, new=new("y")),
         True,
     ),
 ]
@@ -379,39 +404,41 @@ SAME_MEANING: list[tuple[Proposal, Proposal, bool]] = [
 
 @pytest.mark.parametrize(("one", "other", "same"), SAME_MEANING, ids=range(len(SAME_MEANING)))
 def test_fingerprint_is_of_the_meaning(one: Proposal, other: Proposal, same: bool):
-    assert (fingerprint(one) == fingerprint(other)) is same
+    assert (compute_fingerprint(one) == compute_fingerprint(other)) is same
 
 
 def test_rejected_for_good_is_not_proposed_again_and_nothing_twice():
     """spec §8: reject-always."""
-    refused = proposal(Kind.ADD, new=new("Bob smells"))
+    refused = proposal(ChangeKind.ADD, new=new("Bob smells"))
     again = replace(refused, id="p2", new=new("bob smells!", key="k9"))
     fine = replace(refused, id="p3", new=new("Bob bakes"), score=0.4)
     doubled = replace(fine, id="p4", score=0.9)
 
-    assert admitted([again, fine, doubled], {fingerprint(refused)}) == [doubled]
-    assert admitted([fine, again], ()) == [again, fine]
+    assert filter_proposals([again, fine, doubled], {compute_fingerprint(refused)}) == [doubled]
+    assert filter_proposals([fine, again], ()) == [again, fine]
 
 
 @quick
 @given(st.lists(st.sampled_from(["tea", "Tea!", "no tea", "coffee"]), max_size=6))
 def test_admitted_proposals_have_each_meaning_once(texts: list[str]):
-    made = [replace(proposal(Kind.ADD, new=new(text)), id=str(n)) for n, text in enumerate(texts)]
+    made = [
+        replace(proposal(ChangeKind.ADD, new=new(text)), id=str(n)) for n, text in enumerate(texts)
+    ]
 
-    prints = [fingerprint(one) for one in admitted(made, ())]
+    prints = [compute_fingerprint(one) for one in filter_proposals(made, ())]
 
-    assert len(prints) == len(set(prints)) == len({fingerprint(one) for one in made})
+    assert len(prints) == len(set(prints)) == len({compute_fingerprint(one) for one in made})
 
 
 def test_contradiction_is_proposed_and_settled_only_by_a_person():
     entries = provider()
     old = stored(entries, "old", "Alice lives in Lyon")
     newer = stored(entries, "newer", "Alice lives in Berlin", source=Source(run_id="r2"))
-    [found] = contradictions(newer, [old])
+    [found] = find_contradictions(newer, [old])
 
-    one = to_settle(found, counting(), by="curation")
+    one = propose_replacement(found, counting(), by="curation")
     assert set(state(entries)) == {"old", "newer"}
-    apply(one, entries)
+    apply_proposal(one, entries)
 
     after = state(entries)
     assert set(after) == {"newer"}
@@ -429,7 +456,7 @@ def test_what_looks_alike_is_proposed_to_be_merged():
     ]:
         stored(entries, key, text)
 
-    [one] = to_merge(entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
+    [one] = propose_merges(entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
 
     assert [target.key for target in one.targets] == ["b", "a"]
     assert 0.6 <= one.score < 1
@@ -440,7 +467,7 @@ def test_the_same_in_two_categories_is_not_proposed_to_be_merged():
     for key, category in [("a", "fact"), ("b", "error"), ("c", "fact")]:
         stored(entries, key, "Bob bakes bread", category=category)
 
-    [one] = to_merge(entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
+    [one] = propose_merges(entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
 
     assert [target.key for target in one.targets] == ["c", "a"]
     assert one.score == 1.0
@@ -452,16 +479,16 @@ def test_links_are_proposed():
         stored(entries, key, text, source=Source(run_id=key))
     found = entries.recall(MemoryQuery(NAMESPACE))
 
-    [one] = to_link(find_term_links(found), found, counting(), by="curation")
+    [one] = propose_links(find_term_links(found), found, counting(), by="curation")
 
     assert {target.key for target in one.targets} == {"a", "b"}
-    apply(one, entries)
+    apply_proposal(one, entries)
     assert (state(entries))["a"][1]["related"] == ["b"]
 
 
 def test_draft_becomes_a_proposal():
     draft = new("Alice likes tea", importance=0.7)
 
-    one = to_add(draft, counting("p"), by="extractive", reason="sampled")
+    one = propose_addition(draft, counting("p"), by="extractive", reason="sampled")
 
-    assert (one.id, one.kind, one.new, one.score) == ("p000001", Kind.ADD, draft, 0.7)
+    assert (one.id, one.kind, one.new, one.score) == ("p000001", ChangeKind.ADD, draft, 0.7)

@@ -6,65 +6,65 @@ import pytest
 
 from memory.core.errors import InvalidInput
 from memory.core.records import MemoryEntry, StoreParams
-from memory.logic.review.proposals import Kind, Proposal, State, Target
-from memory.logic.review.review_rules import Mode, Precision, precision, waits
+from memory.logic.review.proposals import ChangeKind, Proposal, ReviewState, Target
+from memory.logic.review.review_rules import Precision, ReviewMode, compute_precision, needs_review
 from tests.memory.logic.support import NAMESPACE
 
 
 def adding(text: str) -> Proposal:
-    return Proposal("p", Kind.ADD, NAMESPACE, new=StoreParams(NAMESPACE, "k", value=text))
+    return Proposal("p", ChangeKind.ADD, NAMESPACE, new=StoreParams(NAMESPACE, "k", value=text))
 
 
 FORGETTING = Proposal(
     "p",
-    Kind.FORGET,
+    ChangeKind.FORGET,
     NAMESPACE,
     (Target.of(MemoryEntry("e", NAMESPACE, "k", value="Alice likes tea")),),
 )
 
 WAITING = [
-    (adding("Alice likes tea"), Mode.OFF, False),
-    (adding("Alice likes tea"), Mode.ALL, True),
-    (FORGETTING, Mode.OFF, True),
-    (FORGETTING, Mode.SAMPLE, True),
+    (adding("Alice likes tea"), ReviewMode.OFF, False),
+    (adding("Alice likes tea"), ReviewMode.ALL, True),
+    (FORGETTING, ReviewMode.OFF, True),
+    (FORGETTING, ReviewMode.SAMPLE, True),
 ]
 
 
 @pytest.mark.parametrize(("proposal", "mode", "expected"), WAITING)
-def test_proposal_waits(proposal: Proposal, mode: Mode, expected: bool):
-    assert waits(proposal, mode) is expected
+def test_proposal_waits(proposal: Proposal, mode: ReviewMode, expected: bool):
+    assert needs_review(proposal, mode) is expected
 
 
 def test_sample_takes_its_share_and_the_same_ones_again():
     made = [adding(f"fact number {n}") for n in range(1_000)]
 
-    sampled = [one for one in made if waits(one, Mode.SAMPLE, sampled=0.2)]
+    sampled = [one for one in made if needs_review(one, ReviewMode.SAMPLE, sample_share=0.2)]
 
     assert 150 < len(sampled) < 250
     again = [replace(one, id="other", score=0.9) for one in sampled]
-    assert all(waits(one, Mode.SAMPLE, sampled=0.2) for one in again)
-    assert not any(waits(one, Mode.SAMPLE, sampled=0) for one in made)
-    assert all(waits(one, Mode.SAMPLE, sampled=1) for one in made)
+    assert all(needs_review(one, ReviewMode.SAMPLE, sample_share=0.2) for one in again)
+    assert not any(needs_review(one, ReviewMode.SAMPLE, sample_share=0) for one in made)
+    assert all(needs_review(one, ReviewMode.SAMPLE, sample_share=1) for one in made)
 
 
 def test_sample_of_more_than_all_is_refused():
     with pytest.raises(InvalidInput):
-        waits(FORGETTING, Mode.SAMPLE, sampled=1.5)
+        needs_review(FORGETTING, ReviewMode.SAMPLE, sample_share=1.5)
 
 
 def test_precision_counts_decisions_alone():
     decided = [
-        (State.APPLIED, False),
-        (State.APPLIED, False),
-        (State.APPLIED, True),
-        (State.REJECTED, False),
-        (State.REJECTED_ALWAYS, False),
-        (State.UNDONE, False),
-        (State.OPEN, False),
+        (ReviewState.APPLIED, False),
+        (ReviewState.APPLIED, False),
+        (ReviewState.APPLIED, True),
+        (ReviewState.REJECTED, False),
+        (ReviewState.REJECTED_ALWAYS, False),
+        (ReviewState.UNDONE, False),
+        (ReviewState.OPEN, False),
     ]
 
-    found = precision(decided)
+    found = compute_precision(decided)
 
     assert found == Precision(accepted=2, edited=1, rejected=3)
     assert found.share == pytest.approx(2.5 / 6)
-    assert precision([(State.OPEN, False)]).share is None
+    assert compute_precision([(ReviewState.OPEN, False)]).share is None

@@ -17,7 +17,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import MemoryFault
 from memory.logic.curation.work import FinishedWork
-from memory.logic.review.review_rules import Mode
+from memory.logic.review.review_rules import ReviewMode
 from memory.services.access import emergency_access
 from memory.services.entries.bulk import Act, Chosen, rehearse
 from memory.services.history import snapshot, timeline
@@ -129,7 +129,7 @@ def _pages(run: Any, key: Any, who: str) -> None:
 
 
 def _learnt(cast: Cast, run: Any, key: Any, who: str) -> None:
-    learns(cast.alice, review=Mode.ALL)
+    learns(cast.alice, review=ReviewMode.ALL)
     said = [f"{who} likes oolong tea in the morning.", f"{who} lives in a house in Lisbon."]
     ask, _asked = scripted(answer(key_learnings=said, summary=f"{who} was asked about tea."))
     curated(cast.alice, FinishedWork(f"Ask {who}", outputs=said), ask=ask, caller=run)

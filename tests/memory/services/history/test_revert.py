@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import services
-from memory.logic.review.proposal_execution import Outdated
+from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.models import Entry
 from memory.services.entries.bulk import Act, Chosen, carry_out
 from memory.services.entries.bulk_edit import Amendment
@@ -98,7 +98,7 @@ def test_act_is_not_undone_where_somebody_changed_what_ended_then(alice: Person)
         )  # fmt: skip
     assert sweep(timezone.now() + LATER) == 2
 
-    with after(LATER), pytest.raises(Outdated, match="a"):
+    with after(LATER), pytest.raises(OutdatedProposal, match="a"):
         services.undo(at_door(alice), change_id=change)
 
     assert living(alice) == []

@@ -10,9 +10,9 @@ from config.ids import uuid7
 from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.core.records import StoreParams
-from memory.logic.review.proposal_rules import to_add
-from memory.logic.review.proposals import State
-from memory.logic.review.review_rules import Mode
+from memory.logic.review.proposal_rules import propose_addition
+from memory.logic.review.proposals import ReviewState
+from memory.logic.review.review_rules import ReviewMode
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.review import agreement, proposals, review_decisions
 from memory.services.review.proposals import save_proposals
@@ -87,7 +87,7 @@ def test_each_is_shown_with_what_accepting_changes_now(
 
 
 def test_queue_is_narrowed_by_kind_namespace_and_run(alice: Person) -> None:
-    learns(alice, scope="global", review=Mode.ALL)
+    learns(alice, scope="global", review=ReviewMode.ALL)
     taught(alice, "Tea is served at four", run_id="r9")
     add_sample_items(at_door(alice))
     everything = list_queue(at_door(alice))
@@ -205,7 +205,7 @@ def test_many_are_decided_each_for_itself_and_what_changed_since_is_left(
     assert len(done.decided) + len(done.skipped) == 6
     left = list_queue_items(at_door(alice), item_ids=[one.id for one in everything])
     assert {one.id for one in left} == set(done.skipped)
-    assert not any(one.diff.applicable for one in left)
+    assert not any(one.diff.is_applicable for one in left)
 
 
 def test_rules_of_rejecting_for_good_are_listed_and_taken_back(
@@ -254,12 +254,12 @@ def test_agreement_counts_what_people_said_of_quarantine_and_took_back_unasked(
         with MemoryGateway(caller).open_namespace(
             "write", "memory.proposed", namespace="global:app"
         ) as door:
-            found = to_add(
+            found = propose_addition(
                 StoreParams("global:app", f"k{number}", value=value),
                 lambda: str(uuid7()),
                 by="rule",
             )
-            save_proposals(door, [found], mode=Mode.OFF, run_id="", sampled=0.0)
+            save_proposals(door, [found], mode=ReviewMode.OFF, run_id="", sampled=0.0)
     assert agreement.measure_agreement(caller) == {}
     services.forget(caller, namespace="global:app", key="k1")
     for key, decide in (("q1", services.approve), ("q2", services.reject), ("q3", None)):
@@ -290,11 +290,11 @@ def test_what_waits_about_a_person_is_theirs_alone(
                 review_decisions.accept(at_door(person), item_id=one)
             with pytest.raises(NotFound):
                 get_queue_item(at_door(person), item_id=one)
-    assert {one.state for one in proposals_of(cast.alice)} == {State.OPEN}
+    assert {one.state for one in proposals_of(cast.alice)} == {ReviewState.OPEN}
 
 
 def test_viewer_looks_at_what_the_team_shares_and_decides_nothing(cast: Cast) -> None:
-    learns(cast.alice, scope="global", review=Mode.ALL)
+    learns(cast.alice, scope="global", review=ReviewMode.ALL)
     taught(cast.alice, "Tea is served at four", run_id="r1")
 
     found = list_queue(at_door(cast.vic)).items

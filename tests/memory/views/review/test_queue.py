@@ -8,8 +8,8 @@ from django.db import connection
 from django.http import HttpResponseBase
 from django.test.utils import CaptureQueriesContext
 
-from memory.logic.review.proposals import State
-from memory.logic.review.review_rules import Mode
+from memory.logic.review.proposals import ReviewState
+from memory.logic.review.review_rules import ReviewMode
 from memory.services.review import review_decisions
 from memory.services.review.review_queue import QueueItem, count_queue, list_queue
 from memory.services.review.review_sample import add_sample_items
@@ -116,7 +116,7 @@ def test_decision_by_htmx_answers_with_the_queue_and_keeps_its_filters(
     assert page.strip().startswith('<div class="stack" id="review" data-status="Rejected."')
     assert page.count("data-item ") == 1
     assert "take-back/?kind=add" in page
-    assert proposals_of(alice)[0].state in {State.OPEN, State.REJECTED}
+    assert proposals_of(alice)[0].state in {ReviewState.OPEN, ReviewState.REJECTED}
 
 
 def test_edited_words_are_remembered_and_nothing_typed_is_lost(
@@ -138,7 +138,7 @@ def test_edited_words_are_remembered_and_nothing_typed_is_lost(
 
 
 def test_value_with_parts_is_edited_as_json_and_nonsense_is_named(alice: Person) -> None:
-    learns(alice, review=Mode.ALL)
+    learns(alice, review=ReviewMode.ALL)
     taught(alice, "Tea is at four", "Acme pays in CHF", run_id="r1")
     [one] = [
         one for one in list_queue(at_door(alice)).items if "summary" in str(one.new) and one.has_new
@@ -176,7 +176,7 @@ def test_dry_run_shows_every_field_and_changes_nothing(
     assert "Changes if accepted" in page
     assert "merged_from" in page
     assert "Long-term" in page
-    assert {one.state for one in proposals_of(alice)} == {State.OPEN}
+    assert {one.state for one in proposals_of(alice)} == {ReviewState.OPEN}
 
 
 def test_item_is_a_page_of_its_own_with_everything_one_can_do(
@@ -299,7 +299,7 @@ def test_agreement_is_shown_by_kind_with_what_it_means(
 
 
 def test_queue_is_narrowed_by_place_and_run_and_nonsense_is_no_filter(alice: Person) -> None:
-    learns(alice, scope="global", review=Mode.ALL)
+    learns(alice, scope="global", review=ReviewMode.ALL)
     taught(alice, "Tea is served at four", run_id="r9")
     add_sample_items(at_door(alice))
 
@@ -335,7 +335,7 @@ def test_nobody_else_sees_or_decides_what_waits_about_a_person(
 
 
 def test_viewer_reads_what_the_team_shares_and_is_told_they_may_not_decide(cast: Cast) -> None:
-    learns(cast.alice, scope="global", review=Mode.ALL)
+    learns(cast.alice, scope="global", review=ReviewMode.ALL)
     taught(cast.alice, "Tea is served at four", run_id="r1")
     client = cast.vic.client
     [one, _other] = list_queue(at_door(cast.vic)).items
@@ -394,7 +394,7 @@ def test_refusal_stands_above_the_queue_and_not_in_its_place(
 
 
 def test_viewer_who_decides_all_the_same_keeps_the_queue(cast: Cast) -> None:
-    learns(cast.alice, scope="global", review=Mode.ALL)
+    learns(cast.alice, scope="global", review=ReviewMode.ALL)
     taught(cast.alice, "Tea is served at four", run_id="r1")
     [one, _other] = list_queue(at_door(cast.vic)).items
 

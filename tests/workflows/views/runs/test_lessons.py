@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memory.logic.curation.work import FinishedWork
-from memory.logic.review.review_rules import Mode
+from memory.logic.review.review_rules import ReviewMode
 from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.curating import answer, curated, learns, planned, scripted
 from tests.support.cast import Cast, Person
@@ -76,7 +76,7 @@ def test_what_was_known_already_and_what_waits_is_counted(alice: Person) -> None
     taught(alice, ended(alice), answer(key_learnings=["Pivots must be random"]))
     again = ended(alice)
     taught(alice, again, answer(summary="Sorted again", key_learnings=["pivots must be random"]))
-    learns(alice, review=Mode.ALL)
+    learns(alice, review=ReviewMode.ALL)
     reviewed = ended(alice)
     taught(alice, reviewed, answer(summary="Tea time", key_learnings=["Tea is served at four"]))
 
