@@ -23,7 +23,12 @@ from memory.core.scopes import (
     resolve_namespace,
     tier_named,
 )
-from memory.logic.conversations.conversation_requests import Asked, Talk, asked, converse
+from memory.logic.conversations.conversation_requests import (
+    ConversationRequest,
+    ConversationResult,
+    handle_request,
+    parse_request,
+)
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.knowledge.knowledge_base import page_entries
@@ -155,10 +160,10 @@ class EnginePort(ABC):
         action: str,
         messages: Sequence[Json] = (),
         rules: Mapping[str, Json] | None = None,
-    ) -> Talk:
+    ) -> ConversationResult:
         step = Step(Scope.CONVERSATION.value, identity, origin)
         messages, rules = self._redact(messages), self._redact(rules or {})
-        request = asked(action, messages, rules, step=origin.idempotency_key)
+        request = parse_request(action, messages, rules, step=origin.idempotency_key)
         return await self.run(lambda: self._converse(step, request))
 
     async def find_pages(
@@ -199,7 +204,7 @@ class EnginePort(ABC):
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int: ...
 
     @abstractmethod
-    def _converse(self, step: Step, request: Asked) -> Talk: ...
+    def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult: ...
 
     @abstractmethod
     def _find_pages(self, step: Step, search: Sought) -> Sequence[Hit]: ...
@@ -259,9 +264,9 @@ class ProviderPort(EnginePort):
         found = self._entries.recall(MemoryQuery(namespace, key=key, filter=filter_))
         return sum(self._entries.delete(namespace, entry.key) for entry in found)
 
-    def _converse(self, step: Step, request: Asked) -> Talk:
+    def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
         session = require_variable(Scope.CONVERSATION, "conversation_id", step.identity)
-        return converse(
+        return handle_request(
             request, session, self._entries, new_id=_new_id, clock=utc_now, source=step.source
         )
 

@@ -13,9 +13,9 @@ from django.views.decorators.http import require_safe
 
 from accounts.principals import get_current_team_id, get_principal
 from memory import selectors, services
-from memory.logic.conversations.folding import Reason
+from memory.logic.conversations.folding import FoldReason
 from memory.logic.conversations.messages import Group
-from memory.logic.conversations.messages import groups as groups_of
+from memory.logic.conversations.messages import group_messages as groups_of
 from memory.services.conversations.conversation import FoldView
 from memory.views.pagination import OffsetPage, offset_in
 from memory.views.request_context import caller_of, title_of
@@ -52,11 +52,11 @@ def _last(every: Sequence[Group], request: HttpRequest) -> tuple[Sequence[Group]
 
 GROUPS: Final = 100  # a page
 
-REASONS: Final[Mapping[Reason, Promise]] = {
-    Reason.WINDOW: _("Older than the kept turns"),
-    Reason.CAPACITY: _("More messages than the limit"),
-    Reason.TOKENS: _("Larger than the model's context window"),
-    Reason.ORPHAN: _("Result of a call that was removed"),
+REASONS: Final[Mapping[FoldReason, Promise]] = {
+    FoldReason.WINDOW: _("Older than the kept turns"),
+    FoldReason.CAPACITY: _("More messages than the limit"),
+    FoldReason.TOKENS: _("Larger than the model's context window"),
+    FoldReason.ORPHAN: _("Result of a call that was removed"),
 }
 
 

@@ -10,8 +10,8 @@ from workflows.engine.language.document import Json
 from workflows.engine.ports import MemoryHit, MemoryPort, Origin
 
 
-class Talk(Protocol):
-    """``memory.logic.conversations.conversation_requests.Talk`` has this shape."""
+class ConversationResult(Protocol):
+    """``memory.logic.conversations.conversation_requests.ConversationResult`` has this shape."""
 
     @property
     def messages(self) -> Sequence[Mapping[str, Json]]: ...
@@ -31,12 +31,12 @@ class Talk(Protocol):
         ...
 
     @property
-    def left(self) -> Sequence[Mapping[str, Json]]:
-        """The messages that left in this act; ``before`` is the summary there was."""
+    def removed(self) -> Sequence[Mapping[str, Json]]:
+        """The messages that were folded; ``previous_summary`` is the summary before."""
         ...
 
     @property
-    def before(self) -> str: ...
+    def previous_summary(self) -> str: ...
 
 
 class FoundPage(Protocol):
@@ -78,7 +78,7 @@ class ConversationPort(Protocol):
         action: str,
         messages: Sequence[Json] = (),
         rules: Mapping[str, Json] | None = None,
-    ) -> Talk:
+    ) -> ConversationResult:
         """``append``, ``read`` or ``clear``. The same step again appends nothing a second time.
         ``summarise`` puts the ``text`` of ``rules`` in the place of the summary ``instead_of``.
 

@@ -1,4 +1,4 @@
-"""What a workflow asks of its conversation's history: JSON as a node has it in, messages and entries out."""
+"""Requests of a workflow to its conversation: JSON from a node in, messages and entries out."""
 
 import hashlib
 import json
@@ -9,34 +9,38 @@ from memory.core.errors import InvalidInput
 from memory.core.provider import Clock, NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, Source
 from memory.logic.conversations.conversation import ConversationMemory
-from memory.logic.conversations.conversation_gate import Heard, heard_of, held_apart
-from memory.logic.conversations.folding import Compaction, Folding, Strategy, plan
-from memory.logic.conversations.messages import Message, Role, ToolCall, to_json, tokens_in
-from memory.logic.conversations.summary import ExtractiveSummariser, Summariser
+from memory.logic.conversations.conversation_gate import (
+    ScreenedMessage,
+    build_quarantined_message,
+    screen_message,
+)
+from memory.logic.conversations.folding import Compaction, FoldingPolicy, Strategy, plan_folding
+from memory.logic.conversations.messages import Message, Role, ToolCall, count_tokens, to_json
+from memory.logic.conversations.summary import ExtractiveSummariser
 from memory.logic.entries.secrets import redact
 from memory.logic.ports import NewId
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """``step`` names the step that asks: the same step again adds nothing a second time."""
+class ConversationRequest:
+    """A request. ``step`` identifies the step: repeated, it adds nothing a second time."""
 
     action: str
-    said: tuple[Heard, ...] = ()
-    folding: Folding = field(default_factory=Folding)
-    summarises: bool = False
+    messages: tuple[ScreenedMessage, ...] = ()
+    folding: FoldingPolicy = field(default_factory=FoldingPolicy)
+    has_summary: bool = False
     step: str = ""
-    told: Mapping[str, str] = field(default_factory=dict)  # of a summary: text, instead_of, by
-    source: Source = field(default_factory=Source)  # of what it keeps; who converses knows it
+    summary_fields: Mapping[str, str] = field(default_factory=dict)  # text, instead_of, by
+    source: Source = field(default_factory=Source)  # of what it stores; ``handle_request`` sets it
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
-    """``messages`` as a model takes them, the summary among them; ``folded`` left in this act.
+class ConversationResult:
+    """The conversation after a request, with the messages as a model takes them.
 
-    ``entries`` are what was read, or written; ``count``: messages that are there, or were cleared.
-    ``held``: what waits for a person, with the messages that stand in for it in their place.
-    ``left`` are the messages that left in this act, whole, and ``before`` the summary there was.
+    ``folded`` messages left in this request; they are in ``removed``, and ``previous_summary`` is
+    the summary before it. ``entries`` were read or written; ``count`` messages exist, or were
+    cleared. ``held`` entries wait for a review, with placeholders among the messages.
     """
 
     messages: tuple[Mapping[str, Json], ...] = ()
@@ -46,44 +50,46 @@ class Talk:
     folded: int = 0
     entries: tuple[MemoryEntry, ...] = ()
     held: tuple[MemoryEntry, ...] = ()
-    left: tuple[Mapping[str, Json], ...] = ()
-    before: str = ""
+    removed: tuple[Mapping[str, Json], ...] = ()
+    previous_summary: str = ""
 
 
-def asked(
+def parse_request(
     action: str, messages: Sequence[Json], rules: Mapping[str, Json], *, step: str = ""
-) -> Asked:
-    """Refuses what makes no sense before anything is touched."""
+) -> ConversationRequest:
+    """Parse and screen a request; raise InvalidInput before anything is changed."""
     if action not in ACTIONS:
         raise InvalidInput(f"action: use one of {', '.join(ACTIONS)}.")
-    heard = tuple(heard_of(message_of(value), value) for value in messages)
-    if action == "append" and not heard:
+    screened = tuple(screen_message(parse_message(value), value) for value in messages)
+    if action == "append" and not screened:
         raise InvalidInput("messages: required to append.")
-    # A model's summary comes later, if it comes: until then sentences stand in.
-    summarises = rules.get("summary") in ("sentences", "model")
-    told = {name: _text(rules.get(name)) for name in ("text", "instead_of", "by")}
-    return Asked(action, heard, folding_of(rules), summarises, step, told=told)
+    # A model's summary may come later; until then, extracted sentences are the summary.
+    has_summary = rules.get("summary") in ("sentences", "model")
+    summary_fields = {name: _to_text(rules.get(name)) for name in ("text", "instead_of", "by")}
+    return ConversationRequest(
+        action, screened, parse_folding(rules), has_summary, step, summary_fields=summary_fields
+    )
 
 
-def converse(
-    asked: Asked,
+def handle_request(
+    request: ConversationRequest,
     session: str,
     entries: NamespaceStore,
     *,
     new_id: NewId,
     clock: Clock = utc_now,
     source: Source = Source(),  # noqa: B008 - a frozen value
-) -> Talk:
-    summariser: Summariser | None = ExtractiveSummariser() if asked.summarises else None
+) -> ConversationResult:
+    summariser = ExtractiveSummariser() if request.has_summary else None
     memory = ConversationMemory(
-        session, entries, new_id=new_id, folding=asked.folding, summariser=summariser,
+        session, entries, new_id=new_id, folding=request.folding, summariser=summariser,
         clock=clock, source=source,
     )  # fmt: skip
-    return _WORK[asked.action](replace(asked, source=source), memory, entries)
+    return _HANDLERS[request.action](replace(request, source=source), memory, entries)
 
 
-def message_of(value: Json) -> Message:
-    """Ours, or as chat models speak: ``{role, content, tool_calls: [{id, function: {…}}]}``."""
+def parse_message(value: Json) -> Message:
+    """Parse a message, ours or with the tool calls of chat models: ``[{id, function: {…}}]``."""
     if not isinstance(value, Mapping):
         raise InvalidInput("messages: each must be an object with role and content.")
     try:
@@ -91,126 +97,145 @@ def message_of(value: Json) -> Message:
     except ValueError:
         raise InvalidInput(f"role: use one of {', '.join(Role)}.") from None
     calls = value.get("tool_calls") or ()
-    if not isinstance(calls, list | tuple) or not all(isinstance(one, Mapping) for one in calls):
+    if not isinstance(calls, list | tuple) or not all(isinstance(call, Mapping) for call in calls):
         raise InvalidInput("tool_calls: must be a list of objects.")
     return Message(
         role=role,
-        content=_text(value.get("content", value.get("text"))),
-        tool_calls=tuple(map(_call, calls)),
-        tool_call_id=_text(value.get("tool_call_id")),
+        content=_to_text(value.get("content", value.get("text"))),
+        tool_calls=tuple(map(_parse_call, calls)),
+        tool_call_id=_to_text(value.get("tool_call_id")),
     )
 
 
-def folding_of(rules: Mapping[str, Json]) -> Folding:
-    """What isn't said is as ``Folding`` has it."""
-    said = {name: number for name in _NUMBERS if (number := _number(rules, name)) is not None}
-    window = said.pop("context_window", None)
-    room = {name: said.pop(name) for name in ("reserved_tokens", "keep_recent") if name in said}
-    compaction = None if window is None else Compaction(window, **room)
+def parse_folding(rules: Mapping[str, Json]) -> FoldingPolicy:
+    """Parse the rules; missing ones have the defaults of ``FoldingPolicy``."""
+    numbers = {
+        name: number for name in _NUMBERS if (number := _parse_number(rules, name)) is not None
+    }
+    window = numbers.pop("context_window", None)
+    limits = {
+        name: numbers.pop(name) for name in ("reserved_tokens", "keep_recent") if name in numbers
+    }
+    compaction = None if window is None else Compaction(window, **limits)
     try:
         strategy = Strategy(rules.get("strategy") or Strategy.FULL)
     except ValueError:
         raise InvalidInput(f"strategy: use one of {', '.join(Strategy)}.") from None
-    return Folding(strategy=strategy, compaction=compaction, **said)
+    return FoldingPolicy(strategy=strategy, compaction=compaction, **numbers)
 
 
 _NUMBERS = ("max_turns", "max_messages", "context_window", "reserved_tokens", "keep_recent")
 
 
-def _append(asked: Asked, memory: ConversationMemory, entries: NamespaceStore) -> Talk:
-    before = memory.view()
-    named = (
-        replace(one.message, id=_id(asked.step, place)) for place, one in enumerate(asked.said)
+def _append(
+    request: ConversationRequest, memory: ConversationMemory, entries: NamespaceStore
+) -> ConversationResult:
+    before = memory.read_view()
+    messages = (
+        replace(screened.message, id=_build_message_id(request.step, index))
+        for index, screened in enumerate(request.messages)
     )
-    kept = memory.add_messages(tuple(named))
-    held = [
-        entries.store(replace(apart, source=asked.source))
-        for one, message in zip(asked.said, kept, strict=True)
-        if (apart := held_apart(one, message, memory.namespace, memory.session))
+    added = memory.add_messages(tuple(messages))
+    quarantined = [
+        entries.store(replace(params, source=request.source))
+        for screened, message in zip(request.messages, added, strict=True)
+        if (
+            params := build_quarantined_message(screened, message, memory.namespace, memory.session)
+        )
     ]
-    after = memory.view()
-    gone = _ids((*before.messages, *kept)) - _ids(after.messages)
-    return Talk(
-        messages=tuple(to_json(one) for one in memory.get_history()),
+    after = memory.read_view()
+    removed_ids = _collect_ids((*before.messages, *added)) - _collect_ids(after.messages)
+    return ConversationResult(
+        messages=tuple(map(to_json, memory.get_history())),
         summary=after.summary,
         tokens=after.tokens,
         count=len(after.messages),
-        folded=len(gone),
-        entries=memory.entries_of(kept),
-        held=tuple(held),
-        left=tuple(to_json(one) for one in (*before.messages, *kept) if one.id in gone),
-        before=before.summary,
+        folded=len(removed_ids),
+        entries=memory.get_entries(added),
+        held=tuple(quarantined),
+        removed=tuple(
+            to_json(message) for message in (*before.messages, *added) if message.id in removed_ids
+        ),
+        previous_summary=before.summary,
     )
 
 
-def _read(asked: Asked, memory: ConversationMemory, entries: NamespaceStore) -> Talk:
-    """As much of it as the rules leave; what they leave out stays where it is."""
+def _read(
+    request: ConversationRequest, memory: ConversationMemory, entries: NamespaceStore
+) -> ConversationResult:
+    """Return as much of the history as the rules allow; nothing is removed."""
     history = memory.get_history()
-    there = memory.view()
-    decided = plan(history, asked.folding)
-    return Talk(
-        messages=tuple(to_json(one) for one in decided.kept),
-        summary=there.summary,
-        tokens=tokens_in(decided.kept),
-        count=len(there.messages),
-        folded=len(history) - len(decided.kept),
-        entries=memory.entries_of(one for one in decided.kept if one.id),
+    view = memory.read_view()
+    plan = plan_folding(history, request.folding)
+    return ConversationResult(
+        messages=tuple(to_json(message) for message in plan.remaining),
+        summary=view.summary,
+        tokens=count_tokens(plan.remaining),
+        count=len(view.messages),
+        folded=len(history) - len(plan.remaining),
+        entries=memory.get_entries(message for message in plan.remaining if message.id),
     )
 
 
-def _summarise(asked: Asked, memory: ConversationMemory, entries: NamespaceStore) -> Talk:
-    """A model's summary in the place of the one it was made from; ``count`` says whether it is there."""
-    text = str(redact(asked.told["text"].strip()).value)
-    done = bool(text) and memory.resummarise(
-        text, instead_of=asked.told["instead_of"], by=asked.told["by"]
+def _summarise(
+    request: ConversationRequest, memory: ConversationMemory, entries: NamespaceStore
+) -> ConversationResult:
+    """Replace the summary by a model's; ``count`` is 1 if it was replaced."""
+    text = str(redact(request.summary_fields["text"].strip()).value)
+    is_replaced = bool(text) and memory.replace_summary(
+        text, instead_of=request.summary_fields["instead_of"], by=request.summary_fields["by"]
     )
     history = memory.get_history()
-    there = memory.view()
-    return Talk(
-        messages=tuple(to_json(one) for one in history),
-        summary=there.summary,
-        tokens=there.tokens,
-        count=int(done),
+    view = memory.read_view()
+    return ConversationResult(
+        messages=tuple(to_json(message) for message in history),
+        summary=view.summary,
+        tokens=view.tokens,
+        count=int(is_replaced),
     )
 
 
-def _clear(asked: Asked, memory: ConversationMemory, entries: NamespaceStore) -> Talk:
-    return Talk(count=memory.clear())
+def _clear(
+    request: ConversationRequest, memory: ConversationMemory, entries: NamespaceStore
+) -> ConversationResult:
+    return ConversationResult(count=memory.clear())
 
 
-_WORK: dict[str, Callable[[Asked, ConversationMemory, NamespaceStore], Talk]] = {
+_HANDLERS: dict[
+    str, Callable[[ConversationRequest, ConversationMemory, NamespaceStore], ConversationResult]
+] = {
     "append": _append,
     "read": _read,
     "clear": _clear,
     "summarise": _summarise,
 }
-ACTIONS = tuple(_WORK)
+ACTIONS = tuple(_HANDLERS)
 
 
-def _ids(messages: Sequence[Message]) -> set[str]:
-    return {one.id for one in messages}
+def _collect_ids(messages: Sequence[Message]) -> set[str]:
+    return {message.id for message in messages}
 
 
-def _id(step: str, number: int) -> str:
-    """The same for the same message of the same step; nothing where no step is known."""
-    return f"{hashlib.sha256(step.encode()).hexdigest()[:24]}-{number}" if step else ""
+def _build_message_id(step: str, index: int) -> str:
+    """Return the same id for the same message of the same step; empty without a step."""
+    return f"{hashlib.sha256(step.encode()).hexdigest()[:24]}-{index}" if step else ""
 
 
-def _call(value: Mapping[str, Json]) -> ToolCall:
-    said = value.get("function")
-    called = said if isinstance(said, Mapping) else value
+def _parse_call(value: Mapping[str, Json]) -> ToolCall:
+    function = value.get("function")
+    call = function if isinstance(function, Mapping) else value
     return ToolCall(
-        _text(value.get("id")), _text(called.get("name")), _text(called.get("arguments"))
+        _to_text(value.get("id")), _to_text(call.get("name")), _to_text(call.get("arguments"))
     )
 
 
-def _text(value: Json) -> str:
+def _to_text(value: Json) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _number(rules: Mapping[str, Json], name: str) -> int | None:
+def _parse_number(rules: Mapping[str, Json], name: str) -> int | None:
     value = rules.get(name)
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value

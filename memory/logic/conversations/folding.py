@@ -1,8 +1,8 @@
-"""What has to leave a chat's history, decided without touching anything.
+"""Folding: which messages leave a chat's history, decided without changing anything.
 
 Three steps, in this order: the window (whole turns), the capacity (whole messages), the tokens
 (shorten, tool results first; then drop). A call and its results leave together or not at all.
-Every step says what it folded and why, so that a person can read it later.
+Every step records what it folded and why, so that a member can read it later.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +12,14 @@ from enum import StrEnum
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
-from memory.logic.conversations.messages import Message, Role, groups, tokens_in, tokens_of, turns
+from memory.logic.conversations.messages import (
+    Message,
+    Role,
+    count_message_tokens,
+    count_tokens,
+    group_messages,
+    split_turns,
+)
 
 
 class Strategy(StrEnum):
@@ -20,7 +27,7 @@ class Strategy(StrEnum):
     FULL = "full"
 
 
-class Reason(StrEnum):
+class FoldReason(StrEnum):
     WINDOW = "window"  # older than the last max_turns turns
     CAPACITY = "capacity"  # more than max_messages
     TOKENS = "tokens"  # the model's context would overflow
@@ -29,12 +36,12 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """``keep_recent`` messages are never shortened nor dropped, whatever the estimate says."""
+    """The token budget. The newest ``keep_recent`` messages are never shortened nor dropped."""
 
     context_window: int
     reserved_tokens: int = 0
     keep_recent: int = 4
-    shortened_to: int = 200  # characters that stay of a message that is shortened
+    shortened_length: int = 200  # characters that stay of a message that is shortened
 
     @property
     def budget(self) -> int:
@@ -42,8 +49,8 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Folding:
-    """How a conversation keeps itself small; by default it keeps everything."""
+class FoldingPolicy:
+    """The rules that keep a conversation small; by default it keeps everything."""
 
     strategy: Strategy = Strategy.FULL
     max_turns: int = 20
@@ -58,13 +65,13 @@ class Folding:
         compaction = self.compaction
         if compaction and compaction.budget <= 0:
             raise InvalidInput("reserved_tokens: must be less than context_window.")
-        if compaction and (compaction.keep_recent < 0 or compaction.shortened_to < 0):
+        if compaction and (compaction.keep_recent < 0 or compaction.shortened_length < 0):
             raise InvalidInput("keep_recent, shortened_to: must be 0 or more.")
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedMessage:
-    """One line of what was folded; ``tokens_after`` is 0 where the whole message left."""
+    """One folded message; ``tokens_after`` is 0 if all of it left."""
 
     id: str
     role: Role
@@ -76,149 +83,157 @@ class FoldedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Which messages, why, and by what: ``cut`` shortens or drops, else the summariser's name."""
+    """The messages of one fold, and why and by whom: ``cut``, or the summariser's name."""
 
-    reason: Reason
+    reason: FoldReason
     by: str
     messages: tuple[FoldedMessage, ...]
     at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    kept: tuple[Message, ...]
-    dropped: tuple[tuple[Reason, Message], ...] = ()
+class FoldingPlan:
+    remaining: tuple[Message, ...]
+    dropped: tuple[tuple[FoldReason, Message], ...] = ()
     shortened: tuple[tuple[Message, Message], ...] = ()  # before and after
 
 
-def plan(messages: Sequence[Message], folding: Folding, *, overhead: int = 0) -> Plan:
-    """``overhead``: tokens that go along whatever is folded, as the summary does."""
-    work = _Work(list(messages))
-    if folding.strategy is Strategy.SLIDING_WINDOW:
-        _slide(work, folding.max_turns)
-    if folding.max_messages is not None:
-        _evict(work, folding.max_messages)
-    if folding.compaction is not None:
-        _compact(work, folding.compaction, overhead)
-    return work.done()
+def plan_folding(
+    messages: Sequence[Message], policy: FoldingPolicy, *, overhead: int = 0
+) -> FoldingPlan:
+    """Decide what to fold. ``overhead``: tokens that always go along, such as the summary's."""
+    state = _FoldingState(list(messages))
+    if policy.strategy is Strategy.SLIDING_WINDOW:
+        _slide(state, policy.max_turns)
+    if policy.max_messages is not None:
+        _evict(state, policy.max_messages)
+    if policy.compaction is not None:
+        _compact(state, policy.compaction, overhead)
+    return state.build_plan()
 
 
-def folded(reason: Reason, by: str, changes: Iterable[tuple[Message, Message | None]]) -> Fold:
-    """From (before, after) pairs; after is None where the message left."""
+def build_fold(
+    reason: FoldReason, by: str, changes: Iterable[tuple[Message, Message | None]]
+) -> Fold:
+    """Build a fold from pairs of messages; the second is None if the message left."""
     lines = tuple(
         FoldedMessage(
             id=before.id,
             role=before.role,
-            excerpt=excerpt(before.content),
+            excerpt=make_excerpt(before.content),
             at=before.at,
-            tokens_before=tokens_of(before),
-            tokens_after=tokens_of(after) if after else 0,
+            tokens_before=count_message_tokens(before),
+            tokens_after=count_message_tokens(after) if after else 0,
         )
         for before, after in changes
     )
     return Fold(reason, by, lines)
 
 
-def excerpt(text: str, length: int = 120) -> str:
+def make_excerpt(text: str, length: int = 120) -> str:
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
-class _Work:
-    """The history while it is being cut; ``origin`` finds a shortened message as it was."""
+class _FoldingState:
+    """The history while it is folded, and the originals of shortened messages."""
 
     def __init__(self, messages: list[Message]) -> None:
         self.messages = messages
-        self.tokens = tokens_in(messages)
-        self._dropped: list[tuple[Reason, Message]] = []
-        self._origin: dict[int, Message] = {}
+        self.tokens = count_tokens(messages)
+        self._dropped: list[tuple[FoldReason, Message]] = []
+        self._originals: dict[int, Message] = {}
 
-    def drop(self, leaving: Iterable[Message], reason: Reason) -> None:
-        gone = {id(message) for message in leaving}
-        for one in self.messages:
-            if id(one) in gone:
-                self._dropped.append((reason, self._as_it_was(one)))
-                self.tokens -= tokens_of(one)
-        self.messages = [one for one in self.messages if id(one) not in gone]
+    def drop(self, messages: Iterable[Message], reason: FoldReason) -> None:
+        dropped_ids = {id(message) for message in messages}
+        for message in self.messages:
+            if id(message) in dropped_ids:
+                self._dropped.append((reason, self._get_original(message)))
+                self.tokens -= count_message_tokens(message)
+        self.messages = [message for message in self.messages if id(message) not in dropped_ids]
 
     def shorten(self, position: int, length: int) -> None:
         before = self.messages[position]
-        after = shorten(before, length)
-        saved = tokens_of(before) - tokens_of(after)
+        after = shorten_message(before, length)
+        saved = count_message_tokens(before) - count_message_tokens(after)
         if saved > 0:
             self.messages[position] = after
-            self._origin[id(after)] = before
+            self._originals[id(after)] = before
             self.tokens -= saved
 
-    def done(self) -> Plan:
-        shortened = [(self._as_it_was(one), one) for one in self.messages]
-        return Plan(
-            kept=tuple(self.messages),
+    def build_plan(self) -> FoldingPlan:
+        pairs = [(self._get_original(message), message) for message in self.messages]
+        return FoldingPlan(
+            remaining=tuple(self.messages),
             dropped=tuple(self._dropped),
-            shortened=tuple((a, b) for a, b in shortened if a is not b),
+            shortened=tuple((a, b) for a, b in pairs if a is not b),
         )
 
-    def _as_it_was(self, message: Message) -> Message:
-        return self._origin.get(id(message), message)
+    def _get_original(self, message: Message) -> Message:
+        return self._originals.get(id(message), message)
 
 
-def _slide(work: _Work, max_turns: int) -> None:
-    for turn in turns(work.messages)[:-max_turns]:
-        work.drop((message for group in turn for message in group), Reason.WINDOW)
+def _slide(state: _FoldingState, max_turns: int) -> None:
+    for turn in split_turns(state.messages)[:-max_turns]:
+        state.drop((message for group in turn for message in group), FoldReason.WINDOW)
 
 
-def _evict(work: _Work, most: int) -> None:
-    """Oldest first, and instructions last; the newest group stays even if it alone is too many."""
-    leaving = groups(work.messages)[:-1]
-    leaving.sort(key=lambda group: group[0].role is Role.SYSTEM)
-    for group in leaving:
-        if len(work.messages) <= most:
+def _evict(state: _FoldingState, max_messages: int) -> None:
+    """Drop the oldest first and system messages last; the newest group always stays."""
+    candidates = group_messages(state.messages)[:-1]
+    candidates.sort(key=lambda group: group[0].role is Role.SYSTEM)
+    for group in candidates:
+        if len(state.messages) <= max_messages:
             return
-        work.drop(group, Reason.CAPACITY)
+        state.drop(group, FoldReason.CAPACITY)
 
 
-def _compact(work: _Work, rules: Compaction, overhead: int) -> None:
+def _compact(state: _FoldingState, rules: Compaction, overhead: int) -> None:
     def fits() -> bool:
-        return work.tokens + overhead <= rules.budget
+        return state.tokens + overhead <= rules.budget
 
-    for may_shorten in _SHORTENED_IN_ORDER:
-        for position in range(len(work.messages) - rules.keep_recent):
+    for is_shortenable in _SHORTENING_ORDER:
+        for position in range(len(state.messages) - rules.keep_recent):
             if fits():
                 return
-            if may_shorten(work.messages[position]):
-                work.shorten(position, rules.shortened_to)
-    for group in _may_leave(work.messages, rules.keep_recent):
+            if is_shortenable(state.messages[position]):
+                state.shorten(position, rules.shortened_length)
+    for group in _list_droppable_groups(state.messages, rules.keep_recent):
         if fits():
             return
-        work.drop(group, Reason.TOKENS)
+        state.drop(group, FoldReason.TOKENS)
 
 
-_SHORTENED_IN_ORDER: tuple[Callable[[Message], bool], ...] = (
+_SHORTENING_ORDER: tuple[Callable[[Message], bool], ...] = (
     lambda message: message.role is Role.TOOL,
     lambda message: message.role is Role.ASSISTANT,
     lambda message: message.role is Role.USER,
 )
 
 
-def _may_leave(messages: Sequence[Message], keep_recent: int) -> list[tuple[Message, ...]]:
+def _list_droppable_groups(
+    messages: Sequence[Message], keep_recent: int
+) -> list[tuple[Message, ...]]:
     recent = {id(message) for message in messages[len(messages) - keep_recent :]}
     if keep_recent >= len(messages):
         return []
     return [
         group
-        for group in groups(messages)
+        for group in group_messages(messages)
         if group[0].role is not Role.SYSTEM and recent.isdisjoint(map(id, group))
     ]
 
 
-def shorten(message: Message, length: int) -> Message:
-    """Head and tail stay, and the number of characters between them is said. Once is enough."""
+def shorten_message(message: Message, length: int) -> Message:
+    """Keep head and tail, with the number of characters between them; shorten only once."""
     text = message.content
-    folded_away = len(text) - length
-    if folded_away <= 0 or message.shortened:
+    removed_count = len(text) - length
+    if removed_count <= 0 or message.shortened:
         return message
     head, tail = text[: -(-length * 2 // 3)], text[len(text) - length // 3 :]
-    return replace(message, content=f"{head}\n[… {folded_away} …]\n{tail}", shortened=folded_away)
+    return replace(
+        message, content=f"{head}\n[… {removed_count} …]\n{tail}", shortened=removed_count
+    )
 
 
 def fold_to_json(fold: Fold, now: datetime) -> Json:
@@ -253,4 +268,4 @@ def fold_from_json(value: Json) -> Fold:
         for line in value["messages"]
     )
     at = datetime.fromisoformat(value["at"])
-    return Fold(Reason(value["reason"]), value["by"], lines, at)
+    return Fold(FoldReason(value["reason"]), value["by"], lines, at)

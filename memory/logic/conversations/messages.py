@@ -1,4 +1,4 @@
-"""A chat's messages, how many tokens they cost, and which of them belong together."""
+"""The messages of a chat, their cost in tokens, and which of them belong together."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """``id`` and ``at`` are given when it is added; ``shortened`` counts characters folded away."""
+    """One message of a chat.
+
+    ``id`` and ``at`` are set when it is added; ``shortened`` counts the characters that folding
+    removed.
+    """
 
     role: Role
     content: str
@@ -42,71 +46,76 @@ class Message:
 Group = tuple[Message, ...]
 
 
-def tokens_of(message: Message) -> int:
-    called = sum(estimate(call.name) + estimate(call.arguments) for call in message.tool_calls)
-    return estimate(message.content) + called + _OVERHEAD_A_MESSAGE
+def count_message_tokens(message: Message) -> int:
+    call_tokens = sum(
+        estimate_tokens(call.name) + estimate_tokens(call.arguments) for call in message.tool_calls
+    )
+    return estimate_tokens(message.content) + call_tokens + _MESSAGE_OVERHEAD
 
 
-def tokens_in(messages: Iterable[Message]) -> int:
-    return sum(map(tokens_of, messages))
+def count_tokens(messages: Iterable[Message]) -> int:
+    return sum(map(count_message_tokens, messages))
 
 
-def estimate(text: str) -> int:
-    """About four letters a token, and one character of an unspaced script a token."""
+def estimate_tokens(text: str) -> int:
+    """Estimate a token for four letters, and for each character of an unspaced script."""
     wide = sum(map(_is_wide, text)) if not text.isascii() else 0
-    return wide + ceil((len(text) - wide) / _CHARACTERS_A_TOKEN)
+    return wide + ceil((len(text) - wide) / _CHARACTERS_PER_TOKEN)
 
 
-_CHARACTERS_A_TOKEN = 4
-_OVERHEAD_A_MESSAGE = 4
+_CHARACTERS_PER_TOKEN = 4
+_MESSAGE_OVERHEAD = 4
 
 
 def _is_wide(character: str) -> bool:
     return "\u3040" <= character <= "\u9fff" or "\uac00" <= character <= "\ud7af"
 
 
-def groups(messages: Sequence[Message]) -> list[Group]:
-    """What may only leave together: a call with all its results; every other message alone.
+def group_messages(messages: Sequence[Message]) -> list[Group]:
+    """Group the messages that may only leave together: a call with all its results; others alone.
 
-    In order of the first of each. A result whose call isn't there is a group of its own.
+    Groups are in the order of their first messages. A result without its call is a group of its
+    own.
     """
-    made: list[list[Message]] = []
+    groups: list[list[Message]] = []
     open_calls: dict[str, list[Message]] = {}
     for message in messages:
-        home = open_calls.get(message.tool_call_id) if message.role is Role.TOOL else None
-        if home is None:
-            home = []
-            made.append(home)
-        home.append(message)
+        target = open_calls.get(message.tool_call_id) if message.role is Role.TOOL else None
+        if target is None:
+            target = []
+            groups.append(target)
+        target.append(message)
         for call in message.tool_calls:
-            open_calls[call.id] = home
-    return [tuple(group) for group in made]
+            open_calls[call.id] = target
+    return [tuple(group) for group in groups]
 
 
-def turns(messages: Sequence[Message]) -> list[tuple[Group, ...]]:
-    """A turn opens with what a person says; what comes before the first is a turn too.
+def split_turns(messages: Sequence[Message]) -> list[tuple[Group, ...]]:
+    """Split the messages into turns, each opened by a user; what precedes the first is one too.
 
-    System messages open none and belong to none.
+    System messages belong to no turn.
     """
-    made: list[list[Group]] = []
-    for group in groups(messages):
+    turns: list[list[Group]] = []
+    for group in group_messages(messages):
         role = group[0].role
         if role is Role.SYSTEM:
             continue
-        if role is Role.USER or not made:
-            made.append([])
-        made[-1].append(group)
-    return [tuple(turn) for turn in made]
+        if role is Role.USER or not turns:
+            turns.append([])
+        turns[-1].append(group)
+    return [tuple(turn) for turn in turns]
 
 
 def is_orphan(message: Message, before: Iterable[Message]) -> bool:
-    """A result whose call is not, or no longer, in the history: no model accepts it."""
+    """Return whether the message is a result without its call in the history; no model accepts it."""
     if message.role is not Role.TOOL:
         return False
-    return all(call.id != message.tool_call_id for one in before for call in one.tool_calls)
+    return all(
+        call.id != message.tool_call_id for previous in before for call in previous.tool_calls
+    )
 
 
-def check(message: Message) -> None:
+def check_message(message: Message) -> None:
     if message.role is Role.TOOL and not message.tool_call_id:
         raise InvalidInput("tool_call_id: required for the result of a tool.")
     if message.role is not Role.TOOL and message.tool_call_id:
@@ -119,19 +128,19 @@ def check(message: Message) -> None:
 
 
 def to_json(message: Message) -> dict[str, Json]:
-    found: dict[str, Json] = {"role": str(message.role), "content": message.content}
+    result: dict[str, Json] = {"role": str(message.role), "content": message.content}
     if message.tool_calls:
-        found["tool_calls"] = [
+        result["tool_calls"] = [
             {"id": call.id, "name": call.name, "arguments": call.arguments}
             for call in message.tool_calls
         ]
     if message.tool_call_id:
-        found["tool_call_id"] = message.tool_call_id
+        result["tool_call_id"] = message.tool_call_id
     if message.shortened:
-        found["shortened"] = message.shortened
+        result["shortened"] = message.shortened
     if message.origin:
-        found["origin"] = message.origin
-    return found | {"id": message.id, "at": message.at.isoformat() if message.at else None}
+        result["origin"] = message.origin
+    return result | {"id": message.id, "at": message.at.isoformat() if message.at else None}
 
 
 def from_json(value: Json) -> Message:

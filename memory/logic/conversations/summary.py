@@ -1,7 +1,7 @@
-"""The rolling summary: what stands in for the messages a conversation has folded.
+"""The rolling summary, which replaces the messages that a conversation has folded.
 
-A model writes it where one is configured. The offline default picks sentences that say something
-and keeps them within a length, so that a conversation without a model keeps its thread, too.
+A model writes it where one is configured. The offline default picks significant sentences and
+keeps them within a length, so that a conversation without a model keeps its thread, too.
 """
 
 import re
@@ -14,22 +14,22 @@ from memory.logic.conversations.messages import Message, Role
 
 
 class Summariser(Protocol):
-    """``name`` is what a reader of the fold sees."""
+    """A writer of summaries; its ``name`` is shown with each fold."""
 
     @property
     def name(self) -> str: ...
 
     def summarise(self, before: str, folded: Sequence[Message]) -> str:
-        """One text for both: the summary so far, and what was folded just now, oldest first."""
+        """Summarise the previous summary and the messages just folded, oldest first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveSummariser:
-    """Sentences as they were said, one a line; the least telling ones make room."""
+    """Original sentences, one a line; the least significant ones make room for others."""
 
     name: str = "extractive"
-    longest: int = 2_000  # characters
+    max_length: int = 2_000  # characters
 
     def summarise(self, before: str, folded: Sequence[Message]) -> str:
         lines = [line for line in before.splitlines() if line.strip()]
@@ -37,13 +37,13 @@ class ExtractiveSummariser:
             f"- {_SPEAKER[message.role]}: {sentence}"
             for message in folded
             if message.role in _SPEAKER
-            for sentence in _telling(message.content)
+            for sentence in _pick_sentences(message.content)
         )
-        return "\n".join(_within(lines, self.longest))
+        return "\n".join(_fit_lines(lines, self.max_length))
 
 
-def sentences(text: str) -> list[str]:
-    """Also Chinese ones; a line is a sentence even without a full stop."""
+def split_sentences(text: str) -> list[str]:
+    """Split a text into sentences, Chinese ones too; a line is one even without a full stop."""
     return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
 
 
@@ -51,33 +51,37 @@ def sentences(text: str) -> list[str]:
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。!?…])|\n+")
 
 _SPEAKER = {Role.USER: "user", Role.ASSISTANT: "assistant"}
-_SENTENCES_A_MESSAGE = 2
-_LONGEST_SENTENCE = 240
+_SENTENCES_PER_MESSAGE = 2
+_MAX_SENTENCE_LENGTH = 240
 
 
-def _telling(content: str) -> Iterator[str]:
-    """The first few sentences with more than small talk in them, in their order."""
-    found = (one for one in sentences(content) if len(set(terms(one))) >= _FEWEST_TERMS)
-    for _, sentence in zip(range(_SENTENCES_A_MESSAGE), found, strict=False):
-        yield sentence[:_LONGEST_SENTENCE]
+def _pick_sentences(content: str) -> Iterator[str]:
+    """Yield the first few sentences with more than small talk in them."""
+    significant = (
+        sentence_
+        for sentence_ in split_sentences(content)
+        if len(set(terms(sentence_))) >= _MIN_TERMS
+    )
+    for _, sentence in zip(range(_SENTENCES_PER_MESSAGE), significant, strict=False):
+        yield sentence[:_MAX_SENTENCE_LENGTH]
 
 
-_FEWEST_TERMS = 4
+_MIN_TERMS = 4
 
 
-def _within(lines: list[str], longest: int) -> list[str]:
-    """Repeats go first, then what says least for its place; of equals the older."""
-    kept = list(dict.fromkeys(lines))
-    length = sum(len(line) + 1 for line in kept)
-    leaving = set()
-    for position in sorted(range(len(kept)), key=lambda at: (_weight(kept[at]), at)):
-        if length <= longest + 1:
+def _fit_lines(lines: list[str], max_length: int) -> list[str]:
+    """Drop repeated lines, then the least significant for their length, until the rest fits."""
+    distinct = list(dict.fromkeys(lines))
+    length = sum(len(line) + 1 for line in distinct)
+    dropped = set()
+    for position in sorted(range(len(distinct)), key=lambda at: (_rate_line(distinct[at]), at)):
+        if length <= max_length + 1:
             break
-        leaving.add(position)
-        length -= len(kept[position]) + 1
-    return [line for position, line in enumerate(kept) if position not in leaving]
+        dropped.add(position)
+        length -= len(distinct[position]) + 1
+    return [line for position, line in enumerate(distinct) if position not in dropped]
 
 
-def _weight(line: str) -> int:
+def _rate_line(line: str) -> int:
     digits = any(character.isdigit() for character in line)
     return len(set(terms(line))) + (5 if digits else 0)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from memory.core.errors import InvalidInput
-from memory.logic.conversations.messages import estimate
+from memory.logic.conversations.messages import estimate_tokens
 
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ def split_text(text: str, budget: int) -> Iterator[str]:
     """
     if budget < 1:
         raise InvalidInput("budget: must be at least 1.")
-    while len(text) > budget * _MAX_TOKEN_LENGTH or estimate(text) > budget:
+    while len(text) > budget * _MAX_TOKEN_LENGTH or estimate_tokens(text) > budget:
         head = _take_prefix(text, budget)
         position = _find_cut(head)
         yield text[:position].rstrip()
@@ -51,7 +51,7 @@ def split_text(text: str, budget: int) -> Iterator[str]:
 
 def clip_text(text: str, tokens: int) -> str:
     """Cut out the middle of a text that is too long."""
-    if estimate(text) <= tokens:
+    if estimate_tokens(text) <= tokens:
         return text
     length = max(0, tokens - _MARK_COSTS)
     head, tail = _take_prefix(text, length * 2 // 3), _take_prefix(text[::-1], length // 3)[::-1]
@@ -80,7 +80,7 @@ def _take_prefix(text: str, tokens: int) -> str:
     low, high = 0, min(len(text), tokens * _MAX_TOKEN_LENGTH)
     while low < high:
         middle = (low + high + 1) // 2
-        if estimate(text[:middle]) <= tokens:
+        if estimate_tokens(text[:middle]) <= tokens:
             low = middle
         else:
             high = middle - 1

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
-from memory.logic.conversations.messages import estimate
+from memory.logic.conversations.messages import estimate_tokens
 from memory.logic.curation.batches import split_batches, split_text
 from memory.logic.curation.feedback_loop import (
     KnownTexts,
@@ -108,7 +108,8 @@ def split_work(work: FinishedWork, budget: int) -> list[FinishedWork]:
     """Split work whose outputs are too long for one prompt; errors go with the first piece."""
     texts = (text_part for text in work.outputs for text_part in split_text(text, budget))
     pieces = [
-        replace(work, outputs=tuple(piece)) for piece in split_batches(texts, budget, estimate)
+        replace(work, outputs=tuple(piece))
+        for piece in split_batches(texts, budget, estimate_tokens)
     ]
     first, *rest = pieces or [work]
     return [first, *(replace(piece, errors=()) for piece in rest)]

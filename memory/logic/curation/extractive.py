@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from memory.core.recall.tokens import DEFAULT_LANGUAGE
-from memory.logic.conversations.folding import excerpt
-from memory.logic.conversations.summary import sentences
+from memory.logic.conversations.folding import make_excerpt
+from memory.logic.conversations.summary import split_sentences
 from memory.logic.curation.feedback_loop import KnownTexts
 from memory.logic.curation.parsing import Analysis
 from memory.logic.curation.sentence_rating import rate_sentence
@@ -54,13 +54,13 @@ _MAX_ERROR_LENGTH = 300
 def _build_summary(work: FinishedWork) -> str:
     zh = work.language.casefold().startswith("zh")
     ending = _ENDINGS["zh" if zh else "en"][work.status]
-    task = excerpt(work.task, 200).rstrip(".。 ") or ("任务" if zh else "The task")
+    task = make_excerpt(work.task, 200).rstrip(".。 ") or ("任务" if zh else "The task")
     return f"{task}：{ending}。" if zh else f"{task}: {ending}."
 
 
 def _list_new_sentences(texts: Iterable[str], known_texts: KnownTexts) -> Iterator[str]:
     for text in texts:
-        for sentence in sentences(_CODE_BLOCK.sub("\n", text)):
+        for sentence in split_sentences(_CODE_BLOCK.sub("\n", text)):
             plain = _BULLET.sub("", sentence).strip()
             if not known_texts.covers(plain):
                 yield plain

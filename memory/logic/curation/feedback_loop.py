@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from memory.core.recall.tokens import query_terms
 from memory.core.records import MemoryEntry
-from memory.logic.conversations.summary import sentences
+from memory.logic.conversations.summary import split_sentences
 from memory.logic.curation.sentence_rating import is_question, rate_sentence
 from memory.logic.entries.duplicates import Likeness, compare_values, is_significant, normalize
 from memory.logic.entries.text_similarity import is_unspaced
@@ -74,7 +74,7 @@ def only_repeats(task: str, outputs: Iterable[str], known_texts: KnownTexts) -> 
     answers = [
         sentence
         for text in outputs
-        for sentence in sentences(text)
+        for sentence in split_sentences(text)
         if compare_values(sentence, task) is Likeness.DIFFERENT
     ]
     new = [sentence for sentence in answers if not known_texts.covers(sentence)]

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from memory.core.recall.ranking import Text, rank
 from memory.core.recall.tokens import DEFAULT_LANGUAGE
-from memory.logic.conversations.summary import sentences
+from memory.logic.conversations.summary import split_sentences
 from memory.logic.entries.text_similarity import (
     Grams,
     build_grams,
@@ -116,7 +116,7 @@ _MEANING = 0.5  # the same of the nearest page: it may still be about something 
 
 def _best(asked: Grams, text: str, language: str) -> float:
     """Of the best sentence, or of two that follow each other."""
-    parts = sentences(text)
+    parts = split_sentences(text)
     passages = [*parts, *(f"{one} {other}" for one, other in pairwise(parts))]
     return max(
         (compute_dice_coefficient(asked, build_grams(one, language)) for one in passages),

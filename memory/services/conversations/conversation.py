@@ -9,10 +9,15 @@ from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
 from memory.core.scopes import Scope
-from memory.logic.conversations.conversation import BEGINNING, ConversationMemory, key_of
-from memory.logic.conversations.conversation_requests import Asked, Talk, asked, folding_of
-from memory.logic.conversations.conversation_requests import converse as talk_with
-from memory.logic.conversations.folding import Fold, FoldedMessage, Folding
+from memory.logic.conversations.conversation import KEY_PREFIX, ConversationMemory, build_folded_key
+from memory.logic.conversations.conversation_requests import (
+    ConversationRequest,
+    ConversationResult,
+    parse_folding,
+    parse_request,
+)
+from memory.logic.conversations.conversation_requests import handle_request as talk_with
+from memory.logic.conversations.folding import Fold, FoldedMessage, FoldingPolicy
 from memory.logic.conversations.messages import Message
 from memory.models import Revision
 from memory.permissions import Verb
@@ -56,16 +61,16 @@ def converse(
     messages: Sequence[Json] = (),
     rules: Mapping[str, Json] | None = None,
     namespace: str | None = None,
-) -> Talk:
+) -> ConversationResult:
     """``append``, ``read`` or ``clear``; of the caller's own conversation, unless a namespace is given."""
-    request = asked(action, messages, rules or {}, step=caller.origin.idempotency_key)
+    request = parse_request(action, messages, rules or {}, step=caller.origin.idempotency_key)
     return hold_conversation(caller, request, namespace=namespace)
 
 
 @retry_on_conflict
 def hold_conversation(
-    caller: MemoryCaller, request: Asked, *, namespace: str | None = None
-) -> Talk:
+    caller: MemoryCaller, request: ConversationRequest, *, namespace: str | None = None
+) -> ConversationResult:
     """Do what is requested in the caller's own conversation, unless a namespace is given."""
     verb, audited = _OPERATIONS[request.action]
     with _open(caller, verb, audited, namespace) as access:
@@ -79,9 +84,9 @@ def look_back(
     caller: MemoryCaller, *, namespace: str, rules: Mapping[str, Json] | None = None
 ) -> HistoryView:
     """Return the messages, the summary that stands in for the rest, and what was folded, word for word."""
-    folding = folding_of(rules or {})
+    folding = parse_folding(rules or {})
     with _open(caller, "view", "memory.listed", namespace) as access:
-        view = _memory(access, folding).view()
+        view = _memory(access, folding).read_view()
         texts = _texts(access, [line for fold in view.folds for line in fold.messages])
         folds = tuple(
             FoldView(fold, tuple(_text_of_fold(line, texts) for line in fold.messages))
@@ -99,7 +104,7 @@ _OPERATIONS: dict[str, tuple[Verb, str]] = {
 }
 
 
-def _append(access: NamespaceAccess, request: Asked) -> Talk:
+def _append(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
     access.claim()  # before the history is read: writers of one conversation wait for each other
     talk = _talk(access, request)
     access.detail.update(folded=talk.folded)
@@ -108,17 +113,17 @@ def _append(access: NamespaceAccess, request: Asked) -> Talk:
     return talk
 
 
-def _read(access: NamespaceAccess, request: Asked) -> Talk:
+def _read(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
     talk = _talk(access, request)
     remember_reads(access, talk.entries, injected=False)
     return talk
 
 
-def _clear(access: NamespaceAccess, request: Asked) -> Talk:
+def _clear(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
     """Undone as one; other memories of the conversation stay."""
-    view = _memory(access, request.folding).view()
-    forgotten = forget_chosen(access, lambda query: query.filter(key__startswith=BEGINNING), "")
-    return Talk(count=len(view.messages), folded=forgotten.count - len(view.messages))
+    view = _memory(access, request.folding).read_view()
+    forgotten = forget_chosen(access, lambda query: query.filter(key__startswith=KEY_PREFIX), "")
+    return ConversationResult(count=len(view.messages), folded=forgotten.count - len(view.messages))
 
 
 _WORK = {"append": _append, "read": _read, "clear": _clear, "summarise": _append}
@@ -131,7 +136,7 @@ def _open(
     return MemoryGateway(caller).open_namespace(verb, audited, scope=scope, namespace=namespace)
 
 
-def _talk(access: NamespaceAccess, request: Asked) -> Talk:
+def _talk(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
     return talk_with(
         request,
         _session(access),
@@ -142,7 +147,7 @@ def _talk(access: NamespaceAccess, request: Asked) -> Talk:
     )
 
 
-def _memory(access: NamespaceAccess, folding: Folding) -> ConversationMemory:
+def _memory(access: NamespaceAccess, folding: FoldingPolicy) -> ConversationMemory:
     """To look at; nothing is written through it."""
     return ConversationMemory(
         _session(access),
@@ -162,7 +167,7 @@ def _session(access: NamespaceAccess) -> str:
 
 def _texts(access: NamespaceAccess, lines: Iterable[FoldedMessage]) -> dict[str, str]:
     """By key the first value each had, before anything was cut."""
-    keys = {key_of(line) for line in lines}
+    keys = {build_folded_key(line) for line in lines}
     if not keys or access.target.row is None:
         return {}
     first = Revision.objects.unscoped().filter(
@@ -172,7 +177,7 @@ def _texts(access: NamespaceAccess, lines: Iterable[FoldedMessage]) -> dict[str,
 
 
 def _text_of_fold(line: FoldedMessage, texts: Mapping[str, str]) -> FoldedText:
-    return FoldedText(line, texts.get(key_of(line), line.excerpt))
+    return FoldedText(line, texts.get(build_folded_key(line), line.excerpt))
 
 
 def _new_id() -> str:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.scopes import life_in, of_group
-from memory.logic.conversations.conversation_requests import Asked, Talk
+from memory.logic.conversations.conversation_requests import ConversationRequest, ConversationResult
 from memory.logic.engine_port import EnginePort, Redact, Step, StoreRequest, as_it_is
 from memory.logic.knowledge.page_requests import Hit, Kept, Sought
 from memory.providers.postgres.provider import in_thread
@@ -76,7 +76,7 @@ class RunMemory(EnginePort):
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
         return forget(self._caller_at(step), scope=step.scope, key=key, filter=filter_).count
 
-    def _converse(self, step: Step, request: Asked) -> Talk:
+    def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
         return hold_conversation(self._caller_at(step), request)
 
     def _find_pages(self, step: Step, search: Sought) -> Sequence[Hit]:

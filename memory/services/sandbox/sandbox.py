@@ -17,7 +17,11 @@ from memory.core.recall.selection import category_of
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scopes import life_in, tier_named
 from memory.core.values import check_params
-from memory.logic.conversations.conversation_requests import Asked, Talk, converse
+from memory.logic.conversations.conversation_requests import (
+    ConversationRequest,
+    ConversationResult,
+    handle_request,
+)
 from memory.logic.engine_port import Redact, Step, StoreRequest, as_it_is
 from memory.logic.entries.tiers import is_rejected
 from memory.logic.knowledge.knowledge_base import page_entries
@@ -83,10 +87,10 @@ class SandboxMemory(RunMemory):
             access.detail["keys"] = count = copy.forget(key, filter_)
             return count
 
-    def _converse(self, step: Step, request: Asked) -> Talk:
+    def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
         verb, audited = _OPERATIONS[request.action]
         with self._open(step, verb, audited) as (access, copy):
-            talk = converse(
+            talk = handle_request(
                 request,
                 access.target.parsed.ids[0],
                 copy,

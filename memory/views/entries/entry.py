@@ -16,7 +16,7 @@ from memory import services
 from memory.core.errors import AlreadyExists, NotFound
 from memory.core.records import Tier
 from memory.forms.entries import EditForm
-from memory.logic.conversations.conversation import BEGINNING
+from memory.logic.conversations.conversation import KEY_PREFIX
 from memory.logic.entries.tiers import TierAction
 from memory.logic.text_diff import DiffSegment, diff_values
 from memory.models import Entry
@@ -155,7 +155,7 @@ def _show_entry(
         "clash": clash,
         "is_text": isinstance(row.value, str),
         "is_page": is_page(row) and not row.is_forgotten,
-        "is_message": row.key.startswith(BEGINNING),
+        "is_message": row.key.startswith(KEY_PREFIX),
         "may_write": may(request, "write", row.namespace),
         "may_forget": may(request, "forget", row.namespace),
         "undoable": undoable_change(request, request.GET.get("undo", "")),

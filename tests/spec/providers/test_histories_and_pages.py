@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory.logic.conversations.conversation_gate import STAND_IN
+from memory.logic.conversations.conversation_gate import PLACEHOLDER
 from tests.spec.providers.conftest import COMMITTED, KINDS, run
 from tests.support.documents import document, end, node, start
 from workflows.engine.language.document import Document
@@ -104,8 +104,8 @@ CASES = [
          {"count": 1, "merged": 0, "id": "ship", "found": 1}),
     ]),
     Case("order of a tool", [
-        (tool_talk(), CALLED, {"text": f"assistant: \ntool: {STAND_IN}", "count": 2, "n": 0}),
-        (talk("read"), "", {"text": f"assistant: \ntool: {STAND_IN}", "count": 2, "n": 0}),
+        (tool_talk(), CALLED, {"text": f"assistant: \ntool: {PLACEHOLDER}", "count": 2, "n": 0}),
+        (talk("read"), "", {"text": f"assistant: \ntool: {PLACEHOLDER}", "count": 2, "n": 0}),
     ]),
     Case("secret in a message", [
         (talk(), f"use {KEY}", {"text": "user: use [redacted: API key]", "count": 1, "n": 0}),

@@ -8,8 +8,8 @@ import pytest
 from memory.core.errors import InvalidInput
 from memory.core.records import MemoryQuery, StoreParams
 from memory.logic.conversations.conversation import ConversationMemory
-from memory.logic.conversations.folding import Compaction, Folding, Reason, Strategy
-from memory.logic.conversations.messages import Message, Role, ToolCall, tokens_in
+from memory.logic.conversations.folding import Compaction, FoldingPolicy, FoldReason, Strategy
+from memory.logic.conversations.messages import Message, Role, ToolCall, count_tokens
 from memory.logic.conversations.summary import ExtractiveSummariser, Summariser
 from memory.providers.in_memory import InMemoryProvider
 from tests.memory.logic.support import Ticking, counting, provider
@@ -32,13 +32,13 @@ def conversation(
     *,
     session: str = "c1",
     summariser: Summariser | None = None,
-    folding: Folding | None = None,
+    folding: FoldingPolicy | None = None,
 ) -> ConversationMemory:
     return ConversationMemory(
         session,
         entries or provider(),
         new_id=counting(session),
-        folding=folding or Folding(),
+        folding=folding or FoldingPolicy(),
         summariser=summariser,
         clock=Ticking(),
     )
@@ -50,8 +50,8 @@ def said(memory: ConversationMemory, *messages: Message) -> list[str]:
     return [one.content for one in memory.get_history()]
 
 
-def window(max_turns: int) -> Folding:
-    return Folding(strategy=Strategy.SLIDING_WINDOW, max_turns=max_turns)
+def window(max_turns: int) -> FoldingPolicy:
+    return FoldingPolicy(strategy=Strategy.SLIDING_WINDOW, max_turns=max_turns)
 
 
 TALK = [user("q1"), assistant("a1"), user("q2"), assistant("a2"), user("q3"), assistant("a3")]
@@ -89,7 +89,7 @@ def test_sliding_window_keeps_instructions():
 def test_capacity_deletes_the_oldest_whole_messages():
     """seed 4 §5.4 and F8: at max_items the oldest message leaves, entry and all."""
     entries = provider()
-    memory = conversation(entries, folding=Folding(max_messages=3))
+    memory = conversation(entries, folding=FoldingPolicy(max_messages=3))
 
     assert said(memory, *TALK) == ["a2", "q3", "a3"]
     left = entries.recall(MemoryQuery("conv:c1", filter={"category": "message"}))
@@ -97,7 +97,7 @@ def test_capacity_deletes_the_oldest_whole_messages():
 
 
 def test_capacity_takes_a_call_and_its_results_together():
-    memory = conversation(folding=Folding(max_messages=4))
+    memory = conversation(folding=FoldingPolicy(max_messages=4))
     calls = [assistant("", "c1", "c2"), result("c1", "r1"), result("c2", "r2")]
 
     # One message too many, and the oldest belongs to three.
@@ -105,15 +105,15 @@ def test_capacity_takes_a_call_and_its_results_together():
 
 
 def test_capacity_never_cuts_the_newest_group_even_if_it_alone_is_too_large():
-    memory = conversation(folding=Folding(max_messages=2))
+    memory = conversation(folding=FoldingPolicy(max_messages=2))
     calls = [assistant("", "c1", "c2"), result("c1", "r1"), result("c2", "r2")]
 
     assert said(memory, user("q"), *calls) == ["", "r1", "r2"]
 
 
-def tight(**changes: int) -> Folding:
+def tight(**changes: int) -> FoldingPolicy:
     given = {"context_window": 200, "reserved_tokens": 50, "keep_recent": 2, "shortened_to": 30}
-    return Folding(compaction=Compaction(**(given | changes)))
+    return FoldingPolicy(compaction=Compaction(**(given | changes)))
 
 
 def test_compaction_starts_only_past_the_budget():
@@ -150,7 +150,7 @@ def test_compaction_drops_the_oldest_when_shortening_is_not_enough():
 
     assert texts[-1].startswith("11")
     assert not any(text.startswith("0") for text in texts)
-    assert tokens_in(memory.get_history()) <= 50
+    assert count_tokens(memory.get_history()) <= 50
 
 
 def test_shortened_original_stays_readable_as_a_revision():
@@ -207,7 +207,7 @@ def test_summariser_that_fails_is_stood_in_for_and_the_fold_says_so():
     memory = conversation(folding=window(1), summariser=Scripted(fails=True))
 
     said(memory, user("The blue car belongs to Tom"), user("b"))
-    view = memory.view()
+    view = memory.read_view()
 
     assert view.summary == "- user: The blue car belongs to Tom"
     assert view.folds[0].by == "extractive (model x: TimeoutError)"
@@ -223,18 +223,18 @@ def test_summary_of_a_talkative_model_is_cut_to_a_quarter_of_the_budget():
     memory = conversation(folding=tight(), summariser=Talkative())
     said(memory, *(user(f"{n} " + "word " * 40) for n in range(9)))
 
-    assert len((memory.view()).summary) == 150 // 4
+    assert len((memory.read_view()).summary) == 150 // 4
 
 
 def test_view_tells_what_was_folded_why_and_by_what():
-    memory = conversation(folding=Folding(max_messages=2), summariser=Scripted())
+    memory = conversation(folding=FoldingPolicy(max_messages=2), summariser=Scripted())
 
     said(memory, *TALK[:3])
-    view = memory.view()
+    view = memory.read_view()
 
     assert [one.content for one in view.messages] == ["a1", "q2"]
     [fold] = view.folds
-    assert (fold.reason, fold.by) == (Reason.CAPACITY, "model x")
+    assert (fold.reason, fold.by) == (FoldReason.CAPACITY, "model x")
     [line] = fold.messages
     assert (line.role, line.excerpt, line.tokens_after) == (Role.USER, "q1", 0)
     assert line.tokens_before > 0
@@ -244,9 +244,9 @@ def test_view_tells_shortened_apart_from_dropped():
     memory = conversation(folding=tight())
     said(memory, assistant("", "c1"), result("c1", "r" * 900), user("a"), user("b"))
 
-    [fold] = (memory.view()).folds
+    [fold] = (memory.read_view()).folds
 
-    assert (fold.reason, fold.by) == (Reason.TOKENS, "cut")
+    assert (fold.reason, fold.by) == (FoldReason.TOKENS, "cut")
     assert [line.role for line in fold.messages] == [Role.TOOL]
     assert 0 < fold.messages[0].tokens_after < fold.messages[0].tokens_before
 
@@ -255,7 +255,7 @@ def test_view_keeps_the_newest_folds_only():
     memory = conversation(folding=window(1))
     said(memory, *(user(f"q{n}") for n in range(60)))
 
-    folds = (memory.view()).folds
+    folds = (memory.read_view()).folds
 
     assert len(folds) == 50
     assert folds[0].messages[0].excerpt == "q58"
@@ -272,7 +272,7 @@ def test_clear_forgets_this_conversation_and_nothing_else():
     assert mine.clear() == 2
 
     assert mine.get_history() == ()
-    assert (mine.view()).folds == ()
+    assert (mine.read_view()).folds == ()
     assert [one.content for one in other.get_history()] == ["hello"]
     assert [one.key for one in entries.recall(MemoryQuery("conv:c1"))] == ["favourite"]
 
@@ -282,9 +282,9 @@ def test_result_of_a_folded_call_is_folded_at_once():
     said(memory, assistant("", "c1"), user("q"))
     kept = memory.add_message(result("c1", "too late"))
 
-    view = memory.view()
+    view = memory.read_view()
     assert kept.id not in {one.id for one in view.messages}
-    assert view.folds[0].reason is Reason.ORPHAN
+    assert view.folds[0].reason is FoldReason.ORPHAN
     assert view.folds[0].messages[0].excerpt == "too late"
 
 
@@ -305,7 +305,7 @@ def test_two_writers_at_the_same_moment_lose_nothing():
 
 def test_extractive_summary_stays_within_its_length():
     """What says least makes room, repeats first; of equals the older."""
-    summariser = ExtractiveSummariser(longest=130)
+    summariser = ExtractiveSummariser(max_length=130)
     told = [
         user("Alice moved to Lyon with her two cats in May 2024."),
         user("It was a nice and quiet day."),
@@ -340,10 +340,10 @@ def test_message_that_makes_no_sense_is_refused(message: Message):
 
 def test_folding_that_makes_no_sense_is_refused():
     for wrong in (
-        lambda: Folding(max_turns=0),
-        lambda: Folding(max_messages=0),
-        lambda: Folding(compaction=Compaction(100, 100)),
-        lambda: Folding(compaction=Compaction(100, keep_recent=-1)),
+        lambda: FoldingPolicy(max_turns=0),
+        lambda: FoldingPolicy(max_messages=0),
+        lambda: FoldingPolicy(compaction=Compaction(100, 100)),
+        lambda: FoldingPolicy(compaction=Compaction(100, keep_recent=-1)),
     ):
         with pytest.raises(InvalidInput):
             wrong()

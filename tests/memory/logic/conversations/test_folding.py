@@ -8,18 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.core.errors import Serialization
-from memory.logic.conversations.folding import Compaction, Folding, Strategy, plan, shorten
+from memory.logic.conversations.folding import (
+    Compaction,
+    FoldingPolicy,
+    Strategy,
+    plan_folding,
+    shorten_message,
+)
 from memory.logic.conversations.messages import (
     Message,
     Role,
     ToolCall,
-    estimate,
+    count_tokens,
+    estimate_tokens,
     from_json,
-    groups,
+    group_messages,
     is_orphan,
+    split_turns,
     to_json,
-    tokens_in,
-    turns,
 )
 from tests.memory.logic.support import quick
 
@@ -49,7 +55,7 @@ def chats(draw: st.DrawFn) -> list[Message]:
 
 
 FOLDINGS = st.builds(
-    Folding,
+    FoldingPolicy,
     strategy=st.sampled_from(Strategy),
     max_turns=st.integers(1, 4),
     max_messages=st.none() | st.integers(1, 8),
@@ -59,18 +65,18 @@ FOLDINGS = st.builds(
         context_window=st.integers(60, 400),
         reserved_tokens=st.integers(0, 50),
         keep_recent=st.integers(0, 5),
-        shortened_to=st.integers(0, 40),
+        shortened_length=st.integers(0, 40),
     ),
 )
 
 
 @quick
 @given(chats(), FOLDINGS)
-def test_calls_and_their_results_are_never_split(messages: list[Message], folding: Folding):
+def test_calls_and_their_results_are_never_split(messages: list[Message], folding: FoldingPolicy):
     """seed 4 §5.4, spec §6: tool-call/tool-result pairs are never split."""
-    kept = {one.id for one in plan(messages, folding).kept}
+    kept = {one.id for one in plan_folding(messages, folding).remaining}
 
-    for group in groups(messages):
+    for group in group_messages(messages):
         assert len({one.id in kept for one in group}) == 1
     history = [one for one in messages if one.id in kept]
     assert not any(is_orphan(one, history[:at]) for at, one in enumerate(history))
@@ -78,30 +84,32 @@ def test_calls_and_their_results_are_never_split(messages: list[Message], foldin
 
 @quick
 @given(chats(), FOLDINGS)
-def test_everything_is_either_kept_or_accounted_for(messages: list[Message], folding: Folding):
-    decided = plan(messages, folding)
+def test_everything_is_either_kept_or_accounted_for(
+    messages: list[Message], folding: FoldingPolicy
+):
+    decided = plan_folding(messages, folding)
 
     gone = [one for _, one in decided.dropped]
     before = {after.id: was for was, after in decided.shortened}
-    kept = [before.get(one.id, one) for one in decided.kept]
+    kept = [before.get(one.id, one) for one in decided.remaining]
     assert sorted(kept + gone, key=lambda one: int(one.id)) == messages
-    assert [one.id for one in decided.kept] == [one.id for one in messages if one in kept]
+    assert [one.id for one in decided.remaining] == [one.id for one in messages if one in kept]
 
 
 @quick
 @given(chats(), FOLDINGS)
-def test_bounds_hold_but_for_what_must_stay(messages: list[Message], folding: Folding):
-    kept = plan(messages, folding).kept
+def test_bounds_hold_but_for_what_must_stay(messages: list[Message], folding: FoldingPolicy):
+    kept = plan_folding(messages, folding).remaining
 
     if folding.strategy is Strategy.SLIDING_WINDOW:
-        assert len(turns(kept)) <= folding.max_turns
+        assert len(split_turns(kept)) <= folding.max_turns
     if folding.max_messages is not None:
-        assert len(kept) <= folding.max_messages or len(groups(kept)) == 1
-    if folding.compaction and tokens_in(kept) > folding.compaction.budget:
+        assert len(kept) <= folding.max_messages or len(group_messages(kept)) == 1
+    if folding.compaction and count_tokens(kept) > folding.compaction.budget:
         recent = kept[max(0, len(kept) - folding.compaction.keep_recent) :]
         droppable = [
             group
-            for group in groups(kept)
+            for group in group_messages(kept)
             if group[0].role is not Role.SYSTEM and not set(map(id, group)) & set(map(id, recent))
         ]
         assert folding.compaction.keep_recent == 0 or not droppable
@@ -110,20 +118,20 @@ def test_bounds_hold_but_for_what_must_stay(messages: list[Message], folding: Fo
 
 @quick
 @given(chats(), FOLDINGS)
-def test_recent_messages_are_never_shortened(messages: list[Message], folding: Folding):
-    decided = plan(messages, folding)
+def test_recent_messages_are_never_shortened(messages: list[Message], folding: FoldingPolicy):
+    decided = plan_folding(messages, folding)
 
     if folding.compaction and folding.compaction.keep_recent:
-        recent = decided.kept[-folding.compaction.keep_recent :]
+        recent = decided.remaining[-folding.compaction.keep_recent :]
         assert all(one in messages for one in recent)
 
 
 @quick
 @given(chats(), FOLDINGS)
-def test_folding_what_was_folded_changes_nothing(messages: list[Message], folding: Folding):
-    kept = plan(messages, folding).kept
+def test_folding_what_was_folded_changes_nothing(messages: list[Message], folding: FoldingPolicy):
+    kept = plan_folding(messages, folding).remaining
 
-    assert plan(kept, folding).kept == kept
+    assert plan_folding(kept, folding).remaining == kept
 
 
 @quick
@@ -142,16 +150,16 @@ def test_json_that_is_no_message_is_refused(wrong: Any):
 
 
 def test_shortening_keeps_head_and_tail_and_counts_the_rest():
-    short = shorten(Message(Role.TOOL, "a" * 50 + "z" * 50), 30)
+    short = shorten_message(Message(Role.TOOL, "a" * 50 + "z" * 50), 30)
 
     assert short.content == f"{'a' * 20}\n[… 70 …]\n{'z' * 10}"
     assert short.shortened == 70
-    assert shorten(short, 5) is short
+    assert shorten_message(short, 5) is short
 
 
 def test_estimate_counts_a_chinese_character_as_a_token():
-    assert estimate("abcd") == 1
-    assert estimate("abcde") == 2
-    assert estimate("汉字") == 2
-    assert estimate("汉字abcd") == 3
-    assert estimate("") == 0
+    assert estimate_tokens("abcd") == 1
+    assert estimate_tokens("abcde") == 2
+    assert estimate_tokens("汉字") == 2
+    assert estimate_tokens("汉字abcd") == 3
+    assert estimate_tokens("") == 0

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.core.errors import InvalidInput
-from memory.logic.conversations.messages import estimate
+from memory.logic.conversations.messages import estimate_tokens
 from memory.logic.curation.batches import clip_text, split_batches, split_text
 from memory.logic.curation.model_curator import build_prompt, build_retry
 from memory.logic.curation.work import FinishedWork, WorkStatus, redact_work
@@ -80,7 +80,7 @@ def test_prompt_stays_within_its_budget(text: str):
         FinishedWork(text, outputs=[text], errors=[text], recalled_texts=[text]), budget=3_000
     )
 
-    assert estimate(prompt) < 3_000 * 7 / 6 + 600
+    assert estimate_tokens(prompt) < 3_000 * 7 / 6 + 600
 
 
 def test_second_question_says_what_was_wrong():
@@ -120,7 +120,7 @@ def test_long_text_is_cut_where_it_pauses(text: str, expected: list[str]):
 def test_parts_of_a_text_are_within_the_budget_and_all_of_it(text: str):
     found = list(split_text(text, 50))
 
-    assert all(estimate(one) <= 50 for one in found)
+    assert all(estimate_tokens(one) <= 50 for one in found)
     assert "".join("".join(found).split()) == "".join(text.split())
 
 

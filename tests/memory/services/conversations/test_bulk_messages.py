@@ -43,7 +43,7 @@ def test_history_of_few_columns_is_that_of_whole_entries(talk: Person) -> None:
     gateway = MemoryGateway(at_door(talk))
     with gateway.open_namespace("view", "memory.listed", namespace="conv:c1") as access:
         lean, whole = (
-            ConversationMemory("c1", access.store(), new_id=str, read_category=reader).view()
+            ConversationMemory("c1", access.store(), new_id=str, read_category=reader).read_view()
             for reader in (partial(read_category, access), None)
         )
 

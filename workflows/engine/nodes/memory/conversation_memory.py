@@ -22,7 +22,7 @@ from workflows.engine.kinds import (
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, is_untrusted_memory
-from workflows.engine.memory_ports import ConversationPort, Talk
+from workflows.engine.memory_ports import ConversationPort, ConversationResult
 from workflows.engine.nodes.memory.memory_access import build_held_event, get_memory, to_event_entry
 from workflows.engine.nodes.memory.summarizer import SummaryModel, summarize
 from workflows.engine.runtime.events import Event, MemoryRecalled, MemoryWritten
@@ -183,7 +183,9 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
         outputs, events = _build_outputs(talk), _EVENTS[action](ctx.node_id, talk)
         if prepared.config.summary != BY_MODEL:
             return NodeResult(outputs, events=events)
-        text, usage = await summarize(prepared.config.summary_model, talk.before, talk.left, ctx)
+        text, usage = await summarize(
+            prepared.config.summary_model, talk.previous_summary, talk.removed, ctx
+        )
         if text:
             rules = {**prepared.rules, "text": text, "instead_of": talk.summary, "by": BY_MODEL}
             anew = await memory.converse(
@@ -242,7 +244,7 @@ def _is_untrusted(message: Mapping[str, Json]) -> bool:
     return message.get("role") == "tool" or is_untrusted_memory(message)
 
 
-def _build_outputs(talk: Talk) -> dict[str, Json]:
+def _build_outputs(talk: ConversationResult) -> dict[str, Json]:
     messages = [dict(message) for message in talk.messages]
     return {
         "messages": messages,
@@ -256,13 +258,13 @@ def _build_outputs(talk: Talk) -> dict[str, Json]:
     }
 
 
-def _build_recalled_events(node: str, talk: Talk) -> Sequence[Event]:
+def _build_recalled_events(node: str, talk: ConversationResult) -> Sequence[Event]:
     namespace = talk.entries[0].namespace if talk.entries else ""
     entries = [to_event_entry(hit) for hit in talk.entries]
     return (MemoryRecalled(node, SCOPE, namespace, None, entries),)
 
 
-def _build_written_events(node: str, talk: Talk) -> Sequence[Event]:
+def _build_written_events(node: str, talk: ConversationResult) -> Sequence[Event]:
     written: list[Event] = [
         MemoryWritten(
             node, SCOPE, hit.namespace, {"id": hit.id, "key": hit.key, "value": hit.value}
@@ -272,7 +274,7 @@ def _build_written_events(node: str, talk: Talk) -> Sequence[Event]:
     return [*written, *(build_held_event(hit, node, SCOPE, hit.key) for hit in talk.held)]
 
 
-def _build_no_events(node: str, talk: Talk) -> Sequence[Event]:
+def _build_no_events(node: str, talk: ConversationResult) -> Sequence[Event]:
     return ()
 
 
