@@ -1,6 +1,6 @@
-"""Memory as a workflow's nodes see it: the only place of memory that is asynchronous.
+"""Memory as a workflow's nodes see it: the only asynchronous part of memory.
 
-Shapes are the engine's, which this package must not import. Behind ``EnginePort`` everything is plain calls.
+The shapes are the engine's, which this package must not import. Behind ``EnginePort`` all calls are synchronous.
 """
 
 from abc import ABC, abstractmethod
@@ -31,8 +31,15 @@ from memory.logic.conversations.conversation_requests import (
 )
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import get_origin, screen_params
-from memory.logic.knowledge.knowledge_base import page_entries
-from memory.logic.knowledge.page_requests import MERGE, Hit, Kept, Sought, find, write
+from memory.logic.knowledge.knowledge_base import list_page_entries
+from memory.logic.knowledge.page_requests import (
+    MERGE,
+    PageHit,
+    PageQuery,
+    PageWriteResult,
+    search_pages,
+    write_drafts,
+)
 
 
 T = TypeVar("T")
@@ -41,18 +48,18 @@ T = TypeVar("T")
 Redact = Callable[[Any], Any]  # of JSON
 
 
-def as_it_is(value: Any) -> Any:  # JSON
+def keep_unchanged(value: Any) -> Any:  # JSON
     return value
 
 
 class RunnableStore(NamespaceStore, Protocol):
-    """A store that knows how its calls are run from an event loop; see ``memory.providers.base``."""
+    """A store that can run its calls from an event loop; see ``memory.providers.base``."""
 
     async def run(self, work: Callable[[], T]) -> T: ...
 
 
 class StepOrigin(Protocol):
-    """Which step of which run asks."""
+    """The run and the step that calls."""
 
     @property
     def run_id(self) -> str: ...
@@ -82,7 +89,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class StoreRequest:
-    """What a node stores."""
+    """The entry that a node stores."""
 
     key: str
     value: Json
@@ -92,12 +99,13 @@ class StoreRequest:
 
 
 class EnginePort(ABC):
-    """Implements ``workflows.engine.memory_ports.WholeMemory``. Subclasses say what each verb does, as a plain call.
+    """The base of ports; it implements ``workflows.engine.memory_ports.WholeMemory``.
 
-    ``redact`` takes out of whatever is kept what must not outlive the run.
+    Subclasses implement each verb as a synchronous call. ``redact`` removes from what is stored what must not outlive
+    the run.
     """
 
-    def __init__(self, redact: Redact = as_it_is) -> None:
+    def __init__(self, redact: Redact = keep_unchanged) -> None:
         self._redact = redact
 
     @abstractmethod
@@ -135,8 +143,10 @@ class EnginePort(ABC):
         ttl_seconds: float | None = None,
     ) -> MemoryEntry:
         step = Step(scope, identity, origin)
-        keep = self._redact
-        request = StoreRequest(keep(key), keep(value), keep(metadata or {}), tier, ttl_seconds)
+        redact = self._redact
+        request = StoreRequest(
+            redact(key), redact(value), redact(metadata or {}), tier, ttl_seconds
+        )
         return await self.run(lambda: self._store(step, request))
 
     async def delete(
@@ -176,9 +186,9 @@ class EnginePort(ABC):
         top_k: int = 20,
         min_score: float = 0.1,
         tags: Sequence[str] = (),
-    ) -> Sequence[Hit]:
+    ) -> Sequence[PageHit]:
         step = Step(scope, identity, origin)
-        search = Sought(query, top_k, min_score, tuple(tags))
+        search = PageQuery(query, top_k, min_score, tuple(tags))
         return await self.run(lambda: self._find_pages(step, search))
 
     async def write_pages(
@@ -189,13 +199,13 @@ class EnginePort(ABC):
         origin: StepOrigin,
         pages: Sequence[Mapping[str, Json]],
         mode: str = MERGE,
-    ) -> Sequence[Kept]:
+    ) -> Sequence[PageWriteResult]:
         step, pages = Step(scope, identity, origin), self._redact(pages)
         return await self.run(lambda: self._write_pages(step, pages, mode))
 
     @abstractmethod
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
-        """``query`` names no namespace yet; the step does."""
+        """Recall in the step's namespace; the query has none yet."""
 
     @abstractmethod
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry: ...
@@ -207,16 +217,16 @@ class EnginePort(ABC):
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult: ...
 
     @abstractmethod
-    def _find_pages(self, step: Step, search: Sought) -> Sequence[Hit]: ...
+    def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]: ...
 
     @abstractmethod
     def _write_pages(
         self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
-    ) -> Sequence[Kept]: ...
+    ) -> Sequence[PageWriteResult]: ...
 
 
 class ProviderPort(EnginePort):
-    """The port over a store, for the in-process runner: nobody's permission is asked, nothing is audited."""
+    """The port over a store, for the in-process runner: without permissions and audit log."""
 
     def __init__(self, entries: RunnableStore) -> None:
         super().__init__()
@@ -239,7 +249,7 @@ class ProviderPort(EnginePort):
         return self._entries.recall(replace(query, namespace=step.namespace))
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
-        """Store without secrets; a stranger's orders go to quarantine and replace nothing that is in use."""
+        """Store without secrets; untrusted instructions are quarantined and replace nothing in use."""
         params = StoreParams(
             step.namespace,
             request.key,
@@ -251,18 +261,18 @@ class ProviderPort(EnginePort):
         if params.tier is Tier.QUARANTINE:
             in_use = self._entries.recall(MemoryQuery(params.namespace, key=params.key))
             params = hold_entry(params.key, params) if in_use else params
-        asked_life = None if params.tier is Tier.QUARANTINE else request.ttl_seconds
-        life = life_in(step.scope, asked_life, str(params.tier))
+        requested_ttl = None if params.tier is Tier.QUARANTINE else request.ttl_seconds
+        ttl = life_in(step.scope, requested_ttl, str(params.tier))
         if step.scope == Scope.RUN:
             self._runs_with_notes.add(params.namespace)
-        return self._entries.store(replace(params, ttl_seconds=life, source=step.source))
+        return self._entries.store(replace(params, ttl_seconds=ttl, source=step.source))
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
         namespace = step.namespace
         if key is not None and filter_ is None:
             return int(self._entries.delete(namespace, key))
-        found = self._entries.recall(MemoryQuery(namespace, key=key, filter=filter_))
-        return sum(self._entries.delete(namespace, entry.key) for entry in found)
+        entries = self._entries.recall(MemoryQuery(namespace, key=key, filter=filter_))
+        return sum(self._entries.delete(namespace, entry.key) for entry in entries)
 
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
         session = require_variable(Scope.CONVERSATION, "conversation_id", step.identity)
@@ -270,13 +280,13 @@ class ProviderPort(EnginePort):
             request, session, self._entries, new_id=_new_id, clock=utc_now, source=step.source
         )
 
-    def _find_pages(self, step: Step, search: Sought) -> Sequence[Hit]:
-        return find(search, page_entries(self._entries, step.namespace))
+    def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
+        return search_pages(search, list_page_entries(self._entries, step.namespace))
 
     def _write_pages(
         self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
-    ) -> Sequence[Kept]:
-        return write(
+    ) -> Sequence[PageWriteResult]:
+        return write_drafts(
             pages, self._entries, step.namespace, mode=mode, clock=utc_now, source=step.source
         )
 

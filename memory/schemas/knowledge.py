@@ -11,7 +11,7 @@ from memory.core.provider import MAX_QUERY_LENGTH
 from memory.core.records import MemoryEntry
 from memory.logic.conversations.messages import Message, to_json
 from memory.logic.knowledge.page_index import StaleMark
-from memory.logic.knowledge.page_requests import Hit, Kept
+from memory.logic.knowledge.page_requests import PageHit, PageWriteResult
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.schemas.entries import Json, Moment
 from memory.services import HistoryView, PageView, Shelf
@@ -269,7 +269,7 @@ def shelf_out(shelf: Shelf) -> ShelfOut:
     )
 
 
-def found_out(hits: Sequence[Hit]) -> FoundPagesOut:
+def found_out(hits: Sequence[PageHit]) -> FoundPagesOut:
     results = [
         FoundOut(page=page_out(hit.item.page, hit.entry), score=hit.score, parts=dict(hit.parts))
         for hit in hits
@@ -277,9 +277,9 @@ def found_out(hits: Sequence[Hit]) -> FoundPagesOut:
     return FoundPagesOut(results=results, count=len(results))
 
 
-def kept_out(kept: Kept) -> KeptOut:
+def kept_out(kept: PageWriteResult) -> KeptOut:
     return KeptOut(
-        page=page_out(kept.written.page, kept.entry),
+        page=page_out(kept.write.page, kept.entry),
         merged_for=kept.merged_for,
         held_for=list(kept.held),
     )

@@ -1,7 +1,7 @@
-"""The table of contents of the pages of a namespace: what there is, what refers to what, what is stale.
+"""The index of a namespace's pages: the pages, their links, and which of them are outdated.
 
-Always made from the pages themselves. A list kept beside them would be one more thing that two
-writers could leave out of step; this one can't be.
+It is always built from the pages themselves. A separate list could become inconsistent when two members write at
+once; this one can't.
 """
 
 from collections import defaultdict
@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from memory.logic.entries.duplicates import normalize
-from memory.logic.knowledge.pages import KnowledgePage, wiki_links
+from memory.logic.knowledge.pages import KnowledgePage, list_wiki_links
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class StaleMark:
 
 @dataclass(frozen=True, slots=True)
 class PageIndex:
-    """``links`` and ``backlinks`` are the same references, read from either end."""
+    """The pages with their references in both directions, and the outdated references."""
 
     entries: tuple[PageIndexEntry, ...]
     links: Mapping[str, tuple[str, ...]]
@@ -49,22 +49,22 @@ class PageIndex:
     def of(cls, pages: Iterable[KnowledgePage]) -> "PageIndex":
         ordered = sorted(pages, key=lambda page: (page.title.casefold(), page.id))
         by_id = {page.id: page for page in ordered}
-        by_name = _names(ordered)
-        links = {page.id: _links(page, by_id, by_name) for page in ordered}
+        by_name = _map_names(ordered)
+        links = {page.id: _list_links(page, by_id, by_name) for page in ordered}
         return cls(
-            entries=tuple(map(_entry, ordered)),
+            entries=tuple(map(_build_entry, ordered)),
             links=links,
-            backlinks=_turned_round(links),
-            stale=tuple(mark for page in ordered for mark in _marks(page, links, by_id)),
+            backlinks=_invert_links(links),
+            stale=tuple(mark for page in ordered for mark in _find_stale_marks(page, links, by_id)),
         )
 
 
-def _entry(page: KnowledgePage) -> PageIndexEntry:
+def _build_entry(page: KnowledgePage) -> PageIndexEntry:
     return PageIndexEntry(page.id, page.title, page.summary, page.tags, page.updated_at)
 
 
-def _names(pages: Iterable[KnowledgePage]) -> dict[str, str]:
-    """Titles before aliases, and of two pages with one name the first."""
+def _map_names(pages: Iterable[KnowledgePage]) -> dict[str, str]:
+    """Map titles, then aliases to page ids; the first of two pages gets a shared name."""
     pages = list(pages)
     names: dict[str, str] = {}
     for page in pages:
@@ -75,35 +75,35 @@ def _names(pages: Iterable[KnowledgePage]) -> dict[str, str]:
     return names
 
 
-def _links(
+def _list_links(
     page: KnowledgePage, by_id: Mapping[str, KnowledgePage], by_name: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """What it refers to, there or not, and what its text links to, if that is there."""
-    found = list(page.references)
-    for name in wiki_links(page.content):
+    """List the page's references, existing or not, and the existing pages that its text links to."""
+    links = list(page.references)
+    for name in list_wiki_links(page.content):
         target = name if name in by_id else by_name.get(normalize(name), "")
         if target and target != page.id:
-            found.append(target)
-    return tuple(dict.fromkeys(found))
+            links.append(target)
+    return tuple(dict.fromkeys(links))
 
 
-def _turned_round(links: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = defaultdict(list)
+def _invert_links(links: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    backlinks: dict[str, list[str]] = defaultdict(list)
     for page, targets in links.items():
         for target in targets:
-            found[target].append(page)
-    return {target: tuple(sorted(pages)) for target, pages in found.items()}
+            backlinks[target].append(page)
+    return {target: tuple(sorted(pages)) for target, pages in backlinks.items()}
 
 
-def _marks(
+def _find_stale_marks(
     page: KnowledgePage,
     links: Mapping[str, tuple[str, ...]],
     by_id: Mapping[str, KnowledgePage],
 ) -> Iterable[StaleMark]:
-    known = max(filter(None, (page.updated_at, page.checked_at)), default=None)
+    confirmed_at = max(filter(None, (page.updated_at, page.checked_at)), default=None)
     for target in links[page.id]:
-        other = by_id.get(target)
-        if other is None:
+        reference = by_id.get(target)
+        if reference is None:
             yield StaleMark(page.id, target, Staleness.VANISHED)
-        elif known and other.updated_at and other.updated_at > known:
-            yield StaleMark(page.id, target, Staleness.CHANGED, other.updated_at)
+        elif confirmed_at and reference.updated_at and reference.updated_at > confirmed_at:
+            yield StaleMark(page.id, target, Staleness.CHANGED, reference.updated_at)

@@ -1,46 +1,51 @@
-"""One page about one thing: finding the page that is there already, and writing into it."""
+"""Pages about the same subject: matching them, and merging one into the other."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from memory.logic.entries.duplicates import Likeness, compare_values, measure_similarity, normalize
-from memory.logic.knowledge.pages import KnowledgePage, tidy
+from memory.logic.knowledge.pages import KnowledgePage, normalize_page
 
 
-class Twin(StrEnum):
+class MatchReason(StrEnum):
     TITLE = "title"
     ALIAS = "alias"
     CONTENT = "content"
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTwin:
+class PageMatch:
     page: KnowledgePage
-    why: Twin
+    reason: MatchReason
 
 
-def find_twin(page: KnowledgePage, pages: Iterable[KnowledgePage]) -> FoundTwin | None:
-    """The page that is about the same: by title, by one of its other names, by what it says."""
-    others = sorted((one for one in pages if one.id != page.id), key=lambda one: one.id)
-    for why, holds in _TESTS:
-        for other in others:
-            if holds(page, other):
-                return FoundTwin(other, why)
+def find_matching_page(page: KnowledgePage, pages: Iterable[KnowledgePage]) -> PageMatch | None:
+    """Find a page about the same subject: by title, then by another name, then by content."""
+    candidates = sorted(
+        (candidate for candidate in pages if candidate.id != page.id),
+        key=lambda candidate: candidate.id,
+    )
+    for reason, matches in _MATCHERS:
+        for other_page in candidates:
+            if matches(page, other_page):
+                return PageMatch(other_page, reason)
     return None
 
 
-def merged(old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
-    """Into the old page what only the new one says; nothing the old one says is lost.
+def merge_pages(old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
+    """Add to the old page what only the new one says; nothing of the old one is lost.
 
-    A paragraph that says more takes the place of the one that said less.
+    A longer paragraph replaces the shorter one that says the same.
     """
-    references = [one for one in (*old.references, *new.references) if one != old.id]
-    return tidy(
+    references = [
+        reference for reference in (*old.references, *new.references) if reference != old.id
+    ]
+    return normalize_page(
         replace(
             old,
             summary=new.summary or old.summary,
-            content=merged_content(old.content, new.content),
+            content=merge_contents(old.content, new.content),
             tags=(*old.tags, *new.tags),
             references=tuple(references),
             aliases=(*old.aliases, new.title, *new.aliases),
@@ -49,49 +54,53 @@ def merged(old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
     )
 
 
-def merged_content(old: str, new: str) -> str:
+def merge_contents(old: str, new: str) -> str:
     if not old.strip() or not new.strip():
         return old if old.strip() else new
     paragraphs = old.split("\n\n")
     added = []
     for paragraph in filter(str.strip, new.split("\n\n")):
-        position = _said_at(paragraph, paragraphs)
+        position = _find_paragraph(paragraph, paragraphs)
         if position is None:
             added.append(paragraph)
         elif len(normalize(paragraph)) > len(normalize(paragraphs[position])):
             paragraphs[position] = paragraph
-    kept = "\n\n".join(paragraphs)
-    return "\n\n".join([kept.rstrip("\n"), *added]) if added else kept
+    content = "\n\n".join(paragraphs)
+    return "\n\n".join([content.rstrip("\n"), *added]) if added else content
 
 
-def _said_at(paragraph: str, paragraphs: list[str]) -> int | None:
-    """Where it is said already, in the same words or nearly."""
-    for position, one in enumerate(paragraphs):
-        if compare_values(paragraph, one) is not Likeness.DIFFERENT:
+def _find_paragraph(paragraph: str, paragraphs: list[str]) -> int | None:
+    """Return the position of a paragraph that says the same in nearly the same words."""
+    for position, candidate in enumerate(paragraphs):
+        if compare_values(paragraph, candidate) is not Likeness.DIFFERENT:
             return position
     return None
 
 
-_SIMILAR = 0.85
-_LEAST_CONTENT = 40  # characters; less says too little to be compared
+_MIN_SIMILARITY = 0.85
+_MIN_CONTENT = 40  # characters; less says too little to be compared
 
 
-def _names(page: KnowledgePage) -> set[str]:
-    return {normalize(one) for one in (page.title, *page.aliases)} - {""}
+def _list_names(page: KnowledgePage) -> set[str]:
+    return {normalize(name) for name in (page.title, *page.aliases)} - {""}
 
 
-def _same_title(one: KnowledgePage, other: KnowledgePage) -> bool:
-    return normalize(one.title) == normalize(other.title) != ""
+def _have_same_title(first: KnowledgePage, second: KnowledgePage) -> bool:
+    return normalize(first.title) == normalize(second.title) != ""
 
 
-def _same_name(one: KnowledgePage, other: KnowledgePage) -> bool:
-    return not _names(one).isdisjoint(_names(other))
+def _share_name(first: KnowledgePage, second: KnowledgePage) -> bool:
+    return not _list_names(first).isdisjoint(_list_names(second))
 
 
-def _same_content(one: KnowledgePage, other: KnowledgePage) -> bool:
-    if min(len(one.content), len(other.content)) < _LEAST_CONTENT:
+def _have_similar_content(first: KnowledgePage, second: KnowledgePage) -> bool:
+    if min(len(first.content), len(second.content)) < _MIN_CONTENT:
         return False
-    return measure_similarity(one.content, other.content) >= _SIMILAR
+    return measure_similarity(first.content, second.content) >= _MIN_SIMILARITY
 
 
-_TESTS = ((Twin.TITLE, _same_title), (Twin.ALIAS, _same_name), (Twin.CONTENT, _same_content))
+_MATCHERS = (
+    (MatchReason.TITLE, _have_same_title),
+    (MatchReason.ALIAS, _share_name),
+    (MatchReason.CONTENT, _have_similar_content),
+)

@@ -1,4 +1,4 @@
-"""What a workflow asks of knowledge pages: JSON as a node has it in, pages and entries out."""
+"""Requests of a workflow to knowledge pages: JSON from a node in, pages and entries out."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,11 +10,16 @@ from memory.core.recall.tokens import DEFAULT_LANGUAGE
 from memory.core.records import Json, MemoryEntry, Source
 from memory.logic.entries.duplicates import normalize
 from memory.logic.entries.origins import ContentOrigin
-from memory.logic.knowledge.knowledge_base import KnowledgeStore, Written
-from memory.logic.knowledge.page_gate import judged_page, page_apart
-from memory.logic.knowledge.page_merge import Twin
-from memory.logic.knowledge.pages import KnowledgePage, from_entry, key_of, slug
-from memory.logic.knowledge.retriever import NOTHING_NEAR, RetrieverConfig, ScoredItem, rank_pages
+from memory.logic.knowledge.knowledge_base import KnowledgeStore, PageWrite
+from memory.logic.knowledge.page_gate import build_quarantined_page, screen_page
+from memory.logic.knowledge.page_merge import MatchReason
+from memory.logic.knowledge.pages import KnowledgePage, build_page_key, build_slug, from_entry
+from memory.logic.knowledge.retriever import (
+    NO_SIMILARITIES,
+    RetrieverConfig,
+    ScoredItem,
+    rank_pages,
+)
 
 
 MERGE, REPLACE = "merge", "replace"
@@ -22,8 +27,8 @@ MODES = (MERGE, REPLACE)
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
-    """``tags``: only pages that have one of them."""
+class PageQuery:
+    """A search. With ``tags``, only pages with one of them match."""
 
     query: str
     max_results: int = 20
@@ -33,15 +38,15 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """A page that was found, with its entry, which carries the score."""
+class PageHit:
+    """A page that matches, with its entry, which has the score."""
 
     item: ScoredItem
     entry: MemoryEntry
 
     @property
     def page(self) -> Mapping[str, Json]:
-        return page_json(self.item.page)
+        return build_page_json(self.item.page)
 
     @property
     def score(self) -> float:
@@ -53,48 +58,55 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """``merged_for`` says why it went into a page that was there: title, alias, content.
+class PageWriteResult:
+    """A written page with its entry.
 
-    ``held``: why it waits for a person instead, in quarantine, where ``entry`` is.
+    ``merged_for`` is why it was merged into an existing page: title, alias, content. ``held`` lists the reasons why
+    ``entry`` waits in quarantine instead.
     """
 
-    written: Written
+    write: PageWrite
     entry: MemoryEntry
     held: tuple[str, ...] = ()
 
     @property
     def page(self) -> Mapping[str, Json]:
-        return page_json(self.written.page)
+        return build_page_json(self.write.page)
 
     @property
     def merged_for(self) -> str:
-        return str(self.written.merged_for or "")
+        return str(self.write.merged_for or "")
 
 
-def find(
-    sought: Sought, entries: Iterable[MemoryEntry], near: Mapping[str, float] = NOTHING_NEAR
-) -> tuple[Hit, ...]:
-    """Rank ``entries``, which are pages. An empty question finds nothing, as in Dify.
+def search_pages(
+    query: PageQuery,
+    entries: Iterable[MemoryEntry],
+    similarities: Mapping[str, float] = NO_SIMILARITIES,
+) -> tuple[PageHit, ...]:
+    """Rank ``entries``, which are pages. An empty query matches nothing, as in Dify.
 
-    ``near``: how near they are in meaning, by key.
+    ``similarities``: semantic similarities by key.
     """
-    if not sought.query.strip():
+    if not query.query.strip():
         return ()
-    found = {one.key: one for one in entries}
-    pages = sorted(map(from_entry, found.values()), key=lambda page: page.id)
-    wanted = {tag.casefold() for tag in sought.tags}
-    if wanted:
-        pages = [one for one in pages if not wanted.isdisjoint(map(str.casefold, one.tags))]
-    hints = {page.id: near[key] for page in pages if (key := key_of(page.id)) in near}
-    rules = RetrieverConfig(sought.max_results, sought.min_score, 1.0, sought.language)
+    entries_by_key = {entry.key: entry for entry in entries}
+    pages = sorted(map(from_entry, entries_by_key.values()), key=lambda page: page.id)
+    tags = {tag.casefold() for tag in query.tags}
+    if tags:
+        pages = [page for page in pages if not tags.isdisjoint(map(str.casefold, page.tags))]
+    page_similarities = {
+        page.id: similarities[key]
+        for page in pages
+        if (key := build_page_key(page.id)) in similarities
+    }
+    config = RetrieverConfig(query.max_results, query.min_score, 1.0, query.language)
     return tuple(
-        _hit(item, found[key_of(item.page.id)])
-        for item in rank_pages(sought.query, pages, rules, hints)
+        _build_hit(item, entries_by_key[build_page_key(item.page.id)])
+        for item in rank_pages(query.query, pages, config, page_similarities)
     )
 
 
-def write(
+def write_drafts(
     drafts: Sequence[Mapping[str, Json]],
     entries: NamespaceStore,
     namespace: str,
@@ -103,55 +115,60 @@ def write(
     clock: Clock = utc_now,
     source: Source = Source(),  # noqa: B008 - a frozen value
     origin: ContentOrigin = ContentOrigin.MODEL,
-) -> tuple[Kept, ...]:
-    """One after the other, so that two drafts about one thing end up in one page, too.
+) -> tuple[PageWriteResult, ...]:
+    """Write the drafts one after the other, so that two about one subject become one page.
 
-    A draft says whose words it is (``origin``; else they are as the argument has it), and ``hold``
-    where it is to be looked at first.
+    A draft names its ``origin`` (default: the argument), and ``hold`` if it needs a review first.
     """
     if mode not in MODES:
         raise InvalidInput(f"mode: use one of {', '.join(MODES)}.")
-    judged = [judged_page(draft_of(one), one, origin) for one in drafts]
+    screened = [screen_page(parse_draft(draft), draft, origin) for draft in drafts]
     store = KnowledgeStore(namespace, entries, clock=clock, source=source)
-    kept = []
-    for page, reasons in judged:
+    results = []
+    for page, reasons in screened:
         if reasons:
-            entry = entries.store(page_apart(store, page, reasons))
-            kept.append(Kept(Written(page), entry, tuple(one["reason"] for one in reasons)))
+            entry = entries.store(build_quarantined_page(store, page, reasons))
+            results.append(
+                PageWriteResult(
+                    PageWrite(page), entry, tuple(reason["reason"] for reason in reasons)
+                )
+            )
             continue
-        written = _write(store, page, mode)
-        kept.append(Kept(written, store.seen[key_of(written.page.id)]))
-    return tuple(kept)
+        page_write = _write(store, page, mode)
+        results.append(
+            PageWriteResult(page_write, store.entries_by_key[build_page_key(page_write.page.id)])
+        )
+    return tuple(results)
 
 
-def draft_of(value: Json) -> KnowledgePage:
-    """A page as somebody wrote it down; without an id it gets one from its title."""
+def parse_draft(value: Json) -> KnowledgePage:
+    """Parse a page from JSON; without an id it later gets one from its title."""
     if not isinstance(value, Mapping):
         raise InvalidInput("pages: each must be an object with title and content.")
     return KnowledgePage(
-        id=_text(value, "id").strip(),
-        title=_text(value, "title"),
-        summary=_text(value, "summary"),
-        content=_text(value, "content"),
-        tags=texts_of(value.get("tags"), "tags"),
-        references=texts_of(value.get("references"), "references"),
-        aliases=texts_of(value.get("aliases"), "aliases"),
+        id=_get_text(value, "id").strip(),
+        title=_get_text(value, "title"),
+        summary=_get_text(value, "summary"),
+        content=_get_text(value, "content"),
+        tags=parse_texts(value.get("tags"), "tags"),
+        references=parse_texts(value.get("references"), "references"),
+        aliases=parse_texts(value.get("aliases"), "aliases"),
     )
 
 
-def texts_of(value: Json, name: str) -> tuple[str, ...]:
-    """A list of texts, or one text with commas between."""
+def parse_texts(value: Json, name: str) -> tuple[str, ...]:
+    """Parse a list of texts, or one text with commas in between."""
     if value is None:
         return ()
     if isinstance(value, str):
         value = value.replace("，", ",").split(",")
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
         raise InvalidInput(f"{name}: must be a list of texts.")
-    return tuple(one.strip() for one in value if one.strip())
+    return tuple(text.strip() for text in value if text.strip())
 
 
-def page_json(page: KnowledgePage) -> dict[str, Json]:
-    """For readers; what the store keeps besides stays with it."""
+def build_page_json(page: KnowledgePage) -> dict[str, Json]:
+    """Build the JSON that readers get, without what only the store needs."""
     return {
         "id": page.id,
         "title": page.title,
@@ -166,52 +183,56 @@ def page_json(page: KnowledgePage) -> dict[str, Json]:
     }
 
 
-def _write(store: KnowledgeStore, page: KnowledgePage, mode: str) -> Written:
+def _write(store: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWrite:
     if not page.id:
         return _write_by_title(store, page, mode)
     before = store.get_page(page.id)
     if before is None:
-        return store.write(page) if mode == MERGE else Written(store.add_page(page))
+        return store.write(page) if mode == MERGE else PageWrite(store.add_page(page))
     if mode == MERGE:
-        return Written(store.grow(before, page), Twin.TITLE)
-    return Written(_replaced(store, before, page))
+        return PageWrite(store.merge_page(before, page), MatchReason.TITLE)
+    return PageWrite(_replace_page(store, before, page))
 
 
-def _write_by_title(store: KnowledgeStore, page: KnowledgePage, mode: str) -> Written:
-    pages = store.pages()
-    named = replace(page, id=_free_id(page.title, {one.id for one in pages}))
+def _write_by_title(store: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWrite:
+    pages = store.list_pages()
+    page_with_id = replace(page, id=_pick_free_id(page.title, {existing.id for existing in pages}))
     if mode == MERGE:
-        return store.write(named)
+        return store.write(page_with_id)
     title = normalize(page.title)
-    before = next((one for one in pages if normalize(one.title) == title), None)
+    before = next((existing for existing in pages if normalize(existing.title) == title), None)
     if before is None:
-        return Written(store.add_page(named))
-    return Written(_replaced(store, before, replace(page, id=before.id)))
+        return PageWrite(store.add_page(page_with_id))
+    return PageWrite(_replace_page(store, before, replace(page, id=before.id)))
 
 
-def _replaced(store: KnowledgeStore, before: KnowledgePage, page: KnowledgePage) -> KnowledgePage:
-    """Nothing is written where it says the same; the other names it goes by stay."""
-    made = replace(
+def _replace_page(
+    store: KnowledgeStore, before: KnowledgePage, page: KnowledgePage
+) -> KnowledgePage:
+    """Replace the page, but keep its aliases without new ones; write only if something changes."""
+    replaced = replace(
         before, title=page.title, summary=page.summary, content=page.content, tags=page.tags,
         references=page.references, aliases=page.aliases or before.aliases, origin=page.origin,
     )  # fmt: skip
-    return before if made == before else store.update_page(made)
+    return before if replaced == before else store.update_page(replaced)
 
 
-def _free_id(title: str, taken: Iterable[str]) -> str:
-    """C and C++ have one slug and are two pages."""
-    stem, taken = slug(title), frozenset(taken)
-    if stem not in taken:
+def _pick_free_id(title: str, used_ids: Iterable[str]) -> str:
+    """Return an unused id, as titles such as C and C++ have one slug and are two pages."""
+    stem, used_ids = build_slug(title), frozenset(used_ids)
+    if stem not in used_ids:
         return stem
-    return next(one for number in count(2) if (one := f"{stem}-{number}") not in taken)
+    return next(
+        candidate for number in count(2) if (candidate := f"{stem}-{number}") not in used_ids
+    )
 
 
-def _hit(item: ScoredItem, entry: MemoryEntry) -> Hit:
-    return Hit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
+def _build_hit(item: ScoredItem, entry: MemoryEntry) -> PageHit:
+    return PageHit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
 
 
-def _text(value: Mapping[str, Json], name: str) -> str:
-    found = value.get(name)
-    if found is None or isinstance(found, str):
-        return found or ""
+def _get_text(value: Mapping[str, Json], name: str) -> str:
+    text = value.get(name)
+    if text is None or isinstance(text, str):
+        return text or ""
     raise InvalidInput(f"{name}: must be a text.")

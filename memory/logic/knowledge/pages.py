@@ -1,4 +1,4 @@
-"""A page of knowledge, as it is kept: one entry of the provider each."""
+"""A knowledge page and its serialization; each page is an entry of the store."""
 
 import re
 import unicodedata
@@ -13,9 +13,9 @@ from memory.logic.entries.origins import get_untrusted_origin
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The head of the file a page was imported from, to be written again as it was.
+    """The header of the file that a page was imported from, to be exported unchanged.
 
-    ``digest`` is of what it said; where the page says something else by now, it has had its day.
+    ``digest`` is that of its values; once the page has other values, the header is written anew.
     """
 
     text: str
@@ -24,7 +24,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgePage:
-    """``references`` are ids of other pages; ``checked_at``: when someone last found it still right."""
+    """A page. ``references`` are ids of other pages; ``checked_at`` is when a member last confirmed it."""
 
     id: str
     title: str
@@ -44,55 +44,55 @@ class KnowledgePage:
 CATEGORY = "page"
 
 
-def key_of(page_id: str) -> str:
+def build_page_key(page_id: str) -> str:
     return f"page:{page_id}"
 
 
-def check(page: KnowledgePage) -> None:
-    if not page.id.strip() or len(page.id) > _LONGEST_ID or page.id != page.id.strip():
-        raise InvalidInput(f"id: 1 to {_LONGEST_ID} characters without spaces at the ends.")
+def check_page(page: KnowledgePage) -> None:
+    if not page.id.strip() or len(page.id) > _MAX_ID_LENGTH or page.id != page.id.strip():
+        raise InvalidInput(f"id: 1 to {_MAX_ID_LENGTH} characters without spaces at the ends.")
     if not page.title.strip():
         raise InvalidInput("title: required.")
     if page.id in page.references:
         raise InvalidInput("references: a page can't reference itself.")
 
 
-def tidy(page: KnowledgePage) -> KnowledgePage:
-    """Lists without repeats and blanks; the order is the author's."""
+def normalize_page(page: KnowledgePage) -> KnowledgePage:
+    """Remove repeats and blanks from the lists; the order is the author's."""
     return replace(
         page,
-        tags=_each_once(page.tags),
-        references=_each_once(page.references),
-        aliases=_each_once(one for one in page.aliases if one != page.title),
+        tags=_deduplicate(page.tags),
+        references=_deduplicate(page.references),
+        aliases=_deduplicate(alias for alias in page.aliases if alias != page.title),
     )
 
 
 def to_json(page: KnowledgePage) -> dict[str, Json]:
-    made: dict[str, Json] = {
+    value: dict[str, Json] = {
         "id": page.id,
         "title": page.title,
         "summary": page.summary,
         "content": page.content,
         "tags": list(page.tags),
         "references": list(page.references),
-        "created_at": _written(page.created_at),
-        "updated_at": _written(page.updated_at),
+        "created_at": _format_time(page.created_at),
+        "updated_at": _format_time(page.updated_at),
     }
     if page.aliases:
-        made["aliases"] = list(page.aliases)
+        value["aliases"] = list(page.aliases)
     if page.checked_at:
-        made["checked_at"] = _written(page.checked_at)
+        value["checked_at"] = _format_time(page.checked_at)
     if page.header:
-        made["header"] = {"text": page.header.text, "digest": page.header.digest}
-    return made
+        value["header"] = {"text": page.header.text, "digest": page.header.digest}
+    return value
 
 
 def from_entry(entry: MemoryEntry) -> KnowledgePage:
-    return page_of(entry.key, entry.value, entry.metadata, entry.revision)
+    return parse_page(entry.key, entry.value, entry.metadata, entry.revision)
 
 
-def page_of(key: str, value: Json, metadata: Mapping[str, Json], revision: int) -> KnowledgePage:
-    """Of what an entry keeps; for thousands of them the rest of it needn't be read."""
+def parse_page(key: str, value: Json, metadata: Mapping[str, Json], revision: int) -> KnowledgePage:
+    """Parse a page from an entry's fields, so that of thousands only these need to be read."""
     try:
         header = value.get("header")
         return KnowledgePage(
@@ -102,10 +102,10 @@ def page_of(key: str, value: Json, metadata: Mapping[str, Json], revision: int) 
             content=value["content"],
             tags=tuple(value["tags"]),
             references=tuple(value["references"]),
-            created_at=_read(value["created_at"]),
-            updated_at=_read(value["updated_at"]),
+            created_at=_parse_time(value["created_at"]),
+            updated_at=_parse_time(value["updated_at"]),
             aliases=tuple(value.get("aliases", ())),
-            checked_at=_read(value.get("checked_at")),
+            checked_at=_parse_time(value.get("checked_at")),
             header=Header(header["text"], header["digest"]) if header else None,
             revision=revision,
             origin=get_untrusted_origin(metadata),
@@ -115,32 +115,32 @@ def page_of(key: str, value: Json, metadata: Mapping[str, Json], revision: int) 
 
 
 def is_page(entry: MemoryEntry) -> bool:
-    return entry.category == CATEGORY and entry.key.startswith(key_of(""))
+    return entry.category == CATEGORY and entry.key.startswith(build_page_key(""))
 
 
-def slug(title: str) -> str:
-    """A name for a file or an id, of letters and digits of any script."""
+def build_slug(title: str) -> str:
+    """Build a name for a file or an id, of letters and digits of any script."""
     plain = unicodedata.normalize("NFKC", title).casefold()
     return _NO_WORD.sub("-", plain).strip("-")[:80].rstrip("-") or "page"
 
 
-def wiki_links(content: str) -> tuple[str, ...]:
-    """What ``[[this]]`` and ``[[this|read as that]]`` name: an id, a title or an alias."""
-    return _each_once(one.strip() for one in _WIKI_LINK.findall(content))
+def list_wiki_links(content: str) -> tuple[str, ...]:
+    """List the ids, titles or aliases that ``[[this]]`` and ``[[this|read as that]]`` name."""
+    return _deduplicate(name.strip() for name in _WIKI_LINK.findall(content))
 
 
-_LONGEST_ID = 200
+_MAX_ID_LENGTH = 200
 _NO_WORD = re.compile(r"[\W_]+")
 _WIKI_LINK = re.compile(r"\[\[([^\[\]|\n]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]")
 
 
-def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one for one in texts if one.strip()))
+def _deduplicate(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if text.strip()))
 
 
-def _written(moment: datetime | None) -> str | None:
+def _format_time(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None
 
 
-def _read(text: Json) -> datetime | None:
+def _parse_time(text: Json) -> datetime | None:
     return datetime.fromisoformat(text) if text else None

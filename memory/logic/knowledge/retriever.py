@@ -1,9 +1,8 @@
-"""Finding pages without any model: keywords, and how much of a page overlaps with them.
+"""Ranking of pages without any model: keywords, and their overlap with the fields of a page.
 
-Dice over single terms and pairs, field by field, so that a short title isn't drowned in a long
-text; a long text is compared passage by passage. Fields add up like independent hints: two half
-answers are more than one and never more than certain. BM25 can join in, and nearness in
-meaning as one more hint, which takes nothing from who has none.
+Dice over single terms and pairs, field by field, so that a short title isn't drowned in a long text; a long text is
+compared passage by passage. Fields add up like independent hints: two half answers are more than one and never more
+than certain. BM25 can be added, and semantic similarity as one more hint, which lowers no page without it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,12 +22,12 @@ from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.pages import KnowledgePage
 
 
-NOTHING_NEAR: Mapping[str, float] = {}
+NO_SIMILARITIES: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class RetrieverConfig:
-    """``bm25_weight`` 0 leaves it out; 1 makes it half of the score."""
+    """The settings of a ranking. A ``bm25_weight`` of 1 makes BM25 half of the score."""
 
     max_results: int = 20
     min_score: float = 0.1
@@ -38,7 +37,7 @@ class RetrieverConfig:
 
 @dataclass(frozen=True, slots=True)
 class ScoredItem:
-    """``parts``: what each field, and BM25, gave before they were added up."""
+    """A page with its score; ``parts`` are those of each field, and of BM25."""
 
     page: KnowledgePage
     score: float
@@ -61,87 +60,105 @@ class MemoryRetriever:
         self._config = config
 
     def retrieve(self, query: str) -> RetrievalResult:
-        return RetrievalResult(rank_pages(query, self._store.pages(), self._config), query)
+        return RetrievalResult(rank_pages(query, self._store.list_pages(), self._config), query)
 
 
 def rank_pages(
     query: str,
     pages: Sequence[KnowledgePage],
     config: RetrieverConfig = RetrieverConfig(),
-    near: Mapping[str, float] = NOTHING_NEAR,
+    similarities: Mapping[str, float] = NO_SIMILARITIES,
 ) -> tuple[ScoredItem, ...]:
-    """Best first, ties by id; what scores under ``min_score`` is left out. ``near``: in meaning, 0 to 1, by page."""
+    """Return the pages with at least ``min_score``, best first, ties by id.
+
+    ``similarities``: semantic similarities from 0 to 1, by page.
+    """
     if not extract_keywords(query, config.language):
         return ()
-    lexical = _lexical(query, pages, config) if config.bm25_weight else [0.0] * len(pages)
-    scored = []
-    for page, best in zip(pages, lexical, strict=True):
-        # BM25 has read all of it: where it found no word, no part has one, and needn't be cut up.
-        is_apart = config.bm25_weight and not best
-        parts = dict(_NOTHING) if is_apart else overlap(query, page, config.language)
-        scored.append(_fused(page, parts, best, config.bm25_weight))
-    if near:
-        scored = [_hinted(item, near.get(item.page.id, 0.0)) for item in scored]
-    found = [item for item in scored if item.score >= config.min_score]
-    found.sort(key=lambda item: (-item.score, item.page.id))
-    return tuple(found[: config.max_results])
+    lexical_scores = (
+        _score_lexically(query, pages, config) if config.bm25_weight else [0.0] * len(pages)
+    )
+    items = []
+    for page, lexical in zip(pages, lexical_scores, strict=True):
+        # BM25 has read the whole page: without a hit, no field has a term of the query.
+        has_no_term = config.bm25_weight and not lexical
+        parts = dict(_NO_OVERLAP) if has_no_term else compute_overlap(query, page, config.language)
+        items.append(_build_scored_item(page, parts, lexical, config.bm25_weight))
+    if similarities:
+        items = [_add_similarity(item, similarities.get(item.page.id, 0.0)) for item in items]
+    matches = [item for item in items if item.score >= config.min_score]
+    matches.sort(key=lambda item: (-item.score, item.page.id))
+    return tuple(matches[: config.max_results])
 
 
-def overlap(query: str, page: KnowledgePage, language: str = DEFAULT_LANGUAGE) -> dict[str, float]:
-    """Dice of the question with each field, 0 to 1."""
-    asked = build_grams(query, language)
+def compute_overlap(
+    query: str, page: KnowledgePage, language: str = DEFAULT_LANGUAGE
+) -> dict[str, float]:
+    """Compute Dice's coefficient of the query with each field, from 0 to 1."""
+    query_grams = build_grams(query, language)
     return {
-        "title": compute_dice_coefficient(asked, build_grams(page.title, language)),
+        "title": compute_dice_coefficient(query_grams, build_grams(page.title, language)),
         "tags": max(
-            (compute_dice_coefficient(asked, build_grams(tag, language)) for tag in page.tags),
+            (
+                compute_dice_coefficient(query_grams, build_grams(tag, language))
+                for tag in page.tags
+            ),
             default=0.0,
         ),
-        "summary": _best(asked, page.summary, language),
-        "content": _best(asked, page.content, language),
+        "summary": _score_passages(query_grams, page.summary, language),
+        "content": _score_passages(query_grams, page.content, language),
     }
 
 
-def combined(parts: Mapping[str, float]) -> float:
-    missed = 1.0
+def combine_scores(parts: Mapping[str, float]) -> float:
+    doubt = 1.0
     for name, weight in _WEIGHTS.items():
-        missed *= 1.0 - weight * parts[name]
-    return 1.0 - missed
+        doubt *= 1.0 - weight * parts[name]
+    return 1.0 - doubt
 
 
-# How far a field alone can convince; a title that is the question is the answer.
+# The most that a field alone contributes; a title that equals the query is the answer.
 _WEIGHTS = {"title": 1.0, "tags": 0.8, "summary": 0.9, "content": 0.8}
-_NOTHING = dict.fromkeys(_WEIGHTS, 0.0)
-_MEANING = 0.5  # the same of the nearest page: it may still be about something else
+_NO_OVERLAP = dict.fromkeys(_WEIGHTS, 0.0)
+_SIMILARITY_WEIGHT = 0.5  # even the nearest page may be about something else
 
 
-def _best(asked: Grams, text: str, language: str) -> float:
-    """Of the best sentence, or of two that follow each other."""
-    parts = split_sentences(text)
-    passages = [*parts, *(f"{one} {other}" for one, other in pairwise(parts))]
+def _score_passages(query_grams: Grams, text: str, language: str) -> float:
+    """Return the score of the best sentence, or of two neighboring ones."""
+    sentences = split_sentences(text)
+    passages = [
+        *sentences,
+        *(f"{passage} {following}" for passage, following in pairwise(sentences)),
+    ]
     return max(
-        (compute_dice_coefficient(asked, build_grams(one, language)) for one in passages),
+        (
+            compute_dice_coefficient(query_grams, build_grams(passage, language))
+            for passage in passages
+        ),
         default=0.0,
     )
 
 
-def _fused(
+def _build_scored_item(
     page: KnowledgePage, parts: dict[str, float], lexical: float, weight: float
 ) -> ScoredItem:
-    score = (combined(parts) + weight * lexical) / (1.0 + weight)
+    score = (combine_scores(parts) + weight * lexical) / (1.0 + weight)
     return ScoredItem(page, score, {**parts, "bm25": lexical} if weight else parts)
 
 
-def _hinted(item: ScoredItem, near: float) -> ScoredItem:
-    score = 1.0 - (1.0 - item.score) * (1.0 - _MEANING * near)
-    return ScoredItem(item.page, score, {**item.parts, "vector": near})
+def _add_similarity(item: ScoredItem, similarity: float) -> ScoredItem:
+    score = 1.0 - (1.0 - item.score) * (1.0 - _SIMILARITY_WEIGHT * similarity)
+    return ScoredItem(item.page, score, {**item.parts, "vector": similarity})
 
 
-def _lexical(query: str, pages: Sequence[KnowledgePage], config: RetrieverConfig) -> list[float]:
-    """The provider's own recipe, as if the pages were entries: 0 to 1, 0 for what has no word of it."""
-    hits = rank(query, [Text(_text(page)) for page in pages], language=config.language)
+def _score_lexically(
+    query: str, pages: Sequence[KnowledgePage], config: RetrieverConfig
+) -> list[float]:
+    """Score the pages from 0 to 1 as the store scores entries; pages without any term get 0."""
+    hits = rank(query, [Text(_build_text(page)) for page in pages], language=config.language)
     scores = {hit.position: hit.score for hit in hits}
     return [scores.get(position, 0.0) for position in range(len(pages))]
 
 
-def _text(page: KnowledgePage) -> str:
+def _build_text(page: KnowledgePage) -> str:
     return "\n".join((page.title, page.summary, " ".join(page.tags), page.content))

@@ -11,8 +11,8 @@ from typing import TypeVar
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.scopes import life_in, of_group
 from memory.logic.conversations.conversation_requests import ConversationRequest, ConversationResult
-from memory.logic.engine_port import EnginePort, Redact, Step, StoreRequest, as_it_is
-from memory.logic.knowledge.page_requests import Hit, Kept, Sought
+from memory.logic.engine_port import EnginePort, Redact, Step, StoreRequest, keep_unchanged
+from memory.logic.knowledge.page_requests import PageHit, PageQuery, PageWriteResult
 from memory.providers.postgres.provider import in_thread
 from memory.services.conversations.conversation import hold_conversation
 from memory.services.entries.forget import forget
@@ -33,7 +33,7 @@ class RunMemory(EnginePort):
     A function instead of a caller is called when the run first uses its memory.
     """
 
-    def __init__(self, caller: MemoryCaller | CallerOf, redact: Redact = as_it_is) -> None:
+    def __init__(self, caller: MemoryCaller | CallerOf, redact: Redact = keep_unchanged) -> None:
         super().__init__(redact)
         self._given_caller = caller
 
@@ -79,7 +79,7 @@ class RunMemory(EnginePort):
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
         return hold_conversation(self._caller_at(step), request)
 
-    def _find_pages(self, step: Step, search: Sought) -> Sequence[Hit]:
+    def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
         return find_pages(
             self._caller_at(step),
             scope=step.scope,
@@ -91,7 +91,7 @@ class RunMemory(EnginePort):
 
     def _write_pages(
         self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
-    ) -> Sequence[Kept]:
+    ) -> Sequence[PageWriteResult]:
         return write_pages(self._caller_at(step), scope=step.scope, pages=pages, mode=mode)
 
     def _caller_at(self, step: Step) -> MemoryCaller:

@@ -5,9 +5,15 @@ from dataclasses import dataclass
 
 from django.db.models.fields.json import KeyTextTransform
 
-from memory.logic.knowledge.knowledge_base import page_entries
+from memory.logic.knowledge.knowledge_base import list_page_entries
 from memory.logic.knowledge.page_index import PageIndex
-from memory.logic.knowledge.pages import CATEGORY, KnowledgePage, from_entry, key_of, page_of
+from memory.logic.knowledge.pages import (
+    CATEGORY,
+    KnowledgePage,
+    build_page_key,
+    from_entry,
+    parse_page,
+)
 from memory.providers.postgres import rows
 from memory.services.gateway.namespace_access import NamespaceAccess
 
@@ -47,11 +53,11 @@ def _pages_here(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
     if access.target.row is None:
         return
     visible = rows.visible(access.target.row, access.now)
-    pages = visible.filter(category=CATEGORY, key__startswith=key_of("")).order_by()
+    pages = visible.filter(category=CATEGORY, key__startswith=build_page_key("")).order_by()
     columns = pages.values_list("id", "key", "value", *_OF_METADATA, "revision")
     for entry_id, key, value, origin, review, revision in columns:
         metadata = {"origin": origin, "review": review} if origin else {}
-        yield str(entry_id), page_of(key, value, metadata, revision)
+        yield str(entry_id), parse_page(key, value, metadata, revision)
 
 
 # What says whose words a page is.
@@ -59,5 +65,5 @@ _OF_METADATA = (KeyTextTransform("origin", "metadata"), KeyTextTransform("review
 
 
 def _pages_elsewhere(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
-    for entry in page_entries(access.store(), access.text):
+    for entry in list_page_entries(access.store(), access.text):
         yield entry.id, from_entry(entry)

@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from memory import permissions
 from memory.core.records import Tier
 from memory.core.scopes import Scope, parse_namespace
-from memory.logic.knowledge.pages import CATEGORY, key_of
+from memory.logic.knowledge.pages import CATEGORY, build_page_key
 from memory.models import Entry, Namespace
 from memory.models.readable import any_of
 from memory.permissions import NamespaceTarget
@@ -38,7 +38,7 @@ def shelves(caller: MemoryCaller) -> list[ShelfCount]:
             any_of("namespace_id", namespaces.filter(entry_count__gt=0)),
             deleted_at=None,
             category=CATEGORY,
-            key__startswith=key_of(""),
+            key__startswith=build_page_key(""),
         )
         counted = pages.exclude(tier=Tier.QUARANTINE).values("namespace_id")
         counted = counted.annotate(pages=Count("id"), newest=Max("updated_at"))

@@ -10,7 +10,7 @@ from config.retry import retry_on_conflict
 from memory.core.errors import MemoryFault
 from memory.core.recall.tokens import query_terms
 from memory.core.records import MemoryEntry
-from memory.logic.knowledge.page_requests import Hit
+from memory.logic.knowledge.page_requests import PageHit
 from memory.logic.knowledge.pages import KnowledgePage, from_entry
 from memory.logic.knowledge.retriever import RetrieverConfig, rank_pages
 from memory.models import Namespace, Posting
@@ -28,7 +28,7 @@ MOST_SHELVES: Final = 50  # of those with a word of the question, the last chang
 class FoundPages:
     """Best first. ``places``: the shelves they stand on, by what their entries call the namespace."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[PageHit, ...]
     places: Mapping[str, Namespace]
     is_all: bool = True  # whether every shelf was looked at
 
@@ -65,7 +65,7 @@ def find_everywhere(
         id(page): entry for page, entry in candidates
     }  # two shelves may have a page of one name
     hits = tuple(
-        Hit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
+        PageHit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
         for item in rank_pages(query, pages, RetrieverConfig(top_k, min_score, 1.0))
         for entry in [entries[id(item.page)]]
     )

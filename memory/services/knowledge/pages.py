@@ -10,9 +10,17 @@ from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json, Meaning, MemoryEntry, MemoryQuery
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
-from memory.logic.knowledge.page_gate import judged_page, page_apart
+from memory.logic.knowledge.page_gate import build_quarantined_page, screen_page
 from memory.logic.knowledge.page_index import StaleMark
-from memory.logic.knowledge.page_requests import MERGE, Hit, Kept, Sought, draft_of, find, write
+from memory.logic.knowledge.page_requests import (
+    MERGE,
+    PageHit,
+    PageQuery,
+    PageWriteResult,
+    parse_draft,
+    search_pages,
+    write_drafts,
+)
 from memory.logic.knowledge.pages import CATEGORY, KnowledgePage, from_entry, is_page
 from memory.models import Entry
 from memory.providers.postgres import rows
@@ -70,14 +78,14 @@ def find_pages(
     top_k: int = 20,
     min_score: float = 0.1,
     tags: Sequence[str] = (),
-) -> tuple[Hit, ...]:
+) -> tuple[PageHit, ...]:
     """Best first, by the words of title, tags, summary and content, by full text, and by meaning."""
     check_sought(top_k, min_score)
     question = MemoryQuery("", query_text=query)
     with open_for_query(caller, question, scope=scope, namespace=namespace) as (access, question):
         near = _near(access, question.meaning)
         candidates = candidate_pages(access, query, near, narrowed=bool(tags))
-        hits = find(Sought(query, top_k, min_score, tuple(tags)), candidates, near)
+        hits = search_pages(PageQuery(query, top_k, min_score, tuple(tags)), candidates, near)
         access.detail.update(keys=len(hits), pages=True)
         remember_reads(access, [hit.entry for hit in hits], injected=False)
         return hits
@@ -92,7 +100,7 @@ def write_pages(
     namespace: str | None = None,
     mode: str = MERGE,
     reason: str = "",
-) -> tuple[Kept, ...]:
+) -> tuple[PageWriteResult, ...]:
     """All or none; each into the page about the same, if there is one."""
     if not 1 <= len(pages) <= MOST_AT_ONCE:
         raise InvalidInput(f"pages: from 1 to {MOST_AT_ONCE} at once.")
@@ -105,7 +113,7 @@ def write_pages(
         "write", "memory.stored", scope=scope, namespace=namespace
     ) as access:
         access.claim()  # before the pages are read: two writers of one page must not make twins
-        stored = write(
+        stored = write_drafts(
             pages,
             access.store(reason),
             access.text,
@@ -143,11 +151,11 @@ def rewrite_page(
             )
         before = from_entry(entry)
         origin = ingress_gate.origin_otherwise(ingress_gate.who_writes(caller))
-        drawn, reasons = judged_page(draft_of({"title": before.title, **changes}), {}, origin)
+        drawn, reasons = screen_page(parse_draft({"title": before.title, **changes}), {}, origin)
         page = replace(before, **{name: getattr(drawn, name) for name in _WRITABLE & set(changes)})
         store = _store(access, reason)
         if reasons:
-            access.store(reason).store(page_apart(store, page, reasons))
+            access.store(reason).store(build_quarantined_page(store, page, reasons))
         elif page != before:
             store.update_page(page)
         access.detail.update(entry=entry.id, key=key_hash(entry.key), keys=1)
@@ -186,7 +194,7 @@ def page_revisions(
     place = get_entry_namespace(caller, entry_id)
     with MemoryGateway(caller).open_namespace("view", "memory.listed", namespace=place) as access:
         entry = page_entry(access, entry_id)
-        past = _store(access).revisions(from_entry(entry).id)
+        past = _store(access).list_revisions(from_entry(entry).id)
         access.detail.update(entry=str(entry_id), revisions=len(past))
         return entry, list(reversed(past))
 

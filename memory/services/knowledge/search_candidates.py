@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from memory.core.records import MemoryEntry, MemoryQuery
-from memory.logic.knowledge.knowledge_base import page_entries
+from memory.logic.knowledge.knowledge_base import list_page_entries
 from memory.logic.knowledge.pages import CATEGORY, is_page
 from memory.providers.postgres import rows
 from memory.providers.postgres.provider import search
@@ -35,7 +35,7 @@ def candidate_pages(
     """
     row = access.target.row
     if row is None or access.external or narrowed or row.entry_count <= LARGE:
-        return page_entries(access.store(), access.text)
+        return list_page_entries(access.store(), access.text)
     entries = search_pages_by_text(access, query)
     missing = set(near).difference(entry.key for entry in entries)
     if missing:

@@ -22,10 +22,16 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     handle_request,
 )
-from memory.logic.engine_port import Redact, Step, StoreRequest, as_it_is
+from memory.logic.engine_port import Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.entries.tiers import is_rejected
-from memory.logic.knowledge.knowledge_base import page_entries
-from memory.logic.knowledge.page_requests import Hit, Kept, Sought, find, write
+from memory.logic.knowledge.knowledge_base import list_page_entries
+from memory.logic.knowledge.page_requests import (
+    PageHit,
+    PageQuery,
+    PageWriteResult,
+    search_pages,
+    write_drafts,
+)
 from memory.permissions import Verb
 from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway import ingress_gate
@@ -42,7 +48,7 @@ class SandboxMemory(RunMemory):
     """The same port, over copies; one operation at a time."""
 
     def __init__(
-        self, caller: MemoryCaller | CallerOf, ledger: Ledger, redact: Redact = as_it_is
+        self, caller: MemoryCaller | CallerOf, ledger: Ledger, redact: Redact = keep_unchanged
     ) -> None:
         super().__init__(caller, redact)
         self._changes = Changes(ledger)
@@ -103,20 +109,20 @@ class SandboxMemory(RunMemory):
                 remember_reads(access, copy.real_among(talk.entries), injected=False)
             return talk
 
-    def _find_pages(self, step: Step, search: Sought) -> Sequence[Hit]:
+    def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
         with self._open(step, "view", "memory.recalled") as (access, copy):
             if access.is_withheld:
                 return ()
-            hits = find(search, page_entries(copy, access.text))
+            hits = search_pages(search, list_page_entries(copy, access.text))
             access.detail.update(keys=len(hits), pages=True, sandbox=True)
             remember_reads(access, copy.real_among(hit.entry for hit in hits), injected=False)
             return hits
 
     def _write_pages(
         self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
-    ) -> Sequence[Kept]:
+    ) -> Sequence[PageWriteResult]:
         with self._open(step, "write", "memory.rehearsed") as (access, copy):
-            pages_written = write(
+            pages_written = write_drafts(
                 pages,
                 copy,
                 access.text,

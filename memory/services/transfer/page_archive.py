@@ -15,8 +15,8 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
-from memory.logic.knowledge.page_files import export_page, file_name
-from memory.logic.knowledge.page_gate import judged_file, page_apart
+from memory.logic.knowledge.page_files import build_file_name, export_page
+from memory.logic.knowledge.page_gate import build_quarantined_page, screen_file
 from memory.logic.knowledge.pages import KnowledgePage, from_entry
 from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
@@ -66,7 +66,7 @@ def export_pages(
         "view", "memory.exported", scope=scope, namespace=namespace
     ) as access:
         check_takes_out(access)
-        pages = KnowledgeStore(access.text, access.store()).pages()
+        pages = KnowledgeStore(access.text, access.store()).list_pages()
         packed = pack({name: export_page(page) for name, page in _named(pages).items()})
         access.detail.update(keys=len(pages), bytes=len(packed), pages=True)
         return packed
@@ -81,7 +81,7 @@ def export_one(caller: MemoryCaller, *, entry_id: UUID | str) -> tuple[str, byte
         page = from_entry(page_entry(access, entry_id))
         data = export_page(page)
         access.detail.update(keys=1, bytes=len(data), pages=True, entry=str(entry_id))
-        return file_name(page), data
+        return build_file_name(page), data
 
 
 @retry_on_conflict
@@ -141,7 +141,7 @@ def _bring(
             raise InvalidInput("dry_run: not supported by external providers.")
         access.claim()
         judged = {
-            name: judged_file(data, name=_base(name), now=access.now)
+            name: screen_file(data, name=_base(name), now=access.now)
             for name, data in found.items()
         }
         _check_ids({name: one.page for name, one in judged.items()})
@@ -153,9 +153,9 @@ def _bring(
                 pages.append(there)
                 continue
             if one.reasons:
-                entries.store(page_apart(store, one.page, one.reasons))
+                entries.store(build_quarantined_page(store, one.page, one.reasons))
             else:
-                pages.append(store.bring(one.page))
+                pages.append(store.put_page(one.page))
             if one.secrets or one.reasons:
                 held_for = tuple(str(reason["reason"]) for reason in one.reasons)
                 caught.append(CaughtPage(name, one.page.id, one.secrets, held_for))
@@ -247,9 +247,9 @@ def _named(pages: Sequence[KnowledgePage]) -> dict[str, KnowledgePage]:
     """Two ids may be one slug; the second gets a number."""
     named: dict[str, KnowledgePage] = {}
     for page in pages:
-        name, number = file_name(page), 2
+        name, number = build_file_name(page), 2
         while name in named:
-            name = f"{file_name(page).removesuffix('.md')}-{number}.md"
+            name = f"{build_file_name(page).removesuffix('.md')}-{number}.md"
             number += 1
         named[name] = page
     return named

@@ -15,7 +15,7 @@ from memory.core.records import Json, Tier
 from memory.logic.entries.duplicates import count_evidence
 from memory.logic.entries.tiers import TRANSITIONS, TierAction
 from memory.logic.knowledge.pages import CATEGORY
-from memory.logic.knowledge.pages import key_of as page_key
+from memory.logic.knowledge.pages import build_page_key as page_key
 from memory.logic.text_diff import diff_values
 from memory.models import Entry, Read, Revision
 from memory.provenance import Provenance, load_provenance

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory import services
 from memory.core.errors import AlreadyExists, InvalidInput, QuotaExceeded
-from memory.logic.knowledge.page_merge import Twin
+from memory.logic.knowledge.page_merge import MatchReason
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.logic.text_diff import diff_values
 from memory.models import Entry
@@ -111,9 +111,13 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 
 
 MERGED_FOR: Final[dict[str, Promise]] = {
-    str(Twin.TITLE): gettext_lazy("A page with this title exists. Your text was merged into it."),
-    str(Twin.ALIAS): gettext_lazy("A page with this alias exists. Your text was merged into it."),
-    str(Twin.CONTENT): gettext_lazy(
+    str(MatchReason.TITLE): gettext_lazy(
+        "A page with this title exists. Your text was merged into it."
+    ),
+    str(MatchReason.ALIAS): gettext_lazy(
+        "A page with this alias exists. Your text was merged into it."
+    ),
+    str(MatchReason.CONTENT): gettext_lazy(
         "A nearly identical page exists. Your text was merged into it."
     ),
 }

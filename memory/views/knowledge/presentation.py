@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import Principal
 from memory.logic.entries.duplicates import normalize
 from memory.logic.knowledge.page_index import StaleMark, Staleness
-from memory.logic.knowledge.page_requests import Hit
+from memory.logic.knowledge.page_requests import PageHit
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.logic.text_diff import diff_values
 from memory.models import Namespace, Revision
@@ -85,7 +85,7 @@ def rows_of(shelf: Shelf, row: Namespace, pages: Iterable[KnowledgePage]) -> lis
     ]
 
 
-def rows_found(shelf: Shelf, row: Namespace, hits: Iterable[Hit]) -> list[PageRow]:
+def rows_found(shelf: Shelf, row: Namespace, hits: Iterable[PageHit]) -> list[PageRow]:
     stale = {mark.page_id for mark in shelf.index.stale}
     return [_found(hit, row, is_stale=hit.item.page.id in stale) for hit in hits]
 
@@ -98,7 +98,7 @@ def rows_everywhere(found: FoundPages, titles: Mapping[str, str]) -> list[PageRo
     ]
 
 
-def _found(hit: Hit, row: Namespace, *, is_stale: bool = False, place: str = "") -> PageRow:
+def _found(hit: PageHit, row: Namespace, *, is_stale: bool = False, place: str = "") -> PageRow:
     parts = tuple((PARTS.get(name, name), part) for name, part in hit.parts.items() if part > 0)
     return PageRow(
         hit.item.page,

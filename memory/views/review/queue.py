@@ -90,7 +90,7 @@ class DecisionPreview:
         decidable = [
             item
             for item in items
-            if item.can_decide and (action != "accept" or item.diff.applicable)
+            if item.can_decide and (action != "accept" or item.diff.is_applicable)
         ]
         changes = (
             [change for item in decidable for change in item.diff.changes]
@@ -270,7 +270,7 @@ def _list_agreement(request: HttpRequest) -> list[AgreementRow]:
     return [
         AgreementRow(
             str(KINDS[kind]),
-            precision.decided,
+            precision.decision_count,
             round((precision.share or 0) * 100),
             precision.accepted,
             precision.edited,

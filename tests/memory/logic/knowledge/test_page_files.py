@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from memory.core.errors import InvalidInput
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
-from memory.logic.knowledge.page_files import export_page, file_name, import_page, split
+from memory.logic.knowledge.page_files import (
+    build_file_name,
+    export_page,
+    import_page,
+    split_header,
+)
 from memory.logic.knowledge.pages import KnowledgePage
 from tests.memory.logic.support import START, Ticking, provider, quick
 
@@ -162,7 +167,7 @@ HEADLESS = [
 
 @pytest.mark.parametrize("text", HEADLESS, ids=range(len(HEADLESS)))
 def test_what_is_no_head_is_content(text: str):
-    assert split(text) == ("", text)
+    assert split_header(text) == ("", text)
 
 
 def test_head_may_end_the_file():
@@ -185,4 +190,4 @@ def test_file_that_is_no_text_is_refused():
 
 
 def test_file_is_named_after_the_page():
-    assert file_name(KnowledgePage("Green Tea", "x")) == "green-tea.md"
+    assert build_file_name(KnowledgePage("Green Tea", "x")) == "green-tea.md"

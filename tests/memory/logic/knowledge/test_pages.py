@@ -12,8 +12,8 @@ from memory.core.errors import AlreadyExists, InvalidInput, NotFound, Serializat
 from memory.core.records import MemoryEntry, StoreParams
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.page_index import PageIndexEntry, Staleness
-from memory.logic.knowledge.page_merge import Twin, find_twin, merged_content
-from memory.logic.knowledge.pages import KnowledgePage, from_entry, slug, wiki_links
+from memory.logic.knowledge.page_merge import MatchReason, find_matching_page, merge_contents
+from memory.logic.knowledge.pages import KnowledgePage, build_slug, from_entry, list_wiki_links
 from memory.providers.in_memory import InMemoryProvider
 from tests.memory.logic.support import Ticking, provider, quick
 
@@ -140,11 +140,11 @@ def test_references_are_walked_both_ways():
     wiki.add_page(page("b", content="see [[Page C|that one]] and [[c]], [[nowhere]], [[a]]"))
     wiki.add_page(page("c", "Page C", aliases=("sea",)))
 
-    assert wiki.references_of("a") == ("b", "c")
-    assert wiki.references_of("b") == ("c", "a")
-    assert wiki.referenced_by("c") == ("a", "b")
-    assert wiki.referenced_by("a") == ("b",)
-    assert wiki.references_of("nobody") == ()
+    assert wiki.get_references("a") == ("b", "c")
+    assert wiki.get_references("b") == ("c", "a")
+    assert wiki.get_backlinks("c") == ("a", "b")
+    assert wiki.get_backlinks("a") == ("b",)
+    assert wiki.get_references("nobody") == ()
 
 
 def test_page_is_stale_once_what_it_refers_to_changed_or_vanished():
@@ -197,7 +197,7 @@ def test_old_states_of_a_page_stay_readable():
     wiki.add_page(page("a", "first"))
     wiki.update_page(page("a", "second"))
 
-    past = wiki.revisions("a")
+    past = wiki.list_revisions("a")
 
     assert [(one.title, one.revision) for one in past] == [("first", 1), ("second", 2)]
 
@@ -208,7 +208,7 @@ def test_other_memories_of_the_namespace_are_no_pages():
     entries.store(StoreParams(TEAM, "page:fake", value="no page at all"))
     entries.store(StoreParams(TEAM, "elsewhere", value={}, category="page"))
 
-    assert wiki.pages() == []
+    assert wiki.list_pages() == []
     assert wiki.get_page("fake") is None
 
 
@@ -219,11 +219,15 @@ def test_entry_that_only_looks_like_a_page_is_refused_by_name():
 
 COFFEE = "Grind the beans, heat water to 93 degrees, pour slowly, wait four minutes, then press."
 
-TWINS: list[tuple[KnowledgePage, KnowledgePage, Twin | None]] = [
-    (page("x", "green tea."), page("tea", "Green Tea"), Twin.TITLE),
-    (page("x", "Sencha"), page("tea", "Green tea", aliases=("sencha",)), Twin.ALIAS),
-    (page("x", "Sencha", aliases=("Green tea",)), page("tea", "Green tea"), Twin.ALIAS),
-    (page("x", "Brewing", content=COFFEE), page("c", "Coffee", content=f"{COFFEE} "), Twin.CONTENT),
+TWINS: list[tuple[KnowledgePage, KnowledgePage, MatchReason | None]] = [
+    (page("x", "green tea."), page("tea", "Green Tea"), MatchReason.TITLE),
+    (page("x", "Sencha"), page("tea", "Green tea", aliases=("sencha",)), MatchReason.ALIAS),
+    (page("x", "Sencha", aliases=("Green tea",)), page("tea", "Green tea"), MatchReason.ALIAS),
+    (
+        page("x", "Brewing", content=COFFEE),
+        page("c", "Coffee", content=f"{COFFEE} "),
+        MatchReason.CONTENT,
+    ),
     (page("x", "Brewing", content=COFFEE[:40]), page("c", "Coffee", content=COFFEE), None),
     (page("x", "Black tea"), page("tea", "Green tea"), None),
     (page("x", "Same", content="short"), page("c", "Other", content="short"), None),
@@ -232,8 +236,8 @@ TWINS: list[tuple[KnowledgePage, KnowledgePage, Twin | None]] = [
 
 
 @pytest.mark.parametrize(("new", "old", "expected"), TWINS)
-def test_twin_is_seen(new: KnowledgePage, old: KnowledgePage, expected: Twin | None):
-    found = find_twin(new, [old])
+def test_twin_is_seen(new: KnowledgePage, old: KnowledgePage, expected: MatchReason | None):
+    found = find_matching_page(new, [old])
 
     assert (found and found.why) == expected
 
@@ -253,8 +257,8 @@ def test_writing_merges_into_the_page_that_is_there():
 
     written = wiki.write(new)
 
-    assert written.merged_for is Twin.TITLE
-    [kept] = wiki.pages()
+    assert written.merged_for is MatchReason.TITLE
+    [kept] = wiki.list_pages()
     assert kept == written.page
     assert kept.content == "Steep at 80 degrees.\n\nIt comes from Japan and China."
     assert (kept.id, kept.title, kept.revision) == ("tea", "Green tea", 2)
@@ -270,30 +274,30 @@ def test_writing_something_else_adds_a_page_and_its_own_id_updates_it():
     written = wiki.write(page("b", "Strong coffee"))
 
     assert (written.page.title, written.page.revision) == ("Strong coffee", 2)
-    assert len(wiki.pages()) == 2
+    assert len(wiki.list_pages()) == 2
 
 
 def test_merging_content_keeps_everything_said_and_says_nothing_twice():
     old = "One fact here.\n\nAlice likes green tea from Japan\n"
     new = "Alice really likes green tea from Japan\n\nA new thing."
 
-    assert merged_content(old, new) == (
+    assert merge_contents(old, new) == (
         "One fact here.\n\nAlice really likes green tea from Japan\n\nA new thing."
     )
-    assert merged_content(old, "One fact here!") == old
-    assert merged_content("", new) == new
-    assert merged_content(old, " \n") == old
+    assert merge_contents(old, "One fact here!") == old
+    assert merge_contents("", new) == new
+    assert merge_contents(old, " \n") == old
 
 
 def test_slug_is_a_name_of_any_script():
-    assert slug("Über uns: Teil 2!") == "über-uns-teil-2"
-    assert slug("绿茶 / 红茶") == "绿茶-红茶"
-    assert slug("!!!") == "page"
-    assert len(slug("x" * 500)) == 80
+    assert build_slug("Über uns: Teil 2!") == "über-uns-teil-2"
+    assert build_slug("绿茶 / 红茶") == "绿茶-红茶"
+    assert build_slug("!!!") == "page"
+    assert len(build_slug("x" * 500)) == 80
 
 
 def test_wiki_links_are_found_in_order_once():
-    assert wiki_links("[[b]] [[a|A]] [[ b ]] [no] [[]] [[x\ny]]") == ("b", "a")
+    assert list_wiki_links("[[b]] [[a|A]] [[ b ]] [no] [[]] [[x\ny]]") == ("b", "a")
 
 
 def test_pages_of_two_moments_keep_their_order():

@@ -16,8 +16,8 @@ from memory.logic.knowledge.pages import KnowledgePage
 from memory.logic.knowledge.retriever import (
     MemoryRetriever,
     RetrieverConfig,
-    combined,
-    overlap,
+    combine_scores,
+    compute_overlap,
     rank_pages,
 )
 from tests.memory.logic.support import Ticking, provider, quick
@@ -93,7 +93,7 @@ def test_title_that_is_the_question_scores_one():
 
 
 def test_sentence_deep_in_a_long_text_is_found():
-    parts = overlap("never boil green tea", WIKI[2])
+    parts = compute_overlap("never boil green tea", WIKI[2])
 
     assert parts["content"] > 0.8
 
@@ -141,10 +141,10 @@ def test_score_is_always_from_zero_to_one(query: str, fields: list[str]):
     title, summary, tag, content = fields
     one = page("x", title or "t", summary=summary, tags=(tag,), content=content)
 
-    parts = overlap(query, one)
+    parts = compute_overlap(query, one)
 
     assert all(0.0 <= part <= 1.0 for part in parts.values())
-    assert 0.0 <= combined(parts) <= 1.0
+    assert 0.0 <= combine_scores(parts) <= 1.0
     for weight in (0.0, 0.5, 2.0):
         for item in rank_pages(query, [one], RetrieverConfig(min_score=0, bm25_weight=weight)):
             assert 0.0 <= item.score <= 1.0
@@ -198,5 +198,5 @@ def test_page_without_a_word_of_the_question_is_worth_what_looking_closer_would_
     found = rank_pages(asked, pages, RetrieverConfig(min_score=0.0, bm25_weight=1.0))
 
     for item in found:
-        looked = overlap(asked, item.page)
+        looked = compute_overlap(asked, item.page)
         assert {name: item.parts[name] for name in looked} == looked
