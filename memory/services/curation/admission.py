@@ -8,7 +8,7 @@ from memory.logic.curation.curator import CurationResult, decide_draft, store_dr
 from memory.logic.entries.ingress import IngressLimits, IngressOutcome
 from memory.logic.review.proposal_rules import propose_addition
 from memory.logic.review.proposals import Proposal
-from memory.logic.review.review_rules import waits
+from memory.logic.review.review_rules import needs_review
 from memory.services.curation.learning_rules import LearningRule
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
 from memory.services.review.proposals import list_rejected_values, save_proposals
@@ -42,7 +42,7 @@ def admit(
     direct_drafts: list[StoreParams] = []
     review_drafts: list[StoreParams] = []
     for draft in curation_result.drafts:
-        is_reviewed = waits(
+        is_reviewed = needs_review(
             _build_proposal(draft, curation_result.by), learning.review, sampled=learning.sampled
         )
         (review_drafts if is_reviewed else direct_drafts).append(draft)
