@@ -1,4 +1,4 @@
-"""What people choose and type where they browse memory: filters, views, acts over many."""
+"""Forms of the memory browser: filters, views, and actions on many entries."""
 
 from datetime import date, datetime
 from typing import Any
@@ -28,7 +28,7 @@ class ViewChoice(TextChoices):
 
 
 class SortChoice(TextChoices):
-    """``memory.services.recall.search.Sort`` in people's words."""
+    """The labels of ``memory.services.recall.search.Sort``."""
 
     BEST = "best", _("Relevance")
     NEWEST = "newest", _("Newest first")
@@ -38,8 +38,8 @@ class SortChoice(TextChoices):
     ENDING = "ending", _("Expires soonest")
 
 
-class ActChoice(TextChoices):
-    """``memory.services.entries.bulk.Act`` in people's words."""
+class BulkActionChoice(TextChoices):
+    """The labels of ``memory.services.entries.bulk.Act``."""
 
     FORGET = "forget", _("Forget")
     APPROVE = "approve", _("Approve")
@@ -51,8 +51,8 @@ class ActChoice(TextChoices):
     EXPIRY = "expiry", _("Set expiry")
 
 
-class Lives(TextChoices):
-    """How long from now."""
+class ExpiryChoice(TextChoices):
+    """The time from now until an entry expires."""
 
     DAY = "1", _("In 1 day")
     WEEK = "7", _("In 1 week")
@@ -62,11 +62,11 @@ class Lives(TextChoices):
 
     @property
     def seconds(self) -> float | None:
-        return None if self is Lives.EVER else int(self.value) * 86_400
+        return None if self is ExpiryChoice.EVER else int(self.value) * 86_400
 
 
 class SearchForm(forms.Form):
-    """Nothing chosen is no filter; nonsense in the address is nothing chosen, and the page says so."""
+    """The filters of a namespace. Empty and invalid fields filter nothing; invalid ones show an error."""
 
     q = forms.CharField(max_length=500, required=False, label=_("Search"))
     by = forms.ChoiceField(choices=[("text", _("Query")), ("key", _("Key"))], required=False)
@@ -91,59 +91,59 @@ class SearchForm(forms.Form):
             ) from None
 
     def clean_at(self) -> datetime | None:
-        """A moment with its zone, or as a clock here shows it; of what is to come there is no memory."""
-        said = self.cleaned_data["at"]
+        """Parse a time with its zone or in the reader's; a future one becomes now."""
+        text = self.cleaned_data["at"]
         try:
-            found = parse_datetime(said)
-            if found is not None:
-                return min(to_utc(found), timezone.now())
+            moment = parse_datetime(text)
+            if moment is not None:
+                return min(to_utc(moment), timezone.now())
         except ValueError:
-            found = None
-        if said:
+            moment = None
+        if text:
             raise forms.ValidationError(_("Enter a valid date and time."))
         return None
 
     def clean_since(self) -> date | None:
-        return _known(self.cleaned_data["since"])
+        return _check_date(self.cleaned_data["since"])
 
     def clean_until(self) -> date | None:
-        return _known(self.cleaned_data["until"])
+        return _check_date(self.cleaned_data["until"])
 
-    def found(self, name: str) -> Any:  # a field's cleaned value, or nothing
+    def get_value(self, name: str) -> Any:  # a field's cleaned value, or nothing
         self.is_valid()
         return self.cleaned_data.get(name)
 
     @property
-    def shown(self) -> ViewChoice:
-        return ViewChoice(self.found("view") or ViewChoice.LIST)
+    def selected_view(self) -> ViewChoice:
+        return ViewChoice(self.get_value("view") or ViewChoice.LIST)
 
     @property
     def at_moment(self) -> datetime | None:
-        """Only a list has a past: of the other views one is history already."""
-        at: datetime | None = self.found("at")
-        return at if self.shown is ViewChoice.LIST else None
+        """The past moment to show; only the list shows the past."""
+        at: datetime | None = self.get_value("at")
+        return at if self.selected_view is ViewChoice.LIST else None
 
     @property
     def start(self) -> int:
-        return self.found("offset") or 0
+        return self.get_value("offset") or 0
 
-    def sought(self) -> EntrySearch:
-        words, is_key = self.found("q") or "", self.found("by") == "key"
-        since, until = self.found("since"), self.found("until")
+    def build_search(self) -> EntrySearch:
+        words, is_key = self.get_value("q") or "", self.get_value("by") == "key"
+        since, until = self.get_value("since"), self.get_value("until")
         return EntrySearch(
             text="" if is_key else words,
             key=words if is_key else "",
-            category=self.found("category") or "",
-            tier=self.found("tier") or "",
-            actor=self.found("actor") or "",
-            filter=self.found("m") or None,
+            category=self.get_value("category") or "",
+            tier=self.get_value("tier") or "",
+            actor=self.get_value("actor") or "",
+            filter=self.get_value("m") or None,
             since=find_midnight(since) if since else None,
             until=find_midnight(until, later=1) if until else None,
-            sort=Sort(self.found("sort") or Sort.BEST),
+            sort=Sort(self.get_value("sort") or Sort.BEST),
         )
 
 
-def _known(day: date | None) -> date | None:
+def _check_date(day: date | None) -> date | None:
     try:
         if day is not None:
             find_midnight(day), find_midnight(day, later=1)
@@ -152,68 +152,68 @@ def _known(day: date | None) -> date | None:
     return day
 
 
-class ActForm(forms.Form):
-    """An act over many; first tried, then, with ``sure``, done."""
+class BulkActionForm(forms.Form):
+    """An action on many entries: previewed first, then, with ``sure``, performed."""
 
-    act = forms.ChoiceField(choices=ActChoice, required=False)
+    act = forms.ChoiceField(choices=BulkActionChoice, required=False)
     all = forms.BooleanField(required=False)
     expected = forms.IntegerField(min_value=0, required=False)
     category = forms.SlugField(label=_("Category"), max_length=40, required=False)
     importance = forms.FloatField(label=_("Importance"), min_value=0, max_value=1, required=False)
-    lives = forms.ChoiceField(label=_("Expires"), choices=Lives, required=False)
+    lives = forms.ChoiceField(label=_("Expires"), choices=ExpiryChoice, required=False)
     reason = forms.CharField(label=_("Reason"), required=False, max_length=500)
 
     def clean(self) -> dict[str, Any]:
-        found = super().clean() or self.cleaned_data
-        needed = _NEEDED.get(Act(found.get("act") or Act.FORGET))
-        if needed and "sure" in self.data and found.get(needed) in (None, ""):
-            self.add_error(needed, _("This field is required."))
-        return found
+        data = super().clean() or self.cleaned_data
+        required = _REQUIRED_FIELDS.get(Act(data.get("act") or Act.FORGET))
+        if required and "sure" in self.data and data.get(required) in (None, ""):
+            self.add_error(required, _("This field is required."))
+        return data
 
     @property
-    def wanted(self) -> Act:
+    def selected_action(self) -> Act:
         self.is_valid()
         return Act(self.cleaned_data.get("act") or Act.FORGET)
 
     @property
-    def asks_for(self) -> forms.BoundField | None:
-        """What has to be said for this act."""
-        needed = _NEEDED.get(self.wanted)
-        return self[needed] if needed else None
+    def required_field(self) -> forms.BoundField | None:
+        """The field that this action requires."""
+        required = _REQUIRED_FIELDS.get(self.selected_action)
+        return self[required] if required else None
 
-    def amendment(self) -> Amendment:
-        found = self.cleaned_data
+    def build_amendment(self) -> Amendment:
+        data = self.cleaned_data
         return {
-            Act.CATEGORY: Amendment(category=found.get("category")),
-            Act.IMPORTANCE: Amendment(importance=found.get("importance")),
-            Act.EXPIRY: Amendment(ends=True, lives_seconds=Lives(found["lives"]).seconds)
-            if found.get("lives")
+            Act.CATEGORY: Amendment(category=data.get("category")),
+            Act.IMPORTANCE: Amendment(importance=data.get("importance")),
+            Act.EXPIRY: Amendment(ends=True, lives_seconds=ExpiryChoice(data["lives"]).seconds)
+            if data.get("lives")
             else Amendment(),
-        }.get(self.wanted, Amendment())
+        }.get(self.selected_action, Amendment())
 
 
-_NEEDED = {Act.CATEGORY: "category", Act.IMPORTANCE: "importance", Act.EXPIRY: "lives"}
+_REQUIRED_FIELDS = {Act.CATEGORY: "category", Act.IMPORTANCE: "importance", Act.EXPIRY: "lives"}
 
 
-def _scopes() -> list[tuple[str, str]]:
-    """Those of plug-ins, too, which are only known by now."""
+def _list_scopes() -> list[tuple[str, str]]:
+    """List all scopes; those of plug-ins are known only after the start."""
     return [(str(kind.word), str(kind.word)) for kind in scope_kinds()]
 
 
-class PlacesForm(forms.Form):
-    """The overview's: by scope, and by words in names and in what is remembered, those of a tier or category."""
+class OverviewForm(forms.Form):
+    """The filters of the overview: scope, tier, category, and words in names and entries."""
 
     q = forms.CharField(max_length=200, required=False, label=_("Search"))
-    scope = forms.ChoiceField(choices=_scopes, required=False, label=_("Scope"))
+    scope = forms.ChoiceField(choices=_list_scopes, required=False, label=_("Scope"))
     tier = forms.ChoiceField(choices=TierChoice, required=False, label=_("Tier"))
     category = forms.CharField(max_length=40, required=False, label=_("Category"))
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 
-    def found(self, name: str) -> Any:  # a field's cleaned value, or nothing
+    def get_value(self, name: str) -> Any:  # a field's cleaned value, or nothing
         self.is_valid()
         return self.cleaned_data.get(name)
 
     @property
-    def known_scope(self) -> str | None:
-        """The chosen one; a word that is no scope is none."""
-        return self.found("scope") or None
+    def selected_scope(self) -> str | None:
+        """The selected scope; an unknown one is ignored."""
+        return self.get_value("scope") or None

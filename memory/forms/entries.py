@@ -1,4 +1,4 @@
-"""What people type on the pages of memory."""
+"""The form of an entry's page."""
 
 import json
 from typing import Any
@@ -14,8 +14,8 @@ from memory.models.entries import TierChoice
 TEXT, JSON = "text", "json"
 
 
-class EditForm(forms.Form):
-    """A value is shown as people read it: text as text, anything else as JSON."""
+class EntryForm(forms.Form):
+    """An entry's fields; a text value is edited as text, any other as JSON."""
 
     value = forms.CharField(
         label=_("Value"), required=False, strip=False, widget=forms.Textarea(attrs={"rows": 6})
@@ -30,12 +30,12 @@ class EditForm(forms.Form):
     revision = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
 
     @classmethod
-    def of(cls, entry: Entry) -> "EditForm":
+    def of(cls, entry: Entry) -> "EntryForm":
         is_text = isinstance(entry.value, str)
-        shown = entry.value if is_text else json.dumps(entry.value, ensure_ascii=False, indent=2)
+        text = entry.value if is_text else json.dumps(entry.value, ensure_ascii=False, indent=2)
         return cls(
             initial={
-                "value": shown,
+                "value": text,
                 "kind": TEXT if is_text else JSON,
                 "metadata": entry.metadata,
                 "category": entry.category,
@@ -45,28 +45,28 @@ class EditForm(forms.Form):
         )
 
     def clean(self) -> dict[str, Any]:
-        found = super().clean() or self.cleaned_data
-        if found.get("kind") == JSON:
-            found["value"] = self._parsed(found.get("value") or "")
-        metadata = found.get("metadata")
+        data = super().clean() or self.cleaned_data
+        if data.get("kind") == JSON:
+            data["value"] = self._parse_json(data.get("value") or "")
+        metadata = data.get("metadata")
         if metadata is not None and not isinstance(metadata, dict):
             self.add_error("metadata", _("Enter a JSON object."))
-        return found
+        return data
 
-    def _parsed(self, text: str) -> Json:
+    def _parse_json(self, text: str) -> Json:
         try:
             return json.loads(text)
         except ValueError:
             self.add_error("value", _("Invalid JSON."))
             return None
 
-    def changes(self) -> dict[str, Any]:
-        found = self.cleaned_data
+    def get_changes(self) -> dict[str, Any]:
+        data = self.cleaned_data
         return {
-            "value": found["value"],
-            "metadata": found["metadata"] or {},
-            "category": found["category"],
-            "tier": found["tier"],
-            "reason": found["reason"],
-            "if_revision": found["revision"],
+            "value": data["value"],
+            "metadata": data["metadata"] or {},
+            "category": data["category"],
+            "tier": data["tier"],
+            "reason": data["reason"],
+            "if_revision": data["revision"],
         }

@@ -1,4 +1,4 @@
-"""What people type on the pages of the review."""
+"""Forms of the review pages."""
 
 import json
 from typing import Any, Final
@@ -29,25 +29,25 @@ KINDS: Final[dict[str, str | Promise]] = {
 
 
 class QueueForm(forms.Form):
-    """Nothing chosen is no filter; nonsense in the address is nothing chosen."""
+    """The filters of the review queue; empty and invalid fields filter nothing."""
 
     kind = forms.ChoiceField(choices=KINDS.items(), required=False, label=_("Kind"))
     place = forms.UUIDField(required=False, label=_("Namespace"))
     run = forms.CharField(max_length=80, required=False, label=_("Run ID"))
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 
-    def filters(self) -> QueueFilters:
+    def build_filters(self) -> QueueFilters:
         self.is_valid()
-        found = self.cleaned_data
-        return QueueFilters(found.get("kind") or "", found.get("place"), found.get("run") or "")
+        data = self.cleaned_data
+        return QueueFilters(data.get("kind") or "", data.get("place"), data.get("run") or "")
 
-    def offset_asked(self) -> int:
+    def get_offset(self) -> int:
         self.is_valid()
         return self.cleaned_data.get("offset") or 0
 
 
-class ChangedForm(forms.Form):
-    """What is remembered in other words: as text where it is one, else as JSON."""
+class ProposalEditForm(forms.Form):
+    """Another value for a proposal, as text if it is one, else as JSON."""
 
     value = forms.CharField(
         label=_("New value"),
@@ -57,19 +57,19 @@ class ChangedForm(forms.Form):
     )
     reason = forms.CharField(label=_("Reason (optional)"), required=False, max_length=500)
 
-    def __init__(self, item: QueueItem, *, panel: str, as_json: bool, **given: Any) -> None:
-        """``panel`` is where it stands: two of them may be on one page."""
-        super().__init__(auto_id=f"{panel}-{item.id}-%s", **given)
+    def __init__(self, item: QueueItem, *, panel: str, as_json: bool, **options: Any) -> None:
+        """Set ids by ``panel``, as two of these forms may be on one page."""
+        super().__init__(auto_id=f"{panel}-{item.id}-%s", **options)
         self._item, self._as_json = item, as_json
 
     def clean_value(self) -> Json:
-        said: str = self.cleaned_data["value"]
-        if not said.strip():
+        text: str = self.cleaned_data["value"]
+        if not text.strip():
             raise forms.ValidationError(_("Enter some text."))
         if not self._as_json:
-            return replace_text(self._item.new, said)
+            return replace_text(self._item.new, text)
         try:
-            return json.loads(said)
+            return json.loads(text)
         except ValueError:
             raise forms.ValidationError(_("Invalid JSON.")) from None
 
@@ -82,8 +82,8 @@ SCOPES = (
 )
 
 
-class LearningForm(forms.Form):
-    """A rule of learning. The share is in hundredths here, as people say it."""
+class LearningRuleForm(forms.Form):
+    """A learning rule. The share is shown in percent."""
 
     auto_memory = forms.BooleanField(
         label=_("Learn from finished runs"),
@@ -124,29 +124,29 @@ class LearningForm(forms.Form):
     seconds = forms.IntegerField(label=_("Max seconds per run"), min_value=1, max_value=600)
 
     @classmethod
-    def of(cls, learning: LearningRule) -> "LearningForm":
+    def of(cls, rule: LearningRule) -> "LearningRuleForm":
         return cls(
             initial={
-                "auto_memory": learning.auto_memory,
-                "review": ReviewChoice(learning.review.value).value,
-                "share": round(learning.sampled * 100),
-                "scope": learning.scope,
-                "provider": learning.provider,
-                "model": learning.model,
-                "token_budget": learning.token_budget,
-                "seconds": learning.seconds,
+                "auto_memory": rule.auto_memory,
+                "review": ReviewChoice(rule.review.value).value,
+                "share": round(rule.sampled * 100),
+                "scope": rule.scope,
+                "provider": rule.provider,
+                "model": rule.model,
+                "token_budget": rule.token_budget,
+                "seconds": rule.seconds,
             }
         )
 
-    def learning(self) -> LearningRule:
-        found = self.cleaned_data
+    def build_rule(self) -> LearningRule:
+        data = self.cleaned_data
         return LearningRule(
-            auto_memory=found["auto_memory"],
-            scope=found["scope"],
-            review=ReviewMode(found["review"]),
-            sampled=found["share"] / 100,
-            provider=found["provider"],
-            model=found["model"],
-            token_budget=found["token_budget"],
-            seconds=found["seconds"],
+            auto_memory=data["auto_memory"],
+            scope=data["scope"],
+            review=ReviewMode(data["review"]),
+            sampled=data["share"] / 100,
+            provider=data["provider"],
+            model=data["model"],
+            token_budget=data["token_budget"],
+            seconds=data["seconds"],
         )

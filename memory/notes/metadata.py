@@ -1,4 +1,4 @@
-"""The metadata of a run: its goal, its list of things to do, its stream. Kept for three days."""
+"""The metadata of a run: its goal, its to-dos, its stream. They expire after three days."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -31,13 +31,13 @@ class Todo:
         return {"id": self.id, "content": self.content, "status": self.status.value}
 
     @classmethod
-    def from_json(cls, written: Mapping[str, Json]) -> "Todo":
-        return cls(str(written["id"]), str(written["content"]), TodoStatus(written["status"]))
+    def from_json(cls, value: Mapping[str, Json]) -> "Todo":
+        return cls(str(value["id"]), str(value["content"]), TodoStatus(value["status"]))
 
 
 @dataclass(frozen=True, slots=True)
 class RunMetadata:
-    """``notes`` are those that can still be read, newest first; they are kept beside it."""
+    """A run's metadata. ``notes`` are the readable ones, newest first; they are stored separately."""
 
     run_id: str
     goal: str
@@ -47,7 +47,7 @@ class RunMetadata:
 
 
 def save_metadata(entries: NamespaceStore, metadata: RunMetadata) -> None:
-    """Store it as a whole; its three days begin anew."""
+    """Store the metadata as a whole, which restarts their three days."""
     if len({todo.id for todo in metadata.todos}) != len(metadata.todos):
         raise InvalidInput("todos: duplicate id.")
     entries.store(
@@ -69,7 +69,7 @@ def save_metadata(entries: NamespaceStore, metadata: RunMetadata) -> None:
 
 
 class RunBook:
-    """Metadata of runs, over any store."""
+    """The metadata of runs, over any store."""
 
     def __init__(self, entries: NamespaceStore, notebook: Notebook) -> None:
         self._entries = entries
@@ -82,17 +82,17 @@ class RunBook:
         entries = self._entries.recall(MemoryQuery(metadata_namespace(run_id), key=KEY))
         if not entries:
             return None
-        written = entries[0].value
+        value = entries[0].value
         return RunMetadata(
             run_id=run_id,
-            goal=str(written["goal"]),
-            todos=tuple(Todo.from_json(todo) for todo in written["todos"]),
+            goal=str(value["goal"]),
+            todos=tuple(Todo.from_json(todo) for todo in value["todos"]),
             notes=tuple(self._notebook.get_notes(run_id)),
-            stream_name=str(written["streamName"]),
+            stream_name=str(value["streamName"]),
         )
 
     def set_todo(self, run_id: str, todo_id: str, status: TodoStatus) -> RunMetadata:
-        """One thing to do changes its status; raises NotFound for a run or a thing there isn't."""
+        """Set the status of a to-do; raise NotFound for an unknown run or to-do."""
         metadata = self.get(run_id)
         if metadata is None or all(todo.id != todo_id for todo in metadata.todos):
             raise NotFound(f"The run has no to-do {todo_id}.")

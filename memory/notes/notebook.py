@@ -1,6 +1,6 @@
-"""A run's notes: what one step jots down for the next, gone when the run is.
+"""A run's notes: what one step writes for the next; they are deleted with the run.
 
-Any step of the run reads what the steps before it wrote, newest first; no other run does.
+Each step of the run reads the notes of earlier steps, newest first; no other run does.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from memory.core.scopes import METADATA_LIVES, NOTES_LIVE, notes_namespace
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """``source`` is the step that wrote it; ``time`` in milliseconds since 1970."""
+    """A note. ``source`` is the step that wrote it; ``time`` in milliseconds since 1970."""
 
     content: str
     source: str
@@ -31,17 +31,18 @@ class Note:
         }
 
     @classmethod
-    def from_json(cls, written: Mapping[str, Json]) -> "Note":
+    def from_json(cls, value: Mapping[str, Json]) -> "Note":
         return cls(
-            str(written["content"]), str(written["source"]), int(written["time"]),
-            bool(written["temporary"]),
+            str(value["content"]), str(value["source"]), int(value["time"]),
+            bool(value["temporary"]),
         )  # fmt: skip
 
 
 class Notebook:
-    """A temporary note is read for thirty minutes; one that isn't, for as long as the run's metadata.
+    """The notes of runs.
 
-    Either ends with the run. ``new_id`` gives names nobody else has.
+    A temporary note can be read for thirty minutes, any other as long as the run's metadata; both end with the run.
+    ``new_id`` returns unique names.
     """
 
     def __init__(
@@ -71,19 +72,19 @@ class Notebook:
         return note
 
     def get_notes(self, run_id: str) -> list[Note]:
-        """Newest first."""
+        """Return the notes, newest first."""
         entries = self._entries.recall(
             MemoryQuery(notes_namespace(run_id), filter={"category": "note"})
         )
         return [Note.from_json(entry.value) for entry in entries if _is_note(entry)]
 
     def clear_notes(self, run_id: str) -> int:
-        """Everything the run noted, by whatever means; how much it was."""
+        """Delete everything that the run noted, and return how many entries that were."""
         return self._entries.clear_namespace(notes_namespace(run_id))
 
 
 def as_prompt(notes: Sequence[Note]) -> str:
-    """Numbered, as a step's prompt shows them; nothing noted is an empty text."""
+    """Number the notes for a step's prompt; no notes are an empty text."""
     return "\n".join(f"{number}. {note.content}" for number, note in enumerate(notes, start=1))
 
 
@@ -92,7 +93,7 @@ def _milliseconds(moment: datetime) -> int:
 
 
 def _is_note(entry: MemoryEntry) -> bool:
-    """A node may store under the run's scope too, and call it a note."""
+    """Return whether the entry is a note, as a node may store others under the run's scope."""
     return isinstance(entry.value, Mapping) and entry.value.keys() >= {
         "content", "source", "time", "temporary",
     }  # fmt: skip

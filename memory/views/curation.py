@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.principals import get_current_team_id, get_principal
 from memory import naming, provenance
 from memory.core.errors import AlreadyExists
-from memory.forms.review import KINDS, LearningForm
+from memory.forms.review import KINDS, LearningRuleForm
 from memory.host import RunDescription
 from memory.logic.text_diff import format_value
 from memory.models import Curation, Namespace
@@ -106,14 +106,16 @@ def settings(request: HttpRequest) -> HttpResponse:
     """
     caller, app_id = caller_of(request), request.GET.get("app", "")[:MAX_APP_ID_LENGTH]
     if request.method == "POST":
-        form = LearningForm(request.POST)
+        form = LearningRuleForm(request.POST)
         if not form.is_valid():
             return _show_settings(request, app_id, form, status=422)
-        learning_rules.set_learning_rule(caller, app_id=app_id, learning=form.learning())
+        learning_rules.set_learning_rule(caller, app_id=app_id, learning=form.build_rule())
         messages.success(request, _("Saved."))
         return HttpResponseRedirect(_build_url(app_id))
     return _show_settings(
-        request, app_id, LearningForm.of(learning_rules.read_learning_rule(caller, app_id=app_id))
+        request,
+        app_id,
+        LearningRuleForm.of(learning_rules.read_learning_rule(caller, app_id=app_id)),
     )
 
 
@@ -130,7 +132,7 @@ def retry(request: HttpRequest, curation_id: UUID) -> HttpResponse:
 
 
 def _show_settings(
-    request: HttpRequest, app_id: str, form: LearningForm, status: int = 200
+    request: HttpRequest, app_id: str, form: LearningRuleForm, status: int = 200
 ) -> HttpResponse:
     caller = caller_of(request)
     applications = _list_applications(request, list_learning_applications(caller), app_id)

@@ -43,7 +43,9 @@ def admit(
     review_drafts: list[StoreParams] = []
     for draft in curation_result.drafts:
         is_reviewed = needs_review(
-            _build_proposal(draft, curation_result.by), learning.review, sample_share=learning.sampled
+            _build_proposal(draft, curation_result.by),
+            learning.review,
+            sample_share=learning.sampled,
         )
         (review_drafts if is_reviewed else direct_drafts).append(draft)
     stored_result = store_drafts(

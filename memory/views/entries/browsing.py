@@ -17,7 +17,13 @@ from memory import selectors
 from memory.core.policy import NO_LIMITS
 from memory.core.records import MemoryEntry
 from memory.core.scopes import parse_namespace
-from memory.forms.browsing import ActChoice, ActForm, SearchForm, SortChoice, ViewChoice
+from memory.forms.browsing import (
+    BulkActionChoice,
+    BulkActionForm,
+    SearchForm,
+    SortChoice,
+    ViewChoice,
+)
 from memory.models import Change, Namespace
 from memory.models.entries import TierChoice
 from memory.routing import external_provider
@@ -39,7 +45,7 @@ from memory.views.request_context import caller_of, may, title_of, undoable_chan
 class Asked:
     """An act over many that was tried; ``form`` says what else it needs."""
 
-    form: ActForm
+    form: BulkActionForm
     rehearsed: Rehearsed
     entries: tuple[str, ...]  # as they were chosen; none: everything that matches
 
@@ -102,7 +108,7 @@ def show_namespace(
         "categories": selectors.categories_in(row),
         "tiers": TierChoice.choices,
         "sorts": SortChoice.choices,
-        "acts": ActChoice.choices,
+        "acts": BulkActionChoice.choices,
         "keeping": keeping(row),
         "undoable": aside.undoable,
         "asked": aside.asked,
@@ -112,7 +118,7 @@ def show_namespace(
         "may_write": external is None and may(request, "write", row),
         "now": timezone.now(),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
-        **_BODIES[search.shown](request, row, search),
+        **_BODIES[search.selected_view](request, row, search),
     }
     fragment = getattr(request, "htmx", False)
     template = "memory/entries/_entries.html" if fragment else "memory/entries/namespace.html"
@@ -126,7 +132,7 @@ def _list(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str,
     page = search_entries(
         caller_of(request),
         namespace=row.text,
-        sought=search.sought(),
+        sought=search.build_search(),
         limit=PAGE_SIZE,
         offset=search.start,
     )
@@ -145,7 +151,7 @@ def _as_it_stood(request: HttpRequest, row: Namespace, search: SearchForm) -> di
         caller_of(request),
         namespace=row.text,
         at=at,
-        search=search.sought(),
+        search=search.build_search(),
         limit=PAGE_SIZE,
         offset=search.start,
     )

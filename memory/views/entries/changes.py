@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 from accounts.principals import get_current_team_id, get_principal
 from memory import selectors, services
 from memory.core.errors import AlreadyExists
-from memory.forms.browsing import ActForm, SearchForm
+from memory.forms.browsing import BulkActionForm, SearchForm
 from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.models import Namespace
 from memory.services.entries.bulk import Chosen, Shifted, carry_out, rehearse
@@ -30,7 +30,7 @@ def act(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row = selectors.namespace_for(
         get_principal(request), get_current_team_id(request), namespace_id
     )
-    form, chosen = ActForm(request.POST), _chosen(request, row)
+    form, chosen = BulkActionForm(request.POST), _chosen(request, row)
     if chosen.sought is None and not chosen.entry_ids:
         messages.info(request, _("Nothing selected."))
         return redirect("memory:namespace", namespace_id=row.pk)
@@ -40,10 +40,10 @@ def act(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     try:
         change_id = carry_out(
             caller_of(request),
-            act=form.wanted,
+            act=form.selected_action,
             chosen=chosen,
             expected=len(chosen.entry_ids) if expected is None else expected,
-            amendment=form.amendment(),
+            amendment=form.build_amendment(),
             reason=reason_of(request),
         )
     except Shifted as fault:
@@ -83,16 +83,16 @@ def after_forgetting(request: HttpRequest, row: Namespace, change_id: UUID | Non
 
 
 def _ask(
-    request: HttpRequest, row: Namespace, form: ActForm, chosen: Chosen, fault: str = ""
+    request: HttpRequest, row: Namespace, form: BulkActionForm, chosen: Chosen, fault: str = ""
 ) -> HttpResponse:
-    rehearsed = rehearse(caller_of(request), act=form.wanted, chosen=chosen)
+    rehearsed = rehearse(caller_of(request), act=form.selected_action, chosen=chosen)
     entries = () if chosen.sought is not None else rehearsed.entry_ids
     return show_namespace(request, row, Aside(asked=Asked(form, rehearsed, entries), fault=fault))
 
 
 def _chosen(request: HttpRequest, row: Namespace) -> Chosen:
     if request.POST.get("all"):
-        return Chosen(row.text, sought=SearchForm(request.GET).sought())
+        return Chosen(row.text, sought=SearchForm(request.GET).build_search())
     return Chosen(row.text, entry_ids=tuple(dict.fromkeys(request.POST.getlist("entry"))))
 
 

@@ -15,7 +15,7 @@ from accounts.principals import get_principal
 from memory import services
 from memory.core.errors import AlreadyExists, NotFound
 from memory.core.records import Tier
-from memory.forms.entries import EditForm
+from memory.forms.entries import EntryForm
 from memory.logic.conversations.conversation import KEY_PREFIX
 from memory.logic.entries.tiers import TierAction
 from memory.logic.text_diff import DiffSegment, diff_values
@@ -42,22 +42,22 @@ from memory.views.secret_warnings import tell_of_secrets
 @require_safe
 def entry(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     row = entry_or_404(request, entry_id)
-    return _show_entry(request, row, EditForm.of(row))
+    return _show_entry(request, row, EntryForm.of(row))
 
 
 @login_required
 @require_POST
 def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     row = entry_or_404(request, entry_id)
-    form = EditForm(request.POST)
+    form = EntryForm(request.POST)
     if not form.is_valid():
         return _show_entry(request, row, form, status=422)
     try:
-        services.edit(caller_of(request), entry_id=entry_id, **form.changes())
+        services.edit(caller_of(request), entry_id=entry_id, **form.get_changes())
     except AlreadyExists as fault:
         return _show_clash(request, entry_or_404(request, entry_id), form, fault)
     messages.success(request, _("Saved."))
-    tell_of_secrets(request, form.changes().get("value"))
+    tell_of_secrets(request, form.get_changes().get("value"))
     return redirect("memory:entry", entry_id=entry_id)
 
 
@@ -128,10 +128,10 @@ _MOVES: dict[TierAction, Callable[[MemoryCaller, Ids, Tier, str], MovedEntries]]
 
 
 def _show_clash(
-    request: HttpRequest, newest: Entry, form: EditForm, fault: AlreadyExists
+    request: HttpRequest, newest: Entry, form: EntryForm, fault: AlreadyExists
 ) -> HttpResponse:
     """Somebody was quicker: what is there now, what was typed, and what differs. Saving again is a choice."""
-    typed = form.changes()["value"]
+    typed = form.get_changes()["value"]
     form.add_error(None, str(fault))
     form.data = {**request.POST.dict(), "revision": str(newest.revision)}
     clash = diff_values(newest.value, typed)
@@ -141,7 +141,7 @@ def _show_clash(
 def _show_entry(
     request: HttpRequest,
     row: Entry,
-    form: EditForm,
+    form: EntryForm,
     status: int = 200,
     clash: Sequence[DiffSegment] = (),
 ) -> HttpResponse:

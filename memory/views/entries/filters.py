@@ -45,11 +45,15 @@ def chips(
 ) -> list[Chip]:
     tiers, people = dict(TierChoice.choices), dict(actors)
     told: list[tuple[str, str | Promise, str]] = [
-        ("q", _("Key") if search.found("by") == "key" else _("Query"), search.found("q") or ""),
-        ("m", _("Metadata"), request.GET.get("m", "") if search.found("m") else ""),
-        ("category", _("Category"), search.found("category") or ""),
-        ("tier", _("Tier"), str(tiers.get(search.found("tier") or "", ""))),
-        ("actor", _("Written by"), people.get(actor := search.found("actor") or "", actor)),
+        (
+            "q",
+            _("Key") if search.get_value("by") == "key" else _("Query"),
+            search.get_value("q") or "",
+        ),
+        ("m", _("Metadata"), request.GET.get("m", "") if search.get_value("m") else ""),
+        ("category", _("Category"), search.get_value("category") or ""),
+        ("tier", _("Tier"), str(tiers.get(search.get_value("tier") or "", ""))),
+        ("actor", _("Written by"), people.get(actor := search.get_value("actor") or "", actor)),
         ("since", _("Changed since"), _day(search, "since")),
         ("until", _("Changed until"), _day(search, "until")),
     ]
@@ -67,12 +71,12 @@ def view_tabs(request: HttpRequest, search: SearchForm) -> list[ViewTab]:
             view.value,
             view.label,
             with_query(request.GET, view="" if view is ViewChoice.LIST else view.value, at=""),
-            search.shown is view,
+            search.selected_view is view,
         )
         for view in ViewChoice
     ]
 
 
 def _day(search: SearchForm, name: str) -> str:
-    day = search.found(name)
+    day = search.get_value(name)
     return date_format(day, "DATE_FORMAT") if day else ""

@@ -33,7 +33,7 @@ KINDS: dict[LinkKind, str | Promise] = {
 
 
 def links_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
-    found = links_in(caller_of(request), namespace=row.text, search=search.sought())
+    found = links_in(caller_of(request), namespace=row.text, search=search.build_search())
     says: dict[str, list[tuple[str | Promise, MemoryEntry]]] = {}
     for arc in found.drawing.arcs:
         link = arc.link

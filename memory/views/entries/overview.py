@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import get_current_team_id, get_principal
 from accounts.views.ignored_filters import list_form_errors
 from memory import naming, selectors
-from memory.forms.browsing import PlacesForm
+from memory.forms.browsing import OverviewForm
 from memory.models import Entry, Namespace
 from memory.models.entries import TierChoice
 from memory.models.namespaces import ScopeChoice
@@ -63,9 +63,9 @@ class NewestShown:
 
 def overview_of(request: HttpRequest) -> dict[str, Any]:
     """The page's context."""
-    form = PlacesForm(request.GET)
-    words, start = form.found("q") or "", form.found("offset") or 0
-    chosen = form.known_scope or ""
+    form = OverviewForm(request.GET)
+    words, start = form.get_value("q") or "", form.get_value("offset") or 0
+    chosen = form.selected_scope or ""
     totals = selectors.totals_for(get_principal(request), get_current_team_id(request))
     scopes = _scopes([one.scope for one in totals], chosen)
     if words:

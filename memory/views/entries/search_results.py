@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from accounts.principals import get_principal
 from memory import naming, services
 from memory.core.records import MemoryEntry, Tier
-from memory.forms.browsing import PlacesForm
+from memory.forms.browsing import OverviewForm
 from memory.logic.entries.tiers import TierAction
 from memory.models import Entry, Namespace
 from memory.views.entries.entry_details import PARTS
@@ -35,14 +35,14 @@ class FoundShown:
     waits: bool
 
 
-def found_of(request: HttpRequest, form: PlacesForm) -> dict[str, Any]:
+def found_of(request: HttpRequest, form: OverviewForm) -> dict[str, Any]:
     """Of the overview's context, what the words brought."""
     found = services.search_everywhere(
         caller_of(request),
-        query=form.found("q"),
-        scope=form.known_scope,
-        tier=form.found("tier") or None,
-        category=form.found("category") or None,
+        query=form.get_value("q"),
+        scope=form.selected_scope,
+        tier=form.get_value("tier") or None,
+        category=form.get_value("category") or None,
         limit=PAGE_SIZE,
         offset=min(offset_in(request.GET, BEGINS), 1_000_000),
     )

@@ -57,7 +57,7 @@ MOVES: dict[Tier, tuple[MoveShown, ...]] = {
 
 
 def columns_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
-    found = by_tier(caller_of(request), namespace=row.text, sought=search.sought())
+    found = by_tier(caller_of(request), namespace=row.text, sought=search.build_search())
     labels = dict(TierChoice.choices)
     columns = [
         Column(

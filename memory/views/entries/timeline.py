@@ -67,7 +67,7 @@ def timeline_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dic
     told = read_timeline(
         caller_of(request),
         namespace=row.text,
-        search=search.sought(),
+        search=search.build_search(),
         limit=ACTS,
         offset=search.start,
     )

@@ -22,7 +22,7 @@ from memory.core.errors import (
     NotFound,
     QuotaExceeded,
 )
-from memory.forms.review import ChangedForm
+from memory.forms.review import ProposalEditForm
 from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.logic.text_diff import get_editable_text
 from memory.services.gateway.caller import MemoryCaller
@@ -202,7 +202,7 @@ def _decide_with_text(
         raise AccessDenied(_("You can view this item but not decide on it."))
     if not item.has_new:
         raise InvalidInput(_("This proposal has no text to edit."))
-    form = ChangedForm(
+    form = ProposalEditForm(
         item, panel=panel, as_json=get_editable_text(item.new) is None, data=request.POST
     )
     if not form.is_valid():

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from accounts.principals import get_principal
 from accounts.views.ignored_filters import list_form_errors
 from memory import naming
-from memory.forms.review import KINDS, ChangedForm, QueueForm
+from memory.forms.review import KINDS, ProposalEditForm, QueueForm
 from memory.models import Namespace
 from memory.services.review.agreement import measure_agreement
 from memory.services.review.review_decisions import list_similar
@@ -153,8 +153,8 @@ def item_page(request: HttpRequest, item_id: UUID) -> HttpResponse:
 
 def show_review(request: HttpRequest, page_messages: QueueMessages) -> HttpResponse:
     caller, form = caller_of(request), QueueForm(request.GET)
-    filters = form.filters()
-    page = list_queue(caller, filters=filters, limit=PAGE_SIZE, offset=form.offset_asked())
+    filters = form.build_filters()
+    page = list_queue(caller, filters=filters, limit=PAGE_SIZE, offset=form.get_offset())
     context = {
         "memory_tabs": tabs_of(request, review=page.queue_total),
         "cards": build_cards(request, page.items),
@@ -181,7 +181,7 @@ def show_review(request: HttpRequest, page_messages: QueueMessages) -> HttpRespo
 
 
 def show_item(
-    request: HttpRequest, item: QueueItem, *, form: ChangedForm | None = None, panel: str = ""
+    request: HttpRequest, item: QueueItem, *, form: ProposalEditForm | None = None, panel: str = ""
 ) -> HttpResponse:
     """Show the item; ``form`` is a sent form with errors."""
     [card] = build_cards(request, [item])
@@ -190,7 +190,7 @@ def show_item(
     is_fragment = bool(getattr(request, "htmx", False)) and panel_name != ""
     can_merge = card.can_merge and card.can_decide and panel_name in ("", "merge")
     forms = {
-        name: ChangedForm(item, panel=name, as_json=card.as_json, initial={"value": card.text})
+        name: ProposalEditForm(item, panel=name, as_json=card.as_json, initial={"value": card.text})
         for name in ("edit", "merge")
     }
     if form is not None:
