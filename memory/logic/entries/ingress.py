@@ -93,7 +93,7 @@ class IngressDecision:
 
 @dataclass(frozen=True, slots=True)
 class ScreeningResult:
-    """What to store after the screening, and its findings. ``outcome``: admit or quarantine."""
+    """The parameters to store after the screening, and the findings."""
 
     outcome: IngressOutcome
     findings: tuple[RuleFinding, ...]
