@@ -152,7 +152,7 @@ ROWS = (
         "memory/services/entries/test_tiers.py::test_working_entry_lives_a_day_unless_its_author_says_otherwise"),
     row(2, "Tiers", "Long-term memory is what was verified, and stays",
         "memory/logic/entries/test_tiers.py::test_nothing_verified_is_lost_by_expiry",
-        "memory/test_settling.py::test_what_is_important_used_or_said_twice_is_kept_and_the_rest_ends"),
+        "memory/test_promotion.py::test_what_is_important_used_or_said_twice_is_kept_and_the_rest_ends"),
     row(2, "Process 1, 7", "Events: running, then completed with the length",
         RETRIEVAL + "test_events_say_running_then_completed_with_the_length"),
     row(2, "Process", "The inputs stay whole; history_context is added",
