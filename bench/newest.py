@@ -122,7 +122,7 @@ def _entries(user: Any, team_id: Any) -> Callable[[], object]:
 
     def ask() -> object:
         with tenant(principal.team_ids):
-            found = selectors.newest_for(principal, team_id, LIMIT)
+            found = selectors.list_newest_entries(principal, team_id, LIMIT)
             places = list({one.namespace_id: one.namespace for one in found}.values())
             return naming.name_namespaces(places, reader_id=user.pk)
 

@@ -120,11 +120,11 @@ def _loaded(who: Any, one: Set, namespace: Namespace) -> Ask:
 
 def _embedded(team: Any) -> None:
     """As a worker would, by the same function."""
-    from memory.embedding.embedders import configured
+    from memory.embedding.embedders import get_configured_embedder
     from memory.services.recall.embedding_status import embedding_state
     from memory.upkeep.embedding import embed_team
 
-    if configured() is None:
+    if get_configured_embedder() is None:
         return
     began, done = time.monotonic(), 0
     while found := embed_team(team.pk):

@@ -269,11 +269,11 @@ def _storing(world: World, key: str) -> Act:
 
 def _paging(world: World, principal: Any) -> Act:
     from accounts.tenancy import tenant
-    from memory.selectors import newest_for
+    from memory.selectors import list_newest_entries
 
     def page(_: int) -> object:
         with tenant(principal.team_ids):
-            return newest_for(principal, world.team_id, 50)
+            return list_newest_entries(principal, world.team_id, 50)
 
     return page
 

@@ -19,11 +19,11 @@ class MemoryConfig(AppConfig):
         from memory.tasks import wake_embedding  # noqa: PLC0415
         from memory.upkeep import erasure  # noqa: PLC0415
 
-        erasure.asks_to_erase(carry_out)
+        erasure.register_eraser(carry_out)
         plug_in_scopes()
         routing.check()
         embedders.check()
-        notify.tells(wake_embedding)
+        notify.register_notifier(wake_embedding)
         post_migrate.connect(vector_column.add_after_migrating, sender=self)
         register_namer("memory", naming.name_for_audit_log)
         register_person_prefixes(naming.list_person_prefixes)

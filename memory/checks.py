@@ -1,4 +1,4 @@
-"""Start-up checks of memory: what an operator asked for and the database can't give."""
+"""Start-up checks of memory: settings that the database can't fulfil."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,12 +11,16 @@ from memory.embedding import vector_column
 
 
 @register(Tags.database)
-def embedder_has_pgvector(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """A warning: everything else goes on, recall by words too."""
+def check_pgvector(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """Return a warning if the embedder has no pgvector. Everything else works without it, including recall by words."""
     if not settings.MEMORY_EMBEDDER or "default" not in (databases or ()):
         return []
     try:
-        there = vector_column.could_be("default")
+        can_exist = vector_column.can_exist("default")
     except DatabaseError:
         return []  # another check says that it does not answer
-    return [] if there else [Warning(f"MEMORY_EMBEDDER: {vector_column.MISSING}", id="memory.W001")]
+    return (
+        []
+        if can_exist
+        else [Warning(f"MEMORY_EMBEDDER: {vector_column.MISSING}", id="memory.W001")]
+    )

@@ -1,4 +1,4 @@
-"""Memory's own row in the plug-in table, and what others plugged in."""
+"""Memory's plug-ins: providers and scopes."""
 
 from config.plugins import collect_mappings
 from memory.core import scopes
@@ -9,16 +9,16 @@ from memory.providers.base import MemoryProvider
 
 
 def make_provider(name: str, **options: object) -> MemoryProvider:
-    """A provider by name, ours or a plug-in's."""
+    """Make a provider by name, built in or from a plug-in."""
     return provider_factory(name, collect_mappings("memory_providers"))(**options)
 
 
 def plug_in_scopes() -> None:
-    """What plug-ins offer as scopes, into memory's table; at start, and again in a test that adds one."""
-    scopes.plug_in(_checked(word, kind) for word, kind in collect_mappings("scopes").items())
+    """Add the scopes of plug-ins to memory's table, at start-up and again in a test that adds one."""
+    scopes.plug_in(_check_scope(word, kind) for word, kind in collect_mappings("scopes").items())
 
 
-def _checked(word: str, kind: object) -> ScopeKind:
+def _check_scope(word: str, kind: object) -> ScopeKind:
     if not isinstance(kind, ScopeKind) or kind.word != word:
         raise InvalidInput(f"The plug-in's scope {word!r} must be a ScopeKind with that word.")
     return kind

@@ -23,75 +23,75 @@ from memory.providers import PROVIDERS, provider_factory
 from memory.providers.base import MemoryProvider
 
 
-HERE = "postgres"
+DEFAULT = "postgres"
 
 
 @dataclass(frozen=True, slots=True)
 class ExternalProvider:
-    """A provider that keeps namespaces outside of PostgreSQL; ``name`` is what the audit trail calls it."""
+    """A provider that keeps namespaces outside of PostgreSQL; ``name`` is its name in the audit log."""
 
     name: str
     provider: MemoryProvider
 
 
-def external_provider(
-    team_id: UUID, named: ParsedNamespace, policy: MemorySecurityPolicy
+def find_external_provider(
+    team_id: UUID, namespace: ParsedNamespace, policy: MemorySecurityPolicy
 ) -> ExternalProvider | None:
-    """The provider a namespace is kept with; none: PostgreSQL."""
-    rules = _rules(settings.MEMORY_PLACES)
-    name = _provider_name(rules, named.scope, team_id)
-    return None if name == HERE else _get_or_make(name, team_id, policy, _addresses())
+    """Return the provider of the namespace, or None for PostgreSQL."""
+    rules = _parse_rules(settings.MEMORY_PLACES)
+    name = _find_provider_name(rules, namespace.scope, team_id)
+    return None if name == DEFAULT else _get_or_make(name, team_id, policy, _read_addresses())
 
 
-def external_scopes(team_id: UUID) -> frozenset[str]:
-    """Of which a team's namespaces are not in PostgreSQL."""
-    rules = _rules(settings.MEMORY_PLACES)
+def list_external_scopes(team_id: UUID) -> frozenset[str]:
+    """Return the scopes of which the team's namespaces are not in PostgreSQL."""
+    rules = _parse_rules(settings.MEMORY_PLACES)
     return frozenset(
         scope
         for scope, team in rules
-        if team in ("", str(team_id)) and _provider_name(rules, scope, team_id) != HERE
+        if team in ("", str(team_id)) and _find_provider_name(rules, scope, team_id) != DEFAULT
     )
 
 
 def check() -> None:
-    """At start: a rule that makes no sense, or asks for what can't be kept, stops here and not in a run."""
-    for (scope, team), name in _rules(settings.MEMORY_PLACES).items():
-        if name != HERE:
+    """Check the rules at start-up, so that a wrong one fails here and not in a run."""
+    for (scope, team), name in _parse_rules(settings.MEMORY_PLACES).items():
+        if name != DEFAULT:
             _check_rule(scope, team, name)
             _get_or_make(
-                name, UUID(team) if team else UUID(int=0), MemorySecurityPolicy(), _addresses()
+                name, UUID(team) if team else UUID(int=0), MemorySecurityPolicy(), _read_addresses()
             )
 
 
 def close() -> None:
-    """Ends the connections of this process; the next who asks makes new ones."""
-    providers = list(_MADE.values())
-    _MADE.clear()
+    """Close the connections of this process; the next use opens new ones."""
+    providers = list(_PROVIDERS.values())
+    _PROVIDERS.clear()
     for external in providers:
         close_provider = getattr(external.provider, "close", None)
         if close_provider is not None:
             close_provider()
 
 
-def _provider_name(rules: Mapping[tuple[str, str], str], scope: str, team_id: UUID) -> str:
-    """A team's own rule goes before that for everybody."""
-    return rules.get((scope, str(team_id))) or rules.get((scope, "")) or HERE
+def _find_provider_name(rules: Mapping[tuple[str, str], str], scope: str, team_id: UUID) -> str:
+    """Return the provider's name: a team's own rule precedes the rule for all teams."""
+    return rules.get((scope, str(team_id))) or rules.get((scope, "")) or DEFAULT
 
 
-def _rules(written: tuple[str, ...]) -> dict[tuple[str, str], str]:
-    return dict(_rule(rule) for rule in written)
+def _parse_rules(texts: tuple[str, ...]) -> dict[tuple[str, str], str]:
+    return dict(_parse_rule(text) for text in texts)
 
 
 @lru_cache(maxsize=64)
-def _rule(written: str) -> tuple[tuple[str, str], str]:
-    place, equals, name = (part.strip() for part in written.partition("="))
-    scope, _at, team = place.partition("@")
+def _parse_rule(text: str) -> tuple[tuple[str, str], str]:
+    target, equals, name = (part.strip() for part in text.partition("="))
+    scope, _at, team = target.partition("@")
     if not equals or not name:
-        raise ImproperlyConfigured(f"MEMORY_PLACES: {written!r} is not scope=provider.")
+        raise ImproperlyConfigured(f"MEMORY_PLACES: {text!r} is not scope=provider.")
     try:
         return (str(scope_named(scope).word), str(UUID(team)) if team else ""), name
-    except (InvalidInput, ValueError) as wrong:
-        raise ImproperlyConfigured(f"MEMORY_PLACES: {written!r}: {wrong}") from wrong
+    except (InvalidInput, ValueError) as error:
+        raise ImproperlyConfigured(f"MEMORY_PLACES: {text!r}: {error}") from error
 
 
 def _check_rule(scope: str, team: str, name: str) -> None:
@@ -115,14 +115,14 @@ def _check_rule(scope: str, team: str, name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Addresses:
-    """A part of the cache's key: tests, and a reload, may change them."""
+    """The addresses of providers. They are part of the cache's key because tests and reloads may change them."""
 
     redis_url: str
     http_url: str
     http_key: str
 
 
-def _addresses() -> _Addresses:
+def _read_addresses() -> _Addresses:
     return _Addresses(
         settings.MEMORY_REDIS_URL or settings.REDIS_URL,
         settings.MEMORY_HTTP_URL or "",
@@ -130,31 +130,31 @@ def _addresses() -> _Addresses:
     )
 
 
-_MADE: dict[tuple[str, UUID, MemorySecurityPolicy, _Addresses], ExternalProvider] = {}
+_PROVIDERS: dict[tuple[str, UUID, MemorySecurityPolicy, _Addresses], ExternalProvider] = {}
 
 
 def _get_or_make(
-    name: str, team_id: UUID, policy: MemorySecurityPolicy, at: _Addresses
+    name: str, team_id: UUID, policy: MemorySecurityPolicy, addresses: _Addresses
 ) -> ExternalProvider:
-    """One for all who ask with the same limits; two made at once are one too many and no more."""
-    key = (name, team_id, policy, at)
-    if key not in _MADE:
-        _MADE[key] = _new(name, team_id, policy, at)
-    return _MADE[key]
+    """Return one provider for all callers with the same limits. Two made at the same time are harmless."""
+    key = (name, team_id, policy, addresses)
+    if key not in _PROVIDERS:
+        _PROVIDERS[key] = _make_provider(name, team_id, policy, addresses)
+    return _PROVIDERS[key]
 
 
-def _new(
-    name: str, team_id: UUID, policy: MemorySecurityPolicy, at: _Addresses
+def _make_provider(
+    name: str, team_id: UUID, policy: MemorySecurityPolicy, addresses: _Addresses
 ) -> ExternalProvider:
     factory = provider_factory(name, collect_mappings("memory_providers"))
     options: dict[str, Any] = {"policy": policy}  # what each of them takes besides
     if name == "http":
-        options |= {"url": at.http_url, "key": at.http_key}
+        options |= {"url": addresses.http_url, "key": addresses.http_key}
     elif name == "redis":
-        options |= {"url": at.redis_url, "space": str(team_id)}
+        options |= {"url": addresses.redis_url, "space": str(team_id)}
     else:
         options |= {"space": str(team_id)}
     try:
         return ExternalProvider(name, factory(**options))
-    except (MemoryFault, TypeError) as wrong:
-        raise ImproperlyConfigured(f"The memory provider {name}: {wrong}") from wrong
+    except (MemoryFault, TypeError) as error:
+        raise ImproperlyConfigured(f"The memory provider {name}: {error}") from error

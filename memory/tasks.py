@@ -1,4 +1,4 @@
-"""Celery wrappers over upkeep, and when beat asks for them."""
+"""Celery tasks that call upkeep, and their schedule."""
 
 import logging
 from typing import Any
@@ -7,11 +7,11 @@ from uuid import UUID
 from celery import shared_task
 from kombu.exceptions import KombuError
 
-from memory.upkeep.curation import curate_soon, sweep_curations
-from memory.upkeep.embedding import embed_everybodys, embed_team
-from memory.upkeep.erasure import erase_soon, sweep_erasures
-from memory.upkeep.expiry import sweep
-from memory.upkeep.promotion import settle_all
+from memory.upkeep.curation import curate_queued, sweep_curations
+from memory.upkeep.embedding import embed_all_teams, embed_team
+from memory.upkeep.erasure import run_erasure, sweep_erasures
+from memory.upkeep.expiry import expire_all_teams
+from memory.upkeep.promotion import promote_all_teams
 from memory.upkeep.run_notes import sweep_notes
 
 
@@ -23,7 +23,7 @@ SETTLE_EVERY_SECONDS = 15 * 60.0
 
 @shared_task(name="memory.sweep_expired")
 def sweep_expired() -> int:
-    return sweep()
+    return expire_all_teams()
 
 
 @shared_task(name="memory.clear_notes")
@@ -33,13 +33,13 @@ def clear_notes() -> int:
 
 @shared_task(name="memory.settle_working")
 def settle_working() -> int:
-    return settle_all()
+    return promote_all_teams()
 
 
 @shared_task(name="memory.curate_run")
 def curate_run(team_id: str, curation_id: str) -> int:
-    """After a run ended. Delivered twice, the second finds it begun."""
-    return curate_soon(UUID(team_id), UUID(curation_id))
+    """Curate a run after it ended. A second delivery finds it started."""
+    return curate_queued(UUID(team_id), UUID(curation_id))
 
 
 @shared_task(name="memory.curate_waiting")
@@ -48,17 +48,17 @@ def curate_waiting() -> int:
 
 
 def wake_curation(team_id: UUID, curation_id: UUID) -> None:
-    """Nobody listening is no error: the row is found without it."""
+    """Send the message. If it fails, a sweep finds the row."""
     try:
         curate_run.apply_async((str(team_id), str(curation_id)), retry=False)
-    except (KombuError, OSError) as unheard:
-        log.warning("wake_up_unheard", extra={"curation": str(curation_id), "why": str(unheard)})
+    except (KombuError, OSError) as error:
+        log.warning("wake_up_unheard", extra={"curation": str(curation_id), "why": str(error)})
 
 
 @shared_task(name="memory.erase_person")
 def erase_person(team_id: str, erasure_id: str) -> int:
-    """Delivered twice, the second finds it begun."""
-    return erase_soon(UUID(team_id), UUID(erasure_id))
+    """Carry out an erasure. A second delivery finds it started."""
+    return run_erasure(UUID(team_id), UUID(erasure_id))
 
 
 @shared_task(name="memory.erase_waiting")
@@ -67,30 +67,30 @@ def erase_waiting() -> int:
 
 
 def wake_erasure(team_id: UUID, erasure_id: UUID) -> None:
-    """Nobody listening is no error: the row is found without it."""
+    """Send the message. If it fails, a sweep finds the row."""
     try:
         erase_person.apply_async((str(team_id), str(erasure_id)), retry=False)
-    except (KombuError, OSError) as unheard:
-        log.warning("wake_up_unheard", extra={"erasure": str(erasure_id), "why": str(unheard)})
+    except (KombuError, OSError) as error:
+        log.warning("wake_up_unheard", extra={"erasure": str(erasure_id), "why": str(error)})
 
 
 @shared_task(name="memory.embed_team")
 def embed_one_team(team_id: str) -> int:
-    """Delivered twice, the second finds nothing due."""
+    """Embed a team's entries. A second delivery finds nothing due."""
     return embed_team(UUID(team_id))
 
 
 @shared_task(name="memory.embed_waiting")
 def embed_waiting() -> int:
-    return embed_everybodys()
+    return embed_all_teams()
 
 
 def wake_embedding(team_id: UUID, after: float) -> None:
-    """Nobody listening is no error: the rows are found without it."""
+    """Send the message. If it fails, a sweep finds the rows."""
     try:
         embed_one_team.apply_async((str(team_id),), countdown=after, retry=False)
-    except (KombuError, OSError) as unheard:
-        log.warning("wake_up_unheard", extra={"team": str(team_id), "why": str(unheard)})
+    except (KombuError, OSError) as error:
+        log.warning("wake_up_unheard", extra={"team": str(team_id), "why": str(error)})
 
 
 # Rows for beat; ``config.celery`` merges what the apps offer.

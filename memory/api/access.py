@@ -30,7 +30,7 @@ GRANTS = "/memory/namespaces/{uuid:namespace_id}/grants"
 def who_can(request: HttpRequest, namespace_id: UUID) -> access.AccessOut:
     """Every member and key of the team that may do something here, and why."""
     caller = caller_of(request)
-    row = selectors.namespace_for(caller.principal, caller.team_id, namespace_id)
+    row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
     return access.access_out(explain_access(caller, namespace=row.text))
 
 
@@ -38,7 +38,7 @@ def who_can(request: HttpRequest, namespace_id: UUID) -> access.AccessOut:
 def list_grants(request: HttpRequest, namespace_id: UUID) -> list[access.GrantOut]:
     """What was shared of it; entries inherit."""
     caller = caller_of(request)
-    row = selectors.namespace_for(caller.principal, caller.team_id, namespace_id)
+    row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
     found = explain_access(caller, namespace=row.text)
     return [access.grant_out(one) for one in found.grants]
 
@@ -47,7 +47,7 @@ def list_grants(request: HttpRequest, namespace_id: UUID) -> list[access.GrantOu
 def share_namespace(request: HttpRequest, namespace_id: UUID, body: access.GrantIn) -> Status[None]:
     """Let a member or a group look, write, forget or share here. Only who may share it may."""
     caller = caller_of(request)
-    row = selectors.namespace_for(caller.principal, caller.team_id, namespace_id)
+    row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
     member = _recipient(caller, body)
     services.share(caller, namespace=row.text, verb=body.verb, member=member)
     return Status(204, None)
@@ -59,7 +59,7 @@ def unshare_namespace(
 ) -> Status[None]:
     """Ends what was given; nothing happens if there was nothing."""
     caller = caller_of(request)
-    row = selectors.namespace_for(caller.principal, caller.team_id, namespace_id)
+    row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
     member = _recipient(caller, body)
     services.unshare(caller, namespace=row.text, verb=body.verb, member=member)
     return Status(204, None)
@@ -152,7 +152,7 @@ def _recipient(caller: MemoryCaller, body: access.GrantIn) -> User | TeamGroup:
     if body.group is not None:
         return find_group(caller.principal, caller.team_id, body.group)
     assert body.member is not None  # noqa: S101  # the body's own rule
-    return selectors.member_for(caller.principal, caller.team_id, body.member)
+    return selectors.find_member(caller.principal, caller.team_id, body.member)
 
 
 def _told(caller: MemoryCaller, found: list[EmergencyAccess]) -> list[access.EmergencyAccessOut]:

@@ -1,4 +1,4 @@
-"""Embedders by name, and the one this installation uses. A new one is a file and a row here, or a plug-in's."""
+"""Embedders by name, and the one of this installation. A new one is a file and a row here, or comes from a plug-in."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What an operator says of an embedder; one takes of it what it needs."""
+    """The operator's settings of an embedder. Each embedder uses those it needs."""
 
     url: str = ""
     key: str = ""
@@ -39,25 +39,25 @@ EMBEDDERS: Final[Mapping[str, str]] = {
 }
 
 
-def in_use() -> Embedder | None:
-    """None: there is none, or this database can't keep vectors."""
-    chosen = configured()
-    return chosen if chosen is not None and vector_column.is_there() else None
+def get_embedder() -> Embedder | None:
+    """Return the embedder, or None if there is none or this database can't store vectors."""
+    embedder = get_configured_embedder()
+    return embedder if embedder is not None and vector_column.exists() else None
 
 
-def configured() -> Embedder | None:
-    """The operator's choice, whatever the database says to it."""
+def get_configured_embedder() -> Embedder | None:
+    """Return the operator's choice, even if the database can't store vectors."""
     if not settings.MEMORY_EMBEDDER:
         return None
-    return _made(settings.MEMORY_EMBEDDER, _options())
+    return _make_embedder(settings.MEMORY_EMBEDDER, _read_options())
 
 
 def check() -> None:
-    """At start: an embedder that can't be made stops here, and not at the first recall."""
-    configured()
+    """Make the embedder at start-up, so that a wrong setting fails here and not at the first recall."""
+    get_configured_embedder()
 
 
-def _options() -> Options:
+def _read_options() -> Options:
     return Options(
         settings.MEMORY_EMBEDDER_URL or "",
         settings.MEMORY_EMBEDDER_KEY or "",
@@ -69,23 +69,25 @@ def _options() -> Options:
 
 
 @lru_cache(maxsize=16)
-def _made(name: str, options: Options) -> Embedder:
+def _make_embedder(name: str, options: Options) -> Embedder:
     plugged: Mapping[str, EmbedderFactory] = collect_mappings("embedders")
-    if taken := sorted(set(EMBEDDERS) & set(plugged)):
-        raise ImproperlyConfigured(f"A plug-in offers an embedder {taken[0]!r}, which is built in.")
+    if duplicates := sorted(set(EMBEDDERS) & set(plugged)):
+        raise ImproperlyConfigured(
+            f"A plug-in offers an embedder {duplicates[0]!r}, which is built in."
+        )
     if name not in {*EMBEDDERS, *plugged}:
-        known = ", ".join(sorted({*EMBEDDERS, *plugged}))
-        raise ImproperlyConfigured(f"MEMORY_EMBEDDER: there is no {name!r}; one of: {known}.")
+        names = ", ".join(sorted({*EMBEDDERS, *plugged}))
+        raise ImproperlyConfigured(f"MEMORY_EMBEDDER: there is no {name!r}; one of: {names}.")
     try:
-        made = (plugged.get(name) or _built_in(name))(options)
-    except (EmbedderFault, ImportError, OSError, ValueError) as wrong:
-        raise ImproperlyConfigured(f"MEMORY_EMBEDDER: {name}: {wrong}") from wrong
-    if not made.name:
+        embedder = (plugged.get(name) or _load_built_in(name))(options)
+    except (EmbedderFault, ImportError, OSError, ValueError) as error:
+        raise ImproperlyConfigured(f"MEMORY_EMBEDDER: {name}: {error}") from error
+    if not embedder.name:
         raise ImproperlyConfigured(f"MEMORY_EMBEDDER: {name} doesn't say whose vectors it gives.")
-    return made
+    return embedder
 
 
-def _built_in(name: str) -> EmbedderFactory:
+def _load_built_in(name: str) -> EmbedderFactory:
     module, _, attribute = EMBEDDERS[name].partition(":")
     factory: EmbedderFactory = getattr(import_module(module), attribute)
     return factory

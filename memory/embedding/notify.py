@@ -1,7 +1,7 @@
-"""Who is told that something waits to be embedded: a worker, by a message that may be lost and need not come.
+"""Notifications to a worker that entries wait to be embedded. A message may be lost.
 
-One message a second and process is enough: it is sent to arrive after that second, and whoever looks then finds
-everything that was written in it. What no message tells a sweep finds.
+One message per second, team and process is enough: it arrives after that second, and the worker then finds everything
+that was written meanwhile. A sweep finds entries whose message was lost.
 """
 
 import threading
@@ -13,32 +13,32 @@ from uuid import UUID
 from django.db import transaction
 
 
-Tells = Callable[[UUID, float], object]  # of a team, to look after so many seconds
+Notifier = Callable[[UUID, float], object]  # of a team, to look after so many seconds
 
-GATHERED: Final = 1.0  # seconds
-
-
-def tells(teller: Tells | None) -> None:
-    _told.teller = teller
+DELAY: Final = 1.0  # seconds
 
 
-def after_commit(team_id: UUID) -> None:
-    transaction.on_commit(lambda: _tell(team_id))
+def register_notifier(notifier: Notifier | None) -> None:
+    _registry.notifier = notifier
 
 
-class _Told:
-    teller: Tells | None = None
+def notify_after_commit(team_id: UUID) -> None:
+    transaction.on_commit(lambda: _notify(team_id))
 
 
-_told = _Told()
-_COVERED: dict[UUID, float] = {}  # until when what is written needs no further message
+class _Registry:
+    notifier: Notifier | None = None
+
+
+_registry = _Registry()
+_NOTIFIED_UNTIL: dict[UUID, float] = {}  # until when what is written needs no further message
 _LOCK = threading.Lock()
 
 
-def _tell(team_id: UUID) -> None:
+def _notify(team_id: UUID) -> None:
     now = time.monotonic()
     with _LOCK:
-        if _told.teller is None or _COVERED.get(team_id, 0.0) > now:
+        if _registry.notifier is None or _NOTIFIED_UNTIL.get(team_id, 0.0) > now:
             return
-        _COVERED[team_id] = now + GATHERED
-    _told.teller(team_id, GATHERED)
+        _NOTIFIED_UNTIL[team_id] = now + DELAY
+    _registry.notifier(team_id, DELAY)

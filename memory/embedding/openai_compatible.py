@@ -13,9 +13,9 @@ from memory.core.recall.embedding import Embedder, EmbedderFault
 from memory.embedding.embedders import Options
 
 
-MOST_BYTES: Final = 32 * 1024 * 1024  # of an answer
-_OF_TEXTS: Final = frozenset({400, 413, 422})  # others may do better
-_FOR_GOOD: Final = frozenset({400, 401, 402, 403, 404, 405, 413, 422})
+MAX_BYTES: Final = 32 * 1024 * 1024  # of an answer
+_TEXT_STATUSES: Final = frozenset({400, 413, 422})  # others may do better
+_PERMANENT_STATUSES: Final = frozenset({400, 401, 402, 403, 404, 405, 413, 422})
 
 
 class OpenAICompatible(Embedder):
@@ -27,7 +27,7 @@ class OpenAICompatible(Embedder):
         if not options.model:
             raise ValueError("MEMORY_EMBEDDER_MODEL is missing.")
         self.dimensions = options.dimensions
-        self.name = _name(options)
+        self.name = _build_name(options)
         self._options = options
         self._clients: dict[float, openai.OpenAI] = {}
         self._lock = threading.Lock()
@@ -44,32 +44,34 @@ class OpenAICompatible(Embedder):
         if self._options.dimensions is not None:
             body["dimensions"] = self._options.dimensions
         try:
-            asked = self._client(seconds).embeddings.with_raw_response
-            said = asked.create(**body).http_response.json()
-        except openai.APIStatusError as refused:
-            raise _refusal(refused) from None
+            embeddings = self._get_client(seconds).embeddings.with_raw_response
+            response = embeddings.create(**body).http_response.json()
+        except openai.APIStatusError as error:
+            raise _build_status_fault(error) from None
         except openai.APITimeoutError:
             raise EmbedderFault("The request timed out.") from None
-        except (openai.APIError, net.NetFault, OSError) as failed:
-            raise _unreached(failed) from None
+        except (openai.APIError, net.NetFault, OSError) as error:
+            raise _build_connection_fault(error) from None
         except ValueError:
             raise EmbedderFault("The answer is not valid JSON.") from None
-        return _in_order(said, len(texts))
+        return _sort_vectors(response, len(texts))
 
     def close(self) -> None:
         for client in self._clients.values():
             client.close()
         self._clients.clear()
 
-    def _client(self, seconds: float) -> openai.OpenAI:
-        """Kept, as a question has no time to meet a server anew; one of each patience, which bounds a whole answer."""
+    def _get_client(self, seconds: float) -> openai.OpenAI:
+        """Return a client with the timeout, which bounds a whole answer. Clients are kept because a query has no time
+        for a new connection.
+        """
         with self._lock:
             if seconds not in self._clients:
-                self._clients[seconds] = self._new_client(seconds)
+                self._clients[seconds] = self._make_client(seconds)
             return self._clients[seconds]
 
-    def _new_client(self, seconds: float) -> openai.OpenAI:
-        http = net.sync_client(timeout=seconds, max_body=MOST_BYTES)
+    def _make_client(self, seconds: float) -> openai.OpenAI:
+        http = net.sync_client(timeout=seconds, max_body=MAX_BYTES)
         client = openai.OpenAI(
             base_url=self._options.url.rstrip("/"),
             api_key=self._options.key or "none",  # local servers ask for none
@@ -83,71 +85,76 @@ class OpenAICompatible(Embedder):
         return client
 
 
-def _name(options: Options) -> str:
-    """Everything that changes a vector, but for the key."""
-    marks = [
+def _build_name(options: Options) -> str:
+    """Return a name from everything that changes a vector, which the key doesn't."""
+    parts = [
         options.model,
         *([str(options.dimensions)] if options.dimensions else []),
         *([options.text_prefix.strip()] if options.text_prefix.strip() else []),
     ]
-    return f"{options.url.rstrip('/').partition('://')[2]} {' '.join(marks)}"[:200]
+    return f"{options.url.rstrip('/').partition('://')[2]} {' '.join(parts)}"[:200]
 
 
-def _in_order(said: Any, wanted: int) -> list[list[float]]:
-    """By the index each has; a server that gives none gives them in order."""
-    data = said.get("data") if isinstance(said, Mapping) else None
-    if not isinstance(data, list) or len(data) != wanted:
+def _sort_vectors(response: Any, count: int) -> list[list[float]]:
+    """Sort the vectors by their index; a server that sends no index sends them in order."""
+    data = response.get("data") if isinstance(response, Mapping) else None
+    if not isinstance(data, list) or len(data) != count:
         raise EmbedderFault(
             "The answer doesn't follow the OpenAI protocol, or has too few vectors."
         )
-    placed: dict[int, list[float]] = {}
-    for place, one in enumerate(data):
-        found = one if isinstance(one, Mapping) else {}
-        index = found.get("index", place)
-        placed[index if isinstance(index, int) else place] = _numbers(found.get("embedding"))
-    if sorted(placed) != list(range(wanted)):
+    vectors: dict[int, list[float]] = {}
+    for position, item in enumerate(data):
+        fields = item if isinstance(item, Mapping) else {}
+        index = fields.get("index", position)
+        vectors[index if isinstance(index, int) else position] = _parse_vector(
+            fields.get("embedding")
+        )
+    if sorted(vectors) != list(range(count)):
         raise EmbedderFault("The answer doesn't cover all texts.")
-    return [placed[place] for place in range(wanted)]
+    return [vectors[position] for position in range(count)]
 
 
-def _numbers(given: Any) -> list[float]:
-    """As numbers, or as base64 of them, which some servers send whatever was asked for."""
-    if isinstance(given, str):
+def _parse_vector(vector: Any) -> list[float]:
+    """Parse a list of numbers, or base64, which some servers send whatever was requested."""
+    if isinstance(vector, str):
         try:
-            packed = base64.b64decode(given, validate=True)
-            return list(struct.unpack(f"<{len(packed) // 4}f", packed))
+            raw = base64.b64decode(vector, validate=True)
+            return list(struct.unpack(f"<{len(raw) // 4}f", raw))
         except (ValueError, struct.error):
             raise EmbedderFault("The answer contains an unreadable vector.") from None
-    if not isinstance(given, list) or not all(
-        isinstance(one, int | float) and not isinstance(one, bool) for one in given
+    if not isinstance(vector, list) or not all(
+        isinstance(number, int | float) and not isinstance(number, bool) for number in vector
     ):
         raise EmbedderFault("The answer contains an unreadable vector.")
-    return [float(one) for one in given]
+    return [float(number) for number in vector]
 
 
-def _refusal(refused: openai.APIStatusError) -> EmbedderFault:
-    """Nothing of what the other side said: it may repeat the key or the texts."""
-    status = refused.status_code
-    wait = _seconds(refused.response.headers.get("retry-after", ""))
+def _build_status_fault(error: openai.APIStatusError) -> EmbedderFault:
+    """Build a fault without the server's message, which may repeat the key or the texts."""
+    status = error.status_code
+    wait = _parse_seconds(error.response.headers.get("retry-after", ""))
     if status == 429:
         return EmbedderFault("Rate limit exceeded.", retry_after=wait)
-    words = (
+    message = (
         "The API key was rejected."
         if status in (401, 403)
         else f"The server answered with status {status}."
     )
     return EmbedderFault(
-        words, retryable=status not in _FOR_GOOD, retry_after=wait, of_texts=status in _OF_TEXTS
+        message,
+        retryable=status not in _PERMANENT_STATUSES,
+        retry_after=wait,
+        of_texts=status in _TEXT_STATUSES,
     )
 
 
-def _unreached(failed: Exception) -> EmbedderFault:
-    causes = [failed, failed.__cause__, failed.__context__]
-    ours = next((one for one in causes if isinstance(one, net.NetFault)), None)
-    return EmbedderFault(str(ours) if ours else "The server can't be reached.")
+def _build_connection_fault(error: Exception) -> EmbedderFault:
+    causes = [error, error.__cause__, error.__context__]
+    fault = next((cause for cause in causes if isinstance(cause, net.NetFault)), None)
+    return EmbedderFault(str(fault) if fault else "The server can't be reached.")
 
 
-def _seconds(header: str) -> float | None:
+def _parse_seconds(header: str) -> float | None:
     try:
         seconds = float(header)
     except ValueError:

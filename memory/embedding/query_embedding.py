@@ -1,7 +1,7 @@
-"""The meaning of a question, while somebody waits for the answer: soon, or not at all.
+"""The embedding of a query, while somebody waits for the answer: soon, or not at all.
 
-An embedder that fails or is slow leaves recall to the words for a while, rather than have everybody wait for it; the
-answer says so. Questions are asked again and again (by every step of a loop, by pages): the newest are remembered.
+After an embedder failed, recall matches words only for a while, so that nobody waits for it; the answer says so. The
+same queries come again (from every step of a loop, from pages), so the newest are cached.
 """
 
 import logging
@@ -17,75 +17,76 @@ from django.conf import settings
 from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, vectors_of
 from memory.core.recall.selection import is_search
 from memory.core.records import Meaning, MemoryQuery
-from memory.embedding.embedders import in_use
+from memory.embedding.embedders import get_embedder
 
 
 log = logging.getLogger(__name__)
 
-LEFT_ALONE: Final = 30.0  # seconds after it failed
-MOST_REMEMBERED: Final = 2_000
+PAUSE: Final = 30.0  # seconds after it failed
+MAX_CACHED: Final = 2_000
 
 
-def always() -> bool:
+def allow() -> bool:
     return True
 
 
-def by_meaning(query: MemoryQuery, may: Callable[[], bool] = always) -> MemoryQuery:
-    """The query with the meaning of its words, where there is an embedder. Not for within a transaction.
+def embed_query(query: MemoryQuery, is_allowed: Callable[[], bool] = allow) -> MemoryQuery:
+    """Return the query with the embedding of its text, where there is an embedder. Don't call it inside a transaction.
 
-    ``may`` is asked before the words go out to one: whether this question will be answered at all.
+    ``is_allowed`` is called before the text is sent to the embedder: it returns whether this query will be answered
+    at all.
     """
     if query.meaning is not None or not is_search(query):
         return query
-    return replace(query, meaning=_meaning_of(query.query_text or "", may))
+    return replace(query, meaning=_find_meaning(query.query_text or "", is_allowed))
 
 
-def _meaning_of(text: str, may: Callable[[], bool]) -> Meaning | None:
-    """None: there is no embedder, or it may not be asked. Without a vector: it didn't answer."""
-    embedder = in_use()
+def _find_meaning(text: str, is_allowed: Callable[[], bool]) -> Meaning | None:
+    """Return None if there is no embedder or it may not be called, and a meaning without a vector if it didn't answer."""
+    embedder = get_embedder()
     if embedder is None:
         return None
-    asked = (embedder.name, text)
+    cache_key = (embedder.name, text)
     with _LOCK:
-        if asked in _REMEMBERED:
-            _REMEMBERED.move_to_end(asked)
-            return Meaning(embedder.name, _REMEMBERED[asked])
-        if _state.alone_until > time.monotonic():
+        if cache_key in _CACHE:
+            _CACHE.move_to_end(cache_key)
+            return Meaning(embedder.name, _CACHE[cache_key])
+        if _state.paused_until > time.monotonic():
             return Meaning(embedder.name)
-    if not may():
+    if not is_allowed():
         return None
-    return Meaning(embedder.name, _asked(embedder, text))
+    return Meaning(embedder.name, _embed_text(embedder, text))
 
 
-def forget_questions() -> None:
-    """And that it failed; for tests."""
+def clear_cache() -> None:
+    """Clear the cache and the pause after a failure. For tests."""
     with _LOCK:
-        _REMEMBERED.clear()
-        _state.alone_until = 0.0
+        _CACHE.clear()
+        _state.paused_until = 0.0
 
 
 class _State:
-    alone_until = 0.0
+    paused_until = 0.0
 
 
 _state = _State()
-_REMEMBERED: OrderedDict[tuple[str, str], Vector] = OrderedDict()
+_CACHE: OrderedDict[tuple[str, str], Vector] = OrderedDict()
 _LOCK = threading.Lock()
 
 
-def _asked(embedder: Embedder, text: str) -> Vector:
+def _embed_text(embedder: Embedder, text: str) -> Vector:
     seconds = settings.MEMORY_EMBEDDER_SECONDS
     try:
         (vector,) = vectors_of(embedder, [text], question=True, seconds=seconds)
-    except EmbedderFault as failed:
-        log.warning("question_not_embedded", extra={"embedder": embedder.name, "why": str(failed)})
+    except EmbedderFault as fault:
+        log.warning("question_not_embedded", extra={"embedder": embedder.name, "why": str(fault)})
         with _LOCK:
             # Of a question it refuses the next one needn't suffer.
-            if not failed.of_texts:
-                _state.alone_until = time.monotonic() + LEFT_ALONE
+            if not fault.of_texts:
+                _state.paused_until = time.monotonic() + PAUSE
         return ()
     with _LOCK:
-        _REMEMBERED[embedder.name, text] = vector
-        while len(_REMEMBERED) > MOST_REMEMBERED:
-            _REMEMBERED.popitem(last=False)
+        _CACHE[embedder.name, text] = vector
+        while len(_CACHE) > MAX_CACHED:
+            _CACHE.popitem(last=False)
     return vector

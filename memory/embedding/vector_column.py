@@ -1,7 +1,8 @@
-"""The column of vectors: there where the server has pgvector, and looked for after every ``migrate``.
+"""The column of vectors, which exists where the server has pgvector. Every ``migrate`` checks for it.
 
-A server without the extension has the table and not the column: nothing is embedded then, and recall goes by words.
-Once somebody installs it, the next ``migrate`` (or ``memory_embed``) adds the column and all begins to be embedded.
+A server without the extension has the table but not the column: nothing is embedded then, and recall matches words
+only. Once the extension is installed, the next ``migrate`` (or ``memory_embed``) adds the column, and all entries are
+embedded.
 """
 
 import logging
@@ -23,56 +24,56 @@ MISSING: Final = (
     "PostgreSQL has no pgvector 0.7 or newer, so nothing is embedded and recall matches words only. Install the"
     " extension on the database server, then run manage.py migrate."
 )
-ASKED_AGAIN_AFTER: Final = 60.0  # seconds
+CHECK_INTERVAL: Final = 60.0  # seconds
 
 
 def add(using: str) -> bool:
-    """As the owner of the tables; safe to repeat. Whether the column is there now."""
+    """Add the column as the owner of the tables and return whether it exists now. Safe to repeat."""
     with connections[using].cursor() as cursor:
         cursor.execute(QUERIES["create_extension"])
         cursor.execute(QUERIES["add_column"])
-    return _is_there(using)
+    return _has_column(using)
 
 
 def add_after_migrating(using: str, **_: Any) -> None:
-    """A receiver of ``post_migrate``, which tests send for every alias after each flush."""
+    """Add the column. This receives ``post_migrate``, which tests send for every alias after each flush."""
     if using == settings.MIGRATE_ALIAS:
         add(using)
 
 
-def is_there() -> bool:
-    """Once it is, it stays; that it isn't is asked again now and then."""
+def exists() -> bool:
+    """Return whether the column exists. Yes is cached for good, no for ``CHECK_INTERVAL``."""
     with _LOCK:
-        if not _known.there and time.monotonic() >= _known.again_at:
-            _known.there = _is_there(DEFAULT_DB_ALIAS)
-            _known.again_at = time.monotonic() + ASKED_AGAIN_AFTER
-            if not _known.there:
+        if not _cache.column_exists and time.monotonic() >= _cache.check_at:
+            _cache.column_exists = _has_column(DEFAULT_DB_ALIAS)
+            _cache.check_at = time.monotonic() + CHECK_INTERVAL
+            if not _cache.column_exists:
                 log.error("embedder_without_pgvector", extra={"why": MISSING})
-        return _known.there
+        return _cache.column_exists
 
 
-def could_be(using: str) -> bool:
-    """Whether the server has the type: before the first ``migrate`` there is no column yet."""
+def can_exist(using: str) -> bool:
+    """Return whether the server has the type: before the first ``migrate`` there is no column yet."""
     with connections[using].cursor() as cursor:
         cursor.execute(QUERIES["could_exist"])
         return bool(cursor.fetchone()[0])
 
 
-def ask_anew() -> None:
-    """Forget what was found; for tests, which have many databases."""
-    _known.there, _known.again_at = False, 0.0
+def reset_cache() -> None:
+    """Check again at the next use. For tests, which have many databases."""
+    _cache.column_exists, _cache.check_at = False, 0.0
 
 
-class _Known:
-    there = False
-    again_at = 0.0
+class _Cache:
+    column_exists = False
+    check_at = 0.0
 
 
-_known = _Known()
+_cache = _Cache()
 _LOCK = threading.Lock()
 
 
-def _is_there(using: str) -> bool:
+def _has_column(using: str) -> bool:
     with connections[using].cursor() as cursor:
         cursor.execute(QUERIES["exists"])
         return bool(cursor.fetchone()[0])

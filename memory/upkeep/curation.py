@@ -1,6 +1,6 @@
-"""Curates the runs that wait for it, one at a time in a process: learning never takes the place of running.
+"""Curates the waiting runs one at a time in each process, so that learning never displaces running.
 
-The host knows what a run was about and curates it. What a worker that died left behind is found by a sweep.
+The host knows what a run was about and curates it. A sweep finds the rows of a worker that died.
 """
 
 import threading
@@ -17,50 +17,52 @@ from memory.models import Curation
 from memory.models.jobs import left_behind
 
 
-UNHEARD_AFTER = timedelta(seconds=60)
-MOST_A_SWEEP = 200
+OVERDUE_AFTER = timedelta(seconds=60)
+MAX_PER_SWEEP = 200
 
 
-def curate_soon(team_id: UUID, curation_id: UUID) -> int:
-    """How many were curated here; none while another thread of this process is at it and takes this one too."""
+def curate_queued(team_id: UUID, curation_id: UUID) -> int:
+    """Curate the run and return how many were curated here. If another thread of this process is curating, it takes this
+    one too.
+    """
     _QUEUE.append((team_id, curation_id))
-    done = 0
+    count = 0
     # Whoever puts one in after the last look finds the lock free, or is looked after by who holds it.
-    while _QUEUE and _ALONE.acquire(blocking=False):
+    while _QUEUE and _QUEUE_LOCK.acquire(blocking=False):
         try:
-            done += _drain()
+            count += _curate_queue()
         finally:
-            _ALONE.release()
-    return done
+            _QUEUE_LOCK.release()
+    return count
 
 
 def sweep_curations(now: datetime | None = None) -> int:
-    """Every team's; safe to run twice, or at the same time."""
+    """Curate the abandoned rows of every team. Safe to run twice, or at the same time."""
     at = now or timezone.now()
-    left = [
-        (team_id, one)
+    abandoned = [
+        (team_id, curation_id)
         for team_id in Team.objects.values_list("id", flat=True)
-        for one in _left_behind(team_id, at)
+        for curation_id in _list_abandoned(team_id, at)
     ]
-    return sum(curate_soon(team_id, one) for team_id, one in left)
+    return sum(curate_queued(team_id, curation_id) for team_id, curation_id in abandoned)
 
 
 _QUEUE: deque[tuple[UUID, UUID]] = deque()
-_ALONE = threading.Lock()
+_QUEUE_LOCK = threading.Lock()
 
 
-def _drain() -> int:
-    done = 0
+def _curate_queue() -> int:
+    count = 0
     while True:
         try:
             team_id, curation_id = _QUEUE.popleft()
         except IndexError:
-            return done
+            return count
         get_host().curate_run(team_id, curation_id)
-        done += 1
+        count += 1
 
 
-def _left_behind(team_id: UUID, now: datetime) -> list[UUID]:
+def _list_abandoned(team_id: UUID, now: datetime) -> list[UUID]:
     with tenant([team_id]):
-        rows = Curation.objects.unscoped().filter(left_behind(now, UNHEARD_AFTER), team_id=team_id)
-        return list(rows.order_by("created_at", "id").values_list("id", flat=True)[:MOST_A_SWEEP])
+        rows = Curation.objects.unscoped().filter(left_behind(now, OVERDUE_AFTER), team_id=team_id)
+        return list(rows.order_by("created_at", "id").values_list("id", flat=True)[:MAX_PER_SWEEP])

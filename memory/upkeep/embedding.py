@@ -1,8 +1,8 @@
-"""Embeds what waits for it, a batch at a time, with nothing locked while the embedder thinks.
+"""Embeds waiting entries in batches, with nothing locked while the embedder works.
 
-The rows are the queue: one is due from the transaction that wrote its entry until the vector of that very text is
-there. Whoever takes some puts them off for a while first, so that two workers don't do the same and what a worker
-that died had taken is found again. A text that changes meanwhile has another hash, and its old vector is not kept.
+The rows are the queue: a row is due from the transaction that wrote its entry until the vector of exactly that text
+is stored. A worker that claims rows postpones them first, so that two workers don't do the same work and the rows of
+a worker that died are found again. A text that changes meanwhile has another hash, and its old vector is not stored.
 """
 
 import threading
@@ -25,26 +25,28 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from config.sql import read_queries
 from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, vectors_of
-from memory.embedding.embedders import in_use
+from memory.embedding.embedders import get_embedder
 from memory.providers.postgres.vectors import OF_RUNS
-from memory.upkeep.isolation import each
+from memory.upkeep.isolation import run_each
 
 
 QUERIES: Final = read_queries("memory/sql/queries/embedding_queue.sql")
 
 log = structlog.get_logger(__name__)
 
-TAKEN_FOR: Final = timedelta(minutes=3)
+CLAIM_DURATION: Final = timedelta(minutes=3)
 SECONDS: Final = 60.0  # a batch may take
-MOST_A_SWEEP: Final = 200  # batches of a team
-LOOKED_THROUGH_EVERY: Final = 3_600.0  # seconds
-FIRST_WAIT: Final = timedelta(seconds=30)  # before the second attempt, then twice as long each time
-LONGEST_WAIT: Final = timedelta(hours=1)
-MOST_SAID: Final = 300
+MAX_BATCHES: Final = 200  # batches of a team
+CHECK_INTERVAL: Final = 3_600.0  # seconds
+MIN_WAIT: Final = timedelta(seconds=30)  # before the second attempt, then twice as long each time
+MAX_WAIT: Final = timedelta(hours=1)
+MAX_PROBLEM_LENGTH: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class EmbeddingJob:
+    """An entry that waits to be embedded, with its text."""
+
     id: UUID
     namespace_id: UUID
     entry_id: UUID
@@ -53,151 +55,173 @@ class Taken:
     text: str
 
 
-def embed_everybodys() -> int:
-    """How many were embedded, of every team's; safe to run twice, or at the same time."""
-    if in_use() is None:
+def embed_all_teams() -> int:
+    """Embed the waiting entries of every team and return their number. Safe to run twice, or at the same time."""
+    if get_embedder() is None:
         return 0
-    return each(Team.objects.values_list("id", flat=True), embed_team, "embedding_failed")
+    return run_each(Team.objects.values_list("id", flat=True), embed_team, "embedding_failed")
 
 
 def embed_team(team_id: UUID, *, now: datetime | None = None) -> int:
-    """Until nothing of it is due, or the embedder fails: then the rest waits for the next round."""
-    embedder = in_use()
+    """Embed until nothing of the team is due or the embedder fails; then the rest waits for the next round."""
+    embedder = get_embedder()
     if embedder is None:
         return 0
-    _look_through_now_and_then(team_id, embedder)
-    done = 0
-    for _ in range(MOST_A_SWEEP):
-        taken = _take(team_id, embedder.batch, now or timezone.now())
-        if not taken:
+    _enqueue_outdated_if_due(team_id, embedder)
+    count = 0
+    for _ in range(MAX_BATCHES):
+        jobs = _claim_jobs(team_id, embedder.batch, now or timezone.now())
+        if not jobs:
             break
-        embedded, goes_on = _embed(team_id, embedder, taken)
-        done += embedded
-        if not goes_on or (not embedded and len(taken) > 1):  # all refused: it isn't the texts
+        embedded, can_continue = _embed_jobs(team_id, embedder, jobs)
+        count += embedded
+        if not can_continue or (not embedded and len(jobs) > 1):  # all refused: it isn't the texts
             break
-    return done
+    return count
 
 
-def look_through(team_id: UUID, embedder: Embedder) -> None:
-    """Finds what nobody noted, and what another model embedded."""
+def enqueue_outdated(team_id: UUID, embedder: Embedder) -> None:
+    """Enqueue entries that were never enqueued and those that another model embedded."""
     now = timezone.now()
     dimensions = embedder.dimensions or 0
-    _done(team_id, QUERIES["delete_obsolete"], team_id)
-    _done(team_id, QUERIES["reset_changed"], now, team_id)
-    _done(team_id, QUERIES["enqueue_outdated"], now, team_id, embedder.name, dimensions, dimensions)
-    while _done(team_id, QUERIES["add_missing"], now, team_id, list(OF_RUNS)):
+    _execute(team_id, QUERIES["delete_obsolete"], team_id)
+    _execute(team_id, QUERIES["reset_changed"], now, team_id)
+    _execute(
+        team_id, QUERIES["enqueue_outdated"], now, team_id, embedder.name, dimensions, dimensions
+    )
+    while _execute(team_id, QUERIES["add_missing"], now, team_id, list(OF_RUNS)):
         pass  # some thousands a transaction
 
 
-def embed_again(team_id: UUID) -> int:
-    """All of it is due once more; how many those are."""
-    return _done(team_id, QUERIES["enqueue_all"], timezone.now(), team_id)
+def enqueue_all(team_id: UUID) -> int:
+    """Enqueue all entries again and return their number."""
+    return _execute(team_id, QUERIES["enqueue_all"], timezone.now(), team_id)
 
 
-def look_anew() -> None:
-    """The next round looks through everything; for tests, and for who asks by hand."""
-    _LOOKED.clear()
+def reset_checks() -> None:
+    """Check all teams in the next round. For tests, and for the command."""
+    _NEXT_CHECKS.clear()
 
 
-_LOOKED: dict[tuple[UUID, str], float] = {}
-_LOCK_LOOKED = threading.Lock()
+_NEXT_CHECKS: dict[tuple[UUID, str], float] = {}
+_CHECK_LOCK = threading.Lock()
 
 
-def _look_through_now_and_then(team_id: UUID, embedder: Embedder) -> None:
-    """It reads all of a team's entries: when a worker begins, when the model changes, and every hour."""
-    which, now = (team_id, embedder.name), time.monotonic()
-    with _LOCK_LOOKED:
-        if now < _LOOKED.get(which, 0.0):
+def _enqueue_outdated_if_due(team_id: UUID, embedder: Embedder) -> None:
+    """Enqueue outdated entries when a worker starts, when the model changes, and every hour, because it reads all
+    entries of a team.
+    """
+    check_key, now = (team_id, embedder.name), time.monotonic()
+    with _CHECK_LOCK:
+        if now < _NEXT_CHECKS.get(check_key, 0.0):
             return
-        _LOOKED[which] = now + LOOKED_THROUGH_EVERY
-    look_through(team_id, embedder)
+        _NEXT_CHECKS[check_key] = now + CHECK_INTERVAL
+    enqueue_outdated(team_id, embedder)
 
 
 @retry_on_conflict
-def _done(team_id: UUID, sql: str, *params: Any) -> int:
-    """How many rows; ``params`` as the driver takes them."""
+def _execute(team_id: UUID, sql: str, *params: Any) -> int:
+    """Execute the statement and return the number of rows; ``params`` are in the driver's form."""
     with tenant([team_id]), connection.cursor() as cursor:
         cursor.execute(sql, params)
         rows: int = cursor.rowcount
     return rows
 
 
-def _take(team_id: UUID, most: int, now: datetime) -> list[Taken]:
+def _claim_jobs(team_id: UUID, limit: int, now: datetime) -> list[EmbeddingJob]:
     with tenant([team_id]), connection.cursor() as cursor:
-        cursor.execute(QUERIES["lock_due"], [team_id, now, most])
-        free = [row[0] for row in cursor.fetchall()]
-        if not free:
+        cursor.execute(QUERIES["lock_due"], [team_id, now, limit])
+        ids = [row[0] for row in cursor.fetchall()]
+        if not ids:
             return []
-        cursor.execute(QUERIES["take"], [now + TAKEN_FOR, free])
-        return [Taken(*row) for row in cursor.fetchall()]
+        cursor.execute(QUERIES["take"], [now + CLAIM_DURATION, ids])
+        return [EmbeddingJob(*row) for row in cursor.fetchall()]
 
 
-def _embed(team_id: UUID, embedder: Embedder, taken: Sequence[Taken]) -> tuple[int, bool]:
-    """How many, and whether it makes sense to go on."""
+def _embed_jobs(
+    team_id: UUID, embedder: Embedder, jobs: Sequence[EmbeddingJob]
+) -> tuple[int, bool]:
+    """Embed the jobs. Return how many were embedded, and whether to continue."""
     try:
-        vectors = vectors_of(embedder, [one.text for one in taken], question=False, seconds=SECONDS)
-    except EmbedderFault as failed:
-        if failed.of_texts and len(taken) > 1:  # one of them is to blame
-            halves = (taken[: len(taken) // 2], taken[len(taken) // 2 :])
-            results = [_embed(team_id, embedder, half) for half in halves]
-            return sum(done for done, _ in results), all(goes_on for _, goes_on in results)
-        _put_off(team_id, taken, failed)
-        log.warning("not_embedded", embedder=embedder.name, texts=len(taken), why=str(failed))
-        return 0, failed.of_texts
-    _keep(team_id, embedder, taken, vectors)
-    _notice_dimensions(team_id, embedder, len(vectors[0]))
-    return len(taken), True
+        vectors = vectors_of(embedder, [job.text for job in jobs], question=False, seconds=SECONDS)
+    except EmbedderFault as fault:
+        if fault.of_texts and len(jobs) > 1:  # one of them is to blame
+            halves = (jobs[: len(jobs) // 2], jobs[len(jobs) // 2 :])
+            results = [_embed_jobs(team_id, embedder, half) for half in halves]
+            return sum(count for count, _ in results), all(
+                can_continue for _, can_continue in results
+            )
+        _postpone(team_id, jobs, fault)
+        log.warning("not_embedded", embedder=embedder.name, texts=len(jobs), why=str(fault))
+        return 0, fault.of_texts
+    _save_vectors(team_id, embedder, jobs, vectors)
+    _check_dimensions(team_id, embedder, len(vectors[0]))
+    return len(jobs), True
 
 
-def _keep(
-    team_id: UUID, embedder: Embedder, taken: Sequence[Taken], vectors: Sequence[Vector]
+def _save_vectors(
+    team_id: UUID, embedder: Embedder, jobs: Sequence[EmbeddingJob], vectors: Sequence[Vector]
 ) -> None:
     now = timezone.now()
     rows = {
-        one.id: [
+        job.id: [
             HalfVector(list(vector)).to_text(),
-            *(embedder.name, len(vector), now, one.id, one.text_hash),
+            *(embedder.name, len(vector), now, job.id, job.text_hash),
         ]
-        for one, vector in zip(taken, vectors, strict=True)
+        for job, vector in zip(jobs, vectors, strict=True)
     }
-    _write(team_id, taken, QUERIES["save_vector"], rows)
+    _update_jobs(team_id, jobs, QUERIES["save_vector"], rows)
 
 
-def _put_off(team_id: UUID, taken: Sequence[Taken], failed: EmbedderFault) -> None:
-    now, problem = timezone.now(), str(failed)[:MOST_SAID]
+def _postpone(team_id: UUID, jobs: Sequence[EmbeddingJob], fault: EmbedderFault) -> None:
+    now, problem = timezone.now(), str(fault)[:MAX_PROBLEM_LENGTH]
     rows = {
-        one.id: [
-            now + _wait(one.attempts, failed),
-            *(min(one.attempts + 1, 32_000), problem, one.id, one.text_hash),
+        job.id: [
+            now + _compute_wait(job.attempts, fault),
+            *(min(job.attempts + 1, 32_000), problem, job.id, job.text_hash),
         ]
-        for one in taken
+        for job in jobs
     }
-    _write(team_id, taken, QUERIES["postpone"], rows)
+    _update_jobs(team_id, jobs, QUERIES["postpone"], rows)
 
 
-def _wait(attempts: int, failed: EmbedderFault) -> timedelta:
-    asked = timedelta(seconds=failed.retry_after or 0)
-    longer: timedelta = FIRST_WAIT * 2 ** min(attempts, 10)
-    return min(LONGEST_WAIT, max(asked, longer))
+def _compute_wait(attempts: int, fault: EmbedderFault) -> timedelta:
+    requested = timedelta(seconds=fault.retry_after or 0)
+    backoff: timedelta = MIN_WAIT * 2 ** min(attempts, 10)
+    return min(MAX_WAIT, max(requested, backoff))
 
 
-def _write(team_id: UUID, taken: Sequence[Taken], sql: str, rows: dict[UUID, list[Any]]) -> None:
-    """``rows`` are parameters, by id. A namespace a transaction, rows in the order writers take them: nobody waits in a circle."""
-    by_place = sorted(taken, key=attrgetter("namespace_id", "entry_id"))
-    for _namespace, members in groupby(by_place, key=attrgetter("namespace_id")):
-        mine = [one.id for one in members]
+def _update_jobs(
+    team_id: UUID, jobs: Sequence[EmbeddingJob], sql: str, rows: dict[UUID, list[Any]]
+) -> None:
+    """Execute the statement for each job with the parameters in ``rows``, by job id.
+
+    Each namespace has its own transaction, and rows are locked in the order of other writers, so that no deadlock
+    occurs.
+    """
+    sorted_jobs = sorted(jobs, key=attrgetter("namespace_id", "entry_id"))
+    for _namespace, members in groupby(sorted_jobs, key=attrgetter("namespace_id")):
+        ids = [job.id for job in members]
         with tenant([team_id]), connection.cursor() as cursor:
-            cursor.execute(QUERIES["lock"], [mine])
-            cursor.executemany(sql, [rows[one] for one in mine])
+            cursor.execute(QUERIES["lock"], [ids])
+            cursor.executemany(sql, [rows[job] for job in ids])
 
 
-def _notice_dimensions(team_id: UUID, embedder: Embedder, found: int) -> None:
-    """A model that changed behind its name: what it gave before is of no use beside what it gives now."""
-    if embedder.dimensions is not None or _DIMENSIONS.get((team_id, embedder.name)) == found:
+def _check_dimensions(team_id: UUID, embedder: Embedder, dimensions: int) -> None:
+    """Enqueue the team's entries again if the model behind the name has changed: its old vectors can't be compared with
+    the new ones.
+    """
+    if embedder.dimensions is not None or _DIMENSIONS.get((team_id, embedder.name)) == dimensions:
         return
-    _DIMENSIONS[team_id, embedder.name] = found
-    _done(
-        team_id, QUERIES["enqueue_outdated"], timezone.now(), team_id, embedder.name, found, found
+    _DIMENSIONS[team_id, embedder.name] = dimensions
+    _execute(
+        team_id,
+        QUERIES["enqueue_outdated"],
+        timezone.now(),
+        team_id,
+        embedder.name,
+        dimensions,
+        dimensions,
     )
 
 

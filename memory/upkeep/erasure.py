@@ -1,6 +1,6 @@
-"""Carries out the erasures that were asked for. The row is the outbox: a message that was lost costs a minute.
+"""Carries out erasures. The row is the outbox, so a lost message costs a minute.
 
-How one is carried out the services know, and say here.
+The services know how a person is erased and register that here.
 """
 
 from collections.abc import Callable
@@ -18,53 +18,53 @@ from memory.models.jobs import JobStatus, left_behind
 
 
 # A team and an erasure's id, claimed already; it tells the row how it ended and raises nothing.
-Erases = Callable[[UUID, UUID], object]
+Eraser = Callable[[UUID, UUID], object]
 
-HELD: Final = timedelta(minutes=15)
-UNHEARD_AFTER: Final = timedelta(seconds=30)
-MOST_A_SWEEP: Final = 50
-
-
-def asks_to_erase(resolver: Erases) -> None:
-    _RESOLVERS["person"] = resolver
+CLAIM_DURATION: Final = timedelta(minutes=15)
+OVERDUE_AFTER: Final = timedelta(seconds=30)
+MAX_PER_SWEEP: Final = 50
 
 
-def erase_soon(team_id: UUID, erasure_id: UUID) -> int:
-    """Whether it was this call that did it: of two who come at once, one finds it taken."""
-    resolver = _RESOLVERS.get("person")
-    if resolver is None or not _claimed(team_id, erasure_id, timezone.now()):
+def register_eraser(eraser: Eraser) -> None:
+    _ERASERS["person"] = eraser
+
+
+def run_erasure(team_id: UUID, erasure_id: UUID) -> int:
+    """Claim and carry out the erasure. Return 1 if this call did it, 0 if it was claimed already."""
+    eraser = _ERASERS.get("person")
+    if eraser is None or not _claim(team_id, erasure_id, timezone.now()):
         return 0
-    resolver(team_id, erasure_id)
+    eraser(team_id, erasure_id)
     return 1
 
 
 def sweep_erasures(now: datetime | None = None) -> int:
-    """Every team's; safe to run twice, or at the same time."""
+    """Carry out the abandoned erasures of every team. Safe to run twice, or at the same time."""
     at = now or timezone.now()
     return sum(
-        erase_soon(team_id, one)
+        run_erasure(team_id, erasure_id)
         for team_id in Team.objects.values_list("id", flat=True)
-        for one in _left_behind(team_id, at)
+        for erasure_id in _list_abandoned(team_id, at)
     )
 
 
-_RESOLVERS: dict[str, Erases] = {}
+_ERASERS: dict[str, Eraser] = {}
 
 
-def _claimed(team_id: UUID, erasure_id: UUID, now: datetime) -> bool:
+def _claim(team_id: UUID, erasure_id: UUID, now: datetime) -> bool:
     with tenant([team_id]):
         rows = Erasure.objects.unscoped()
         # Whoever carries it out has the row locked; nobody waits for that.
-        free = rows.filter(_is_free(now), team_id=team_id, pk=erasure_id)
-        mine = rows.filter(pk__in=free.select_for_update(skip_locked=True).values("pk"))
-        return bool(mine.update(status=JobStatus.RUNNING, held_until=now + HELD))
+        free = rows.filter(_build_free_filter(now), team_id=team_id, pk=erasure_id)
+        claimed = rows.filter(pk__in=free.select_for_update(skip_locked=True).values("pk"))
+        return bool(claimed.update(status=JobStatus.RUNNING, held_until=now + CLAIM_DURATION))
 
 
-def _is_free(now: datetime) -> Q:
+def _build_free_filter(now: datetime) -> Q:
     return Q(status=JobStatus.WAITING) | Q(status=JobStatus.RUNNING, held_until__lte=now)
 
 
-def _left_behind(team_id: UUID, now: datetime) -> list[UUID]:
+def _list_abandoned(team_id: UUID, now: datetime) -> list[UUID]:
     with tenant([team_id]):
-        rows = Erasure.objects.unscoped().filter(left_behind(now, UNHEARD_AFTER), team_id=team_id)
-        return list(rows.order_by("created_at", "id").values_list("id", flat=True)[:MOST_A_SWEEP])
+        rows = Erasure.objects.unscoped().filter(left_behind(now, OVERDUE_AFTER), team_id=team_id)
+        return list(rows.order_by("created_at", "id").values_list("id", flat=True)[:MAX_PER_SWEEP])

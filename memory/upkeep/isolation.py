@@ -1,4 +1,4 @@
-"""One after the other, each by itself: what fails at one ends nothing for those after it."""
+"""Runs work for each of many items, so that one failure doesn't stop the items after it."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -11,12 +11,12 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 
-def each(what: Iterable[T], work: Callable[[T], int], failing: str) -> int:
-    """How many it was at all of them together. ``failing`` is what the log calls one that failed."""
-    done = 0
-    for one in what:
+def run_each(items: Iterable[T], work: Callable[[T], int], event: str) -> int:
+    """Call ``work`` for each item and return the sum of its results. A failure is logged as ``event``."""
+    total = 0
+    for item in items:
         try:
-            done += work(one)
+            total += work(item)
         except Exception:
-            log.exception(failing, at=str(one))
-    return done
+            log.exception(event, at=str(item))
+    return total

@@ -1,7 +1,7 @@
-"""Keeps for good what working memory holds and somebody will miss, before its day is over.
+"""Promotes entries of working memory that are still needed to long-term memory before they expire.
 
-Asked every quarter of an hour, about everything that ends within six: so that nothing slips through
-between two askings, nor while nobody asks for an afternoon. What isn't kept ends as it would have.
+It runs every quarter of an hour for everything that expires within six hours, so that nothing is lost between two
+runs or while no worker runs for an afternoon. What isn't promoted expires as planned.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from memory.logic.entries.tiers import (
 from memory.models import Entry, Namespace, Read
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
-from memory.upkeep.isolation import each
+from memory.upkeep.isolation import run_each
 
 
 MARGIN: Final = timedelta(hours=6)
@@ -40,37 +40,39 @@ REASONS: Final = {
 }
 
 
-def settle_all(now: datetime | None = None) -> int:
-    """How many were kept, of every team's; safe to run twice, or at the same time."""
+def promote_all_teams(now: datetime | None = None) -> int:
+    """Promote the entries of every team and return their number. Safe to run twice, or at the same time."""
     moment = now or timezone.now()
     teams = Team.objects.values_list("id", flat=True)
-    return each(teams, lambda team_id: settle_team(team_id, moment), "settling_failed")
+    return run_each(teams, lambda team_id: promote_team(team_id, moment), "settling_failed")
 
 
-def settle_team(team_id: UUID, now: datetime) -> int:
+def promote_team(team_id: UUID, now: datetime) -> int:
     with tenant([team_id]):
-        ending = Entry.objects.unscoped().filter(_ending(now), team_id=team_id)
+        ending = Entry.objects.unscoped().filter(_build_ending_filter(now), team_id=team_id)
         texts = list(
             ending.order_by("namespace_id").values_list("namespace__text", flat=True).distinct()
         )
-    return each(texts, lambda text: _settle_namespace(team_id, text, now), "settling_failed")
+    return run_each(
+        texts, lambda text: _promote_in_namespace(team_id, text, now), "settling_failed"
+    )
 
 
-def _settle_namespace(team_id: UUID, text: str, now: datetime) -> int:
-    """A namespace a transaction, under its lock, so that no write comes between."""
+def _promote_in_namespace(team_id: UUID, text: str, now: datetime) -> int:
+    """Promote in one transaction under the namespace's lock, so that no write comes between."""
     with tenant([team_id]):
         namespace = rows.lock_namespace(team_id, text)
         if namespace is None:
             return 0
-        found = rows.living(namespace).filter(_ending(now)).order_by("id")
-        ending = [rows.entry_of(one, text) for one in found]
-        used = _uses(team_id, ending)
-        settled = plan_promotions(
-            ending, now, get_usage=lambda one: used.get(one.id, Usage()), margin=MARGIN
+        ending_rows = rows.living(namespace).filter(_build_ending_filter(now)).order_by("id")
+        ending = [rows.entry_of(row, text) for row in ending_rows]
+        usage = _count_uses(team_id, ending)
+        plan = plan_promotions(
+            ending, now, get_usage=lambda row: usage.get(row.id, Usage()), margin=MARGIN
         )
-        for entry, why in settled.promoted:
-            _promote(namespace, entry, why, now)
-        if settled.promoted:
+        for entry, reason in plan.promoted:
+            _promote(namespace, entry, reason, now)
+        if plan.promoted:
             audit.record(
                 team_id=team_id,
                 actor=ACTOR,
@@ -78,26 +80,30 @@ def _settle_namespace(team_id: UUID, text: str, now: datetime) -> int:
                 action="memory.promoted",
                 subject=text,
                 detail={
-                    "keys": len(settled.promoted),
-                    "entries": [entry.id for entry, _why in settled.promoted[:50]],
-                    "why": sorted({str(why) for _entry, why in settled.promoted}),
+                    "keys": len(plan.promoted),
+                    "entries": [entry.id for entry, _reason in plan.promoted[:50]],
+                    "why": sorted({str(reason) for _entry, reason in plan.promoted}),
                 },
             )
-    return len(settled.promoted)
+    return len(plan.promoted)
 
 
-def _promote(namespace: Namespace, entry: MemoryEntry, why: PromotionReason, now: datetime) -> None:
-    params = build_transition(entry, TierAction.PROMOTE, Tier.LONG_TERM, reason=str(why))
-    act = rows.Act(Operation.EDIT, now, actor=ACTOR, reason=REASONS[why])
-    rows.write(namespace, params, act, NO_LIMITS)  # it takes no more room than it had
+def _promote(
+    namespace: Namespace, entry: MemoryEntry, promotion_reason: PromotionReason, now: datetime
+) -> None:
+    params = build_transition(
+        entry, TierAction.PROMOTE, Tier.LONG_TERM, reason=str(promotion_reason)
+    )
+    operation = rows.Act(Operation.EDIT, now, actor=ACTOR, reason=REASONS[promotion_reason])
+    rows.write(namespace, params, operation, NO_LIMITS)  # it takes no more room than it had
 
 
-def _ending(now: datetime) -> Q:
+def _build_ending_filter(now: datetime) -> Q:
     ends = Q(expires_at__gt=now, expires_at__lte=now + MARGIN)
     return ends & Q(deleted_at=None, tier=Tier.WORKING.value)
 
 
-def _uses(team_id: UUID, entries: Sequence[MemoryEntry]) -> dict[str, Usage]:
+def _count_uses(team_id: UUID, entries: Sequence[MemoryEntry]) -> dict[str, Usage]:
     reads = (
         Read.objects.unscoped()
         .filter(team_id=team_id, entry_id__in=[UUID(entry.id) for entry in entries])

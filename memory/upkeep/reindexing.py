@@ -1,4 +1,4 @@
-"""Makes all postings anew: after a change of the tokenizer, or when somebody has lost trust in them."""
+"""Rebuilds the search index: after a change of the tokenizer, or when somebody doubts it."""
 
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from memory.providers.postgres.rebuilding import rebuild
 
 
 def reindex_team(team_id: UUID) -> int:
-    """A namespace a transaction, under its lock; safe to stop, and to run while people work."""
+    """Rebuild each namespace in its own transaction, under its lock. Safe to stop, and to run while people work."""
     with tenant([team_id]):
         namespaces = list(
             Namespace.objects.unscoped()

@@ -1,7 +1,7 @@
-"""Clears the notes of runs that ended; what a run noted is of use to that run alone.
+"""Clears the notes of ended runs, since only the run itself needs them.
 
-Who drives runs says so when one ends. What nobody said (the worker died, a run was cancelled while
-nobody held it) a sweep finds; without either, notes go after thirty minutes.
+The worker clears them when a run ends. A sweep finds the others (the worker died, or a run was cancelled while no
+worker had it); without either, notes expire after thirty minutes.
 """
 
 from datetime import datetime
@@ -19,44 +19,46 @@ from memory.models.entries import Operation
 from memory.providers.postgres import rows
 
 
-WHY = "the run ended"
+REASON = "the run ended"
 
 
 def clear_run_notes(team_id: UUID, run_id: UUID | str, *, now: datetime | None = None) -> int:
-    """How many there were. Where a run noted nothing, nothing is written."""
+    """Clear the run's notes and return their number. A run without notes leaves no audit entry."""
     text = notes_namespace(str(run_id))
     with tenant([team_id]):
         namespace = rows.lock_namespace(team_id, text)
-        noted = list(rows.living(namespace).order_by("id")) if namespace else []
-        if not namespace or not noted:
+        notes = list(rows.living(namespace).order_by("id")) if namespace else []
+        if not namespace or not notes:
             return 0
         actor = f"run:{run_id}"
-        act = rows.Act(Operation.FORGET, now or timezone.now(), actor, WHY, run_id=str(run_id))
-        rows.forget(namespace, noted, act)
+        operation = rows.Act(
+            Operation.FORGET, now or timezone.now(), actor, REASON, run_id=str(run_id)
+        )
+        rows.forget(namespace, notes, operation)
         audit.record(
             team_id=team_id,
             actor=actor,
             actor_kind="run",
             action="memory.cleared",
             subject=text,
-            detail={"keys": len(noted), "why": WHY},
+            detail={"keys": len(notes), "why": REASON},
         )
-    return len(noted)
+    return len(notes)
 
 
 def sweep_notes() -> int:
-    """Every team's; safe to run twice, or at the same time."""
+    """Clear the notes of ended runs of every team. Safe to run twice, or at the same time."""
     cleared = 0
     for team_id in Team.objects.values_list("id", flat=True):
-        noted = _noted(team_id)
+        run_ids = _list_runs_with_notes(team_id)
         with tenant([team_id]):
-            ended = get_host().list_ended_runs(team_id, noted) if noted else []
-        cleared += sum(clear_run_notes(team_id, run_id) for run_id in ended)
+            ended_ids = get_host().list_ended_runs(team_id, run_ids) if run_ids else []
+        cleared += sum(clear_run_notes(team_id, run_id) for run_id in ended_ids)
     return cleared
 
 
-def _noted(team_id: UUID) -> list[str]:
-    """Runs of this installation that have notes. What a guest keeps here is the guest's to clear."""
+def _list_runs_with_notes(team_id: UUID) -> list[str]:
+    """Return the runs of this installation that have notes. A guest installation clears its own notes."""
     with tenant([team_id]):
         texts = Namespace.objects.unscoped().filter(
             team_id=team_id, scope=Scope.RUN, entry_count__gt=0, participants=[]

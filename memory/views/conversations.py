@@ -25,7 +25,7 @@ from memory.views.request_context import caller_of, title_of
 @require_safe
 def page(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """A call and its results stand together, as they are kept and folded together."""
-    row = selectors.namespace_for(
+    row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
     view = services.look_back(caller_of(request), namespace=row.text)

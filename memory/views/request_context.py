@@ -18,7 +18,7 @@ def caller_of(request: HttpRequest) -> MemoryCaller:
 
 
 def entry_or_404(request: HttpRequest, entry_id: UUID) -> Entry:
-    return selectors.entry_for(get_principal(request), get_current_team_id(request), entry_id)
+    return selectors.find_entry(get_principal(request), get_current_team_id(request), entry_id)
 
 
 def title_of(request: HttpRequest, row: Namespace) -> str:
@@ -42,7 +42,7 @@ def again(row: Namespace) -> Namespace:
 def undoable_change(request: HttpRequest, change_id: str) -> Change | None:
     """The change a page offers to undo; a stale or foreign address offers nothing."""
     try:
-        change = selectors.change_for(
+        change = selectors.find_change(
             get_principal(request), get_current_team_id(request), UUID(change_id)
         )
     except (ValueError, MemoryFault):

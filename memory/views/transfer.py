@@ -115,7 +115,7 @@ def export(request: HttpRequest) -> FileDownload:
         namespace_id = UUID(wanted)
     except ValueError:
         raise InvalidInput(_("Namespace not found.")) from None
-    row = selectors.namespace_for(
+    row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
     return FileDownload(services.export_namespace(caller, namespace=row.text), row.text)
@@ -149,7 +149,7 @@ def _show(
         # What was asked for is a report, and here it is, whatever it says of the file.
         return render(request, "memory/transfer/_report.html", context)
     principal, team_id = get_principal(request), get_current_team_id(request)
-    found = selectors.filled_namespaces_for(principal, team_id, limit=MOST_TO_CHOOSE + 1)
+    found = selectors.list_fullest_namespaces(principal, team_id, limit=MOST_TO_CHOOSE + 1)
     context["spaces"] = naming.name_namespaces(found[:MOST_TO_CHOOSE], reader_id=principal.user_id)
     context["are_more"] = len(found) > MOST_TO_CHOOSE
     context["may_team"] = access.can(principal, "memory.share", team_id)
@@ -162,7 +162,7 @@ def _targets(request: HttpRequest, report: Imported | None) -> list[tuple[Target
         return []
     principal = get_principal(request)
     wanted = {one.to for one in report.targets}
-    found = selectors.namespaces_called(principal, get_current_team_id(request), wanted)
+    found = selectors.list_namespaces_by_text(principal, get_current_team_id(request), wanted)
     named = naming.name_namespaces(found, reader_id=principal.user_id)
     titles = {one.row.text: one.title for one in named}
     return [(one, titles.get(one.to, one.to)) for one in report.targets]

@@ -13,13 +13,13 @@ def _erasure(person: Person, canary: str) -> Any:
     """Of the person, who asked for it themselves; done."""
     from memory.services import MemoryCaller
     from memory.services.erasure.erasure_jobs import confirmation_of, order_erasure
-    from memory.upkeep.erasure import erase_soon
+    from memory.upkeep.erasure import run_erasure
 
     _private_entry(person, canary)
     own = str(person.user.pk)
     caller = MemoryCaller(person.principal, person.team.id)
     row = order_erasure(caller, subject=own, typed=confirmation_of(own), runs=False)
-    erase_soon(row.team_id, row.pk)
+    run_erasure(row.team_id, row.pk)
     return row.pk
 
 

@@ -27,7 +27,7 @@ def use(cluster: Cluster, ledger: FakeOpenAI, settings: Any) -> None:
     for name, value in chosen.items():
         setattr(settings, name, value)
     forget()
-    notify._COVERED.clear()
+    notify._NOTIFIED_UNTIL.clear()
 
 
 def waiting(cluster: Cluster) -> int:
@@ -68,7 +68,7 @@ def test_what_is_written_is_found_by_meaning_soon_whatever_happens_in_between(
         cluster.until(lambda: not answers)  # the worker waits for an answer, and dies
         cluster.kill("first")
         again(cluster)
-        notify._COVERED.clear()
+        notify._NOTIFIED_UNTIL.clear()
         services.remember(alice, namespace=HERE, key="e", value="an automobile")
         cluster.start("second")
         cluster.until(lambda: not waiting(cluster))
@@ -97,9 +97,9 @@ def again(cluster: Cluster) -> None:
 
 
 def close() -> None:
-    from memory.embedding.embedders import in_use
+    from memory.embedding.embedders import get_embedder
     from memory.embedding.openai_compatible import OpenAICompatible
 
-    made = in_use()
+    made = get_embedder()
     if isinstance(made, OpenAICompatible):
         made.close()

@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Change, Entry, Erasure, Namespace
-from memory.upkeep.erasure import erase_soon
+from memory.upkeep.erasure import run_erasure
 from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.memory.services.exchanging import SHARED, entry, file_of, lines, space
@@ -235,7 +235,7 @@ def test_person_is_shown_what_would_go_types_it_and_gets_a_receipt(
     assert "hx-get" in waiting
     assert cast.ada.client.get(f"{ERASE}{row.pk}/receipt/").status_code == 404
 
-    erase_soon(row.team_id, row.pk)
+    run_erasure(row.team_id, row.pk)
     done = cast.ada.client.get(ordered["Location"], headers={"HX-Request": "true"}).content.decode()
     assert "hx-get" not in done
     assert "nothing is left" in done

@@ -12,7 +12,7 @@ from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres import rows
 from memory.tasks import BEAT_SCHEDULE, clear_notes, sweep_expired
 from memory.upkeep import expiry
-from memory.upkeep.expiry import sweep
+from memory.upkeep.expiry import expire_all_teams
 from tests.memory.services.conftest import at_door, trail
 from tests.support.cast import Cast
 
@@ -28,7 +28,7 @@ def test_sweep_puts_away_what_is_over_in_every_team_and_nothing_else(cast: Cast)
         services.remember(door, namespace="global:x", key="ever", value=1)
 
     later = timezone.now() + timedelta(seconds=61)
-    assert (sweep(later), sweep(later)) == (2, 0)
+    assert (expire_all_teams(later), expire_all_teams(later)) == (2, 0)
 
     for team in (cast.team_a, cast.team_b):
         with tenant([team.id]):
@@ -60,10 +60,10 @@ def test_sweep_goes_on_where_it_failed_at_a_namespace_or_a_team(
     later = timezone.now() + timedelta(seconds=61)
 
     with capture_logs() as logged:
-        assert (sweep(later), sweep(later)) == (2, 0)
+        assert (expire_all_teams(later), expire_all_teams(later)) == (2, 0)
     assert [(one["event"], one["at"]) for one in logged] == [("expiry_failed", "global:bad")] * 2
 
-    sweep_one = expiry.sweep_team
+    sweep_one = expiry.expire_team
 
     def failing_team(team_id: UUID, now: datetime) -> int:
         if team_id == cast.team_a.pk:
@@ -71,9 +71,9 @@ def test_sweep_goes_on_where_it_failed_at_a_namespace_or_a_team(
         return sweep_one(team_id, now)
 
     monkeypatch.setattr(rows, "expire", expire)
-    monkeypatch.setattr(expiry, "sweep_team", failing_team)
+    monkeypatch.setattr(expiry, "expire_team", failing_team)
     services.remember(at_door(cast.carol), namespace="global:x", key="k", value=1, ttl_seconds=60)
-    assert sweep(later + timedelta(seconds=61)) == 1
+    assert expire_all_teams(later + timedelta(seconds=61)) == 1
 
 
 def test_beat_asks_for_the_sweep_by_its_name() -> None:

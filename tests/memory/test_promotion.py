@@ -15,8 +15,8 @@ from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres import rows
 from memory.services import CallOrigin
 from memory.tasks import BEAT_SCHEDULE, SETTLE_EVERY_SECONDS, settle_working
-from memory.upkeep.expiry import sweep
-from memory.upkeep.promotion import MARGIN, settle_all
+from memory.upkeep.expiry import expire_all_teams
+from memory.upkeep.promotion import MARGIN, promote_all_teams
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
 
@@ -64,10 +64,10 @@ def test_what_is_important_used_or_said_twice_is_kept_and_the_rest_ends(alice: P
     recalled_in(alice, "r9", "coffee")
 
     now = timezone.now()
-    assert settle_all(now) == 0  # their day has only begun
-    assert settle_all(now + NEARLY) == 3
-    assert settle_all(now + NEARLY) == 0  # twice is once
-    sweep(now + OVER)
+    assert promote_all_teams(now) == 0  # their day has only begun
+    assert promote_all_teams(now + NEARLY) == 3
+    assert promote_all_teams(now + NEARLY) == 0  # twice is once
+    expire_all_teams(now + OVER)
 
     kept = ("long_term", False)
     assert tiers(alice) == {"proof": kept, "rule": kept, "use": kept}
@@ -76,7 +76,7 @@ def test_what_is_important_used_or_said_twice_is_kept_and_the_rest_ends(alice: P
 def test_reason_and_trail_say_why_it_was_kept(alice: Person) -> None:
     important = work(alice, "k", "The deadline is on Friday", importance=0.8)
 
-    settle_all(timezone.now() + NEARLY)
+    promote_all_teams(timezone.now() + NEARLY)
 
     with tenant([alice.team.pk]):
         newest = Revision.objects.unscoped().filter(entry_id=important.id).order_by("-number")[0]
@@ -90,7 +90,7 @@ def test_every_team_is_asked_and_none_sees_anothers(cast: Cast) -> None:
     for person in (cast.alice, cast.carol):
         work(person, "k", "The deadline is on Friday", importance=0.8)
 
-    assert settle_all(timezone.now() + NEARLY) == 2
+    assert promote_all_teams(timezone.now() + NEARLY) == 2
 
     for person in (cast.alice, cast.carol):
         assert tiers(person) == {"k": ("long_term", False)}
@@ -111,7 +111,7 @@ def test_team_where_it_fails_keeps_no_other_from_it(
 
     monkeypatch.setattr(rows, "write", failing)
 
-    assert settle_all(timezone.now() + NEARLY) == 1
+    assert promote_all_teams(timezone.now() + NEARLY) == 1
     assert tiers(cast.carol) == {"k": ("long_term", False)}
     assert tiers(cast.alice) == {"k": ("working", True)}
 
@@ -119,7 +119,7 @@ def test_team_where_it_fails_keeps_no_other_from_it(
 def test_what_is_over_already_is_not_brought_back(alice: Person) -> None:
     work(alice, "k", "The deadline is on Friday", importance=0.8, ttl_seconds=60)
 
-    assert settle_all(timezone.now() + timedelta(seconds=61)) == 0
+    assert promote_all_teams(timezone.now() + timedelta(seconds=61)) == 0
 
 
 def test_rejected_entry_is_never_kept_for_good(alice: Person) -> None:
@@ -129,7 +129,7 @@ def test_rejected_entry_is_never_kept_for_good(alice: Person) -> None:
     )  # fmt: skip
     services.reject(at_door(alice), entry_ids=[held.id])
 
-    assert settle_all(timezone.now() + NEARLY) == 0
+    assert promote_all_teams(timezone.now() + NEARLY) == 0
     assert tiers(alice) == {"k": ("quarantine", False)}
 
 

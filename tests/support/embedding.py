@@ -70,8 +70,8 @@ def forget() -> None:
     from memory.embedding import embedders, query_embedding, vector_column
     from memory.upkeep import embedding
 
-    embedders._made.cache_clear()
-    vector_column.ask_anew()
-    query_embedding.forget_questions()
-    embedding.look_anew()
+    embedders._make_embedder.cache_clear()
+    vector_column.reset_cache()
+    query_embedding.clear_cache()
+    embedding.reset_checks()
     embedding._DIMENSIONS.clear()

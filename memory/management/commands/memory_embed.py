@@ -7,9 +7,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Team
 from memory.embedding import vector_column
-from memory.embedding.embedders import in_use
+from memory.embedding.embedders import get_embedder
 from memory.services.recall.embedding_status import embedding_state
-from memory.upkeep.embedding import embed_again, embed_team, look_anew, look_through
+from memory.upkeep.embedding import embed_team, enqueue_all, enqueue_outdated, reset_checks
 
 
 class Command(BaseCommand):
@@ -29,10 +29,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.MEMORY_EMBEDDER:
             raise CommandError("No embedder is configured; see MEMORY_EMBEDDER in .env.example.")
-        if not vector_column.is_there():
+        if not vector_column.exists():
             vector_column.add(settings.MIGRATE_ALIAS)
-            vector_column.ask_anew()
-        embedder = in_use()
+            vector_column.reset_cache()
+        embedder = get_embedder()
         if embedder is None:
             raise CommandError(vector_column.MISSING)
         self.stdout.write(f"embedder: {embedder.name}")
@@ -40,13 +40,13 @@ class Command(BaseCommand):
         for team in self._teams(options["team"]):
             if options["again"]:
                 self.stdout.write(
-                    f"{team.slug}: {embed_again(team.pk)} queued to be embedded again"
+                    f"{team.slug}: {enqueue_all(team.pk)} queued to be embedded again"
                 )
             if options["now"]:
-                look_anew()
+                reset_checks()
                 self.stdout.write(f"{team.slug}: {embed_team(team.pk)} embedded")
             else:
-                look_through(team.pk, embedder)
+                enqueue_outdated(team.pk, embedder)
             failing += self._tell(team)
         if failing:
             raise CommandError(f"{failing} memories could not be embedded yet.", returncode=1)

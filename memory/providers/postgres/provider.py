@@ -17,7 +17,7 @@ from memory.core.recall.selection import Candidate, answer, best, is_search
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import parse_namespace
 from memory.core.values import check_params
-from memory.embedding.query_embedding import by_meaning
+from memory.embedding.query_embedding import embed_query
 from memory.models import Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.base import MemoryProvider
@@ -91,7 +91,7 @@ class PostgresProvider(MemoryProvider):
         check_namespace(self._policy, namespace)
 
     def _with_meaning(self, query: MemoryQuery) -> MemoryQuery:
-        return by_meaning(query)
+        return embed_query(query)
 
     def _transaction(self) -> AbstractContextManager[object]:
         return tenant([self._team_id])

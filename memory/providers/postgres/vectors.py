@@ -23,7 +23,7 @@ from memory.core.records import Meaning, MemoryEntry
 from memory.core.scopes import Scope
 from memory.core.values import search_text
 from memory.embedding import notify
-from memory.embedding.embedders import in_use
+from memory.embedding.embedders import get_embedder
 from memory.models import Entry, Namespace
 
 
@@ -59,7 +59,7 @@ class Noted:
     def save(self) -> None:
         if not (self._fresh or self._gone) or self._namespace.scope in OF_RUNS:
             return
-        noted = bool(self._fresh) and in_use() is not None
+        noted = bool(self._fresh) and get_embedder() is not None
         with connection.cursor() as cursor:
             if self._gone:
                 cursor.execute(QUERIES["delete"], [self._namespace.pk, sorted(self._gone)])
@@ -67,7 +67,7 @@ class Noted:
                 team_id, now = self._namespace.team_id, timezone.now()
                 cursor.execute(QUERIES["save"], [team_id, self._namespace.pk, now, self._rows()])
         if noted:
-            notify.after_commit(self._namespace.team_id)
+            notify.notify_after_commit(self._namespace.team_id)
 
     def _rows(self) -> str:
         return json.dumps(

@@ -13,12 +13,12 @@ from memory.core.scopes import metadata_namespace, notes_namespace, parse_namesp
 from memory.notes.metadata import RunBook, RunMetadata, save_metadata
 from memory.notes.notebook import Notebook
 from memory.permissions import Verb
-from memory.routing import external_provider
+from memory.routing import find_external_provider
 from memory.services.entries.forget import clear
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.upkeep.run_notes import WHY
+from memory.upkeep.run_notes import REASON
 from memory.upkeep.run_notes import clear_run_notes as clear_in_postgres
 
 
@@ -54,9 +54,9 @@ def write_run_down(team_id: UUID, run_id: UUID | str, *, goal: str, stream: str)
 def clear_run_notes(team_id: UUID, run_id: UUID | str) -> int:
     """When a run has ended: its notes go, wherever they are kept."""
     named = parse_namespace(notes_namespace(str(run_id)))
-    if external_provider(team_id, named, NO_LIMITS) is None:
+    if find_external_provider(team_id, named, NO_LIMITS) is None:
         return clear_in_postgres(team_id, run_id)
-    return clear(_caller(team_id, run_id), namespace=named.text, reason=WHY).count
+    return clear(_caller(team_id, run_id), namespace=named.text, reason=REASON).count
 
 
 @contextmanager

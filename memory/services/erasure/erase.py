@@ -32,7 +32,7 @@ from memory.host import get_host
 from memory.models import Namespace
 from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
-from memory.routing import external_provider
+from memory.routing import find_external_provider
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
 
@@ -215,7 +215,7 @@ def _clear_external(team_id: UUID, found: list[Namespace], cleared: Counter[str]
     """Working memory another provider keeps; what it keeps of the past for ``as_of`` ends by itself."""
     for row in found:
         named = parse_namespace(row.text)
-        if external := external_provider(team_id, named, NO_LIMITS):
+        if external := find_external_provider(team_id, named, NO_LIMITS):
             cleared[row.text] += external.provider.clear_namespace(row.text)
 
 

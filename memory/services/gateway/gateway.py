@@ -27,7 +27,7 @@ from memory.core.scopes import ParsedNamespace, Scope, parse_namespace, resolve_
 from memory.models import Entry
 from memory.permissions import AccessReason, NamespaceTarget, Verb
 from memory.policies import Rules, find_namespace_and_rules
-from memory.routing import external_provider
+from memory.routing import find_external_provider
 from memory.services.access.pause_state import Paused, is_verb_paused
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
@@ -184,7 +184,7 @@ def _admit(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> Namespac
         return NamespaceAccess(caller, verb, empty, rules, now, is_withheld=True)
     external = None
     if settings.MEMORY_PLACES:
-        external = external_provider(caller.team_id, named, rules.policy)
+        external = find_external_provider(caller.team_id, named, rules.policy)
     return NamespaceAccess(caller, verb, place, rules, now, external, emergency_access)
 
 

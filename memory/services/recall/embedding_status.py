@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 from accounts.tenancy import tenant
 from config.sql import read_queries
 from memory.embedding import vector_column
-from memory.embedding.embedders import configured
+from memory.embedding.embedders import get_configured_embedder
 
 
 QUERIES: Final = read_queries("memory/sql/queries/embeddings.sql")
@@ -61,10 +61,10 @@ class EmbeddingState:
 
 def embedding_state(team_id: UUID) -> EmbeddingState | None:
     """Return the state of the team's embeddings; none without an embedder. The caller has checked the permission."""
-    embedder = configured()
+    embedder = get_configured_embedder()
     if embedder is None:
         return None
-    if not vector_column.is_there():
+    if not vector_column.exists():
         return EmbeddingState(embedder.name, missing=vector_column.MISSING)
     with tenant([team_id]), connection.cursor() as cursor:
         cursor.execute(QUERIES["status"], [embedder.name, embedder.name, team_id])

@@ -16,7 +16,7 @@ from config.sql import read_queries
 from memory.core.errors import MemoryFault
 from memory.core.provider import check_query
 from memory.core.records import Json, MemoryEntry, MemoryQuery
-from memory.embedding.query_embedding import by_meaning
+from memory.embedding.query_embedding import embed_query
 from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway, key_hash
@@ -77,7 +77,7 @@ def open_for_query(
         return has_entries and _is_valid(query)
 
     if settings.MEMORY_EMBEDDER:
-        query = by_meaning(query, can_be_answered)
+        query = embed_query(query, can_be_answered)
     with gateway.open_namespace(
         "view", "memory.recalled", scope=scope, namespace=namespace, access=authorized
     ) as access:

@@ -23,7 +23,7 @@ from memory.models import Entry, Namespace, Policy
 from memory.models.namespaces import PauseChoice
 from memory.policies import load_policies
 from memory.providers.postgres import rows, search_all
-from memory.routing import external_scopes
+from memory.routing import list_external_scopes
 from memory.services.entries.listing import MOST_A_PAGE
 from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
@@ -122,7 +122,7 @@ def _places(caller: MemoryCaller, scope: str | None) -> tuple[Any, bool]:  # as 
     namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
     if scope:
         namespaces = namespaces.filter(scope=str(scope_named(scope).word))
-    away = external_scopes(caller.team_id)
+    away = list_external_scopes(caller.team_id)
     is_all = not away or not namespaces.filter(scope__in=away).exists()
     namespaces = namespaces.filter(entry_count__gt=0).exclude(scope__in=away)
     if caller.principal.kind != "user":

@@ -18,7 +18,7 @@ from memory.logic.review.proposal_plans import EntryChange, ProposalDiff, plan_c
 from memory.logic.review.proposals import Target
 from memory.models import Entry, Namespace, Proposal
 from memory.providers.postgres.rows import entry_of
-from memory.routing import external_provider
+from memory.routing import find_external_provider
 from memory.services.gateway.ingress_gate import TARGET_KEY
 from memory.services.review.proposal_rows import to_proposal
 
@@ -86,7 +86,7 @@ def _list_recorded_entries(rows: Iterable[Proposal | Entry]) -> dict[tuple[str, 
 
 def _is_external(row: Namespace) -> bool:
     parsed = parse_namespace(row.text)
-    return external_provider(row.team_id, parsed, MemorySecurityPolicy()) is not None
+    return find_external_provider(row.team_id, parsed, MemorySecurityPolicy()) is not None
 
 
 def _build_entry(row: Namespace, target: Target) -> MemoryEntry:

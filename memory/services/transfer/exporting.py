@@ -34,7 +34,7 @@ from memory.host import get_host
 from memory.models import Entry, Group, Namespace, Read, Revision
 from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
-from memory.routing import external_provider
+from memory.routing import find_external_provider
 from memory.services.erasure.erase import what_is_theirs
 from memory.services.gateway.audit_lines import record_refusal
 from memory.services.gateway.caller import MemoryCaller
@@ -291,7 +291,7 @@ def _let_in(
             yield access.store() if access.external else None, access.detail
         return
     detail: dict[str, Any] = {}
-    external = external_provider(caller.team_id, parse_namespace(row.text), NO_LIMITS)
+    external = find_external_provider(caller.team_id, parse_namespace(row.text), NO_LIMITS)
     yield external.provider if external else None, detail
     audit.record(
         team_id=caller.team_id,

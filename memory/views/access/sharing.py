@@ -171,7 +171,7 @@ def unshare(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 
 
 def _find_namespace(request: HttpRequest, namespace_id: UUID) -> Namespace:
-    return selectors.namespace_for(
+    return selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
 
@@ -188,7 +188,7 @@ def _find_member(request: HttpRequest) -> User | TeamGroup:
         raise NotFound(_("Member not found.")) from None
     if colon and kind == "group":
         return find_group(principal, team_id, member_id)
-    return selectors.member_for(principal, team_id, member_id)
+    return selectors.find_member(principal, team_id, member_id)
 
 
 def _list_members(explanation: AccessExplanation, reader_id: UUID | None) -> list[tuple[UUID, str]]:

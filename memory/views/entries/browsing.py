@@ -26,7 +26,7 @@ from memory.forms.browsing import (
 )
 from memory.models import Change, Namespace
 from memory.models.entries import TierChoice
-from memory.routing import external_provider
+from memory.routing import find_external_provider
 from memory.services.entries.bulk import Rehearsed
 from memory.services.entries.retention import keeping
 from memory.services.history.snapshot import search_snapshot
@@ -80,7 +80,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def namespace(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = selectors.namespace_for(
+    row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
     undoable = undoable_change(request, request.GET.get("undo", ""))
@@ -92,7 +92,7 @@ def show_namespace(
 ) -> HttpResponse:
     search = SearchForm(request.GET)
     actors = actors_of(request, row)
-    external = external_provider(row.team_id, parse_namespace(row.text), NO_LIMITS)
+    external = find_external_provider(row.team_id, parse_namespace(row.text), NO_LIMITS)
     narrowed_to = chips(request, search, actors)
     context = {
         "namespace": row,
@@ -105,7 +105,7 @@ def show_namespace(
         "views": view_tabs(request, search),
         "query": kept_query(request.GET),
         "plain_query": kept_query(request.GET, at=""),
-        "categories": selectors.categories_in(row),
+        "categories": selectors.list_categories(row),
         "tiers": TierChoice.choices,
         "sorts": SortChoice.choices,
         "acts": BulkActionChoice.choices,

@@ -27,7 +27,7 @@ from memory.views.request_context import again, caller_of, reason_of, undoable_c
 @require_POST
 def act(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """What is chosen, or everything that the address's filters find; done only when one is ``sure``."""
-    row = selectors.namespace_for(
+    row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
     form, chosen = BulkActionForm(request.POST), _chosen(request, row)
@@ -54,7 +54,7 @@ def act(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
-    change = selectors.change_for(get_principal(request), get_current_team_id(request), change_id)
+    change = selectors.find_change(get_principal(request), get_current_team_id(request), change_id)
     fault = ""
     try:
         services.undo(caller_of(request), change_id=change_id)

@@ -79,7 +79,7 @@ class Story:
 def story(principal: Principal, entry: Entry, before: int | None = None) -> Story:
     """``before``: its past from that revision on, rather than from the newest."""
     revisions = revisions_before(entry, before, REVISIONS_A_PAGE)
-    reads = selectors.reads_of(entry)
+    reads = selectors.list_reads(entry)
     told = load_provenance(
         principal,
         [entry.source_actor, entry.source_rule, *(one.actor for one in revisions)],

@@ -35,7 +35,7 @@ class ViewTab:
 
 def actors_of(request: HttpRequest, row: Namespace) -> list[tuple[str, str]]:
     """Who wrote there, in people's words; one word may stand for many runs."""
-    found = selectors.actors_in(row)
+    found = selectors.list_actors(row)
     words = load_provenance(get_principal(request), found, ()).actors
     return sorted(((one, words[one]) for one in found), key=lambda pair: pair[1].casefold())
 

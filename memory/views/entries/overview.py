@@ -66,7 +66,7 @@ def overview_of(request: HttpRequest) -> dict[str, Any]:
     form = OverviewForm(request.GET)
     words, start = form.get_value("q") or "", form.get_value("offset") or 0
     chosen = form.selected_scope or ""
-    totals = selectors.totals_for(get_principal(request), get_current_team_id(request))
+    totals = selectors.list_scope_totals(get_principal(request), get_current_team_id(request))
     scopes = _scopes([one.scope for one in totals], chosen)
     if words:
         found = _named_like(request, words, scopes)
@@ -111,7 +111,7 @@ def _scopes(known: Sequence[str], chosen: str) -> list[str]:
 
 def _page(request: HttpRequest, scopes: Sequence[str], start: int) -> list[NamedNamespace]:
     principal = get_principal(request)
-    rows = selectors.namespace_page_for(
+    rows = selectors.list_namespace_page(
         principal, get_current_team_id(request), scopes=scopes, limit=PLACES, offset=start
     )
     return naming.name_namespaces(rows, reader_id=principal.user_id)
@@ -119,7 +119,7 @@ def _page(request: HttpRequest, scopes: Sequence[str], start: int) -> list[Named
 
 def _named_like(request: HttpRequest, words: str, scopes: Sequence[str]) -> list[NamedNamespace]:
     principal = get_principal(request)
-    rows = selectors.namespace_page_for(
+    rows = selectors.list_namespace_page(
         principal, get_current_team_id(request), scopes=scopes, limit=MOST_NAMED, offset=0
     )
     wanted = words.casefold()
@@ -173,7 +173,7 @@ def _totals(
 
 def _newest(request: HttpRequest) -> list[NewestShown]:
     principal = get_principal(request)
-    entries = selectors.newest_for(principal, get_current_team_id(request), NEWEST)
+    entries = selectors.list_newest_entries(principal, get_current_team_id(request), NEWEST)
     rows = list({one.namespace_id: one.namespace for one in entries}.values())
     titles = {
         one.row.pk: one.title for one in naming.name_namespaces(rows, reader_id=principal.user_id)

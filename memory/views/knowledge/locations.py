@@ -39,4 +39,4 @@ def _namespace_asked(request: HttpRequest) -> Namespace | None:
         wanted = UUID(request.GET.get("in", ""))
     except ValueError:
         return None
-    return selectors.namespace_for(get_principal(request), get_current_team_id(request), wanted)
+    return selectors.find_namespace(get_principal(request), get_current_team_id(request), wanted)

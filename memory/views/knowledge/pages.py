@@ -67,7 +67,7 @@ def _found_everywhere(request: HttpRequest, text: str) -> dict[str, Any]:
 @require_safe
 def shelf(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """A whole index by title, or what was searched for, best first."""
-    row = selectors.namespace_for(
+    row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
     caller, form = caller_of(request), SeekForm(request.GET)
@@ -145,7 +145,7 @@ def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def export(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = selectors.namespace_for(
+    row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
     packed = services.export_pages(caller_of(request), namespace=row.text)

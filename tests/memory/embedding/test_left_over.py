@@ -57,7 +57,7 @@ def test_rows_of_erased_entries_hold_nobody_up_and_are_removed(alice: Person, ti
 
     assert embed_team(alice.team.pk) == 1
 
-    embedding.look_anew()
+    embedding.reset_checks()
     embed_team(alice.team.pk)
     with tenant([alice.team.pk]):
         assert rows_of(alice).count() == 2
@@ -112,7 +112,7 @@ def test_text_written_while_a_batch_is_taken_is_embedded_under_its_own_hash(
 
     writer = threading.Thread(target=write)
     writer.start()
-    taken = embedding._take(cast.alice.team.pk, 4, timezone.now() + timedelta(seconds=5))
+    taken = embedding._claim_jobs(cast.alice.team.pk, 4, timezone.now() + timedelta(seconds=5))
     writer.join()
 
     assert ["cat" in one.text for one in taken] == [True]

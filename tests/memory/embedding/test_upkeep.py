@@ -18,7 +18,7 @@ from memory.embedding import embedders, notify, vector_column
 from memory.models import Embedding
 from memory.services.recall.embedding_status import embedding_state
 from memory.upkeep import embedding
-from memory.upkeep.embedding import embed_again, embed_everybodys, embed_team
+from memory.upkeep.embedding import embed_all_teams, embed_team, enqueue_all
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast, Person
 from tests.support.embedding import Tiny, forget
@@ -64,7 +64,7 @@ def test_everybodys_are_embedded_in_their_own_teams(cast: Cast, tiny: Tiny) -> N
     store(cast.alice, "a")
     store(cast.carol, "a")
 
-    assert embed_everybodys() == 2
+    assert embed_all_teams() == 2
 
 
 def test_failure_is_tried_again_later_and_later_and_shown(alice: Person, tiny: Tiny) -> None:
@@ -142,14 +142,14 @@ def test_text_that_changes_meanwhile_keeps_nothing_of_the_old_one(
 
 def test_what_a_dead_worker_had_taken_is_found_again(alice: Person, tiny: Tiny) -> None:
     store(alice, "a")
-    embedding.look_through(alice.team.pk, tiny)
+    embedding.enqueue_outdated(alice.team.pk, tiny)
     now = timezone.now()
 
-    taken = embedding._take(alice.team.pk, 4, now)
+    taken = embedding._claim_jobs(alice.team.pk, 4, now)
 
     assert len(taken) == 1
-    assert embedding._take(alice.team.pk, 4, now) == []
-    assert embed_team(alice.team.pk, now=now + embedding.TAKEN_FOR * 2) == 1
+    assert embedding._claim_jobs(alice.team.pk, 4, now) == []
+    assert embed_team(alice.team.pk, now=now + embedding.CLAIM_DURATION * 2) == 1
 
 
 def test_entries_from_before_there_was_an_embedder_are_found(
@@ -176,7 +176,7 @@ def test_what_changed_while_there_was_none_is_set_right(
     services.forget(at_door(alice), namespace=HERE, key="b")
 
     settings.MEMORY_EMBEDDER = "tiny"
-    embedding.look_anew()
+    embedding.reset_checks()
 
     assert embed_team(alice.team.pk) == 1
     assert "bread" in tiny.texts[-1]
@@ -216,7 +216,7 @@ def test_all_is_due_again_when_somebody_asks(alice: Person, tiny: Tiny) -> None:
     store(alice, "a", "b")
     embed_team(alice.team.pk)
 
-    assert embed_again(alice.team.pk) == 2
+    assert enqueue_all(alice.team.pk) == 2
     assert embed_team(alice.team.pk) == 2
 
 
@@ -224,14 +224,16 @@ def test_wake_up_comes_after_the_commit_and_once_for_many(
     alice: Person, tiny: Tiny, django_capture_on_commit_callbacks: Any, monkeypatch: Any
 ) -> None:
     told: list[Any] = []
-    monkeypatch.setattr(notify._told, "teller", lambda team, after: told.append((team, after)))
-    notify._COVERED.clear()
+    monkeypatch.setattr(
+        notify._registry, "notifier", lambda team, after: told.append((team, after))
+    )
+    notify._NOTIFIED_UNTIL.clear()
 
     with django_capture_on_commit_callbacks(execute=True):
         store(alice, "a", "b", "c")
         assert told == []
 
-    assert told == [(alice.team.pk, notify.GATHERED)]
+    assert told == [(alice.team.pk, notify.DELAY)]
 
 
 def test_command_says_how_far_it_is_and_embeds(alice: Person, tiny: Tiny) -> None:

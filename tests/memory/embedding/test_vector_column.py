@@ -29,7 +29,7 @@ def test_column_whose_type_the_connection_does_not_see_is_not_there() -> None:
     with connection.cursor() as cursor:
         cursor.execute(ELSEWHERE)
         cursor.execute("CREATE TEMP TABLE memory_embedding (vector int)")
-        assert not vector_column._is_there("default")
+        assert not vector_column._has_column("default")
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_only_a_version_that_has_the_type_could_be(
             " %s::text AS default_version, %s::text AS installed_version",
             [offers, installed],
         )
-    assert vector_column.could_be("default") is could
+    assert vector_column.can_exist("default") is could

@@ -14,7 +14,7 @@ from memory.models import Entry, Group, Namespace, Posting, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.providers.postgres.postings import REGISTER
-from memory.upkeep.expiry import sweep
+from memory.upkeep.expiry import expire_all_teams
 from memory.upkeep.reindexing import reindex_team
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
@@ -134,7 +134,7 @@ def test_swept_entries_have_no_postings(chat: Cast) -> None:
     remember(chat, "four", "ephemeral", ttl_seconds=60)
     assert "ephemer" in searched(chat.team_a.id)
 
-    sweep(timezone.now() + timedelta(minutes=2))
+    expire_all_teams(timezone.now() + timedelta(minutes=2))
 
     assert "ephemer" not in searched(chat.team_a.id)
     check(chat)

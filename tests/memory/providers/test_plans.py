@@ -182,11 +182,11 @@ def rows_read(nodes: list[dict[str, Any]]) -> int:
 
 def test_newest_page_is_what_one_may_see_newest_first(crowded: Cast) -> None:
     with tenant([crowded.team_a.id]):
-        seen = selectors.newest_for(crowded.alice.principal, crowded.team_a.id, 7)
+        seen = selectors.list_newest_entries(crowded.alice.principal, crowded.team_a.id, 7)
         everything = Entry.objects.unscoped().order_by("-updated_at", "-id")[:7]
         assert [one.pk for one in seen] == [one.pk for one in everything]
     with tenant([crowded.team_b.id]):
-        assert selectors.newest_for(crowded.carol.principal, crowded.team_a.id, 7) == []
+        assert selectors.list_newest_entries(crowded.carol.principal, crowded.team_a.id, 7) == []
 
 
 @pytest.mark.parametrize(("name", "statements"), [("alice", 2), ("carol", 1)])
@@ -196,7 +196,7 @@ def test_newest_page_asks_once_and_for_the_names_of_what_it_found(
     person = getattr(crowded, name)
     principal = person.principal
     with tenant(principal.team_ids), CaptureQueriesContext(connection) as asked:
-        found = selectors.newest_for(principal, person.team.id, 7)
+        found = selectors.list_newest_entries(principal, person.team.id, 7)
 
     assert bool(found) is (name == "alice")
     assert len(asked) == statements, [one["sql"][:90] for one in asked]

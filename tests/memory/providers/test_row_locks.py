@@ -14,7 +14,7 @@ from memory import services
 from memory.models import Embedding, Namespace
 from memory.providers.postgres import rows
 from memory.services.entries import bulk
-from memory.upkeep.embedding import look_through
+from memory.upkeep.embedding import enqueue_outdated
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person, make_cast
 from tests.support.embedding import Tiny
@@ -138,10 +138,10 @@ def test_vector_of_an_entry_that_is_being_erased_is_neither_made_nor_waited_for(
 
     with tenant([ann.team.pk]):
         hold("memory_entry", entries["a"])
-        beside(lambda: look_through(ann.team.pk, tiny)).result(PATIENCE)
+        beside(lambda: enqueue_outdated(ann.team.pk, tiny)).result(PATIENCE)
         assert set(vectors(ann)) == {"b"}
 
-    look_through(ann.team.pk, tiny)
+    enqueue_outdated(ann.team.pk, tiny)
     assert set(vectors(ann)) == {"a", "b"}
 
 

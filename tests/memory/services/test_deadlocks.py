@@ -24,7 +24,7 @@ from memory.services.access.quotas import Limits, change_limits
 from memory.services.erasure import erasure_jobs
 from memory.services.gateway import gateway
 from memory.services.review import review_decisions
-from memory.upkeep.erasure import erase_soon
+from memory.upkeep.erasure import run_erasure
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.exchanging import brought, entry, file_of, space
 from tests.support.cast import Person, make_cast
@@ -330,6 +330,6 @@ def test_receipt_counts_what_went_elsewhere_before_the_transaction_was_lost(
         subject="ben@example.org",
         typed=erasure_jobs.confirmation_of("ben@example.org"),
     )
-    erase_soon(row.team_id, row.pk)
+    run_erasure(row.team_id, row.pk)
     found = erasure_jobs.erasure_for(at_door(ann), row.pk)
     assert (found.status, (found.receipt or {})["tables"]["elsewhere"]) == ("done", 3)

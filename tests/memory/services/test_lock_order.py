@@ -22,7 +22,7 @@ from memory.services.recall.search import EntrySearch
 from memory.services.review import proposals, review_decisions
 from memory.services.review.review_queue import list_queue
 from memory.services.review.review_sample import add_sample_items
-from memory.upkeep.erasure import erase_soon
+from memory.upkeep.erasure import run_erasure
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.curating import answer, curated, learns, scripted
 from tests.memory.services.exchanging import brought, entry, exported, file_of, space
@@ -236,7 +236,7 @@ def _erased(person: Person) -> Callable[[], Any]:
     order = order_erasure(at_door(person), subject=subject, typed=person.user.email)
 
     def act() -> None:
-        erase_soon(person.team.pk, order.pk)
+        run_erasure(person.team.pk, order.pk)
         with tenant([person.team.pk]):
             order.refresh_from_db()
         assert order.status == JobStatus.DONE

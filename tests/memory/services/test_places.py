@@ -186,10 +186,10 @@ def test_rule_of_one_team_is_no_other_teams(alice: Person, settings: Any, valkey
     settings.MEMORY_PLACES = (f"workflow@{alice.team.pk}=redis",)
     named, policy = parse_namespace("ai:memory:w:g"), MemorySecurityPolicy()
 
-    kept = routing.external_provider(alice.team.pk, named, policy)
+    kept = routing.find_external_provider(alice.team.pk, named, policy)
     assert kept is not None
     assert kept.name == "redis"
-    assert routing.external_provider(uuid4(), named, policy) is None
+    assert routing.find_external_provider(uuid4(), named, policy) is None
 
 
 @pytest.mark.parametrize(

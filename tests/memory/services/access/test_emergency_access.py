@@ -140,8 +140,10 @@ def test_every_read_under_it_names_it_in_the_trail(cast: Cast, secret: str) -> N
         "look": lambda: services.look(caller, entry_id=entry.pk),
         "revisions": lambda: services.list_revisions(caller, entry_id=entry.pk),
         "values": lambda: services.list_values(caller, namespace=secret, key="secret"),
-        "namespace page": lambda: selectors.namespace_for(caller.principal, cast.team_a.pk, row.pk),
-        "entry page": lambda: selectors.entry_for(caller.principal, cast.team_a.pk, entry.pk),
+        "namespace page": lambda: selectors.find_namespace(
+            caller.principal, cast.team_a.pk, row.pk
+        ),
+        "entry page": lambda: selectors.find_entry(caller.principal, cast.team_a.pk, entry.pk),
         "pages": lambda: services.shelf(caller, namespace=secret),
     }
     for name, read in reads.items():
@@ -186,8 +188,8 @@ def test_what_lists_many_places_never_widens(cast: Cast, secret: str) -> None:
     ada = cast.ada.principal
 
     with tenant([cast.team_a.pk]):
-        assert selectors.newest_for(ada, cast.team_a.pk) == []
-        assert list(selectors.filled_namespaces_for(ada, cast.team_a.pk, limit=9)) == []
+        assert selectors.list_newest_entries(ada, cast.team_a.pk) == []
+        assert list(selectors.list_fullest_namespaces(ada, cast.team_a.pk, limit=9)) == []
         assert not Entry.objects.visible_to(ada).exists()
     assert services.namespaces(at_door(cast.ada)) == []
 
@@ -346,10 +348,10 @@ def test_access_that_ends_while_a_value_is_looked_for_shows_nothing(
         return of_row(row)
 
     with tenant([cast.team_a.pk]):
-        assert selectors.entry_for(cast.ada.principal, cast.team_a.pk, entry.pk) == entry
+        assert selectors.find_entry(cast.ada.principal, cast.team_a.pk, entry.pk) == entry
         monkeypatch.setattr(permissions, "build_target", found_and_ended)
         with pytest.raises(NotFound):
-            selectors.entry_for(cast.ada.principal, cast.team_a.pk, entry.pk)
+            selectors.find_entry(cast.ada.principal, cast.team_a.pk, entry.pk)
 
 
 def test_who_looks_by_emergency_access_takes_nothing_out_as_a_file(cast: Cast, secret: str) -> None:

@@ -26,7 +26,7 @@ from memory.services.erasure.erasure_jobs import (
     plan_erasure,
     subject_named,
 )
-from memory.upkeep.erasure import HELD, erase_soon, sweep_erasures
+from memory.upkeep.erasure import CLAIM_DURATION, run_erasure, sweep_erasures
 from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person, make_cast
@@ -56,7 +56,7 @@ def test_ordered_erasure_is_carried_out_once_with_a_receipt(cast: Cast) -> None:
     assert (row.status, row.planned["tables"]["memory_entry"]) == ("waiting", 1)
     assert ordered(cast.ada, BEN).pk == row.pk
 
-    done = [erase_soon(row.team_id, row.pk) for _ in range(2)]
+    done = [run_erasure(row.team_id, row.pk) for _ in range(2)]
 
     assert done == [1, 0]
     found = again(row)
@@ -117,7 +117,7 @@ def test_who_lost_the_right_meanwhile_erases_nothing(cast: Cast) -> None:
     with tenant([row.team_id]):
         Membership.objects.unscoped().filter(user=cast.ada.user).update(role="editor")
 
-    erase_soon(row.team_id, row.pk)
+    run_erasure(row.team_id, row.pk)
 
     found = again(row)
     assert (found.status, found.receipt) == ("failed", None)
@@ -132,12 +132,12 @@ def test_run_that_goes_on_is_said_and_nothing_is_gone(alice: Person) -> None:
     make_run(alice, make_workflow(alice), status="running")
     row = ordered(alice, own)
 
-    erase_soon(row.team_id, row.pk)
+    run_erasure(row.team_id, row.pk)
 
     assert again(row).status == "failed"
     assert "in progress" in again(row).problem
     only_memory = ordered(alice, own, runs=False)
-    erase_soon(row.team_id, only_memory.pk)
+    run_erasure(row.team_id, only_memory.pk)
     assert again(only_memory).status == "done"
 
 
@@ -148,7 +148,7 @@ def test_sweep_finds_what_no_worker_heard_of_or_a_dead_one_left(cast: Cast) -> N
 
     assert sweep_erasures(now) == 0
     with tenant([row.team_id]):
-        Erasure.objects.unscoped().update(status="running", held_until=now + HELD)
+        Erasure.objects.unscoped().update(status="running", held_until=now + CLAIM_DURATION)
     assert sweep_erasures(now + timedelta(minutes=1)) == 0
     with tenant([row.team_id]):
         Erasure.objects.unscoped().update(held_until=now - timedelta(seconds=1))
@@ -169,7 +169,7 @@ def test_erasure_that_takes_longer_than_it_is_held_keeps_its_receipt(
     pool = ThreadPoolExecutor(2)
     others: list[Future[None]] = []
     claims: list[int] = []
-    much_later = timezone.now() + 2 * HELD
+    much_later = timezone.now() + 2 * CLAIM_DURATION
 
     def slowly(*asked: Any, **how: Any) -> Receipt:
         done = erase(*asked, **how)
@@ -180,7 +180,7 @@ def test_erasure_that_takes_longer_than_it_is_held_keeps_its_receipt(
 
     monkeypatch.setattr(erasure_jobs, "erase", slowly)
 
-    assert erase_soon(row.team_id, row.pk) == 1
+    assert run_erasure(row.team_id, row.pk) == 1
     others[0].result(30)
 
     found = again(row)

@@ -14,7 +14,7 @@ from memory.models import Entry
 from memory.services.entries.bulk import Act, Chosen, carry_out
 from memory.services.entries.bulk_edit import Amendment
 from memory.services.recall.search import EntrySearch
-from memory.upkeep.expiry import sweep
+from memory.upkeep.expiry import expire_all_teams
 from tests.memory.services.conftest import at_door
 from tests.memory.services.exchanging import SHARED, brought, entry, file_of, space
 from tests.support.cast import Person
@@ -63,7 +63,7 @@ def test_import_of_which_one_ended_is_undone(alice: Person, swept: bool) -> None
     report = brought(alice, file)
     assert len(living(alice)) == 3
     if swept:
-        assert sweep(timezone.now() + LATER) == 1
+        assert expire_all_teams(timezone.now() + LATER) == 1
 
     with after(LATER):
         services.undo_import(at_door(alice), changes=report.changes)
@@ -77,7 +77,7 @@ def test_act_over_many_of_which_some_ended_is_undone_but_for_what_was_replaced(
     for key in ("a", "b", "c"):
         store(alice, key)
     change = given_a_day(alice, 3)
-    assert sweep(timezone.now() + LATER) == 3
+    assert expire_all_teams(timezone.now() + LATER) == 3
     with after(LATER):
         store(alice, "b", "anew")
 
@@ -96,7 +96,7 @@ def test_act_is_not_undone_where_somebody_changed_what_ended_then(alice: Person)
         services.remember(
             at_door(alice), namespace=SHARED, key="a", value="else", ttl_seconds=3600
         )  # fmt: skip
-    assert sweep(timezone.now() + LATER) == 2
+    assert expire_all_teams(timezone.now() + LATER) == 2
 
     with after(LATER), pytest.raises(OutdatedProposal, match="a"):
         services.undo(at_door(alice), change_id=change)

@@ -17,7 +17,7 @@ from memory.models import Namespace
 from memory.services import CallOrigin, MemoryCaller, RunUndoResult
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import Batch
-from memory.upkeep.promotion import settle_all
+from memory.upkeep.promotion import promote_all_teams
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
 
@@ -107,7 +107,7 @@ def test_only_what_the_run_did_last_is_undone_where_others_wrote_between(alice: 
 
 def test_memory_that_was_kept_for_good_since_is_undone_all_the_same(alice: Person) -> None:
     say(running(alice), "user", "k", "Alice likes tea", tier="working", importance=0.9)
-    assert settle_all(timezone.now() + timedelta(hours=20)) == 1
+    assert promote_all_teams(timezone.now() + timedelta(hours=20)) == 1
 
     assert services.undo_run(at_door(alice), run_id="r1").count == 1
     assert known(alice) == {}
