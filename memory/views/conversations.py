@@ -12,12 +12,12 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from accounts.principals import get_current_team_id, get_principal
+from accounts.views.pagination import OffsetPage, offset_in
 from memory import selectors, services
 from memory.logic.conversations.folding import FoldReason
 from memory.logic.conversations.messages import Group
 from memory.logic.conversations.messages import group_messages as groups_of
 from memory.services.conversations.conversation import FoldView
-from memory.views.pagination import OffsetPage, offset_in
 from memory.views.request_context import caller_of, title_of
 
 

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import access
 from accounts.principals import get_current_team_id, get_principal
 from accounts.selectors import find_team, list_members
+from accounts.views.pagination import PAGE_SIZE, OffsetPage, offset_in
 from memory import naming
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.scope_kinds import SeenBy
@@ -30,7 +31,6 @@ from memory.services.access.emergency_access import (
 )
 from memory.services.access.private_namespaces import list_hidden_people
 from memory.templatetags.memory_emergency_access import unseen_by
-from memory.views.pagination import PAGE_SIZE, OffsetPage, offset_in
 from memory.views.request_context import caller_of
 
 

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.models import Role, TeamGroup, User
 from accounts.principals import get_current_team_id, get_principal
 from accounts.selectors import find_group, find_team, list_group_choices
+from accounts.views.pagination import OffsetPage, offset_in
 from memory import provenance, selectors, services
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
@@ -37,7 +38,6 @@ from memory.services.access.explanation import (
     format_recipient,
 )
 from memory.views.access.emergency_access import list_rows
-from memory.views.pagination import OffsetPage, offset_in
 from memory.views.request_context import caller_of, may, title_of
 
 

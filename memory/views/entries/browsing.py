@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.principals import get_current_team_id, get_principal
 from accounts.views.ignored_filters import list_form_errors
+from accounts.views.pagination import PAGE_SIZE, OffsetPage, kept_query, with_query
 from memory import selectors
 from memory.core.policy import NO_LIMITS
 from memory.core.records import MemoryEntry
@@ -37,7 +38,6 @@ from memory.views.entries.overview import overview_of
 from memory.views.entries.search_results import Parts, waits, why_found
 from memory.views.entries.tier_columns import columns_of
 from memory.views.entries.timeline import timeline_of
-from memory.views.pagination import PAGE_SIZE, OffsetPage, kept_query, with_query
 from memory.views.request_context import caller_of, may, title_of, undoable_change
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from accounts.principals import get_current_team_id, get_principal
+from accounts.views.pagination import kept_query
 from memory import selectors, services
 from memory.core.errors import AlreadyExists
 from memory.forms.browsing import BulkActionForm, SearchForm
@@ -19,7 +20,6 @@ from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.models import Namespace
 from memory.services.entries.bulk import Chosen, Shifted, carry_out, rehearse
 from memory.views.entries.browsing import Aside, Asked, show_namespace
-from memory.views.pagination import kept_query
 from memory.views.request_context import again, caller_of, reason_of, undoable_change
 
 

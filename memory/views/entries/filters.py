@@ -9,12 +9,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import get_principal
+from accounts.views.pagination import with_query
 from memory import selectors
 from memory.forms.browsing import SearchForm, ViewChoice
 from memory.models import Namespace
 from memory.models.entries import TierChoice
 from memory.provenance import load_provenance
-from memory.views.pagination import with_query
 
 
 @dataclass(frozen=True, slots=True)

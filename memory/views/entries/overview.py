@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import get_current_team_id, get_principal
 from accounts.views.ignored_filters import list_form_errors
+from accounts.views.pagination import OffsetPage, with_query
 from memory import naming, selectors
 from memory.forms.browsing import OverviewForm
 from memory.models import Entry, Namespace
@@ -19,7 +20,6 @@ from memory.naming import NamedNamespace
 from memory.services.access.private_namespaces import count_hidden
 from memory.services.entries.retention import Room, rooms
 from memory.views.entries.search_results import found_of, waits
-from memory.views.pagination import OffsetPage, with_query
 from memory.views.request_context import caller_of
 
 

@@ -8,13 +8,13 @@ from django.http import HttpRequest
 from django.utils.functional import Promise
 
 from accounts.principals import get_principal
+from accounts.views.pagination import PAGE_SIZE, OffsetPage, offset_in
 from memory import naming, services
 from memory.core.records import MemoryEntry, Tier
 from memory.forms.browsing import OverviewForm
 from memory.logic.entries.tiers import TierAction
 from memory.models import Entry, Namespace
 from memory.views.entries.entry_details import PARTS
-from memory.views.pagination import PAGE_SIZE, OffsetPage, offset_in
 from memory.views.request_context import caller_of
 
 

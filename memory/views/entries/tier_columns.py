@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.views.pagination import with_query
 from memory.core.records import MemoryEntry, Tier
 from memory.forms.browsing import SearchForm
 from memory.logic.entries.tiers import is_rejected
@@ -15,7 +16,6 @@ from memory.models.entries import TierChoice
 from memory.services.entries.bulk import Act
 from memory.services.recall.search import by_tier
 from memory.views.entries.entry_details import TIER_HINTS
-from memory.views.pagination import with_query
 from memory.views.request_context import caller_of
 
 

@@ -11,13 +11,13 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from accounts.principals import get_principal
+from accounts.views.pagination import OffsetPage, with_query
 from memory.forms.browsing import SearchForm
 from memory.host import RunDescription
 from memory.models import Namespace
 from memory.models.entries import Operation
 from memory.provenance import load_provenance
 from memory.services.history.timeline import ChangeSummary, Day, read_timeline
-from memory.views.pagination import OffsetPage, with_query
 from memory.views.request_context import caller_of
 
 

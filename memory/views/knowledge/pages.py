@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.principals import get_current_team_id, get_principal
 from accounts.views.ignored_filters import list_form_errors
+from accounts.views.pagination import OffsetPage
 from memory import naming, selectors, services
 from memory.services.entries.linked_entries import revisions_before
 from memory.services.knowledge.knowledge_bases import shelves
@@ -21,7 +22,6 @@ from memory.views.knowledge import presentation as shown
 from memory.views.knowledge.forms import SeekForm
 from memory.views.knowledge.locations import place_choices
 from memory.views.markdown import rendered
-from memory.views.pagination import OffsetPage
 from memory.views.request_context import caller_of, entry_or_404, may, title_of, undoable_change
 
 

@@ -16,13 +16,13 @@ from django.views.decorators.http import require_safe
 
 from accounts.principals import get_principal
 from accounts.views.ignored_filters import list_form_errors
+from accounts.views.pagination import PAGE_SIZE, OffsetPage
 from memory import naming
 from memory.forms.review import KINDS, ProposalEditForm, QueueForm
 from memory.models import Namespace
 from memory.services.review.agreement import measure_agreement
 from memory.services.review.review_decisions import list_similar
 from memory.services.review.review_queue import QueueFilters, QueueItem, get_queue_item, list_queue
-from memory.views.pagination import PAGE_SIZE, OffsetPage
 from memory.views.request_context import caller_of
 from memory.views.review.presentation import build_cards
 from memory.views.tabs import tabs_of
