@@ -1,40 +1,52 @@
-"""Lists by offset, what their pager shows, and addresses that keep the filters."""
+"""Pages of lists: by offset, or by a cursor where a list grows while somebody reads it.
+
+``components/_pager.html`` shows either kind.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from datetime import UTC, datetime
+from typing import ClassVar, Generic, Protocol, TypeVar, cast
+from uuid import UUID
 
-from django.http import QueryDict
+from django.db import models
+from django.db.models import Q
+from django.http import HttpRequest, QueryDict
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+
+from config.timestamps import to_utc
 
 
 PAGE_SIZE = 25
+LONG_PAGE_SIZE = 30  # of lists that are not counted
 
-# Where the lists of a page begin, each by a name of its own.
-_BEGINNINGS = ("from", "grants", "mine", "offset")
-# What belongs to one answer, and to no address that others are made of.
-_PASSING = (*_BEGINNINGS, "undo")
+# The offsets of the lists on a page, each with its own parameter.
+_OFFSET_PARAMETERS = ("from", "grants", "mine", "offset")
+# Parameters of one answer, which no other address keeps.
+_TRANSIENT_PARAMETERS = (*_OFFSET_PARAMETERS, "before", "after", "undo")
 
 
-def with_query(query: QueryDict, **changes: str) -> str:
-    """The same page, a few things changed; what is empty is left out."""
-    fresh = query.copy()
-    for name in (*_PASSING, *changes):
-        fresh.pop(name, None)
+def replace_query(query: QueryDict, **changes: str) -> str:
+    """Return the address of the same page with other parameters; empty ones are left out."""
+    result = query.copy()
+    for name in (*_TRANSIENT_PARAMETERS, *changes):
+        result.pop(name, None)
     for name, value in changes.items():
         if value:
-            fresh[name] = value
-    return f"?{fresh.urlencode()}"
+            result[name] = value
+    return f"?{result.urlencode()}"
 
 
-def kept_query(query: QueryDict, **changes: str) -> str:
-    """The same for the end of another address: nothing at all where nothing is asked."""
-    found = with_query(query, **changes)
-    return "" if found == "?" else found
+def replace_query_suffix(query: QueryDict, **changes: str) -> str:
+    """Return the same for the end of another address: empty without parameters."""
+    suffix = replace_query(query, **changes)
+    return "" if suffix == "?" else suffix
 
 
-def offset_in(query: QueryDict, parameter: str = "offset") -> int:
-    """Where the address says that the page begins; nonsense is the beginning."""
+def read_offset(query: QueryDict, parameter: str = "offset") -> int:
+    """Return the offset in the address, or 0 if it is invalid."""
     text = query.get(parameter, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
@@ -44,19 +56,23 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class OffsetPage:
-    """What ``components/_pager.html`` shows."""
+    """A page that begins at an offset; without a total, it is of an uncounted list by time."""
 
-    total: int
+    total: int | None
     offset: int
     query: QueryDict
     size: int = PAGE_SIZE
     address: str = ""  # of the list, where an answer to a form shows it as well
     parameter: str = "offset"  # another for a second list on the same page
-    is_counted: ClassVar[bool] = True  # and not by time alone: the pager's words
+    has_more_rows: bool = False  # after this page, if there is no total
 
-    def of(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Those that stand on it, of all there are."""
+    def select_rows(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Return the rows of this page."""
         return rows[self.offset : self.offset + self.size]
+
+    @property
+    def is_counted(self) -> bool:
+        return self.total is not None
 
     @property
     def has_previous_page(self) -> bool:
@@ -64,6 +80,8 @@ class OffsetPage:
 
     @property
     def has_next_page(self) -> bool:
+        if self.total is None:
+            return self.has_more_rows
         return self.offset + self.size < self.total
 
     @property
@@ -72,14 +90,16 @@ class OffsetPage:
 
     @property
     def previous_url(self) -> str:
-        return self._url(max(0, self.offset - self.size))
+        return self._build_url(max(0, self.offset - self.size))
 
     @property
     def next_url(self) -> str:
-        return self._url(self.offset + self.size)
+        return self._build_url(self.offset + self.size)
 
     @property
     def label(self) -> str:
+        if self.total is None:
+            return str(self.offset // self.size + 1)
         last = min(self.offset + self.size, self.total)
         return _("%(first)d–%(last)d of %(total)d") % {
             "first": self.offset + 1,
@@ -87,7 +107,122 @@ class OffsetPage:
             "total": self.total,
         }
 
-    def _url(self, offset: int) -> str:
-        # The other lists stay where they are when this one moves on.
-        begun = {name: self.query.get(name, "") for name in _BEGINNINGS}
-        return self.address + with_query(self.query, **begun | {self.parameter: str(offset)})
+    def _build_url(self, offset: int) -> str:
+        # The other lists of the page keep their offsets.
+        offsets = {name: self.query.get(name, "") for name in _OFFSET_PARAMETERS}
+        return self.address + replace_query(self.query, **offsets | {self.parameter: str(offset)})
+
+
+Model = TypeVar("Model", bound=models.Model)
+
+
+def paginate_by_offset(
+    request: HttpRequest, rows: "models.QuerySet[Model]", size: int = LONG_PAGE_SIZE
+) -> tuple[list[Model], OffsetPage]:
+    """Return the requested rows and their page.
+
+    One more row is read to learn whether there is another page.
+    """
+    offset = read_offset(request.GET)
+    items = list(rows[offset : offset + size + 1])
+    page = OffsetPage(None, offset, request.GET, size, has_more_rows=len(items) > size)
+    return items[:size], page
+
+
+class CreatedRow(Protocol):
+    """A row with its time of creation, and an id that orders rows of the same time."""
+
+    pk: UUID
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TimeCursor:
+    """A position in a list by time, even if its row is no longer in the list."""
+
+    at: datetime
+    pk: UUID
+
+    @classmethod
+    def parse(cls, text: str) -> "TimeCursor | None":
+        moment, _separator, pk = text.partition("~")
+        try:
+            return cls(to_utc(datetime.fromisoformat(moment)), UUID(pk))
+        except ValueError:
+            return None
+
+    @classmethod
+    def of_row(cls, row: models.Model) -> "TimeCursor":
+        created = cast(CreatedRow, row)
+        return cls(created.created_at, created.pk)
+
+    def __str__(self) -> str:
+        return f"{self.at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}~{self.pk}"
+
+    @property
+    def day(self) -> str:
+        return date_format(timezone.localtime(self.at), "DATE_FORMAT")
+
+    @property
+    def older(self) -> Q:
+        # The first half is redundant, but an index can use it.
+        return Q(created_at__lte=self.at) & (Q(created_at__lt=self.at) | Q(pk__lt=self.pk))
+
+    @property
+    def newer(self) -> Q:
+        return Q(created_at__gte=self.at) & (Q(created_at__gt=self.at) | Q(pk__gt=self.pk))
+
+
+@dataclass(frozen=True, slots=True)
+class CursorPage(Generic[Model]):
+    """A page between two cursors: rows that are added at the top meanwhile move nothing."""
+
+    items: Sequence[Model]
+    query: QueryDict
+    has_previous_page: bool
+    has_next_page: bool
+    is_counted: ClassVar[bool] = False  # the pager says "newer" and "older"
+
+    @property
+    def has_other_pages(self) -> bool:
+        return self.has_previous_page or self.has_next_page
+
+    @property
+    def label(self) -> str:
+        if not self.items:
+            return ""
+        newest, oldest = (TimeCursor.of_row(self.items[index]).day for index in (0, -1))
+        if newest == oldest:
+            return newest
+        return _("%(first)s–%(last)s") % {"first": oldest, "last": newest}
+
+    @property
+    def next_url(self) -> str:
+        return self._build_url("before", -1)
+
+    @property
+    def previous_url(self) -> str:
+        """Return the address of the newer page; after the end, it is that of the newest."""
+        return self._build_url("after", 0)
+
+    def _build_url(self, parameter: str, index: int) -> str:
+        cursor = str(TimeCursor.of_row(self.items[index])) if self.items else ""
+        return replace_query(self.query, **{parameter: cursor})
+
+
+def paginate_by_time(
+    request: HttpRequest, rows: "models.QuerySet[Model]", size: int = LONG_PAGE_SIZE
+) -> CursorPage[Model]:
+    """Return the page before or after the cursor in the address, newest first.
+
+    Without a cursor, or with an invalid one, it is the newest page. The page at the top is always full,
+    however few rows are newer than the cursor.
+    """
+    before, after = (TimeCursor.parse(request.GET.get(name, "")) for name in ("before", "after"))
+    if before is None and after is not None:
+        newer = list(rows.filter(after.newer).order_by("created_at", "pk")[: size + 1])
+        if len(newer) > size:
+            return CursorPage(newer[size - 1 :: -1], request.GET, True, True)
+    older = rows.filter(before.older) if before else rows
+    items = list(older.order_by("-created_at", "-pk")[: size + 1])
+    return CursorPage(items[:size], request.GET, before is not None, len(items) > size)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from accounts.principals import get_current_team_id, get_principal
-from accounts.views.pagination import OffsetPage, offset_in
+from accounts.views.pagination import OffsetPage, read_offset
 from memory import selectors, services
 from memory.logic.conversations.folding import FoldReason
 from memory.logic.conversations.messages import Group
@@ -46,8 +46,8 @@ def page(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 
 def _last(every: Sequence[Group], request: HttpRequest) -> tuple[Sequence[Group], OffsetPage]:
     """The end of it, which a model sees first; each page from the oldest to the newest."""
-    page = OffsetPage(len(every), offset_in(request.GET), request.GET, GROUPS)
-    return page.of(every[::-1])[::-1], page
+    page = OffsetPage(len(every), read_offset(request.GET), request.GET, GROUPS)
+    return page.select_rows(every[::-1])[::-1], page
 
 
 GROUPS: Final = 100  # a page

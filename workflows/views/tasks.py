@@ -11,13 +11,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.errors import NotAllowed, NotFound
 from accounts.principals import Principal, get_current_team_id, get_principal
+from accounts.views.pagination import paginate_by_offset
 from workflows import memory_app, selectors
 from workflows.engine.errors import InputRejected
 from workflows.errors import WorkflowArchived
 from workflows.forms import TaskForm
 from workflows.models import Run, Task
 from workflows.services import tasks
-from workflows.views.pagination import page_of
 from workflows.views.request_context import posted
 from workflows.views.runs.lessons import learnt_of
 from workflows.views.runs.memory import looked_at, recalled_in
@@ -42,10 +42,10 @@ def index(request: HttpRequest) -> HttpResponse:
         if request.POST.get("then") == "execute":
             return _executed(request, principal, task)
         return redirect("workflows:task", task.pk)
-    page = page_of(request, selectors.tasks_for(principal, team_id=team_id))
+    rows, page = paginate_by_offset(request, selectors.tasks_for(principal, team_id=team_id))
     context = {
         "form": form,
-        "tasks": page.items,
+        "tasks": rows,
         "page": page,
         "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
     }

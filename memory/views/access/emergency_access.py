@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import access
 from accounts.principals import get_current_team_id, get_principal
 from accounts.selectors import find_team, list_members
-from accounts.views.pagination import PAGE_SIZE, OffsetPage, offset_in
+from accounts.views.pagination import PAGE_SIZE, OffsetPage, read_offset
 from memory import naming
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.scope_kinds import SeenBy
@@ -184,7 +184,7 @@ def _render_page(request: HttpRequest, problem: str) -> HttpResponse:
 
 def _load_page(request: HttpRequest, parameter: str, *, into_own: bool) -> EmergencyAccessPage:
     """Load the page of one of the two lists that the query parameter selects."""
-    start = offset_in(request.GET, parameter)
+    start = read_offset(request.GET, parameter)
     return services.load_emergency_access_page(
         caller_of(request), into_own=into_own, limit=PAGE_SIZE, offset=start
     )

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.models import Role, TeamGroup, User
 from accounts.principals import get_current_team_id, get_principal
 from accounts.selectors import find_group, find_team, list_group_choices
-from accounts.views.pagination import OffsetPage, offset_in
+from accounts.views.pagination import OffsetPage, read_offset
 from memory import provenance, selectors, services
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
@@ -107,11 +107,11 @@ def show_access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     names = _find_names(request, explanation)
     principal = get_principal(request)
     viewers_page = OffsetPage(
-        len(explanation.viewers), offset_in(request.GET), request.GET, PAGE_SIZE
+        len(explanation.viewers), read_offset(request.GET), request.GET, PAGE_SIZE
     )
     grants_page = OffsetPage(
         len(explanation.grants),
-        offset_in(request.GET, GRANTS_PARAMETER),
+        read_offset(request.GET, GRANTS_PARAMETER),
         request.GET,
         PAGE_SIZE,
         parameter=GRANTS_PARAMETER,
@@ -121,7 +121,7 @@ def show_access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "title": title_of(request, row),
         "lines": [
             _build_viewer_row(item, names, principal.user_id)
-            for item in viewers_page.of(explanation.viewers)
+            for item in viewers_page.select_rows(explanation.viewers)
         ],
         "page": viewers_page,
         "others": [item.name for item in explanation.non_viewers[:MAX_NON_VIEWERS]],
@@ -129,7 +129,9 @@ def show_access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "runs": RUN_LABELS[explanation.runs],
         "outside_read_only": explanation.runs == "application"
         and not explanation.outside_runs_write,
-        "grants": [_build_grant_row(item, names) for item in grants_page.of(explanation.grants)],
+        "grants": [
+            _build_grant_row(item, names) for item in grants_page.select_rows(explanation.grants)
+        ],
         "grants_page": grants_page,
         "may_share": may(request, "share", row),
         "verbs": [(verb, VERB_LABELS[verb]) for verb in VERBS],

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from accounts.principals import get_current_team_id, get_principal
-from accounts.views.pagination import kept_query
+from accounts.views.pagination import replace_query_suffix
 from memory import selectors, services
 from memory.core.errors import AlreadyExists
 from memory.forms.browsing import BulkActionForm, SearchForm
@@ -97,4 +97,4 @@ def _chosen(request: HttpRequest, row: Namespace) -> Chosen:
 
 
 def _address(request: HttpRequest, row: Namespace, **more: str) -> str:
-    return reverse("memory:namespace", args=[row.pk]) + kept_query(request.GET, **more)
+    return reverse("memory:namespace", args=[row.pk]) + replace_query_suffix(request.GET, **more)

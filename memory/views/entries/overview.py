@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import get_current_team_id, get_principal
 from accounts.views.ignored_filters import list_form_errors
-from accounts.views.pagination import OffsetPage, with_query
+from accounts.views.pagination import OffsetPage, replace_query
 from memory import naming, selectors
 from memory.forms.browsing import OverviewForm
 from memory.models import Entry, Namespace
@@ -155,7 +155,7 @@ def _totals(
             by_scope[word].namespaces,
             by_scope[word].entries,
             by_scope[word].size,
-            with_query(request.GET, scope=word),
+            replace_query(request.GET, scope=word),
             is_chosen=word == chosen,
         )
         for word in _scopes([*by_scope], "")
@@ -165,7 +165,7 @@ def _totals(
         sum(one.namespaces for one in totals),
         sum(one.entries for one in totals),
         sum(one.size for one in totals),
-        with_query(request.GET, scope=""),
+        replace_query(request.GET, scope=""),
         is_chosen=not chosen,
     )
     return [everything, *shown]

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.functional import Promise
 
 from accounts.principals import get_principal
-from accounts.views.pagination import PAGE_SIZE, OffsetPage, offset_in
+from accounts.views.pagination import PAGE_SIZE, OffsetPage, read_offset
 from memory import naming, services
 from memory.core.records import MemoryEntry, Tier
 from memory.forms.browsing import OverviewForm
@@ -44,7 +44,7 @@ def found_of(request: HttpRequest, form: OverviewForm) -> dict[str, Any]:
         tier=form.get_value("tier") or None,
         category=form.get_value("category") or None,
         limit=PAGE_SIZE,
-        offset=min(offset_in(request.GET, BEGINS), 1_000_000),
+        offset=min(read_offset(request.GET, BEGINS), 1_000_000),
     )
     places = naming.name_namespaces(
         list(found.places.values()), reader_id=get_principal(request).user_id

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.views.pagination import with_query
+from accounts.views.pagination import replace_query
 from memory.core.records import MemoryEntry, Tier
 from memory.forms.browsing import SearchForm
 from memory.logic.entries.tiers import is_rejected
@@ -66,7 +66,7 @@ def columns_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict
             TIER_HINTS[tier],
             tuple(_card(one) for one in page.entries),
             page.total,
-            with_query(request.GET, view="", tier=tier.value),
+            replace_query(request.GET, view="", tier=tier.value),
         )
         for tier, page in found.items()
     ]

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from accounts.principals import get_principal
-from accounts.views.pagination import OffsetPage, with_query
+from accounts.views.pagination import OffsetPage, replace_query
 from memory.forms.browsing import SearchForm
 from memory.host import RunDescription
 from memory.models import Namespace
@@ -131,13 +131,13 @@ def _bars(request: HttpRequest, days: Sequence[Day]) -> Bars:
     for number, day in enumerate(days):
         high = max(3, round(height * day.total / most))
         title = f"{date_format(day.on, 'DATE_FORMAT')}: {day.total}"
-        url = with_query(request.GET, since=day.on.isoformat(), until=day.on.isoformat())
+        url = replace_query(request.GET, since=day.on.isoformat(), until=day.on.isoformat())
         bars.append(Bar(number * STEP, height - high, high, title, url))
     return Bars(bars, max(len(days) * STEP, STEP))
 
 
 def _at_url(request: HttpRequest, at: datetime) -> str:
-    return with_query(request.GET, view="", since="", until="", at=at.isoformat())
+    return replace_query(request.GET, view="", since="", until="", at=at.isoformat())
 
 
 def _end_of(on: date) -> datetime:

@@ -78,11 +78,11 @@ def shelf(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         tags = [chosen["tag"]] if chosen["tag"] else []
         hits = services.find_pages(caller, namespace=row.text, query=chosen["text"], tags=tags)
         listed = page(len(hits))
-        rows = shown.rows_found(there, row, listed.of(hits))
+        rows = shown.rows_found(there, row, listed.select_rows(hits))
     else:
         pages = shown.pages_of(there, tag=chosen["tag"], stale_only=chosen["stale"])
         listed = page(len(pages))
-        rows = shown.rows_of(there, row, listed.of(pages))
+        rows = shown.rows_of(there, row, listed.select_rows(pages))
     context = {
         "namespace": row,
         "title": title_of(request, row),

@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.principals import Principal, get_current_team_id, get_principal
+from accounts.views.pagination import paginate_by_offset
 from workflows import permissions, selectors
 from workflows.models import Workflow
 from workflows.services.editor import drafts
 from workflows.views.canvas.drawing import draw
 from workflows.views.catalog.folder_location import address_of, shelf_of
 from workflows.views.catalog.workflow_page import document_for
-from workflows.views.pagination import page_of
 from workflows.views.request_context import ids_of, typed, workflow_for
 
 
@@ -30,9 +30,9 @@ def index(request: HttpRequest) -> HttpResponse:
     rows = selectors.workflows_for(principal, team_id=team_id, archived=True)
     if query:
         rows = rows.filter(name__icontains=query)
-    page = page_of(request, rows.order_by("-archived_at", "-id"))
+    page_rows, page = paginate_by_offset(request, rows.order_by("-archived_at", "-id"))
     context = {
-        "workflows": page.items,
+        "workflows": page_rows,
         "page": page,
         "query": query,
         "can_restore": permissions.may_create(principal, team_id),

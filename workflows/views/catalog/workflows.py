@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.principals import get_current_team_id, get_principal
+from accounts.views.pagination import paginate_by_offset
 from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Dialect, Mode
@@ -27,7 +28,6 @@ from workflows.services.catalog import blank_workflow, importing
 from workflows.services.editor import drafts
 from workflows.templatetags.problems import describe_with_location
 from workflows.views.catalog.folder_location import shelf_of
-from workflows.views.pagination import page_of
 from workflows.views.publishing.page_updates import is_in_place, not_public, now_public
 from workflows.views.request_context import posted, workflow_for
 
@@ -51,10 +51,10 @@ def index(request: HttpRequest) -> HttpResponse:
         rows = rows.filter(name__icontains=shelf.query)
     else:
         rows = rows.filter(folder=shelf.here)
-    page = page_of(request, rows)
+    page_rows, page = paginate_by_offset(request, rows)
     context = {
         "shelf": shelf,
-        "workflows": [Listed(row, shelf.tree.path_text(row.folder_id)) for row in page.items],
+        "workflows": [Listed(row, shelf.tree.path_text(row.folder_id)) for row in page_rows],
         "page": page,
         "query": shelf.query,
         "can_create": permissions.may_create(principal, team_id),

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.errors import NotFound
 from accounts.principals import get_current_team_id, get_principal
+from accounts.views.pagination import paginate_by_time
 from workflows import permissions, selectors
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.memory_usage import scopes_of
@@ -29,7 +30,6 @@ from workflows.views.catalog.workflow_page import (
     version_for,
 )
 from workflows.views.editor.page import build_page_context
-from workflows.views.pagination import timed_page_of
 from workflows.views.request_context import run_for, typed, workflow_for
 from workflows.views.runs.detail import run_page
 from workflows.views.runs.filters import filter_asked, ignored_in
@@ -48,7 +48,7 @@ def index(request: HttpRequest) -> HttpResponse:
     if request.GET.get("workflow"):
         _, workflow = workflow_for(request, _uuid(request.GET["workflow"]))
         rows = rows.filter(workflow=workflow)
-    page = timed_page_of(request, rows.select_related("workflow", "subject_user"))
+    page = paginate_by_time(request, rows.select_related("workflow", "subject_user"))
     context = {
         "runs": page.items,
         "page": page,
