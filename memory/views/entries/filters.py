@@ -40,10 +40,16 @@ def actors_of(request: HttpRequest, row: Namespace) -> list[tuple[str, str]]:
     return sorted(((one, words[one]) for one in found), key=lambda pair: pair[1].casefold())
 
 
-def chips(request: HttpRequest, search: SearchForm, actors: Sequence[tuple[str, str]]) -> list[Chip]:
+def chips(
+    request: HttpRequest, search: SearchForm, actors: Sequence[tuple[str, str]]
+) -> list[Chip]:
     tiers, people = dict(TierChoice.choices), dict(actors)
     told: list[tuple[str, str | Promise, str]] = [
-        ("q", _("Key") if search.get_value("by") == "key" else _("Query"), search.get_value("q") or ""),
+        (
+            "q",
+            _("Key") if search.get_value("by") == "key" else _("Query"),
+            search.get_value("q") or "",
+        ),
         ("m", _("Metadata"), request.GET.get("m", "") if search.get_value("m") else ""),
         ("category", _("Category"), search.get_value("category") or ""),
         ("tier", _("Tier"), str(tiers.get(search.get_value("tier") or "", ""))),
@@ -51,12 +57,24 @@ def chips(request: HttpRequest, search: SearchForm, actors: Sequence[tuple[str, 
         ("since", _("Changed since"), _day(search, "since")),
         ("until", _("Changed until"), _day(search, "until")),
     ]
-    return [Chip(name, label, value, replace_query(request.GET, **{name: ""})) for name, label, value in told if value]
+    return [
+        Chip(name, label, value, replace_query(request.GET, **{name: ""}))
+        for name, label, value in told
+        if value
+    ]
 
 
 def view_tabs(request: HttpRequest, search: SearchForm) -> list[ViewTab]:
     """Each keeps the filters; only a list keeps the moment."""
-    return [ViewTab(view.value, view.label, replace_query(request.GET, view="" if view is ViewChoice.LIST else view.value, at=""), search.selected_view is view) for view in ViewChoice]
+    return [
+        ViewTab(
+            view.value,
+            view.label,
+            replace_query(request.GET, view="" if view is ViewChoice.LIST else view.value, at=""),
+            search.selected_view is view,
+        )
+        for view in ViewChoice
+    ]
 
 
 def _day(search: SearchForm, name: str) -> str:
