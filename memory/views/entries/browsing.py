@@ -18,7 +18,13 @@ from memory import selectors
 from memory.core.policy import NO_LIMITS
 from memory.core.records import MemoryEntry
 from memory.core.scopes import parse_namespace
-from memory.forms.browsing import BulkActionChoice, BulkActionForm, SearchForm, SortChoice, ViewChoice
+from memory.forms.browsing import (
+    BulkActionChoice,
+    BulkActionForm,
+    SearchForm,
+    SortChoice,
+    ViewChoice,
+)
 from memory.models import Change, Namespace
 from memory.models.entries import TierChoice
 from memory.routing import find_external_provider
@@ -74,12 +80,16 @@ def overview(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def namespace(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = selectors.find_namespace(get_principal(request), get_current_team_id(request), namespace_id)
+    row = selectors.find_namespace(
+        get_principal(request), get_current_team_id(request), namespace_id
+    )
     undoable = undoable_change(request, request.GET.get("undo", ""))
     return show_namespace(request, row, Aside(undoable))
 
 
-def show_namespace(request: HttpRequest, row: Namespace, aside: Aside = Aside(), *, status: int = 200) -> HttpResponse:
+def show_namespace(
+    request: HttpRequest, row: Namespace, aside: Aside = Aside(), *, status: int = 200
+) -> HttpResponse:
     search = SearchForm(request.GET)
     actors = actors_of(request, row)
     external = find_external_provider(row.team_id, parse_namespace(row.text), NO_LIMITS)
@@ -119,13 +129,32 @@ def _list(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str,
     at = search.at_moment
     if at is not None:
         return _as_it_stood(request, row, search)
-    page = search_entries(caller_of(request), namespace=row.text, sought=search.build_search(), limit=PAGE_SIZE, offset=search.start)
-    return {"body": "memory/entries/_table.html", "rows": [_row(one) for one in page.entries], "scored": any(one.score is not None for one in page.entries), "total": page.total, "page": OffsetPage(page.total, page.offset, request.GET)}
+    page = search_entries(
+        caller_of(request),
+        namespace=row.text,
+        sought=search.build_search(),
+        limit=PAGE_SIZE,
+        offset=search.start,
+    )
+    return {
+        "body": "memory/entries/_table.html",
+        "rows": [_row(one) for one in page.entries],
+        "scored": any(one.score is not None for one in page.entries),
+        "total": page.total,
+        "page": OffsetPage(page.total, page.offset, request.GET),
+    }
 
 
 def _as_it_stood(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
     at = search.at_moment or timezone.now()
-    past = search_snapshot(caller_of(request), namespace=row.text, at=at, search=search.build_search(), limit=PAGE_SIZE, offset=search.start)
+    past = search_snapshot(
+        caller_of(request),
+        namespace=row.text,
+        at=at,
+        search=search.build_search(),
+        limit=PAGE_SIZE,
+        offset=search.start,
+    )
     return {
         "body": "memory/entries/_snapshot.html",
         "at": at,
@@ -145,4 +174,9 @@ def _row(entry: MemoryEntry, changed: frozenset[str] = frozenset()) -> RowShown:
 
 Body = Callable[[HttpRequest, Namespace, SearchForm], dict[str, Any]]
 
-_BODIES: dict[ViewChoice, Body] = {ViewChoice.LIST: _list, ViewChoice.TIERS: columns_of, ViewChoice.TIMELINE: timeline_of, ViewChoice.LINKS: links_of}
+_BODIES: dict[ViewChoice, Body] = {
+    ViewChoice.LIST: _list,
+    ViewChoice.TIERS: columns_of,
+    ViewChoice.TIMELINE: timeline_of,
+    ViewChoice.LINKS: links_of,
+}
