@@ -15,11 +15,11 @@ class MemoryConfig(AppConfig):
         from memory import checks, naming, routing  # noqa: F401, PLC0415
         from memory.embedding import embedders, notify, vector_column  # noqa: PLC0415
         from memory.plugins import plug_in_scopes  # noqa: PLC0415
-        from memory.services.erasure.erasure_jobs import carry_out  # noqa: PLC0415
+        from memory.services.erasure.erasure_jobs import carry_out_erasure  # noqa: PLC0415
         from memory.tasks import wake_embedding  # noqa: PLC0415
         from memory.upkeep import erasure  # noqa: PLC0415
 
-        erasure.register_eraser(carry_out)
+        erasure.register_eraser(carry_out_erasure)
         plug_in_scopes()
         routing.check()
         embedders.check()

@@ -1,4 +1,4 @@
-"""Erasing somebody: what would go, typed out before it goes, and the receipt of what went."""
+"""The pages of an erasure: the form, the preview to confirm, and the receipt."""
 
 import json
 from collections.abc import Mapping
@@ -20,22 +20,22 @@ from accounts.principals import get_current_team_id, get_principal
 from memory import naming
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.scopes import parse_namespace
-from memory.services.erasure.erasable_people import erasable
+from memory.services.erasure.erasable_people import list_erasable_people
 from memory.services.erasure.erase import Receipt
 from memory.services.erasure.erasure_jobs import (
-    RUNS,
-    confirmation_of,
-    erasure_for,
-    erasures_for,
+    RUNS_KEY,
+    find_subject,
+    get_confirmation_text,
+    get_erasure,
+    list_erasures,
     order_erasure,
     plan_erasure,
-    subject_named,
 )
 from memory.views.request_context import caller_of
 
 
-# Tables in people's words, in the order of a receipt.
-WORDS: dict[str, str | Promise] = {
+# The labels of the tables, in the order of a receipt.
+TABLE_LABELS: dict[str, str | Promise] = {
     "memory_entry": gettext_lazy("Memories"),
     "memory_revision": gettext_lazy("Revision history"),
     "memory_read": gettext_lazy("Recall log"),
@@ -94,10 +94,10 @@ class PersonForm(forms.Form):
     typed = forms.CharField(max_length=320, required=False)
 
     def clean(self) -> dict[str, Any]:
-        found = super().clean() or self.cleaned_data
-        if found.get("whose") == "other" and not found.get("person", "").strip():
+        fields = super().clean() or self.cleaned_data
+        if fields.get("whose") == "other" and not fields.get("person", "").strip():
             self.add_error("person", _("Enter a user."))
-        return found
+        return fields
 
 
 @login_required
@@ -105,39 +105,39 @@ class PersonForm(forms.Form):
 def page(request: HttpRequest) -> HttpResponse:
     form = PersonForm(request.POST or None, initial={"whose": "me", "runs": True})
     if request.method != "POST":
-        return _ask(request, form)
+        return _show_form(request, form)
     if not form.is_valid():
-        return _ask(request, form, status=422)
-    caller, subject = caller_of(request), _subject(request, form.cleaned_data)
+        return _show_form(request, form, status=422)
+    caller, subject = caller_of(request), _find_subject(request, form.cleaned_data)
     runs = form.cleaned_data["runs"]
     try:
         if "sure" in request.POST:
-            made = order_erasure(
-                caller, subject=subject, typed=form.cleaned_data["typed"], runs=runs
+            erasure = order_erasure(
+                caller, subject=subject, confirmation=form.cleaned_data["typed"], runs=runs
             )
-            return redirect("memory:erasure", erasure_id=made.pk)
+            return redirect("memory:erasure", erasure_id=erasure.pk)
         planned: Receipt | None = plan_erasure(caller, subject=subject, runs=runs)
     except NotFound as fault:
         form.add_error("person" if form.cleaned_data["whose"] == "other" else None, str(fault))
-        return _ask(request, form, status=404)
+        return _show_form(request, form, status=404)
     except InvalidInput as fault:
         form.add_error("typed" if "sure" in request.POST else "person", str(fault))
         planned = (
             plan_erasure(caller, subject=subject, runs=runs) if "sure" in request.POST else None
         )
-        return _ask(request, form, subject, planned, status=422)
-    return _ask(request, form, subject, planned)
+        return _show_form(request, form, subject, planned, status=422)
+    return _show_form(request, form, subject, planned)
 
 
 @login_required
 @require_safe
 def people(request: HttpRequest) -> HttpResponse:
-    """Whom one could mean, while a name is typed."""
-    found = erasable(caller_of(request), typed=request.GET.get("person", "")[:80])
-    others = naming.name_namespaces(found.others, reader_id=get_principal(request).user_id)
+    """Suggest people while a name is typed."""
+    suggestions = list_erasable_people(caller_of(request), text=request.GET.get("person", "")[:80])
+    names = naming.name_namespaces(suggestions.namespaces, reader_id=get_principal(request).user_id)
     context = {
-        "members": found.members,
-        "others": [(parse_namespace(one.row.text).ids[0], one.title) for one in others],
+        "members": suggestions.members,
+        "external_users": [(parse_namespace(name.row.text).ids[0], name.title) for name in names],
     }
     return render(request, "memory/erasure/_person_options.html", context)
 
@@ -145,22 +145,22 @@ def people(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
-    """Asks itself again until it is over."""
-    row = erasure_for(caller_of(request), erasure_id)
-    done = row.receipt or {}
-    lines = _lines(done.get("tables", {}), done.get("left", {}))
+    """Show the receipt; until there is one, the page polls for it."""
+    row = get_erasure(caller_of(request), erasure_id)
+    stored_receipt = row.receipt or {}
+    lines = _build_lines(stored_receipt.get("tables", {}), stored_receipt.get("left", {}))
     context = {
         "erasure": row,
         "lines": [line for line in lines if line[2] or line[3]],
         "empty": [line[0] for line in lines if not line[2] and not line[3]],
-        "kept": done.get("kept", {}).get("accounts_auditentry", 0),
-        "audit": done.get("audit", {}),
-        "person": confirmation_of(row.subject),
-        "with_runs": row.planned.get(RUNS, False),
-        "swapped": bool(getattr(request, "htmx", False)),
+        "audit_count": stored_receipt.get("kept", {}).get("accounts_auditentry", 0),
+        "audit": stored_receipt.get("audit", {}),
+        "person": get_confirmation_text(row.subject),
+        "with_runs": row.planned.get(RUNS_KEY, False),
+        "is_fragment": bool(getattr(request, "htmx", False)),
     }
     template = (
-        "memory/erasure/_status.html" if context["swapped"] else "memory/erasure/erasure.html"
+        "memory/erasure/_status.html" if context["is_fragment"] else "memory/erasure/erasure.html"
     )
     return render(request, template, context)
 
@@ -168,7 +168,7 @@ def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def download(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
-    row = erasure_for(caller_of(request), erasure_id)
+    row = get_erasure(caller_of(request), erasure_id)
     if row.receipt is None:
         raise NotFound(_("No receipt yet."))
     name = f"erasure-{row.pk}.json"
@@ -179,13 +179,13 @@ def download(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
     )
 
 
-def _subject(request: HttpRequest, given: dict[str, Any]) -> str:
-    if given["whose"] == "me":
+def _find_subject(request: HttpRequest, fields: dict[str, Any]) -> str:
+    if fields["whose"] == "me":
         return str(get_principal(request).user_id)
-    return subject_named(caller_of(request), given["person"])
+    return find_subject(caller_of(request), fields["person"])
 
 
-def _ask(
+def _show_form(
     request: HttpRequest,
     form: PersonForm,
     subject: str = "",
@@ -196,25 +196,26 @@ def _ask(
     context = {
         "form": form,
         "planned": planned,
-        "lines": _lines(planned.tables) if planned else [],
+        "lines": _build_lines(planned.tables) if planned else [],
         "total": sum(planned.tables.values()) if planned else 0,
-        "confirmation": confirmation_of(subject) if planned else "",
-        "own": subject == str(principal.user_id),
-        "may_others": principal.get_role(team_id) in (Role.OWNER, Role.ADMIN),
+        "confirmation": get_confirmation_text(subject) if planned else "",
+        "is_self": subject == str(principal.user_id),
+        "can_erase_others": principal.get_role(team_id) in (Role.OWNER, Role.ADMIN),
         "erasures": [
-            (one, confirmation_of(one.subject)) for one in erasures_for(caller_of(request))
+            (erasure, get_confirmation_text(erasure.subject))
+            for erasure in list_erasures(caller_of(request))
         ],
     }
     return render(request, "memory/erasure/erase.html", context, status=status)
 
 
-def _lines(
-    tables: Mapping[str, int], left: Mapping[str, int] | None = None
+def _build_lines(
+    tables: Mapping[str, int], remaining: Mapping[str, int] | None = None
 ) -> list[tuple[str | Promise, str, int, int]]:
-    """What people call it, the table's name, how many went, and how many asking anew found."""
-    known = [*WORDS, *(sorted(set(tables) - set(WORDS)))]
+    """Return the label, the name, the erased and the remaining rows of each table."""
+    names = [*TABLE_LABELS, *(sorted(set(tables) - set(TABLE_LABELS)))]
     return [
-        (WORDS.get(name, name), name, tables[name], (left or {}).get(name, 0))
-        for name in known
+        (TABLE_LABELS.get(name, name), name, tables[name], (remaining or {}).get(name, 0))
+        for name in names
         if name in tables
     ]

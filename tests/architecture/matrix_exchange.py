@@ -12,13 +12,13 @@ from tests.support.cast import Person
 def _erasure(person: Person, canary: str) -> Any:
     """Of the person, who asked for it themselves; done."""
     from memory.services import MemoryCaller
-    from memory.services.erasure.erasure_jobs import confirmation_of, order_erasure
+    from memory.services.erasure.erasure_jobs import get_confirmation_text, order_erasure
     from memory.upkeep.erasure import run_erasure
 
     _private_entry(person, canary)
     own = str(person.user.pk)
     caller = MemoryCaller(person.principal, person.team.id)
-    row = order_erasure(caller, subject=own, typed=confirmation_of(own), runs=False)
+    row = order_erasure(caller, subject=own, confirmation=get_confirmation_text(own), runs=False)
     run_erasure(row.team_id, row.pk)
     return row.pk
 
@@ -27,10 +27,7 @@ OBJECTS: dict[str, Maker] = {"erasure": _erasure}
 
 ERASURE = {"erasure_id": "erasure"}
 NOBODY = "01900000-0000-7000-8000-000000000001"
-FILE = (
-    '{"format": "mnemoflow-memory", "version": 1, "of": "team", "name": "x", '
-    '"at": "2026-05-01T10:00:00Z"}\n{"type": "end", "lines": 2}\n'
-)
+FILE = '{"format": "mnemoflow-memory", "version": 1, "of": "team", "name": "x", "at": "2026-05-01T10:00:00Z"}\n{"type": "end", "lines": 2}\n'
 
 # anonymous, outsider, viewer, editor, admin, other team's key
 ROWS = [
@@ -57,10 +54,5 @@ ROWS = [
     ),
     Row("POST", "api/v1/memory/import", "- 200 200 200 200 200", body={"file": FILE}),
     Row("POST", "api/v1/memory/import", "- 422 422 422 422 422", body={"file": "x"}),
-    Row(
-        "POST",
-        "api/v1/memory/import/undo",
-        "- 404 404 404 404 404",
-        body={"changes": [NOBODY]},
-    ),
+    Row("POST", "api/v1/memory/import/undo", "- 404 404 404 404 404", body={"changes": [NOBODY]}),
 ]

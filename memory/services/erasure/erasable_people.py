@@ -1,6 +1,7 @@
-"""Whom somebody could erase, for who types a name: nobody who isn't theirs to erase is among them.
+"""The people that a member may erase, suggested while a name is typed.
 
-The owner may erase everybody, an admin who has no account here and can't ask for it themselves; as ``erase`` checks.
+The owner may erase everybody; an admin only people without an account here, who can't ask for it themselves.
+``erase`` checks the same.
 """
 
 from dataclasses import dataclass
@@ -20,48 +21,55 @@ from memory.models import Namespace
 from memory.services.gateway.caller import MemoryCaller
 
 
-MOST_OFFERED: Final = 20
-LEADING: Final = (Role.OWNER, Role.ADMIN)
+MAX_SUGGESTIONS: Final = 20
+ADMIN_ROLES: Final = (Role.OWNER, Role.ADMIN)
 
 
 @dataclass(frozen=True, slots=True)
-class Erasable:
-    """Members by their names and addresses; then those whom memory knows by an id."""
+class ErasablePeople:
+    """Members, and the personal namespaces of people whom memory knows by an id only."""
 
     members: tuple[User, ...]
-    others: tuple[Namespace, ...]
+    namespaces: tuple[Namespace, ...]
 
 
-def erasable(caller: MemoryCaller, *, typed: str) -> Erasable:
-    """Those with ``typed`` in what they are called; who was never remembered can still be named in full."""
+def list_erasable_people(caller: MemoryCaller, *, text: str) -> ErasablePeople:
+    """Return the people with this text in their name, email or id.
+
+    Somebody without any memory is not listed, but can be erased by their full id.
+    """
     principal = caller.principal
     role = principal.get_role(caller.team_id)
-    if principal.kind != "user" or role not in LEADING:
+    if principal.kind != "user" or role not in ADMIN_ROLES:
         raise NotFound(_("Page not found."))
     with tenant([caller.team_id]):
-        members = _members(caller, typed.strip()) if role == Role.OWNER else ()
-        return Erasable(members, _others(caller, typed.strip(), is_owner=role == Role.OWNER))
+        members = _list_members(caller, text.strip()) if role == Role.OWNER else ()
+        return ErasablePeople(
+            members, _list_namespaces(caller, text.strip(), is_owner=role == Role.OWNER)
+        )
 
 
-def _members(caller: MemoryCaller, typed: str) -> tuple[User, ...]:
+def _list_members(caller: MemoryCaller, text: str) -> tuple[User, ...]:
     rows = Membership.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-    called = Q(user__email__icontains=typed) | Q(user__name__icontains=typed)
-    others = rows.filter(called).exclude(user=caller.principal.user_id)
-    ordered = others.select_related("user").order_by("user__email", "id")[:MOST_OFFERED]
+    has_text = Q(user__email__icontains=text) | Q(user__name__icontains=text)
+    matches = rows.filter(has_text).exclude(user=caller.principal.user_id)
+    ordered = matches.select_related("user").order_by("user__email", "id")[:MAX_SUGGESTIONS]
     return tuple(row.user for row in ordered)
 
 
-def _others(caller: MemoryCaller, typed: str, *, is_owner: bool) -> tuple[Namespace, ...]:
+def _list_namespaces(caller: MemoryCaller, text: str, *, is_owner: bool) -> tuple[Namespace, ...]:
     rows: Any = Namespace.objects.unscoped()  # Any: the manager's queryset is untyped
     rows = rows.filter(team_id=caller.team_id, scope__in=words_seen_by(SeenBy.PERSON))
-    rows = rows.filter(owner_user=None)  # members are named by their address
+    rows = rows.filter(owner_user=None)  # members are listed by their email
     if not is_owner:
         rows = rows.filter(Q(persona_of=None) | Q(persona_of=caller.principal.user_id))
     rows = rows.alias(subject=Substr("text", StrIndex("text", Value(":")) + 1))
-    found = rows.filter(subject__icontains=typed).order_by("text", "id")
-    may = (row for row in found.iterator(MOST_OFFERED) if is_owner or not _is_a_keys(row))
-    return tuple(row for row, _nth in zip(may, range(MOST_OFFERED), strict=False))
+    matches = rows.filter(subject__icontains=text).order_by("text", "id")
+    erasable = (
+        row for row in matches.iterator(MAX_SUGGESTIONS) if is_owner or not _belongs_to_key(row)
+    )
+    return tuple(row for row, _nth in zip(erasable, range(MAX_SUGGESTIONS), strict=False))
 
 
-def _is_a_keys(row: Namespace) -> bool:
+def _belongs_to_key(row: Namespace) -> bool:
     return find_key_id(parse_namespace(row.text).ids[0]) is not None

@@ -1,8 +1,8 @@
-"""Erase a person: everything memory keeps for them, history included, and no way back.
+"""Erase a person: everything that memory stores for them, including the history, permanently.
 
-What is theirs: their own namespace, those of their test persons, of their conversations, and of the runs
-that were for them; the host knows whose conversations and runs those are, and erases them as well. It ends with a
-receipt: how many rows of each table went, the same question asked anew, and what stays.
+Theirs are their own namespace and those of their test persons, their conversations and the runs for them; the host
+knows these conversations and runs, and erases them as well. The receipt tells how many rows of each table were
+erased, the same counts taken again afterwards, and what is kept.
 """
 
 from collections import Counter
@@ -45,12 +45,15 @@ TABLES = (
     "memory_namespace",
 )  # fmt: skip
 
-PERSONS = "accounts_auditperson"  # whom the trail means by a pseudonym
+AUDIT_PERSONS_TABLE = "accounts_auditperson"  # people to whom the audit log refers by a pseudonym
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """``tables``: rows that went, or would; ``left``: what asking anew found; ``kept``: what stays."""
+    """The receipt of an erasure or its preview.
+
+    ``tables`` are the rows that were or would be erased, ``left`` those found afterwards, ``kept`` those that stay.
+    """
 
     subject: str
     dry_run: bool
@@ -69,49 +72,57 @@ def erase(
     runs: bool = True,
     cleared: Counter[str] | None = None,
 ) -> Receipt:
-    """The person themselves may, the key that names them, and who leads the team, who sees nothing of it.
+    """Erase the person, with their conversations and runs if ``runs`` is set.
 
-    ``runs``: their conversations and runs as well. Outside people an admin may erase, members the owner.
-    ``cleared`` is for who tries the whole again: what other providers cleared, of each namespace, is no
-    part of a transaction, and a second try finds nothing there to count.
+    The person themselves may, and the API key that names them; an admin may erase people without an account, the
+    owner everybody. None of them sees the data.
+
+    ``cleared`` keeps the counts of external providers across retries: their deletions are not part of the
+    transaction, so a second try finds nothing to count.
     """
-    return _tried(caller, subject, dry_run, runs, Counter() if cleared is None else cleared)
+    return _erase(caller, subject, dry_run, runs, Counter() if cleared is None else cleared)
 
 
 @retry_on_conflict
-def _tried(
+def _erase(
     caller: MemoryCaller, subject: str, dry_run: bool, runs: bool, cleared: Counter[str]
 ) -> Receipt:
     with tenant([caller.team_id]):
-        found = what_is_theirs(caller.team_id, subject)
+        namespaces = list_namespaces_of_person(caller.team_id, subject)
         erase_in_host = partial(_erase_in_host, caller.team_id, subject, runs)
-        persons = _in_words(caller.team_id, subject, found)
-        named = audit.count_persons(caller.team_id, persons)
-        _check(caller, subject, bool(found or named) or any(erase_in_host(dry_run=True).values()))
-        trail = _in_the_trail(caller.team_id, found, persons)
+        person_ids = _list_person_ids(caller.team_id, subject, namespaces)
+        person_count = audit.count_persons(caller.team_id, person_ids)
+        _check_permission(
+            caller,
+            subject,
+            bool(namespaces or person_count) or any(erase_in_host(dry_run=True).values()),
+        )
+        audit_count = _count_audit_entries(caller.team_id, namespaces, person_ids)
         if dry_run:
-            tables = left = _all_counted(caller.team_id, found, persons) | erase_in_host(
+            tables = remaining = _count_all(caller.team_id, namespaces, person_ids) | erase_in_host(
                 dry_run=True
             )
         else:
-            # What lies above memory is locked before it, everywhere: their runs first.
-            others = erase_in_host(dry_run=False)
-            rows.lock_namespaces(caller.team_id, [row.text for row in found])
-            _clear_external(caller.team_id, found, cleared)
-            tables = {"elsewhere": cleared.total(), "sharing": access.end_sharing(found)}
-            tables |= _erased([row.pk for row in found]) | others
-            # Last: what the trail says of the erasing so far still means them by their key.
-            audit.forget_persons(caller.team_id, persons)
-            tables |= {PERSONS: named}
-            left = _all_counted(caller.team_id, found, persons) | erase_in_host(dry_run=True)
+            # Locking order: the host's rows, such as runs, always come before memory's.
+            host_tables = erase_in_host(dry_run=False)
+            rows.lock_namespaces(caller.team_id, [row.text for row in namespaces])
+            _clear_external(caller.team_id, namespaces, cleared)
+            tables = {"elsewhere": cleared.total(), "sharing": access.end_sharing(namespaces)}
+            tables |= _erase_namespaces([row.pk for row in namespaces]) | host_tables
+            # This comes last, because the audit entries of this erasure still need the person's key.
+            audit.forget_persons(caller.team_id, person_ids)
+            tables |= {AUDIT_PERSONS_TABLE: person_count}
+            remaining = _count_all(caller.team_id, namespaces, person_ids) | erase_in_host(
+                dry_run=True
+            )
         receipt = Receipt(
             subject,
             dry_run,
             timezone.now(),
-            len(found),
+            len(namespaces),
             tables,
-            left,
-            {"accounts_auditentry": trail},
+            remaining,
+            {"accounts_auditentry": audit_count},
         )
         if not dry_run:
             _record(caller, receipt)
@@ -122,110 +133,122 @@ def _erase_in_host(team_id: UUID, subject: str, runs: bool, *, dry_run: bool) ->
     return dict(get_host().erase_person(team_id, subject, dry_run=dry_run)) if runs else {}
 
 
-def _all_counted(team_id: UUID, found: list[Namespace], persons: Sequence[str]) -> dict[str, int]:
-    return _counted(team_id, found) | {
-        "sharing": access.count_shared(found),
-        PERSONS: audit.count_persons(team_id, persons),
+def _count_all(
+    team_id: UUID, namespaces: list[Namespace], person_ids: Sequence[str]
+) -> dict[str, int]:
+    return _count_rows(team_id, namespaces) | {
+        "sharing": access.count_shared(namespaces),
+        AUDIT_PERSONS_TABLE: audit.count_persons(team_id, person_ids),
     }
 
 
-def _check(caller: MemoryCaller, subject: str, known: bool) -> None:
+def _check_permission(caller: MemoryCaller, subject: str, is_known: bool) -> None:
     principal, team_id = caller.principal, caller.team_id
-    named = parse_namespace(resolve_namespace("user", {"user_id": subject}))
-    place = NamespaceTarget(team_id, named, rows.find_namespace(team_id, named.text))
-    if permissions.is_owner(principal, place):
+    parsed = parse_namespace(resolve_namespace("user", {"user_id": subject}))
+    target = NamespaceTarget(team_id, parsed, rows.find_namespace(team_id, parsed.text))
+    if permissions.is_owner(principal, target):
         return
-    known = known or _is_member(team_id, named)
-    if known and principal.kind == "user" and _leads(principal.get_role(team_id), place):
+    is_known = is_known or _is_member(team_id, parsed)
+    if (
+        is_known
+        and principal.kind == "user"
+        and _can_erase_others(principal.get_role(team_id), target)
+    ):
         return
     fault: MemoryFault = NotFound(_("User not found."))
     if principal.kind == "key" and not principal.allows("memory:write"):
         fault = AccessDenied(
             _("This API key doesn't have the permission %(scope)s.") % {"scope": "memory:write"}
         )
-    if known:  # who is nobody here gets no line, which would make somebody of them
-        record_refusal(caller, "memory.erased", named.text, fault)
+    if is_known:  # an entry about somebody unknown would create a record of them
+        record_refusal(caller, "memory.erased", parsed.text, fault)
     raise fault
 
 
-def _is_member(team_id: UUID, named: ParsedNamespace) -> bool:
-    """Of whom nothing may be remembered yet: that is what their receipt says, then."""
-    account = permissions.find_account_id(named)
+def _is_member(team_id: UUID, parsed: ParsedNamespace) -> bool:
+    """Return whether the person is a member, even if nothing is stored for them yet."""
+    account = permissions.find_account_id(parsed)
     members = Membership.objects.unscoped().filter(team_id=team_id, user=account)
     return account is not None and members.exists()
 
 
-def _leads(role: Role | None, place: NamespaceTarget) -> bool:
-    """Whoever has an account here can ask for it themselves; the owner may for those who don't."""
+def _can_erase_others(role: Role | None, target: NamespaceTarget) -> bool:
+    """Return whether the role may erase this person: the owner everybody, an admin people without an account."""
     if role == Role.OWNER:
         return True
-    subject = place.parsed.ids[0]
-    own = find_player(subject) or find_key_id(subject) or permissions.find_account_id(place.parsed)
-    return role == Role.ADMIN and own is None
+    subject = target.parsed.ids[0]
+    account = (
+        find_player(subject) or find_key_id(subject) or permissions.find_account_id(target.parsed)
+    )
+    return role == Role.ADMIN and account is None
 
 
-def what_is_theirs(team_id: UUID, subject: str) -> list[Namespace]:
-    """The person's own, their test persons', and those of the conversations and runs of each."""
+def list_namespaces_of_person(team_id: UUID, subject: str) -> list[Namespace]:
+    """Return the namespaces of the person and their test persons, and those of their conversations and runs."""
     host = get_host()
-    texts = set(_personas(team_id, subject))
-    for one in (subject, *(parse_namespace(text).ids[0] for text in sorted(texts))):
-        texts.add(resolve_namespace("user", {"user_id": one}))
-        texts.update(host.list_namespaces_of_person(team_id, one))
-    found = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
-    return list(found.order_by("id"))
+    texts = set(_list_persona_namespaces(team_id, subject))
+    for person_id in (subject, *(parse_namespace(text).ids[0] for text in sorted(texts))):
+        texts.add(resolve_namespace("user", {"user_id": person_id}))
+        texts.update(host.list_namespaces_of_person(team_id, person_id))
+    namespaces = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
+    return list(namespaces.order_by("id"))
 
 
-def _in_words(team_id: UUID, subject: str, found: Iterable[Namespace]) -> list[str]:
-    """The ids by which the trail may mean them: their own, and their test persons', whose memory may be gone."""
-    ids = {id_ for row in found for id_ in find_outside_ids(row.text)}
+def _list_person_ids(team_id: UUID, subject: str, namespaces: Iterable[Namespace]) -> list[str]:
+    """Return the ids of the person and their test persons in the audit log, even if their memory is gone."""
+    ids = {id_ for row in namespaces for id_ in find_outside_ids(row.text)}
     return sorted({subject, *ids, *audit.list_personas(team_id, subject)})
 
 
-def _personas(team_id: UUID, subject: str) -> list[str]:
+def _list_persona_namespaces(team_id: UUID, subject: str) -> list[str]:
     try:
         player = UUID(subject)
     except ValueError:
         return []
-    found = Namespace.objects.unscoped().filter(team_id=team_id, persona_of_id=player)
-    return list(found.values_list("text", flat=True))
+    namespaces = Namespace.objects.unscoped().filter(team_id=team_id, persona_of_id=player)
+    return list(namespaces.values_list("text", flat=True))
 
 
-def _counted(team_id: UUID, found: list[Namespace]) -> dict[str, int]:
-    asked: dict[str, Any] = {  # what a statement takes
-        "ids": [row.pk for row in found],
-        "texts": [row.text for row in found],
+def _count_rows(team_id: UUID, namespaces: list[Namespace]) -> dict[str, int]:
+    params: dict[str, Any] = {  # any SQL parameter
+        "ids": [row.pk for row in namespaces],
+        "texts": [row.text for row in namespaces],
         "team": team_id,
     }
     with connection.cursor() as cursor:
-        cursor.execute(QUERIES["of_namespaces"], asked)
+        cursor.execute(QUERIES["of_namespaces"], params)
         return dict(cursor.fetchall())
 
 
-def _erased(ids: list[UUID]) -> dict[str, int]:
-    gone = dict.fromkeys(TABLES, 0)
+def _erase_namespaces(ids: list[UUID]) -> dict[str, int]:
+    counts = dict.fromkeys(TABLES, 0)
     with connection.cursor() as cursor:
-        for one in ids:
-            cursor.execute("SELECT name, rows FROM memory_erase_namespace(%s)", [one])
+        for namespace_id in ids:
+            cursor.execute("SELECT name, rows FROM memory_erase_namespace(%s)", [namespace_id])
             for name, count in cursor.fetchall():
-                gone[name] += count
-    return gone
+                counts[name] += count
+    return counts
 
 
-def _clear_external(team_id: UUID, found: list[Namespace], cleared: Counter[str]) -> None:
-    """Working memory another provider keeps; what it keeps of the past for ``as_of`` ends by itself."""
-    for row in found:
-        named = parse_namespace(row.text)
-        if external := find_external_provider(team_id, named, NO_LIMITS):
+def _clear_external(team_id: UUID, namespaces: list[Namespace], cleared: Counter[str]) -> None:
+    """Clear working memory that another provider stores; its history for ``as_of`` expires by itself."""
+    for row in namespaces:
+        parsed = parse_namespace(row.text)
+        if external := find_external_provider(team_id, parsed, NO_LIMITS):
             cleared[row.text] += external.provider.clear_namespace(row.text)
 
 
-def _in_the_trail(team_id: UUID, found: Iterable[Namespace], persons: Iterable[str]) -> int:
-    """The trail names namespaces and hashes of keys, never what was remembered; it can't be shortened."""
-    texts = {row.text for row in found} | {f"user:{one}" for one in persons}
-    ways = [
-        way for each in audit.list_written_forms(team_id, sorted(texts)).values() for way in each
+def _count_audit_entries(
+    team_id: UUID, namespaces: Iterable[Namespace], person_ids: Iterable[str]
+) -> int:
+    """Count the audit entries about the person. They hold namespaces and key hashes, never memories, and stay."""
+    texts = {row.text for row in namespaces} | {f"user:{person_id}" for person_id in person_ids}
+    forms = [
+        form
+        for subject_forms in audit.list_written_forms(team_id, sorted(texts)).values()
+        for form in subject_forms
     ]
-    return AuditEntry.objects.unscoped().filter(team_id=team_id, subject__in=ways).count()
+    return AuditEntry.objects.unscoped().filter(team_id=team_id, subject__in=forms).count()
 
 
 def _record(caller: MemoryCaller, receipt: Receipt) -> None:

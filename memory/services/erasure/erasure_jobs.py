@@ -1,4 +1,4 @@
-"""Erasing somebody as a job: ordered by a person who typed whom they mean, carried out by a worker, with a receipt."""
+"""Erasures as jobs: a person orders one and confirms it, a worker carries it out and stores the receipt."""
 
 import logging
 from collections import Counter
@@ -26,16 +26,16 @@ from memory.tasks import wake_erasure
 
 log = logging.getLogger(__name__)
 
-RUNS = "with_runs"  # of what was planned: whether conversations and runs go too
+RUNS_KEY = "with_runs"  # in the planned JSON: whether conversations and runs are erased, too
 
 
 def plan_erasure(caller: MemoryCaller, *, subject: str, runs: bool = True) -> Receipt:
-    """What would go, table by table. Refused as the erasure itself would be."""
+    """Return what would be erased by table, with the same permission check as the erasure."""
     return erase(caller, subject=subject, dry_run=True, runs=runs)
 
 
-def confirmation_of(subject: str) -> str:
-    """What one types to be sure: an account's address, anybody else's id."""
+def get_confirmation_text(subject: str) -> str:
+    """Return the text to type as a confirmation: the account's email, or the id of anybody else."""
     try:
         account = User.objects.filter(pk=UUID(subject)).first()
     except ValueError:
@@ -43,131 +43,136 @@ def confirmation_of(subject: str) -> str:
     return account.email if account else subject
 
 
-def subject_named(caller: MemoryCaller, said: str) -> str:
-    """Whom somebody means: a member by their address, whose id is nobody's to know, or anybody by theirs."""
-    name = said.strip()
+def find_subject(caller: MemoryCaller, name: str) -> str:
+    """Return the id of the member with this email, whose id nobody knows, or the text itself as an id."""
+    term = name.strip()
     with tenant([caller.team_id]):
         rows = Membership.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        member = rows.filter(user__email__iexact=name).values_list("user_id", flat=True).first()
-    return str(member) if member else name
+        member = rows.filter(user__email__iexact=term).values_list("user_id", flat=True).first()
+    return str(member) if member else term
 
 
 @retry_on_conflict
-def order_erasure(caller: MemoryCaller, *, subject: str, typed: str, runs: bool = True) -> Erasure:
-    """``typed`` must be ``confirmation_of`` the subject. A second order for somebody waiting is the first one."""
+def order_erasure(
+    caller: MemoryCaller, *, subject: str, confirmation: str, runs: bool = True
+) -> Erasure:
+    """Order an erasure, or return the caller's unfinished one for the same person.
+
+    ``confirmation`` must equal the subject's ``get_confirmation_text``.
+    """
     if caller.principal.kind != "user" or caller.principal.user_id is None:
         raise AccessDenied(_("API keys can't do this. Sign in instead."))
     planned = plan_erasure(caller, subject=subject, runs=runs)
-    if typed.strip() != confirmation_of(subject):
+    if confirmation.strip() != get_confirmation_text(subject):
         raise InvalidInput(_("The confirmation text doesn't match."))
     with tenant([caller.team_id]):
-        waiting = Erasure.objects.unscoped().filter(
+        unfinished = Erasure.objects.unscoped().filter(
             team_id=caller.team_id,
             subject=subject,
             asked_by_id=caller.principal.user_id,
             status__in=(JobStatus.WAITING, JobStatus.RUNNING),
         )
-        if (known := waiting.first()) is not None:
-            return known
-        made = Erasure.objects.unscoped().create(
+        if (earlier := unfinished.first()) is not None:
+            return earlier
+        erasure = Erasure.objects.unscoped().create(
             team_id=caller.team_id,
             subject=subject,
             asked_by_id=caller.principal.user_id,
-            planned={"tables": dict(planned.tables), RUNS: runs},
+            planned={"tables": dict(planned.tables), RUNS_KEY: runs},
         )
-        transaction.on_commit(lambda: wake_erasure(caller.team_id, made.pk))
-        return made
+        transaction.on_commit(lambda: wake_erasure(caller.team_id, erasure.pk))
+        return erasure
 
 
-def erasure_for(caller: MemoryCaller, erasure_id: UUID) -> Erasure:
+def get_erasure(caller: MemoryCaller, erasure_id: UUID) -> Erasure:
     with tenant([caller.team_id]):
         rows = Erasure.objects.visible_to(caller.principal)
-        found = rows.filter(team_id=caller.team_id, pk=erasure_id).first()
-    if found is None:
+        erasure = rows.filter(team_id=caller.team_id, pk=erasure_id).first()
+    if erasure is None:
         raise NotFound(_("Receipt not found."))
-    return found
+    return erasure
 
 
-def erasures_for(caller: MemoryCaller, limit: int = 20) -> list[Erasure]:
-    """Newest first: those one asked for, and those that were about oneself."""
+def list_erasures(caller: MemoryCaller, limit: int = 20) -> list[Erasure]:
+    """Return the erasures that the caller ordered or that were about them, newest first."""
     with tenant([caller.team_id]):
         rows = Erasure.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
         return list(rows.order_by("-created_at", "-id")[:limit])
 
 
-def carry_out(team_id: UUID, erasure_id: UUID) -> None:
-    """All of it or nothing, and the row says which. Rights are those of who asked at this moment.
+def carry_out_erasure(team_id: UUID, erasure_id: UUID) -> None:
+    """Erase everything or nothing and record which, with the present rights of the person who ordered it.
 
-    The row stays locked as long as it takes: who claims it because it takes long waits, and finds it done.
+    The row stays locked meanwhile, so that a second worker waits and finds it done.
     """
     with tenant([team_id]):
         row = Erasure.objects.unscoped().select_related("asked_by").get(pk=erasure_id)
     caller = MemoryCaller(load_user_principal(row.asked_by), team_id)
     receipt = None
     try:
-        receipt = _erased(caller, row, Counter())
+        receipt = _erase(caller, row, Counter())
     except MemoryFault as fault:
-        _failed(team_id, row, str(fault))
+        _fail(team_id, row, str(fault))
     except Exception as fault:
-        # What another app says, or the database: shown to who asked, and never left "running".
+        # An error of the host or the database must not leave the job running.
         log.exception("erasure_failed", extra={"erasure": str(erasure_id)})
-        shown = (
+        is_shown = (
             not isinstance(fault, DatabaseError) and getattr(fault, "retryable", None) is not None
         )
-        _failed(team_id, row, str(fault) if shown else _("Something went wrong on the server."))
+        _fail(team_id, row, str(fault) if is_shown else _("Something went wrong on the server."))
     if receipt is not None:
         _finish(row, receipt)
 
 
 @retry_on_conflict
-def _erased(caller: MemoryCaller, row: Erasure, cleared: Counter[str]) -> dict[str, Any] | None:
-    """What went, written down with it. None: somebody else ended it."""
+def _erase(caller: MemoryCaller, row: Erasure, cleared: Counter[str]) -> dict[str, Any] | None:
+    """Erase the person and store the receipt. Return None if another worker has ended the job."""
     with tenant([caller.team_id]):
-        held = _going_on(row.pk).select_for_update().first()
-        if held is None:
+        running = _select_running(row.pk).select_for_update().first()
+        if running is None:
             return None
-        if held.receipt:  # a worker was lost between the two halves: it is gone, and stands there
-            return dict(held.receipt)
-        runs = bool(row.planned.get(RUNS))
-        done = erase(caller, subject=row.subject, runs=runs, cleared=cleared)
-        receipt = _receipt(row, done)
-        _going_on(row.pk).update(receipt=receipt)
+        if running.receipt:  # a worker was lost after the erasure, before the end
+            return dict(running.receipt)
+        runs = bool(row.planned.get(RUNS_KEY))
+        result = erase(caller, subject=row.subject, runs=runs, cleared=cleared)
+        receipt = _build_receipt(row, result)
+        _select_running(row.pk).update(receipt=receipt)
         return receipt
 
 
 def _finish(row: Erasure, receipt: dict[str, Any]) -> None:
-    """With the trail looked through afterwards, the erasure's own line in it, when nobody waits for that."""
+    """End the job with a verification of the audit log, which includes the entry of this erasure."""
     chain = audit.verify(row.team_id)
     proof = {"intact": chain.intact, "entries": chain.length, "head": chain.head}
     with tenant([row.team_id]):
         _end(row, JobStatus.DONE, receipt={**receipt, "audit": proof})
 
 
-def _receipt(row: Erasure, done: Receipt) -> dict[str, Any]:
+def _build_receipt(row: Erasure, receipt: Receipt) -> dict[str, Any]:
     return {
-        **asdict(done),
-        "at": done.at.isoformat(),
+        **asdict(receipt),
+        "at": receipt.at.isoformat(),
         "asked_by": row.asked_by.email,
         "asked_at": row.created_at.isoformat(),
         "receipt": str(row.pk),
     }
 
 
-def _failed(team_id: UUID, row: Erasure, why: str) -> None:
+def _fail(team_id: UUID, row: Erasure, problem: str) -> None:
     with tenant([team_id]):
-        _end(row, JobStatus.FAILED, problem=why[:500])
+        _end(row, JobStatus.FAILED, problem=problem[:500])
 
 
-def _end(row: Erasure, status: JobStatus, **more: Any) -> None:
+def _end(row: Erasure, status: JobStatus, **changes: Any) -> None:
     fields = {
         "status": status,
         "attempts": row.attempts + 1,
         "held_until": None,
         "finished_at": timezone.now(),
-        **more,
+        **changes,
     }
-    _going_on(row.pk).update(**fields)
+    _select_running(row.pk).update(**fields)
 
 
-def _going_on(erasure_id: UUID) -> QuerySet[Erasure]:
+def _select_running(erasure_id: UUID) -> QuerySet[Erasure]:
     return Erasure.objects.unscoped().filter(pk=erasure_id, status=JobStatus.RUNNING)

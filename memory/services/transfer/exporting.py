@@ -35,7 +35,7 @@ from memory.models import Entry, Group, Namespace, Read, Revision
 from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.routing import find_external_provider
-from memory.services.erasure.erase import what_is_theirs
+from memory.services.erasure.erase import list_namespaces_of_person
 from memory.services.gateway.audit_lines import record_refusal
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
@@ -94,7 +94,7 @@ def export_person(caller: MemoryCaller, *, subject: str) -> Exported:
     A key also needs to read: memory for what is remembered, runs for what was said.
     """
     with tenant([caller.team_id]):
-        theirs = what_is_theirs(caller.team_id, subject)
+        theirs = list_namespaces_of_person(caller.team_id, subject)
         named = parse_namespace(resolve_namespace("user", {"user_id": subject}))
         place = NamespaceTarget(
             caller.team_id, named, rows.find_namespace(caller.team_id, named.text)
@@ -134,7 +134,7 @@ def export_all(
     caller = MemoryCaller(_System(team_id), team_id)
     with tenant([team_id]):
         if subject is not None:
-            found = what_is_theirs(team_id, subject)
+            found = list_namespaces_of_person(team_id, subject)
             about = _list_host_records(team_id, subject)
             also = Also(own=True, reads=True, about=about)
             return _written(caller, "person", subject, found, also)

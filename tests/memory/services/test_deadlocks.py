@@ -324,12 +324,12 @@ def test_receipt_counts_what_went_elsewhere_before_the_transaction_was_lost(
         receipt = erasing.erase(at_door(ann), subject="ben@example.org")
         assert receipt.tables["elsewhere"] == 3
         return
-    monkeypatch.setattr(erasure_jobs, "_receipt", losing_once(erasure_jobs._receipt))
+    monkeypatch.setattr(erasure_jobs, "_build_receipt", losing_once(erasure_jobs._build_receipt))
     row = erasure_jobs.order_erasure(
         at_door(ann),
         subject="ben@example.org",
-        typed=erasure_jobs.confirmation_of("ben@example.org"),
+        confirmation=erasure_jobs.get_confirmation_text("ben@example.org"),
     )
     run_erasure(row.team_id, row.pk)
-    found = erasure_jobs.erasure_for(at_door(ann), row.pk)
+    found = erasure_jobs.get_erasure(at_door(ann), row.pk)
     assert (found.status, (found.receipt or {})["tables"]["elsewhere"]) == ("done", 3)

@@ -233,7 +233,7 @@ def _erased(person: Person) -> Callable[[], Any]:
     say(person, f"user:{person.user.pk}", "k")
     services.remember(in_run(person, conversation_id="c1"), scope="user", key="k2", value=2)
     subject = str(person.user.pk)
-    order = order_erasure(at_door(person), subject=subject, typed=person.user.email)
+    order = order_erasure(at_door(person), subject=subject, confirmation=person.user.email)
 
     def act() -> None:
         run_erasure(person.team.pk, order.pk)

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.personas import make_persona_id
 from memory import services
 from memory.core.errors import MemoryFault
-from memory.services.erasure.erasure_jobs import plan_erasure, subject_named
+from memory.services.erasure.erasure_jobs import find_subject, plan_erasure
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
 
@@ -81,7 +81,7 @@ def test_offered_is_who_may_be_erased_and_nobody_else(
 
     for said in (*world.values(), bob.user.email, "customer-of-carol"):
         try:
-            plan_erasure(door, subject=subject_named(door, said))
+            plan_erasure(door, subject=find_subject(door, said))
         except MemoryFault:
             assert said not in found
         else:

@@ -17,7 +17,7 @@ from memory import services
 from memory.core.errors import AccessDenied, NotFound
 from memory.models import Curation, EmergencyAccess, Namespace, Proposal
 from memory.services.erasure.erase import TABLES
-from memory.views.erasure import WORDS
+from memory.views.erasure import TABLE_LABELS
 from tests.factories.workflows import make_conversation, make_journal, make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
@@ -77,7 +77,7 @@ def test_dry_run_counts_and_leaves_all(alice: Person, tiny: Tiny):
     assert counts(alice.team.pk) == before
     assert {table: receipt.tables[table] for table in TABLES} == before
     assert receipt.dry_run
-    assert set(receipt.tables) <= set(WORDS)  # people's words for each
+    assert set(receipt.tables) <= set(TABLE_LABELS)  # people's words for each
 
 
 def test_erased_person_is_in_no_table_and_the_trail_still_holds(cast: Cast, tiny: Tiny):

@@ -17,14 +17,14 @@ from memory.models import Entry, Erasure
 from memory.services.erasure import erasure_jobs
 from memory.services.erasure.erase import Receipt, erase
 from memory.services.erasure.erasure_jobs import (
-    RUNS,
-    carry_out,
-    confirmation_of,
-    erasure_for,
-    erasures_for,
+    RUNS_KEY,
+    carry_out_erasure,
+    find_subject,
+    get_confirmation_text,
+    get_erasure,
+    list_erasures,
     order_erasure,
     plan_erasure,
-    subject_named,
 )
 from memory.upkeep.erasure import CLAIM_DURATION, run_erasure, sweep_erasures
 from tests.factories.workflows import make_run, make_workflow
@@ -42,7 +42,9 @@ def told(person: Person, who: str) -> None:
 
 
 def ordered(person: Person, subject: str, **how: Any) -> Erasure:
-    return order_erasure(at_door(person), subject=subject, typed=confirmation_of(subject), **how)
+    return order_erasure(
+        at_door(person), subject=subject, confirmation=get_confirmation_text(subject), **how
+    )
 
 
 def again(row: Erasure) -> Erasure:
@@ -77,10 +79,10 @@ def test_wrong_word_erases_nothing(alice: Person) -> None:
     told(alice, own)
 
     with pytest.raises(InvalidInput):
-        order_erasure(at_door(alice), subject=own, typed="yes")
+        order_erasure(at_door(alice), subject=own, confirmation="yes")
 
-    assert confirmation_of(own) == alice.user.email
-    assert erasures_for(at_door(alice)) == []
+    assert get_confirmation_text(own) == alice.user.email
+    assert list_erasures(at_door(alice)) == []
 
 
 @pytest.mark.parametrize("name", ["bob", "vic", "carol"])
@@ -93,12 +95,12 @@ def test_nobody_without_the_right_plans_orders_or_reads(cast: Cast, name: str) -
         with pytest.raises((NotFound, AccessDenied)):
             act(at_door(person), subject=BEN)
     with pytest.raises(NotFound):
-        erasure_for(at_door(person), row.pk)
-    assert erasures_for(at_door(person)) == []
+        get_erasure(at_door(person), row.pk)
+    assert list_erasures(at_door(person)) == []
 
 
 def ordered_by(caller: Any, *, subject: str) -> Erasure:
-    return order_erasure(caller, subject=subject, typed=subject)
+    return order_erasure(caller, subject=subject, confirmation=subject)
 
 
 def test_whom_it_was_about_sees_the_receipt(cast: Cast) -> None:
@@ -106,9 +108,9 @@ def test_whom_it_was_about_sees_the_receipt(cast: Cast) -> None:
 
     row = ordered(cast.alice, str(cast.bob.user.pk))
 
-    assert erasure_for(at_door(cast.bob), row.pk).pk == row.pk
+    assert get_erasure(at_door(cast.bob), row.pk).pk == row.pk
     with pytest.raises(NotFound):
-        erasure_for(at_door(cast.ada), row.pk)
+        get_erasure(at_door(cast.ada), row.pk)
 
 
 def test_who_lost_the_right_meanwhile_erases_nothing(cast: Cast) -> None:
@@ -164,7 +166,7 @@ def test_erasure_that_takes_longer_than_it_is_held_keeps_its_receipt(
     told(ada, BEN)
     with tenant([ada.team.pk]):
         row = Erasure.objects.unscoped().create(
-            team_id=ada.team.pk, subject=BEN, asked_by=ada.user, planned={RUNS: True}
+            team_id=ada.team.pk, subject=BEN, asked_by=ada.user, planned={RUNS_KEY: True}
         )
     pool = ThreadPoolExecutor(2)
     others: list[Future[None]] = []
@@ -174,7 +176,7 @@ def test_erasure_that_takes_longer_than_it_is_held_keeps_its_receipt(
     def slowly(*asked: Any, **how: Any) -> Receipt:
         done = erase(*asked, **how)
         if not others:
-            others.append(pool.submit(apart, carry_out, row.team_id, row.pk))
+            others.append(pool.submit(apart, carry_out_erasure, row.team_id, row.pk))
             claims.append(pool.submit(apart, sweep_erasures, much_later).result(30))
         return done
 
@@ -199,8 +201,8 @@ def apart(work: Any, *given: Any) -> Any:
 def test_member_is_named_by_address_and_a_stranger_is_not(cast: Cast) -> None:
     door = at_door(cast.alice)
 
-    assert subject_named(door, " BOB@example.org ") == str(cast.bob.user.pk)
-    assert subject_named(door, "carol@example.org") == "carol@example.org"
+    assert find_subject(door, " BOB@example.org ") == str(cast.bob.user.pk)
+    assert find_subject(door, "carol@example.org") == "carol@example.org"
 
 
 def test_programme_orders_no_erasure(cast: Cast, api_key: Any) -> None:
@@ -210,4 +212,4 @@ def test_programme_orders_no_erasure(cast: Cast, api_key: Any) -> None:
     key = KeyPrincipal(api_key(cast.alice).key)
 
     with pytest.raises(AccessDenied):
-        order_erasure(MemoryCaller(key, cast.team_a.pk), subject=BEN, typed=BEN)
+        order_erasure(MemoryCaller(key, cast.team_a.pk), subject=BEN, confirmation=BEN)
