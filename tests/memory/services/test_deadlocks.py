@@ -320,7 +320,7 @@ def test_receipt_counts_what_went_elsewhere_before_the_transaction_was_lost(
     there = Cleared()
     monkeypatch.setattr(erasing, "external_provider", lambda *_: SimpleNamespace(provider=there))
     if where == "inside":
-        monkeypatch.setattr(erasing, "_erased", losing_once(erasing._erased))
+        monkeypatch.setattr(erasing, "_erase_namespaces", losing_once(erasing._erase_namespaces))
         receipt = erasing.erase(at_door(ann), subject="ben@example.org")
         assert receipt.tables["elsewhere"] == 3
         return
