@@ -47,7 +47,9 @@ def test_node_that_is_right_has_no_problem() -> None:
 
 
 def test_outputs_are_those_declared_with_their_types() -> None:
-    made = Code().outputs(spec(outputs={"r": {"type": "array[string]"}, "n": {"type": "Number"}}))
+    made = Code().list_outputs(
+        spec(outputs={"r": {"type": "array[string]"}, "n": {"type": "Number"}})
+    )
 
     assert [(output.name, output.type) for output in made] == [
         ("r", "array[string]"),

@@ -9,7 +9,7 @@ from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, node, start
 from workflows.engine.kind_examples import build_example_data
 from workflows.engine.language.document import Document
-from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import NODE_KINDS, build_kinds
 from workflows.engine.ports import ModelChunk, Usage
@@ -285,7 +285,7 @@ def test_scopes_a_document_asks_for_are_read_from_its_nodes() -> None:
         node("f", "knowledge-retrieval", scope="user", query_variable_selector=["start", "q"]),
     )  # fmt: skip
 
-    assert scopes_of(made, build_kinds()) == {"conversation", "global", "user"}
+    assert list_memory_scopes(made, build_kinds()) == {"conversation", "global", "user"}
 
 
 BY_MODEL = {

@@ -18,8 +18,8 @@ from memory.services import MemoryCaller, recall, remember
 from tests.support.engine import JinjaHere
 from workflows.engine.geometry import compute_note_shape, compute_shape
 from workflows.engine.language.dsl import load_document
-from workflows.engine.language.memory_usage import scopes_of
-from workflows.engine.language.validation import errors_of, validate
+from workflows.engine.language.memory_usage import list_memory_scopes
+from workflows.engine.language.validation import select_errors, validate
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.testing.cases import Case, Turn
@@ -67,7 +67,7 @@ def test_sample_has_no_problems_and_four_lines(sample):
     loaded = load_document(sample.source)
     problems = list(validate(loaded.document, build_kinds()))
 
-    assert (loaded.warnings, errors_of(problems)) == ((), [])
+    assert (loaded.warnings, select_errors(problems)) == ((), [])
     # Seed 0's document is kept to the byte, the variable it never declares included.
     assert [p.code for p in problems] == ["reference.unknown_variable"] * (
         sample.slug == "exchange"
@@ -77,7 +77,7 @@ def test_sample_has_no_problems_and_four_lines(sample):
     assert len(sample.cases) == 3
     assert bool(sample.memories) == sample.has_memories
     assert (FOLDER / sample.slug / "memories.yml").exists() == sample.has_memories
-    assert set(sample.scopes) == scopes_of(loaded.document, build_kinds())
+    assert set(sample.scopes) == list_memory_scopes(loaded.document, build_kinds())
     assert (loaded.document.mode == "advanced-chat") == sample.is_chat
 
 

@@ -14,7 +14,7 @@ from workflows import selectors
 from workflows.api.folders import find_folder
 from workflows.api.responses import build_problem, build_sample, build_version, build_workflow
 from workflows.engine.language.document import Dialect
-from workflows.engine.language.problems import Problem, errors_of
+from workflows.engine.language.problems import Problem, select_errors
 from workflows.models.documents import to_json
 from workflows.schemas import workflows
 from workflows.services import publishing
@@ -294,6 +294,6 @@ def _build_import(imported: importing.Imported) -> dict[str, object]:
 
 def _build_report(problems: list[Problem]) -> dict[str, object]:
     return {
-        "valid": not errors_of(problems),
+        "valid": not select_errors(problems),
         "problems": [build_problem(problem) for problem in problems],
     }

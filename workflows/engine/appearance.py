@@ -38,11 +38,11 @@ class Appearance:
     # The other products whose documents may have nodes of this kind.
     dialects: ClassVar[tuple[Literal["dify", "xworkflow"], ...]] = ()
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         """Return the parts of the line on the card; empty ones are left out, and a dot stands between the others."""
         return ()
 
-    def handle_labels(self, data: Data) -> Mapping[str, HandleLabel]:
+    def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
         """Return the labels of the ways out that need more than their handle's name."""
         return {}
 

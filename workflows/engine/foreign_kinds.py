@@ -24,7 +24,7 @@ class _Agent(Appearance):
     family = "model"
     dialects = ("dify", "xworkflow")
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         return [get_model_name(data.get("model"))]
 
 
@@ -34,7 +34,7 @@ class _QuestionClassifier(Appearance):
     family = "model"
     dialects = ("dify", "xworkflow")
 
-    def handle_labels(self, data: Data) -> Mapping[str, HandleLabel]:
+    def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
         return {
             str(each.get("id")): HandleLabel(text=[as_text(each.get("name"))])
             for each in list_objects(data.get("classes"))
@@ -47,7 +47,7 @@ class _ParameterExtractor(Appearance):
     family = "model"
     dialects = ("dify", "xworkflow")
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         return [join_object_names(data.get("parameters"), "name")]
 
 
@@ -57,7 +57,7 @@ class _HumanInput(Appearance):
     family = "logic"
     dialects = ("dify",)
 
-    def handle_labels(self, data: Data) -> Mapping[str, HandleLabel]:
+    def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
         actions = {
             str(action.get("id")): HandleLabel(text=[as_text(action.get("title"))])
             for action in list_objects(data.get("user_actions"))
@@ -70,7 +70,7 @@ class _Tool(Appearance):
     icon = "link"
     dialects = ("dify", "xworkflow")
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         return [as_text(data.get("tool_label"))]
 
 

@@ -89,7 +89,7 @@ def _list_kind_handles(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]:
     if kind is None:
         return (SOURCE,)
     try:
-        return tuple(dict.fromkeys(kind.handles(node)))
+        return tuple(dict.fromkeys(kind.list_handles(node)))
     except (ValueError, TypeError, KeyError, AttributeError):
         return (SOURCE,)  # a configuration nobody can read; validation says what is wrong with it
 

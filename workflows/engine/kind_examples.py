@@ -15,7 +15,7 @@ def list_outputs(kind: AnyKind, data: Mapping[str, Json] | None = None) -> tuple
     """Return the outputs of a node of the kind, with these settings or those of the example."""
     spec = NodeSpec("example", kind.name, data if data is not None else build_example_data(kind))
     try:
-        return tuple(kind.outputs(spec))
+        return tuple(kind.list_outputs(spec))
     except (ValueError, TypeError, KeyError, AttributeError):
         return ()
 

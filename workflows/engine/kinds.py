@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workflows.engine.appearance import Appearance, Data
-from workflows.engine.language.config_errors import config_problems
+from workflows.engine.language.config_errors import build_config_problems
 from workflows.engine.language.document import Json, Mode, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Segment
-from workflows.engine.language.values import ValueType, infer
+from workflows.engine.language.values import ValueType, infer_type
 from workflows.engine.language.variables import SYSTEM, VariablePool
 from workflows.engine.ports import Origin, Ports, Usage
 from workflows.engine.runtime.events import ITERATION_EVENTS, Event, RoundEvents
@@ -186,7 +186,7 @@ class NodeContext:
             self.emit_chunk(output, text)
 
     def resolve_type(self, selector: Selector, value: Json) -> ValueType:
-        return self.types.get(selector) or infer(value)
+        return self.types.get(selector) or infer_type(value)
 
     @property
     def origin(self) -> Origin:
@@ -274,17 +274,17 @@ class NodeKind(Appearance, Generic[C, P]):
         try:
             self.configure(spec)
         except ValidationError as invalid:
-            return config_problems(spec.id, invalid, self.fields)
+            return build_config_problems(spec.id, invalid, self.fields)
         return []
 
-    def initial_data(self, text: Selector) -> Data:
+    def build_initial_data(self, text: Selector) -> Data:
         """Return the data of a new node behind one whose text output is ``text``."""
         return {}
 
-    def handles(self, spec: NodeSpec) -> tuple[str, ...]:
+    def list_handles(self, spec: NodeSpec) -> tuple[str, ...]:
         return ("source",)
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return ()
 
     def shares_pool(self, prepared: P) -> bool:
@@ -293,15 +293,15 @@ class NodeKind(Appearance, Generic[C, P]):
         """
         return False
 
-    def inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         """Return what the nodes inside a container see under its id."""
         return ()
 
-    def variable_types(self, spec: NodeSpec) -> Mapping[str, ValueType]:
+    def list_variable_types(self, spec: NodeSpec) -> Mapping[str, ValueType]:
         """Return the variables of its own that other nodes may set, with their types."""
         return {}
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         """Return the variables that the step looks up directly; references inside templates are found without help."""
         return ()
 
@@ -313,11 +313,11 @@ class NodeKind(Appearance, Generic[C, P]):
         """Return whether it would store untrusted content that has to be reviewed first."""
         return False
 
-    def writes(self, prepared: P) -> tuple[Selector, ...]:
+    def list_writes(self, prepared: P) -> tuple[Selector, ...]:
         """Return the variables that the step may set: no answer prints them before it ran."""
         return ()
 
-    def segments(self, prepared: P) -> Sequence[Segment]:
+    def list_segments(self, prepared: P) -> Sequence[Segment]:
         """Return what a response kind prints, in order."""
         return ()
 

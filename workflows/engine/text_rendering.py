@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from workflows.engine.language.document import Json
-from workflows.engine.language.values import file_attribute, is_file, to_json
+from workflows.engine.language.values import get_file_attribute, is_file, to_json
 
 
 def as_text(value: Json) -> str:
@@ -30,7 +30,7 @@ def as_markdown(value: Json) -> str:
 
 
 def file_as_markdown(file: Mapping[str, Json]) -> str:
-    name, url = file_attribute(file, "name") or "", file_attribute(file, "url") or ""
+    name, url = get_file_attribute(file, "name") or "", get_file_attribute(file, "url") or ""
     if file.get("type") == "image":
         return f"![{name}]({url})"
     return f"[{name or url}]({url})"

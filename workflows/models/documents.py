@@ -10,13 +10,13 @@ from dataclasses import replace
 from hashlib import sha256
 
 from workflows.engine.language.document import Document, Json, VariableSpec
-from workflows.engine.language.dsl import document_tree, load_document
+from workflows.engine.language.dsl import build_tree, load_document
 
 
 def to_json(document: Document) -> dict[str, Json]:
     # "include_secrets" keeps what an export would blank besides (ids of credentials, of webhooks):
     # a snapshot stays in its team. Values of secret variables are gone before that.
-    return document_tree(without_secrets(document), include_secrets=True)
+    return build_tree(without_secrets(document), include_secrets=True)
 
 
 def from_json(stored: Mapping[str, Json]) -> Document:

@@ -8,7 +8,7 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Document
-from workflows.engine.language.problems import errors_of
+from workflows.engine.language.problems import select_errors
 from workflows.engine.language.validation import validate
 from workflows.errors import NothingToPublish
 from workflows.execution.kinds import load_kinds
@@ -71,7 +71,7 @@ def differs_from_published(workflow: Workflow, draft: Document) -> bool:
 
 
 def _check(snapshot: Snapshot) -> None:
-    if errors := errors_of(validate(from_json(snapshot.document), load_kinds())):
+    if errors := select_errors(validate(from_json(snapshot.document), load_kinds())):
         raise DocumentInvalid(errors)
 
 

@@ -19,7 +19,7 @@ from accounts.tenancy import tenant
 from workflows import memory_app, permissions
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl import load_document
-from workflows.engine.language.start_form import TEXT_FIELDS, fields_of
+from workflows.engine.language.start_form import TEXT_FIELDS, list_fields
 from workflows.errors import InvalidValue
 from workflows.models import ModelProvider, Run, Task, Workflow
 from workflows.models.documents import from_json
@@ -144,7 +144,7 @@ def _build_inputs(
     snapshot, _version = select_snapshot(principal, workflow, None)
     document = from_json(snapshot.document)
     start = next((node for node in document.nodes if node.kind == "start"), None)
-    fields = fields_of(start) if start else ()
+    fields = list_fields(start) if start else ()
     if any(field.name in inputs for field in fields):
         return inputs
     return next(({field.name: text} for field in fields if field.type in TEXT_FIELDS), {})

@@ -16,7 +16,7 @@ from tests.support.documents import (
     template,
 )
 from workflows.engine.kinds import DerivedType, Execution, NodeKind, Output, TypeRule
-from workflows.engine.language.dependencies import fits, outputs_given, reach
+from workflows.engine.language.dependencies import is_compatible, list_node_outputs, list_sources
 from workflows.engine.language.document import Mode, VariableSpec
 from workflows.engine.language.validation import validate_node
 from workflows.engine.nodes import build_kinds
@@ -29,10 +29,10 @@ class Box(NodeKind):
     title = "Box"
     execution = Execution.CONTAINER
 
-    def outputs(self, spec):
+    def list_outputs(self, spec):
         return (Output("output", "array[any]"),)
 
-    def inner_outputs(self, spec):
+    def list_inner_outputs(self, spec):
         return (Output("item", "string"), Output("index", "number"))
 
 
@@ -40,11 +40,13 @@ KINDS = build_kinds(plugins=[Box()])
 
 
 def heads(doc, node_id):
-    return [(s.head, s.place) for s in reach(doc, KINDS, node_id) if s.place != "built-in"]
+    return [
+        (s.head, s.position) for s in list_sources(doc, KINDS, node_id) if s.position != "built-in"
+    ]
 
 
 def types(doc, node_id, head):
-    found = next(s for s in reach(doc, KINDS, node_id) if s.head == head)
+    found = next(s for s in list_sources(doc, KINDS, node_id) if s.head == head)
     return {".".join(v.selector[1:]): v.type for v in found.variables}
 
 
@@ -107,7 +109,7 @@ def test_reach_structured_output_offers_its_parts():
     asked = llm("llm", structured_output_switch_on=True, structured_output={"schema": schema})
     doc = document([start(), asked, end()], ["start -> llm", "llm -> end"])
 
-    source = next(s for s in reach(doc, KINDS, "end") if s.head == "llm")
+    source = next(s for s in list_sources(doc, KINDS, "end") if s.head == "llm")
     made = next(v for v in source.variables if v.selector[1] == "structured_output")
 
     assert [(v.selector[2], v.type) for v in made.parts] == [
@@ -122,7 +124,7 @@ def test_reach_files_offer_their_attributes():
     files = node("start", "start", variables=[{"variable": "doc", "type": "file"}])
     doc = document([files, end()], ["start -> end"])
 
-    source = next(s for s in reach(doc, KINDS, "end") if s.head == "start")
+    source = next(s for s in list_sources(doc, KINDS, "end") if s.head == "start")
 
     assert {v.selector[2]: v.type for v in source.variables[0].parts}["size"] == "number"
 
@@ -145,7 +147,7 @@ def test_reach_unreadable_configuration_offers_nothing_of_that_node():
 def test_reference_that_fits_no_braces_is_empty():
     doc = document([node("a-b", "template-transform"), end()], ["a-b -> end"])
 
-    source = next(s for s in reach(doc, KINDS, "end") if s.head == "a-b")
+    source = next(s for s in list_sources(doc, KINDS, "end") if s.head == "a-b")
 
     assert source.variables[0].reference == ""
 
@@ -167,7 +169,7 @@ def test_reference_that_fits_no_braces_is_empty():
     ],
 )
 def test_fits_table(wanted, offered, fit):
-    assert fits(wanted, offered) is fit
+    assert is_compatible(wanted, offered) is fit
 
 
 def test_validate_node_says_at_which_field_a_selector_leads_nowhere():
@@ -247,7 +249,7 @@ class Sorter(NodeKind):
     name = "sorter"
     title = "Sorter"
 
-    def outputs(self, spec):
+    def list_outputs(self, spec):
         source = tuple(spec.data["of"])
         return (
             Output("first", derived_type=DerivedType(source, TypeRule.ELEMENT)),
@@ -272,5 +274,5 @@ def test_outputs_of_any_kind_take_their_types_from_what_they_are_like(source, ex
     drawn = lists(["start", "tags"], ["inner", "output"], template("inner", ""))
     doc = replace(drawn, nodes=(*drawn.nodes, node("sorter", "sorter", of=source)))
 
-    assert [one.type for one in outputs_given(doc, kinds, "sorter")] == expected
-    assert outputs_given(doc, kinds, "nobody") == ()
+    assert [one.type for one in list_node_outputs(doc, kinds, "sorter")] == expected
+    assert list_node_outputs(doc, kinds, "nobody") == ()

@@ -41,9 +41,9 @@ def test_reachable_follows_edges_and_containers():
 
     assert subject.reachable(["a"]) == {"a", "box", "in", "out"}
     assert subject.upstream("out") == {"in"}
-    assert subject.visible_from("out") == {"in", "box", "a"}
-    assert subject.visible_from("box") == {"a", "in", "out"}
-    assert subject.containers_around("out") == ("box",)
+    assert subject.find_visible("out") == {"in", "box", "a"}
+    assert subject.find_visible("box") == {"a", "in", "out"}
+    assert subject.list_containers("out") == ("box",)
 
 
 def test_roots_of_a_level():
@@ -63,7 +63,7 @@ def test_roots_of_a_level():
     ],
 )
 def test_cycle_names_the_circle(edges, circle):
-    assert set(graph(*edges).cycle()) == circle
+    assert set(graph(*edges).find_cycle()) == circle
 
 
 def test_order_puts_sources_first():
@@ -75,7 +75,7 @@ def test_order_puts_sources_first():
 def test_cycle_found_exactly_when_there_is_no_order(pairs):
     subject = graph(*(f"{source}>{target}" for source, target in pairs))
 
-    circle = subject.cycle()
+    circle = subject.find_cycle()
 
     assert bool(circle) is (subject.order() is None)
     for position, node in enumerate(circle):
@@ -91,7 +91,7 @@ def test_long_chain_and_many_diamonds_take_no_time():
     subject = graph(*chain, *diamonds)
 
     assert len(subject.reachable(["0", "d0"])) == len(subject.nodes)
-    assert subject.cycle() == ()
+    assert subject.find_cycle() == ()
     assert len(subject.upstream("d40")) == 120
     assert time.process_time() - started < 5
 
@@ -99,7 +99,7 @@ def test_long_chain_and_many_diamonds_take_no_time():
 def test_containers_that_hold_each_other_end():
     subject = graph("a>b", parents={"a": "b", "b": "a"})
 
-    assert subject.containers_around("a") == ("b", "a")
+    assert subject.list_containers("a") == ("b", "a")
     assert subject.inside("a") == {"a", "b"}
 
 
@@ -117,4 +117,4 @@ def test_is_visible_says_what_visible_from_lists(seed):
 
     for node in names:
         seen = {other for other in names if graph.is_visible(other, node)}
-        assert seen == set(graph.visible_from(node))
+        assert seen == set(graph.find_visible(node))

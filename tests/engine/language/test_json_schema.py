@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from workflows.engine.language.json_schema import schema_complaint
+from workflows.engine.language.json_schema import find_schema_error
 
 
 PERSON = {
@@ -50,7 +50,7 @@ PERSON = {
     ],
 )
 def test_schema_complaint_names_the_first_mismatch(value, schema, complaint):
-    assert schema_complaint(value, schema) == complaint
+    assert find_schema_error(value, schema) == complaint
 
 
 def test_schema_that_multiplies_is_given_up():
@@ -58,4 +58,4 @@ def test_schema_that_multiplies_is_given_up():
     for _ in range(30):
         schema = {"allOf": [schema] * 4}
 
-    assert schema_complaint("x", schema) == "it is too deep or too much to check"
+    assert find_schema_error("x", schema) == "it is too deep or too much to check"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from workflows.engine.language.document import Document, Mode, NodeSpec
-from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.nodes import build_kinds
 
 
@@ -13,7 +13,7 @@ def document(*nodes: tuple[str, dict[str, Any]]) -> Document:
 
 
 def test_scopes_come_from_memory_nodes_and_prompts_that_recall() -> None:
-    found = scopes_of(
+    found = list_memory_scopes(
         document(
             ("memory-recall", {"scope": "user"}),
             ("memory-store", {"scope": "global"}),
@@ -26,7 +26,7 @@ def test_scopes_come_from_memory_nodes_and_prompts_that_recall() -> None:
 
 
 def test_what_is_switched_off_or_no_memory_asks_for_nothing() -> None:
-    found = scopes_of(
+    found = list_memory_scopes(
         document(
             ("llm", {"enhanced_memory": {"enabled": False, "scope": "user"}}),
             ("code", {"scope": "user"}),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from workflows.engine.language.simple_jinja import plain_template
+from workflows.engine.language.simple_jinja import parse_plain_template
 
 
 JINJA = ImmutableSandboxedEnvironment()
@@ -41,7 +41,7 @@ INPUTS = {
     ],
 )
 def test_plain_template_renders_as_jinja_does(source):
-    plain = plain_template(source)
+    plain = parse_plain_template(source)
 
     assert plain is not None
     assert plain.render(INPUTS) == JINJA.from_string(source).render(INPUTS)
@@ -74,14 +74,14 @@ def test_plain_template_renders_as_jinja_does(source):
     ],
 )
 def test_template_with_more_needs_the_runner(source):
-    assert plain_template(source) is None
+    assert parse_plain_template(source) is None
 
 
 @pytest.mark.parametrize(
     "source", ["{{ o.items }}", "{{ s.upper }}", "{{ ghost.x }}", "{{ n.real }}"]
 )
 def test_render_where_python_shows_through_needs_the_runner(source):
-    plain = plain_template(source)
+    plain = parse_plain_template(source)
 
     assert plain is not None
     assert plain.render(INPUTS) is None
@@ -95,7 +95,7 @@ PIECES += ["a", " ", "\n", "\r", "%", "#", "{{ o.title }}"]
 def test_plain_template_any_mixture_renders_as_jinja_or_not_at_all(pieces):
     source = "".join(pieces)
 
-    template = plain_template(source)
+    template = parse_plain_template(source)
     rendered = template and template.render(INPUTS)
 
     assert rendered is None or rendered == JINJA.from_string(source).render(INPUTS)

@@ -2,7 +2,7 @@ import pytest
 
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import NodeSpec
-from workflows.engine.language.start_form import check_inputs, fields_of
+from workflows.engine.language.start_form import check_inputs, list_fields
 
 
 FILE = {"type": "image", "transfer_method": "local_file", "upload_file_id": "1"}
@@ -10,7 +10,7 @@ FILE = {"type": "image", "transfer_method": "local_file", "upload_file_id": "1"}
 
 def checked(given, **variable):
     field = {"variable": "x", "type": "text-input", **variable}
-    return check_inputs(fields_of(NodeSpec("start", "start", {"variables": [field]})), given)
+    return check_inputs(list_fields(NodeSpec("start", "start", {"variables": [field]})), given)
 
 
 # field, given, what the run sees
@@ -90,7 +90,7 @@ def test_check_inputs_tells_of_every_field_and_drops_undeclared():
         {"variable": "a", "type": "number"},
         {"variable": "b", "type": "text-input", "required": True},
     ]
-    fields = fields_of(NodeSpec("start", "start", {"variables": [*variables, "odd", {}]}))
+    fields = list_fields(NodeSpec("start", "start", {"variables": [*variables, "odd", {}]}))
 
     with pytest.raises(InputRejected) as rejected:
         check_inputs(fields, {"a": "x"})

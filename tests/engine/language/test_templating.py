@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.engine.language.templating import Template, references, render_text
+from workflows.engine.language.templating import Template, list_references, render_text
 from workflows.engine.language.variables import VariablePool
 
 
@@ -39,8 +39,8 @@ def pool_with(value):
 def test_render_value_both_ways(value, text, markdown):
     template = Template.of("<{{#n.v#}}>")
 
-    assert template.text(pool_with(value)) == f"<{text}>"
-    assert template.markdown(pool_with(value)) == f"<{markdown}>"
+    assert template.render_text(pool_with(value)) == f"<{text}>"
+    assert template.render_markdown(pool_with(value)) == f"<{markdown}>"
 
 
 def test_render_unknown_reference_prints_selector():
@@ -71,11 +71,15 @@ def test_render_inserted_text_is_not_interpolated_again():
 )
 def test_render_malformed_reference_stays_literal(source):
     assert render_text(source, VariablePool()) == source
-    assert references(source) == ()
+    assert list_references(source) == ()
 
 
 def test_references_are_told_in_order():
-    assert references("{{#a.b#}}{{#c.d.e#}} {{#a.b#}}") == (("a", "b"), ("c", "d", "e"), ("a", "b"))
+    assert list_references("{{#a.b#}}{{#c.d.e#}} {{#a.b#}}") == (
+        ("a", "b"),
+        ("c", "d", "e"),
+        ("a", "b"),
+    )
 
 
 @given(st.lists(st.sampled_from(["x", "{{#n.v#}}", "{{#", "#}}", "{{#g.h#}}", "{", "\n"])))

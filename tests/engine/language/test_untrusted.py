@@ -45,7 +45,7 @@ class Page(NodeKind[NodeConfig, NodeConfig]):
     title = "Page"
     has_untrusted_outputs = True
 
-    def outputs(self, spec: Any) -> tuple[Output, ...]:
+    def list_outputs(self, spec: Any) -> tuple[Output, ...]:
         return (Output("text", "string"), Output("pages", "array[object]"))
 
     def run(self, prepared: NodeConfig, ctx: NodeContext) -> NodeResult:

@@ -3,15 +3,15 @@ import pytest
 from workflows.engine.errors import ValueMismatch
 from workflows.engine.language.values import (
     ValueType,
-    file_attribute,
-    infer,
+    build_zero_value,
+    get_file_attribute,
+    infer_type,
     is_file,
-    masked,
+    mask_secret,
     matches,
     parse_constant,
     parse_number,
     parse_type,
-    zero,
 )
 
 
@@ -44,12 +44,12 @@ FILE = {"type": "image", "transfer_method": "remote_url", "remote_url": "https:/
     ],
 )
 def test_infer_value_gives_type(value, expected):
-    assert infer(value) == expected
+    assert infer_type(value) == expected
 
 
 def test_infer_something_else_raises():
     with pytest.raises(ValueMismatch, match="set"):
-        infer({1, 2})
+        infer_type({1, 2})
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_matches_value_against_type(value, kind, expected):
     [("string", ""), ("number", 0), ("boolean", False), ("object", {}), ("array[file]", [])],
 )
 def test_zero_of_type_is_fresh(kind, expected):
-    first, second = zero(ValueType(kind)), zero(ValueType(kind))
+    first, second = build_zero_value(ValueType(kind)), build_zero_value(ValueType(kind))
 
     assert first == expected
     assert not isinstance(first, dict | list) or first is not second
@@ -137,11 +137,11 @@ def test_parse_number_keeps_whole_numbers_whole():
 
 
 def test_masked_short_secret_shows_nothing():
-    assert masked("12345678") == "*" * 20
-    assert masked("sk-abcdefgh12") == "sk-abc" + "*" * 12 + "12"
+    assert mask_secret("12345678") == "*" * 20
+    assert mask_secret("sk-abcdefgh12") == "sk-abc" + "*" * 12 + "12"
 
 
 def test_file_attribute_old_names_are_found():
     assert is_file(FILE)
-    assert file_attribute(FILE, "url") == "https://x/a.png"
-    assert file_attribute(FILE, "size") is None
+    assert get_file_attribute(FILE, "url") == "https://x/a.png"
+    assert get_file_attribute(FILE, "size") is None

@@ -38,8 +38,8 @@ def test_icon_is_drawn_and_family_has_a_colour(shown: Appearance) -> None:
 def test_summary_and_labels_bear_every_value(kind: AnyKind) -> None:
     names = [field.name for field in kind.fields] or ["title"]
     for name, value in product(names, VALUES):
-        assert all(part is not None for part in kind.summary({name: value}))
-        kind.handle_labels({name: value})
+        assert all(part is not None for part in kind.summarize({name: value}))
+        kind.label_handles({name: value})
 
 
 def test_names_and_places_in_the_palette_are_taken_once() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.documents import assign, branch, document, end, node, start, template
 from tests.support.engine import ports, run_plan
-from workflows.engine.language.disabled_nodes import without_disabled
+from workflows.engine.language.disabled_nodes import remove_disabled
 from workflows.engine.language.document import Document
 from workflows.engine.language.plan import compile_plan
 from workflows.engine.language.validation import validate
@@ -247,7 +247,7 @@ async def test_disabled_branch_goes_its_first_way() -> None:
 
 
 async def test_disabled_nodes_in_a_row_leave_one_edge() -> None:
-    kept = without_disabled(off(chain(), "a", "b", "c"), KINDS)
+    kept = remove_disabled(off(chain(), "a", "b", "c"), KINDS)
 
     assert [(edge.source, edge.target) for edge in kept.edges] == [("start", "end")]
 

@@ -10,8 +10,8 @@ from accounts.tenancy import tenant
 from tests.engine.editing.gestures import DOCUMENT, context, random_gesture
 from tests.factories.workflows import make_workflow
 from workflows.engine.editing import EditRefused, Memory, apply_all, perform, read_ops
-from workflows.engine.language.dsl import document_tree
-from workflows.engine.language.dsl.strict import size_of
+from workflows.engine.language.dsl import build_tree
+from workflows.engine.language.dsl.strict import measure_tree
 from workflows.models.documents import to_json, without_secrets
 from workflows.services.editing.gestures import open_store
 from workflows.services.editing.rows import Rows
@@ -33,7 +33,7 @@ def outcome(store, asked, prefix):
 @pytest.mark.parametrize("seed", range(20))
 def test_rows_do_what_memory_does(alice, seed):
     """Operation by operation: what is done, its inverse, what is refused, and the document at the end."""
-    workflow = make_workflow(alice, source=document_tree(DOCUMENT))
+    workflow = make_workflow(alice, source=build_tree(DOCUMENT))
     rng = Random(seed)
     with tenant([workflow.team_id]):
         memory = Memory(drafts.draft_document(workflow))
@@ -52,12 +52,12 @@ def test_rows_do_what_memory_does(alice, seed):
                 locked.save()
                 memory = oracle
             assert drafts.draft_document(drafts.lock(workflow)) == memory.document()
-            assert (locked.most_characters or 0) >= size_of(to_json(memory.document()))
+            assert (locked.most_characters or 0) >= measure_tree(to_json(memory.document()))
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_inverse_on_rows_gives_back_the_draft(alice, seed):
-    workflow = make_workflow(alice, source=document_tree(DOCUMENT))
+    workflow = make_workflow(alice, source=build_tree(DOCUMENT))
     rng = Random(seed)
     before = drafts.draft_document(workflow)
     with tenant([workflow.team_id]):

@@ -10,7 +10,7 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import make_workflow
 from workflows.engine.editing import EditRefused
 from workflows.engine.editing.decode import read_ops
-from workflows.engine.language.dsl.strict import MAX_BYTES, checked_tree, size_of
+from workflows.engine.language.dsl.strict import MAX_BYTES, check_tree, measure_tree
 from workflows.models import Workflow
 from workflows.models.documents import from_json, to_json
 from workflows.services.editing import gestures, undo
@@ -71,7 +71,7 @@ def test_text_set_too_long_is_refused_and_a_shorter_one_taken(alice):
         edit(alice, workflow, longer)
     edit(alice, workflow, {**longer, "value": text("mixed", 390_000)})
 
-    assert 990_000 < size_of(to_json(drafts.draft_document(workflow))) < MAX_BYTES
+    assert 990_000 < measure_tree(to_json(drafts.draft_document(workflow))) < MAX_BYTES
 
 
 def test_draft_that_is_too_large_already_can_be_made_smaller(alice, monkeypatch):
@@ -85,7 +85,7 @@ def test_draft_that_is_too_large_already_can_be_made_smaller(alice, monkeypatch)
     with pytest.raises(EditRefused):
         undo.undo(alice.principal, workflow=workflow)
 
-    assert size_of(to_json(drafts.draft_document(workflow))) < PART
+    assert measure_tree(to_json(drafts.draft_document(workflow))) < PART
 
 
 def test_edit_of_a_draft_near_the_limit_adds_to_what_is_known_and_reads_no_other_row(alice):
@@ -108,11 +108,11 @@ def test_what_was_counted_too_high_is_counted_anew_before_anything_is_refused(al
 
     with tenant([alice.team.pk]):
         known = Workflow.objects.unscoped().get(pk=workflow.pk).most_characters
-    assert known == size_of(to_json(drafts.draft_document(workflow)))
+    assert known == measure_tree(to_json(drafts.draft_document(workflow)))
 
 
 def test_size_is_what_reading_counts():
     tree = {"a": ["b", 1, None, {"long key": "text", "n": [1.5, True]}], "c": {}}
 
-    assert size_of(tree) == 2 + 4 + 1 + 2 + 9 + 4 + 2 + 2
-    assert checked_tree(tree) == tree
+    assert measure_tree(tree) == 2 + 4 + 1 + 2 + 9 + 4 + 2 + 2
+    assert check_tree(tree) == tree

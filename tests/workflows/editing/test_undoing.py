@@ -12,7 +12,7 @@ from config.env import ROOT
 from tests.engine.editing.gestures import DOCUMENT, random_gesture
 from tests.factories.workflows import make_workflow
 from workflows.engine.editing import EditRefused, Memory, read_ops
-from workflows.engine.language.dsl import document_tree
+from workflows.engine.language.dsl import build_tree
 from workflows.errors import EditClash, NothingToUndo
 from workflows.models import Revision
 from workflows.services.editing import gestures
@@ -204,7 +204,7 @@ def test_nothing_of_anybody_elses_is_undone(alice, bob):
 
 
 def test_deleting_a_node_with_all_that_hangs_on_it_can_be_undone(alice):
-    workflow = make_workflow(alice, source=document_tree(DOCUMENT))
+    workflow = make_workflow(alice, source=build_tree(DOCUMENT))
     before = drafts.draft_document(workflow)
     edit(alice, workflow, {"op": "delete", "id": "it"}, {"op": "delete", "id": "l1", "heal": True})
 
@@ -237,7 +237,7 @@ def take_turns(step, people, workflow):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_everybody_undoing_everything_gives_back_the_first_draft(alice, bob, seed):
-    workflow = make_workflow(alice, source=document_tree(DOCUMENT))
+    workflow = make_workflow(alice, source=build_tree(DOCUMENT))
     before, rng = drafts.draft_document(workflow), Random(seed)
     for number in range(10):
         person = rng.choice([alice, bob])

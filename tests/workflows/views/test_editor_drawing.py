@@ -12,7 +12,7 @@ from tests.journeys.canvas_document import document as one_of_everything
 from workflows.engine import geometry
 from workflows.engine.language import dsl
 from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec, Note, Position
-from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.nodes import build_kinds
 from workflows.views.canvas.drawing import FAR_FROM, draw
 from workflows.views.canvas.fragments import render_fragments
@@ -103,7 +103,10 @@ def test_join_says_how_many_edges_it_waits_for(everything):
 
 
 def test_problems_are_on_the_card_and_in_its_name(everything):
-    wrong = [Problem("a", "Broken & bent", node="reply"), warning("b", "Perhaps", node="reply")]
+    wrong = [
+        Problem("a", "Broken & bent", node="reply"),
+        build_warning("b", "Perhaps", node="reply"),
+    ]
 
     card = card_of(html_of(everything, wrong), "reply")
 

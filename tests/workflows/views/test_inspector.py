@@ -71,7 +71,7 @@ class Plugged(NodeKind[Any, Any]):
         Field("odd", "Odd", "a-widget-nobody-knows"),  # type: ignore[arg-type]  # as a newer plug-in may
     )
 
-    def outputs(self, spec):
+    def list_outputs(self, spec):
         return (Output("degrees", "number", "How warm it is"),)
 
 

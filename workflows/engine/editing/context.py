@@ -6,7 +6,7 @@ from typing import Final
 
 from workflows.engine.editing.records import Item
 from workflows.engine.kinds import AnyKind, Execution, Field
-from workflows.engine.language.containers import CONTAINERS, inside_marks
+from workflows.engine.language.containers import CONTAINERS, get_inside_marks
 from workflows.engine.language.document import Json
 from workflows.engine.layout import Box
 
@@ -58,5 +58,5 @@ def marks_of(parent: Item | None) -> dict[str, Json]:
     """What data of a node in this container says about it."""
     if parent is None or parent.kind not in CONTAINERS:
         return {}
-    switch, key = inside_marks(parent.kind)
+    switch, key = get_inside_marks(parent.kind)
     return {switch: True, key: parent.id}

@@ -36,7 +36,7 @@ from workflows.engine.editing.ops import (
 from workflows.engine.editing.records import UNRANKED, Item, Named, Wire
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.strict import MAX_BYTES, checked_tree
+from workflows.engine.language.dsl.strict import MAX_BYTES, check_tree
 from workflows.engine.language.problems import Problem
 
 
@@ -50,7 +50,7 @@ LARGEST: Final = 50_000
 def _checked(value: Json) -> Json:
     """Only what a document may hold: bounded depth and numbers, no NUL."""
     try:
-        return checked_tree({"value": value})["value"]
+        return check_tree({"value": value})["value"]
     except DocumentInvalid as invalid:
         raise ValueError(invalid.problems[0].message) from None
 

@@ -41,7 +41,7 @@ from workflows.engine.editing.records import Item, Wire
 from workflows.engine.editing.store import Store
 from workflows.engine.editing.variables import variable
 from workflows.engine.editing.wiring import dressed
-from workflows.engine.language.containers import CONTAINERS, INSIDE_MARKS, entry_kind
+from workflows.engine.language.containers import CONTAINERS, INSIDE_MARKS, get_entry_kind
 from workflows.engine.language.document import Json
 
 
@@ -82,7 +82,7 @@ def _add(store: Store, op: Add, context: Context) -> Plain:
 
 
 def _start_of(container: Item) -> Item:
-    kind = entry_kind(container.kind)
+    kind = get_entry_kind(container.kind)
     return Item(
         id=f"{container.id}start",
         kind=kind,

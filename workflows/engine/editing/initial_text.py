@@ -22,7 +22,7 @@ def with_initial_data(store: Store, ops: Sequence[Op], context: Context) -> Sequ
 def _filled(store: Store, op: Add, ops: Sequence[Op], context: Context) -> Add:
     kind = context.kinds.get(op.item.kind)
     text = next(_texts_before(store, op.item.id, ops, context), None)
-    data = kind.initial_data(text) if kind and text else {}
+    data = kind.build_initial_data(text) if kind and text else {}
     if not data or not op.item.data.keys().isdisjoint(data):
         return op
     return replace(op, item=replace(op.item, data={**data, **op.item.data}))

@@ -1,4 +1,4 @@
-"""Comparing a value with what is expected of it: the operators and their table.
+"""Compares a value with an expected one: the operators and their table.
 
 The wording of the errors follows Dify's, which people search the web for.
 """
@@ -13,36 +13,36 @@ from workflows.engine.language.values import parse_number
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
-Test = Callable[[Json, Json], bool]
+Predicate = Callable[[Json, Json], bool]
 
 
 def compare(operator: str, actual: Json, expected: Json) -> bool:
-    """Decide one comparison; ``operator`` is a canonical name, ``expected`` is prepared."""
+    """Return whether a comparison holds; ``operator`` is a canonical name, ``expected`` is prepared."""
     return OPERATORS[operator](actual, expected)
 
 
-def canonical_operator(name: str) -> str | None:
-    """``greater_than``, ``>=``, ``not_contains`` … as the one name used inside; None if unknown."""
+def normalize_operator(name: str) -> str | None:
+    """Return the canonical name of an operator such as ``greater_than``, ``>=`` or ``not_contains``; None if unknown."""
     text = " ".join(name.strip().lower().replace("_", " ").split())
     if text in OPERATORS:
         return text
     return ALIASES.get(text)
 
 
-def operator_label(name: str) -> Text:
-    """Return what people read of an operator, however a document spells it; signs speak for themselves."""
-    known = canonical_operator(name) or name.replace("_", " ")
-    label = OPERATOR_LABELS.get(known)
-    return Phrase(label) if label else known
+def get_operator_label(name: str) -> Text:
+    """Return the label of an operator, however a document spells it; signs are shown unchanged."""
+    operator = normalize_operator(name) or name.replace("_", " ")
+    label = OPERATOR_LABELS.get(operator)
+    return Phrase(label) if label else operator
 
 
 def is_unary(name: str) -> bool:
-    return canonical_operator(name) in UNARY
+    return normalize_operator(name) in UNARY
 
 
-def expected_for(actual: Json, expected: Json) -> Json:
-    """What is expected, in the type of the value: beside booleans, text is read as JSON."""
-    if not _holds_booleans(actual):
+def convert_expected(actual: Json, expected: Json) -> Json:
+    """Return the expected value in the type of the actual one: next to booleans, text is read as JSON."""
+    if not _is_boolean_value(actual):
         return expected
     if isinstance(expected, list | tuple):
         return [_as_boolean(item) for item in expected]
@@ -60,82 +60,82 @@ def _contains(actual: Json, expected: Json) -> bool:
 
 
 def _starts_with(actual: Json, expected: Json) -> bool:
-    return bool(actual) and _text(actual).startswith(_expected_text(expected))
+    return bool(actual) and _require_text(actual).startswith(_require_expected_text(expected))
 
 
 def _ends_with(actual: Json, expected: Json) -> bool:
-    return bool(actual) and _text(actual).endswith(_expected_text(expected))
+    return bool(actual) and _require_text(actual).endswith(_require_expected_text(expected))
 
 
 def _is(actual: Json, expected: Json) -> bool:
-    return actual is not None and _text_or_boolean(actual) == expected
+    return actual is not None and _require_text_or_boolean(actual) == expected
 
 
 def _is_not(actual: Json, expected: Json) -> bool:
-    return actual is not None and _text_or_boolean(actual) != expected
+    return actual is not None and _require_text_or_boolean(actual) != expected
 
 
 def _is_in(actual: Json, expected: Json) -> bool:
-    return bool(actual) and actual in _expected_list(expected)
+    return bool(actual) and actual in _require_expected_list(expected)
 
 
 def _is_not_in(actual: Json, expected: Json) -> bool:
-    return not actual or actual not in _expected_list(expected)
+    return not actual or actual not in _require_expected_list(expected)
 
 
 def _has_all(actual: Json, expected: Json) -> bool:
-    wanted = _expected_list(expected)
+    items = _require_expected_list(expected)
     if not actual:
         return False
     if isinstance(actual, str):
-        return all(isinstance(item, str) and item in actual for item in wanted)
-    return isinstance(actual, list | tuple) and all(item in actual for item in wanted)
+        return all(isinstance(item, str) and item in actual for item in items)
+    return isinstance(actual, list | tuple) and all(item in actual for item in items)
 
 
-def _equals(actual: Json, expected: Json) -> bool:
+def _is_equal(actual: Json, expected: Json) -> bool:
     return actual is not None and actual == _as_same_number(actual, expected)
 
 
-def _differs(actual: Json, expected: Json) -> bool:
+def _is_different(actual: Json, expected: Json) -> bool:
     return actual is not None and actual != _as_same_number(actual, expected)
 
 
-def _ordering(decide: Callable[[float, float], bool]) -> Test:
+def _compare_numbers(decide: Callable[[float, float], bool]) -> Predicate:
     def test(actual: Json, expected: Json) -> bool:
         if actual is None:
             return False
         if not isinstance(actual, int | float):
             raise ConditionInvalid("Invalid actual value type: number")
-        return decide(actual, _expected_number(expected))
+        return decide(actual, _require_expected_number(expected))
 
     return test
 
 
-def _text(actual: Json) -> str:
+def _require_text(actual: Json) -> str:
     if not isinstance(actual, str):
         raise ConditionInvalid("Invalid actual value type: string")
     return actual
 
 
-def _text_or_boolean(actual: Json) -> str | bool:
+def _require_text_or_boolean(actual: Json) -> str | bool:
     if not isinstance(actual, str | bool):
         raise ConditionInvalid("Invalid actual value type: string or boolean")
     return actual
 
 
-def _expected_text(expected: Json) -> str:
+def _require_expected_text(expected: Json) -> str:
     if not isinstance(expected, str):
         raise ConditionInvalid("Expected value must be a string")
     return expected
 
 
-def _expected_list(expected: Json) -> list[Json]:
+def _require_expected_list(expected: Json) -> list[Json]:
     if not isinstance(expected, list | tuple):
         raise ConditionInvalid("Invalid expected value type: array")
     return list(expected)
 
 
-def _expected_number(expected: Json) -> int | float:
+def _require_expected_number(expected: Json) -> int | float:
     if isinstance(expected, int | float):
         return expected
     if isinstance(expected, str):
@@ -151,14 +151,14 @@ def _as_same_number(actual: Json, expected: Json) -> Json:
         return bool(expected)
     if not isinstance(actual, int | float):
         raise ConditionInvalid("Invalid actual value type: number or boolean")
-    number = _expected_number(expected)
+    number = _require_expected_number(expected)
     if isinstance(actual, int) and isinstance(expected, str) and isinstance(number, float):
         # Dify casts to the type of the value, and "22.5" isn't an integer: an error, not a "no".
         raise ConditionInvalid(f"Cannot compare an integer with {expected!r}")
     return number
 
 
-def _holds_booleans(actual: Json) -> bool:
+def _is_boolean_value(actual: Json) -> bool:
     if isinstance(actual, list | tuple):
         return bool(actual) and all(isinstance(item, bool) for item in actual)
     return isinstance(actual, bool)
@@ -169,48 +169,48 @@ def _as_boolean(expected: Json) -> bool:
         return bool(expected)
     if isinstance(expected, str):
         try:
-            read = json.loads(expected.strip().lower())
+            parsed = json.loads(expected.strip().lower())
         except ValueError:
-            read = None
-        if isinstance(read, int):
-            return bool(read)
+            parsed = None
+        if isinstance(parsed, int):
+            return bool(parsed)
     raise ConditionInvalid(f"Cannot compare a boolean with {expected!r}")
 
 
-def _negated(test: Test) -> Test:
+def _negate(test: Predicate) -> Predicate:
     return lambda actual, expected: not test(actual, expected)
 
 
-def _empty(actual: Json, expected: Json) -> bool:
+def _is_empty(actual: Json, expected: Json) -> bool:
     return not actual
 
 
-def _null(actual: Json, expected: Json) -> bool:
+def _is_null(actual: Json, expected: Json) -> bool:
     return actual is None
 
 
-OPERATORS: Final[Mapping[str, Test]] = {
+OPERATORS: Final[Mapping[str, Predicate]] = {
     "contains": _contains,
-    "not contains": _negated(_contains),
+    "not contains": _negate(_contains),
     "start with": _starts_with,
     "end with": _ends_with,
     "is": _is,
     "is not": _is_not,
-    "empty": _empty,
-    "not empty": _negated(_empty),
+    "empty": _is_empty,
+    "not empty": _negate(_is_empty),
     "in": _is_in,
     "not in": _is_not_in,
     "all of": _has_all,
-    "=": _equals,
-    "≠": _differs,
-    ">": _ordering(lambda actual, expected: actual > expected),
-    "<": _ordering(lambda actual, expected: actual < expected),
-    "≥": _ordering(lambda actual, expected: actual >= expected),
-    "≤": _ordering(lambda actual, expected: actual <= expected),
-    "null": _null,
-    "not null": _negated(_null),
-    "exists": _negated(_null),
-    "not exists": _null,
+    "=": _is_equal,
+    "≠": _is_different,
+    ">": _compare_numbers(lambda actual, expected: actual > expected),
+    "<": _compare_numbers(lambda actual, expected: actual < expected),
+    "≥": _compare_numbers(lambda actual, expected: actual >= expected),
+    "≤": _compare_numbers(lambda actual, expected: actual <= expected),
+    "null": _is_null,
+    "not null": _negate(_is_null),
+    "exists": _negate(_is_null),
+    "not exists": _is_null,
 }
 
 # Operators that expect nothing.

@@ -1,4 +1,4 @@
-"""What pydantic found wrong with a node's configuration, in sentences that name the field as its form does."""
+"""Turns pydantic's errors in a node's configuration into sentences that name the field as its form does."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
@@ -45,18 +45,18 @@ SENTENCES: Final[Mapping[str, str]] = {
     "string_too_short": "{label} must have at least {min_length} characters",
     "string_too_long": "{label} must have at most {max_length} characters",
 }
-_OTHERWISE: Final = "{label}: {message}"
+_DEFAULT_SENTENCE: Final = "{label}: {message}"
 _EMPTY: Final = frozenset({"too_short", "string_too_short"})
 
 
-def config_problems(
+def build_config_problems(
     node: str, invalid: ValidationError, fields: Iterable[Labelled] = ()
 ) -> list[Problem]:
     fields = tuple(fields)
     return [
         Problem(
             code="config." + error["type"],
-            message=_sentence(error, label_of(error["loc"], fields)),
+            message=_build_message(error, build_field_label(error["loc"], fields)),
             node=node,
             field=".".join(map(str, error["loc"])) or None,
         )
@@ -64,22 +64,22 @@ def config_problems(
     ]
 
 
-def label_of(place: Iterable[int | str], fields: Iterable[Labelled]) -> str:
-    """The way there in the form's own words; parts that have none go by their name, items by their number."""
+def build_field_label(path: Iterable[int | str], fields: Iterable[Labelled]) -> str:
+    """Return the path to a field in the form's words. Parts without a label go by name, items by number."""
     words: list[str] = []
-    for step in place:
-        field = next((one for one in fields if one.name == step), None)
+    for step in path:
+        field = next((candidate for candidate in fields if candidate.name == step), None)
         fields = field.fields if field else ()
         words.append(field.label if field else str(step + 1) if isinstance(step, int) else step)
     return " › ".join(words)
 
 
-def _sentence(error: Mapping[str, Any], label: str) -> str:
-    kind, known = error["type"], error.get("ctx") or {}
+def _build_message(error: Mapping[str, Any], label: str) -> str:
+    kind, context = error["type"], error.get("ctx") or {}
     if kind in _EMPTY and not error.get("input"):
         kind = "missing"
-    words = SENTENCES.get(kind) or SENTENCES.get(kind.split("_")[0], _OTHERWISE)
+    words = SENTENCES.get(kind) or SENTENCES.get(kind.split("_")[0], _DEFAULT_SENTENCE)
     message = str(error["msg"]).removeprefix("Value error, ")
     if not label:
         return message
-    return words.format_map({"label": label, "message": message, **known})
+    return words.format_map({"label": label, "message": message, **context})

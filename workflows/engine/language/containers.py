@@ -1,4 +1,4 @@
-"""The containers of the language: the names by which documents say where a body begins and what lies in it."""
+"""The containers of the language: the names by which documents mark their entry and their content."""
 
 from typing import Final
 
@@ -6,15 +6,17 @@ from typing import Final
 CONTAINERS: Final = ("iteration", "loop")
 
 
-def entry_kind(container: str) -> str:
+def get_entry_kind(container: str) -> str:
     """Return the kind of the node that a container's body begins with."""
     return f"{container}-start"
 
 
-def inside_marks(container: str) -> tuple[str, str]:
+def get_inside_marks(container: str) -> tuple[str, str]:
     """Return the keys that Dify writes into a node inside: the switch, and the container's id."""
     return f"isIn{container.capitalize()}", f"{container}_id"
 
 
-ENTRY_KINDS: Final = frozenset(map(entry_kind, CONTAINERS))
-INSIDE_MARKS: Final = tuple(mark for container in CONTAINERS for mark in inside_marks(container))
+ENTRY_KINDS: Final = frozenset(map(get_entry_kind, CONTAINERS))
+INSIDE_MARKS: Final = tuple(
+    mark for container in CONTAINERS for mark in get_inside_marks(container)
+)

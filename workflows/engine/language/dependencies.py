@@ -1,8 +1,8 @@
-"""Which variables a node can look at, with their types: what the editor's pickers list.
+"""Lists the variables that a node can read, with their types, for the editor's pickers.
 
-Nearest first: what is around the node, then the nodes upstream from the last one back, then the
-conversation, the environment and the system. Whatever is listed may still be missing in a run, when
-the branch it comes from isn't taken.
+Nearest first: the containers around the node, then the nodes upstream from the last one back, then the conversation,
+the environment and the system. A listed variable may still be missing in a run, when the branch it comes from is not
+taken.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,9 +26,9 @@ from workflows.engine.language.variables import CONVERSATION, ENVIRONMENT, SYSTE
 
 
 # Deeper ones can be written by hand; a list nobody reads to its end helps nobody.
-DEEPEST: Final = 3
+MAX_PART_DEPTH: Final = 3
 # An item of an item of an item: from some depth on its type isn't worth the search.
-MOST_LISTS: Final = 6
+MAX_TYPE_DEPTH: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +40,20 @@ class Variable:
 
     @property
     def reference(self) -> str:
-        """As it stands in a template; empty when its names don't fit between the braces."""
-        written = "{{#" + ".".join(self.selector) + "#}}"
-        return written if REFERENCE.fullmatch(written) else ""
+        """Return the reference for a template; empty when the names do not fit between the braces."""
+        reference = "{{#" + ".".join(self.selector) + "#}}"
+        return reference if REFERENCE.fullmatch(reference) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where variables come from: a node, or one of the built-in heads."""
+    """The source of variables: a node, or one of the built-in heads."""
 
     head: str
     title: str
     kind: str  # a node's kind, or the head itself
     variables: tuple[Variable, ...]
-    place: str = "upstream"  # around | upstream | inside | built-in
+    position: str = "upstream"  # around | upstream | inside | built-in
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,207 +80,229 @@ SYSTEM_TABLE: Final = (
 )
 
 
-def reach(document: Document, kinds: Mapping[str, AnyKind], node_id: str) -> tuple[Source, ...]:
+def list_sources(
+    document: Document, kinds: Mapping[str, AnyKind], node_id: str
+) -> tuple[Source, ...]:
+    """Return the sources whose variables a node can read, nearest first."""
     graph = Graph.of(document)
     if node_id not in graph.nodes:
-        return tuple(_built_in(document))
-    built_in = tuple(_built_in(document))
-    found = [*_nodes(_Types(graph, kinds, built_in), node_id), *built_in]
-    return tuple(source for source in found if source.variables)
+        return tuple(_iter_built_in(document))
+    built_in = tuple(_iter_built_in(document))
+    sources = [*_iter_node_sources(_TypeResolver(graph, kinds, built_in), node_id), *built_in]
+    return tuple(source for source in sources if source.variables)
 
 
-def outputs_given(
+def list_node_outputs(
     document: Document, kinds: Mapping[str, AnyKind], node_id: str
 ) -> tuple[Output, ...]:
-    """What a node gives to those after it, with the types that follow from the rest of the document."""
+    """Return a node's outputs, with the types that follow from the rest of the document."""
     graph = Graph.of(document)
     if node_id not in graph.nodes:
         return ()
-    types = _Types(graph, kinds, tuple(_built_in(document)))
-    return types.resolved(node_id, _outputs(graph.nodes[node_id], kinds))
+    types = _TypeResolver(graph, kinds, tuple(_iter_built_in(document)))
+    return types.resolve_all(node_id, _list_outputs(graph.nodes[node_id], kinds))
 
 
-def fits(wanted: Sequence[str], offered: str) -> bool:
-    """Whether a variable of a type may stand where one of some types is wanted."""
-    if not wanted or offered == ValueType.ANY:
+def is_compatible(accepted: Sequence[str], offered: str) -> bool:
+    """Return whether a variable of a type may be used where one of some types is accepted."""
+    if not accepted or offered == ValueType.ANY:
         return True
-    given = parse_type(offered)
-    return any(_same(parse_type(one), given) for one in wanted)
+    offered_type = parse_type(offered)
+    return any(_is_compatible_type(parse_type(name), offered_type) for name in accepted)
 
 
 # Which output of a node is being asked about.
-_Asked = tuple[str, str]
+_OutputKey = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Types:
-    """What nodes give, where a type follows from another variable's with that one's."""
+class _TypeResolver:
+    """Resolves the outputs of nodes; a derived type follows from that of another variable."""
 
     graph: Graph
     kinds: Mapping[str, AnyKind]
     built_in: tuple[Source, ...]
 
-    def outputs(self, id_: str, above: frozenset[_Asked] = frozenset()) -> tuple[Variable, ...]:
-        """``above``: asked about already, on the way here; a selector may lead round in a circle."""
+    def list_outputs(
+        self, id_: str, visited: frozenset[_OutputKey] = frozenset()
+    ) -> tuple[Variable, ...]:
+        """Return a node's outputs. ``visited`` breaks cycles of derived types."""
         spec = self.graph.nodes[id_]
-        found = self.resolved(id_, _outputs(spec, self.kinds), above)
+        outputs = self.resolve_all(id_, _list_outputs(spec, self.kinds), visited)
         return tuple(
-            _variable((id_, one.name), one.type, one.help, _shape(spec, one))
-            for one in (*found, *_errors(spec))
+            _build_variable(
+                (id_, output.name), output.type, output.help, _get_output_schema(spec, output)
+            )
+            for output in (*outputs, *_iter_error_outputs(spec))
         )
 
-    def inner(self, id_: str, above: frozenset[_Asked] = frozenset()) -> tuple[Variable, ...]:
-        """A container as its own nodes see it: the current item, the loop's variables."""
-        found = self.resolved(id_, _inner(self.graph.nodes[id_], self.kinds), above)
-        return tuple(_variable((id_, one.name), one.type, one.help) for one in found)
+    def list_inner_outputs(
+        self, id_: str, visited: frozenset[_OutputKey] = frozenset()
+    ) -> tuple[Variable, ...]:
+        """Return what a container's inner nodes see of it: the current item, the loop's variables."""
+        outputs = self.resolve_all(
+            id_, _list_inner_outputs(self.graph.nodes[id_], self.kinds), visited
+        )
+        return tuple(
+            _build_variable((id_, output.name), output.type, output.help) for output in outputs
+        )
 
-    def resolved(
-        self, id_: str, outputs: Iterable[Output], above: frozenset[_Asked] = frozenset()
+    def resolve_all(
+        self, id_: str, outputs: Iterable[Output], visited: frozenset[_OutputKey] = frozenset()
     ) -> tuple[Output, ...]:
-        return tuple(self._resolved(id_, one, above) for one in outputs)
+        return tuple(self._resolve(id_, output, visited) for output in outputs)
 
-    def _resolved(self, id_: str, output: Output, above: frozenset[_Asked]) -> Output:
-        like, asked = output.derived_type, (id_, output.name)
-        if like is None or asked in above or len(above) >= MOST_LISTS:
+    def _resolve(self, id_: str, output: Output, visited: frozenset[_OutputKey]) -> Output:
+        derived_type, output_key = output.derived_type, (id_, output.name)
+        if derived_type is None or output_key in visited or len(visited) >= MAX_TYPE_DEPTH:
             return output
-        kind = _LIKE[like.rule](self._of(like.selector, above | {asked}))
+        kind = _TYPE_RULES[derived_type.rule](
+            self._get_type(derived_type.selector, visited | {output_key})
+        )
         return output if kind is None else replace(output, type=kind.value)
 
-    def _of(self, wanted: Selector, above: frozenset[_Asked]) -> ValueType:
-        """A selector's type where it is known, whoever looks at it."""
-        if len(wanted) < 2:
+    def _get_type(self, selector: Selector, visited: frozenset[_OutputKey]) -> ValueType:
+        """Return the type of a selector, as far as it is known."""
+        if len(selector) < 2:
             return ValueType.ANY
-        head = wanted[0]
+        head = selector[0]
         if head in self.graph.nodes:
-            seen = (*self.outputs(head, above), *self.inner(head, above))
+            variables = (*self.list_outputs(head, visited), *self.list_inner_outputs(head, visited))
         else:
-            seen = tuple(
+            variables = tuple(
                 v for source in self.built_in if source.head == head for v in source.variables
             )
-        return _type_at(seen, wanted)
+        return _find_type(variables, selector)
 
 
-def _type_at(variables: Iterable[Variable], wanted: Selector) -> ValueType:
-    for one in variables:
-        if one.selector == wanted:
-            return parse_type(one.type) or ValueType.ANY
-        if one.parts and wanted[: len(one.selector)] == one.selector:
-            return _type_at(one.parts, wanted)
+def _find_type(variables: Iterable[Variable], selector: Selector) -> ValueType:
+    for variable in variables:
+        if variable.selector == selector:
+            return parse_type(variable.type) or ValueType.ANY
+        if variable.parts and selector[: len(variable.selector)] == variable.selector:
+            return _find_type(variable.parts, selector)
     return ValueType.ANY
 
 
-def _gathered(one: ValueType) -> ValueType | None:
-    """The list that values of a type make; lists of lists have no type."""
-    return next((many for many, element in ELEMENTS.items() if _alike(element, one)), None)
+def _get_list_type(element_type: ValueType) -> ValueType | None:
+    """Return the type of a list of such values; lists of lists have no type."""
+    return next(
+        (
+            list_type
+            for list_type, element in ELEMENTS.items()
+            if _is_element_type(element, element_type)
+        ),
+        None,
+    )
 
 
-def _joined(one: ValueType) -> ValueType | None:
-    return one if one.is_array else _gathered(one)
+def _get_joined_type(value_type: ValueType) -> ValueType | None:
+    return value_type if value_type.is_array else _get_list_type(value_type)
 
 
-def _alike(element: ValueType, one: ValueType) -> bool:
-    if one is ValueType.ANY:
+def _is_element_type(element: ValueType, value_type: ValueType) -> bool:
+    if value_type is ValueType.ANY:
         return False
-    return element is one or (element is ValueType.NUMBER and one.is_number)
+    return element is value_type or (element is ValueType.NUMBER and value_type.is_number)
 
 
-_LIKE: Final[Mapping[TypeRule, Callable[[ValueType], ValueType | None]]] = {
+_TYPE_RULES: Final[Mapping[TypeRule, Callable[[ValueType], ValueType | None]]] = {
     TypeRule.ELEMENT: ELEMENTS.get,
-    TypeRule.GATHERED: _gathered,
-    TypeRule.JOINED: _joined,
+    TypeRule.GATHERED: _get_list_type,
+    TypeRule.JOINED: _get_joined_type,
 }
 
 
-def _nodes(types: _Types, node_id: str) -> Iterator[Source]:
+def _iter_node_sources(types: _TypeResolver, node_id: str) -> Iterator[Source]:
     graph = types.graph
-    visible = graph.visible_from(node_id)
-    around = graph.containers_around(node_id)
+    visible = graph.find_visible(node_id)
+    containers = graph.list_containers(node_id)
     inside = graph.inside(node_id)
-    for one in around:
-        yield _source(graph.nodes[one], types.inner(one), "around")
-    distance = _distances(graph, (node_id, *around))
-    upstream = [one for one in visible if one not in around and one not in inside]
-    for one in sorted(upstream, key=lambda id_: (distance.get(id_, len(visible)), id_)):
-        yield _source(graph.nodes[one], types.outputs(one), "upstream")
-    for one in sorted(inside):
-        yield _source(graph.nodes[one], types.outputs(one), "inside")
+    for node in containers:
+        yield _build_source(graph.nodes[node], types.list_inner_outputs(node), "around")
+    distance = _measure_distances(graph, (node_id, *containers))
+    upstream = [node for node in visible if node not in containers and node not in inside]
+    for node in sorted(upstream, key=lambda id_: (distance.get(id_, len(visible)), id_)):
+        yield _build_source(graph.nodes[node], types.list_outputs(node), "upstream")
+    for node in sorted(inside):
+        yield _build_source(graph.nodes[node], types.list_outputs(node), "inside")
 
 
-def _source(spec: NodeSpec, variables: tuple[Variable, ...], place: str) -> Source:
-    return Source(spec.id, spec.title or spec.id, spec.kind, variables, place)
+def _build_source(spec: NodeSpec, variables: tuple[Variable, ...], position: str) -> Source:
+    return Source(spec.id, spec.title or spec.id, spec.kind, variables, position)
 
 
-def _outputs(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[Output, ...]:
+def _list_outputs(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[Output, ...]:
     kind = kinds.get(spec.kind)
-    return _readable(kind.outputs, spec) if kind is not None else ()
+    return _list_named_outputs(kind.list_outputs, spec) if kind is not None else ()
 
 
-def _inner(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[Output, ...]:
+def _list_inner_outputs(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[Output, ...]:
     kind = kinds.get(spec.kind)
-    return _readable(kind.inner_outputs, spec) if kind is not None else ()
+    return _list_named_outputs(kind.list_inner_outputs, spec) if kind is not None else ()
 
 
-def _readable(
+def _list_named_outputs(
     outputs: Callable[[NodeSpec], Iterable[Output]], spec: NodeSpec
 ) -> tuple[Output, ...]:
-    """Of a configuration that can't be read, nothing."""
+    """Return the outputs, or none if the configuration cannot be read."""
     try:
-        return tuple(one for one in outputs(spec) if one.name)
+        return tuple(output for output in outputs(spec) if output.name)
     except (ValueError, TypeError, KeyError, AttributeError):
         return ()
 
 
-def _distances(graph: Graph, starts: Iterable[str]) -> dict[str, int]:
-    """Steps back along the edges, over all starts."""
-    found = dict.fromkeys(starts, 0)
-    rank = list(found)
+def _measure_distances(graph: Graph, starts: Iterable[str]) -> dict[str, int]:
+    """Return the number of steps back along the edges, from the nearest of the starts."""
+    distances = dict.fromkeys(starts, 0)
+    rank = list(distances)
     while rank:
-        behind = [source for node in rank for source in graph.predecessors(node)]
-        rank = [one for one in dict.fromkeys(behind) if one not in found]
-        found.update(dict.fromkeys(rank, max(found.values()) + 1))
-    return found
+        sources = [source for node in rank for source in graph.predecessors(node)]
+        rank = [source for source in dict.fromkeys(sources) if source not in distances]
+        distances.update(dict.fromkeys(rank, max(distances.values()) + 1))
+    return distances
 
 
-def _built_in(document: Document) -> Iterator[Source]:
-    yield _declared(CONVERSATION, document.conversation)
-    yield _declared(ENVIRONMENT, document.environment)
+def _iter_built_in(document: Document) -> Iterator[Source]:
+    yield _build_declared_source(CONVERSATION, document.conversation)
+    yield _build_declared_source(ENVIRONMENT, document.environment)
     variables = tuple(
-        _variable((SYSTEM, one.name), one.type, one.help)
-        for one in SYSTEM_TABLE
-        if document.mode in one.modes
+        _build_variable((SYSTEM, variable.name), variable.type, variable.help)
+        for variable in SYSTEM_TABLE
+        if document.mode in variable.modes
     )
     yield Source(SYSTEM, SYSTEM, SYSTEM, variables, "built-in")
 
 
-def _declared(head: str, variables: Iterable[VariableSpec]) -> Source:
-    found = tuple(_variable((head, v.name), v.value_type, v.description) for v in variables)
-    return Source(head, head, head, found, "built-in")
+def _build_declared_source(head: str, variables: Iterable[VariableSpec]) -> Source:
+    built = tuple(_build_variable((head, v.name), v.value_type, v.description) for v in variables)
+    return Source(head, head, head, built, "built-in")
 
 
-def _variable(selector: Selector, type_: str, help_: str, parts: Json = None) -> Variable:
+def _build_variable(selector: Selector, type_: str, help_: str, parts: Json = None) -> Variable:
     kind = parse_type(type_)
     if kind is ValueType.FILE:
-        inside = tuple(
+        attributes = tuple(
             Variable((*selector, name), "number" if name == "size" else "string")
             for name in FILE_ATTRIBUTES
         )
-        return Variable(selector, "file", help_, inside)
-    return Variable(selector, kind.value if kind else type_, help_, _properties(selector, parts))
+        return Variable(selector, "file", help_, attributes)
+    return Variable(selector, kind.value if kind else type_, help_, _build_parts(selector, parts))
 
 
-def _errors(spec: NodeSpec) -> Iterator[Output]:
-    """Behind a handled failure it can be asked what went wrong."""
+def _iter_error_outputs(spec: NodeSpec) -> Iterator[Output]:
+    """Yield the outputs that describe the error of a handled failure."""
     if spec.data.get("error_strategy") not in (None, "", "none"):
-        words = (gettext_noop("Error message"), gettext_noop("Error type"))
-        for name, help_ in zip(ERROR_OUTPUTS, words, strict=True):
+        labels = (gettext_noop("Error message"), gettext_noop("Error type"))
+        for name, help_ in zip(ERROR_OUTPUTS, labels, strict=True):
             yield Output(name, "string", help_)
 
 
-def _shape(spec: NodeSpec, output: Output) -> Json:
-    """The JSON schema of an output, where the node's data holds one."""
+def _get_output_schema(spec: NodeSpec, output: Output) -> Json:
+    """Return the JSON schema of an output, if the node's data has one."""
     if output.name == "structured_output":
-        held = spec.data.get("structured_output")
-        return held.get("schema") if isinstance(held, Mapping) else None
+        settings = spec.data.get("structured_output")
+        return settings.get("schema") if isinstance(settings, Mapping) else None
     advanced = spec.data.get("advanced_settings")
     if isinstance(advanced, Mapping) and advanced.get("group_enabled"):
         for group in advanced.get("groups") or ():
@@ -289,38 +311,45 @@ def _shape(spec: NodeSpec, output: Output) -> Json:
     return None
 
 
-def _properties(selector: Selector, schema: Json, depth: int = 1) -> tuple[Variable, ...]:
+def _build_parts(selector: Selector, schema: Json, depth: int = 1) -> tuple[Variable, ...]:
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    if not isinstance(properties, Mapping) or depth > DEEPEST:
+    if not isinstance(properties, Mapping) or depth > MAX_PART_DEPTH:
         return ()
-    found = []
+    parts = []
     for name, part in properties.items():
         if isinstance(part, Mapping):
-            at = (*selector, str(name))
-            said = str(part.get("description") or "")
-            found.append(Variable(at, _json_type(part), said, _properties(at, part, depth + 1)))
-    return tuple(found)
+            part_selector = (*selector, str(name))
+            description = str(part.get("description") or "")
+            parts.append(
+                Variable(
+                    part_selector,
+                    _read_schema_type(part),
+                    description,
+                    _build_parts(part_selector, part, depth + 1),
+                )
+            )
+    return tuple(parts)
 
 
-def _json_type(schema: Mapping[str, Json]) -> str:
-    written = schema.get("type")
-    if written != "array":
-        known = parse_type(str(written)) if isinstance(written, str) else None
-        return known.value if known else "any"
+def _read_schema_type(schema: Mapping[str, Json]) -> str:
+    type_name = schema.get("type")
+    if type_name != "array":
+        value_type = parse_type(str(type_name)) if isinstance(type_name, str) else None
+        return value_type.value if value_type else "any"
     items = schema.get("items")
     inner = items.get("type") if isinstance(items, Mapping) else None
     kind = parse_type(f"array[{inner}]")
     return kind.value if kind else ValueType.ARRAY_ANY.value
 
 
-def _same(wanted: ValueType | None, given: ValueType | None) -> bool:
-    if wanted is None or wanted is ValueType.ANY or given is None:
+def _is_compatible_type(accepted: ValueType | None, offered: ValueType | None) -> bool:
+    if accepted is None or accepted is ValueType.ANY or offered is None:
         return True
-    if wanted is ValueType.ARRAY_ANY:
-        return given.is_array
-    if wanted.is_number or wanted is ValueType.STRING:
-        return given.is_number if wanted.is_number else given in _TEXTS
-    return given is wanted or (given is ValueType.ARRAY_ANY and wanted.is_array)
+    if accepted is ValueType.ARRAY_ANY:
+        return offered.is_array
+    if accepted.is_number or accepted is ValueType.STRING:
+        return offered.is_number if accepted.is_number else offered in _TEXTS
+    return offered is accepted or (offered is ValueType.ARRAY_ANY and accepted.is_array)
 
 
 _TEXTS: Final = frozenset({ValueType.STRING, ValueType.SECRET})

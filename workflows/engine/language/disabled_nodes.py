@@ -1,4 +1,4 @@
-"""Nodes that are switched off: for a run, and for checking, they aren't there, and the way leads past them.
+"""Bypasses disabled nodes: a run and the validation see the document without them.
 
 ``data.disabled`` is true in the document, which keeps the node, its edges and its unfinished settings.
 """
@@ -8,87 +8,92 @@ from dataclasses import replace
 
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import Document, EdgeSpec, NodeSpec
-from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.problems import Problem, build_warning
 
 
 def is_disabled(node: NodeSpec) -> bool:
     return node.data.get("disabled") is True
 
 
-def without_disabled(document: Document, kinds: Mapping[str, AnyKind]) -> Document:
-    """Edges into a disabled node go on to where its first way out leads; a container takes its inside along."""
-    off = {node.id for node in document.nodes if is_disabled(node) and not _is_root(node, kinds)}
-    if not off:
+def remove_disabled(document: Document, kinds: Mapping[str, AnyKind]) -> Document:
+    """Return the document without disabled nodes and their content.
+
+    Edges into a disabled node continue to where its first handle leads.
+    """
+    disabled = {
+        node.id for node in document.nodes if is_disabled(node) and not _is_root(node, kinds)
+    }
+    if not disabled:
         return document
-    gone = _with_insides(document, off)
+    removed = _include_inner_nodes(document, disabled)
     edges = list(document.edges)
     for node in document.nodes:
-        if node.id in off:
-            edges = _past(node, edges, kinds)
-    kept = tuple(node for node in document.nodes if node.id not in gone)
-    inside = gone - off
-    left = tuple(e for e in edges if e.source not in inside and e.target not in inside)
-    return replace(document, nodes=kept, edges=left)
+        if node.id in disabled:
+            edges = _bypass(node, edges, kinds)
+    nodes = tuple(node for node in document.nodes if node.id not in removed)
+    inner = removed - disabled
+    remaining_edges = tuple(e for e in edges if e.source not in inner and e.target not in inner)
+    return replace(document, nodes=nodes, edges=remaining_edges)
 
 
-def bypass_problems(document: Document, kinds: Mapping[str, AnyKind]) -> Iterator[Problem]:
+def find_disabled_problems(document: Document, kinds: Mapping[str, AnyKind]) -> Iterator[Problem]:
     for node in document.nodes:
         if is_disabled(node) and _is_root(node, kinds):
             message = "A Start node can't be disabled; it still runs"
-            yield warning("node.disabled_start", message, node=node.id, field="disabled")
+            yield build_warning("node.disabled_start", message, node=node.id, field="disabled")
 
 
-def disabled_ids(document: Document, kinds: Mapping[str, AnyKind]) -> frozenset[str]:
-    """Every node that a run does without, the insides of containers included."""
-    kept = {node.id for node in without_disabled(document, kinds).nodes}
-    return frozenset(node.id for node in document.nodes) - kept
+def list_disabled_ids(document: Document, kinds: Mapping[str, AnyKind]) -> frozenset[str]:
+    """Return every node that a run leaves out, with the content of disabled containers."""
+    enabled = {node.id for node in remove_disabled(document, kinds).nodes}
+    return frozenset(node.id for node in document.nodes) - enabled
 
 
-def _past(node: NodeSpec, edges: list[EdgeSpec], kinds: Mapping[str, AnyKind]) -> list[EdgeSpec]:
+def _bypass(node: NodeSpec, edges: list[EdgeSpec], kinds: Mapping[str, AnyKind]) -> list[EdgeSpec]:
     arriving = [edge for edge in edges if edge.target == node.id and edge.source != node.id]
     leaving = [edge for edge in edges if edge.source == node.id and edge.target != node.id]
-    way_out = _first_handle(node, leaving, kinds)
+    first_handle = _get_first_handle(node, leaving, kinds)
     rest = [edge for edge in edges if node.id not in (edge.source, edge.target)]
-    known = {_ends(edge) for edge in rest}
-    for first in arriving:
-        for then in leaving:
-            if then.handle != way_out:
+    existing = {_get_ends(edge) for edge in rest}
+    for incoming in arriving:
+        for outgoing in leaving:
+            if outgoing.handle != first_handle:
                 continue
             joined = EdgeSpec(
-                id=f"{first.id}+{then.id}",
-                source=first.source,
-                target=then.target,
-                handle=first.handle,
-                target_handle=then.target_handle,
+                id=f"{incoming.id}+{outgoing.id}",
+                source=incoming.source,
+                target=outgoing.target,
+                handle=incoming.handle,
+                target_handle=outgoing.target_handle,
             )
-            if _ends(joined) not in known:
-                known.add(_ends(joined))
+            if _get_ends(joined) not in existing:
+                existing.add(_get_ends(joined))
                 rest.append(joined)
     return rest
 
 
-def _first_handle(
+def _get_first_handle(
     node: NodeSpec, leaving: list[EdgeSpec], kinds: Mapping[str, AnyKind]
 ) -> str | None:
     used = {edge.handle for edge in leaving}
-    for handle in _handles(node, kinds):
+    for handle in _list_handles(node, kinds):
         if handle in used:
             return handle
         break
     return leaving[0].handle if leaving and "source" not in used else "source"
 
 
-def _handles(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[str, ...]:
+def _list_handles(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[str, ...]:
     kind = kinds.get(node.kind)
     if kind is None:
         return ("source",)
     try:
-        return kind.handles(node)
+        return kind.list_handles(node)
     except Exception:  # its settings may be half done, that is why it is off
         return ()
 
 
-def _ends(edge: EdgeSpec) -> tuple[str, str, str, str]:
+def _get_ends(edge: EdgeSpec) -> tuple[str, str, str, str]:
     return edge.source, edge.handle, edge.target, edge.target_handle
 
 
@@ -97,10 +102,10 @@ def _is_root(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> bool:
     return kind is not None and kind.execution is Execution.ROOT
 
 
-def _with_insides(document: Document, nodes: set[str]) -> set[str]:
-    found, grew = set(nodes), True
-    while grew:
-        more = {node.id for node in document.nodes if node.parent in found} - found
-        found |= more
-        grew = bool(more)
-    return found
+def _include_inner_nodes(document: Document, nodes: set[str]) -> set[str]:
+    node_ids, has_grown = set(nodes), True
+    while has_grown:
+        children = {node.id for node in document.nodes if node.parent in node_ids} - node_ids
+        node_ids |= children
+        has_grown = bool(children)
+    return node_ids

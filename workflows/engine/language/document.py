@@ -72,7 +72,7 @@ class VariableSpec:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sticky note: drawn, exported, never run. In a container its place is counted from there."""
+    """A sticky note: drawn and exported, never run. In a container its position is relative to it."""
 
     id: str
     data: Mapping[str, Json]

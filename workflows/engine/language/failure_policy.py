@@ -1,4 +1,4 @@
-"""The policy of a node for its own failures: retries, time limit, and where a run goes after the last try."""
+"""Reads a node's policy for its own failures: retries, time limit, and where a run continues after the last try."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Backoff(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often a failed node runs again, and how long it waits before. A kind declares its defaults with it."""
+    """The number of retries of a failed node and the waits between them. A kind declares its defaults with it."""
 
     max_retries: int = 0
     interval_ms: float = 0
@@ -37,14 +37,14 @@ class Retry:
     def allows(self, tries: int, *, retryable: bool) -> bool:
         return tries <= self.max_retries and (retryable or not self.only_retryable)
 
-    def delay_seconds(self, tries: int, seed: str) -> float:
-        """Seeded by the step, so that a replayed run waits as the first one did."""
+    def compute_delay(self, tries: int, seed: str) -> float:
+        """Return the seconds to wait, seeded by the step, so that a replayed run waits as the first one did."""
         if self.backoff is Backoff.FIXED:
             return self.interval_ms / 1000
-        grown = min(self.interval_ms * self.multiplier ** (tries - 1), self.max_interval_ms)
+        interval_ms = min(self.interval_ms * self.multiplier ** (tries - 1), self.max_interval_ms)
         if self.backoff is Backoff.JITTER:
-            grown *= Random(f"{seed}:{tries}").uniform(0.5, 1.0)  # noqa: S311 - no secret
-        return grown / 1000
+            interval_ms *= Random(f"{seed}:{tries}").uniform(0.5, 1.0)  # noqa: S311 - no secret
+        return interval_ms / 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,75 +64,81 @@ def read_policy(spec: NodeSpec, retry_defaults: Retry | None) -> tuple[Policy, l
     ``retry_defaults`` are those of the node's kind; without them the node never runs again.
     """
     problems: list[Problem] = []
-    strategy, given = _strategy(spec, problems)
-    defaults = _defaults(spec, given, problems) if strategy is Strategy.DEFAULT_VALUE else {}
-    retry = _retry(spec, retry_defaults, problems) if retry_defaults else None
-    timeout = _number(spec, "timeout_secs", 0, problems)
+    strategy, default_value = _read_strategy(spec, problems)
+    defaults = (
+        _read_defaults(spec, default_value, problems) if strategy is Strategy.DEFAULT_VALUE else {}
+    )
+    retry = _read_retry(spec, retry_defaults, problems) if retry_defaults else None
+    timeout = _read_number(spec, "timeout_secs", 0, problems)
     if retry is None and strategy is Strategy.ABORT and not timeout:
         return NO_POLICY, problems
     return Policy(retry, strategy, defaults, timeout or None), problems
 
 
-def _strategy(spec: NodeSpec, problems: list[Problem]) -> tuple[Strategy, Json]:
-    written = spec.data.get("error_strategy")
-    given = spec.data.get("default_value")
-    if isinstance(written, Mapping):
-        given = written.get("default_value", given)
-        written = written.get("type")
+def _read_strategy(spec: NodeSpec, problems: list[Problem]) -> tuple[Strategy, Json]:
+    strategy = spec.data.get("error_strategy")
+    default_value = spec.data.get("default_value")
+    if isinstance(strategy, Mapping):
+        default_value = strategy.get("default_value", default_value)
+        strategy = strategy.get("type")
     try:
-        return Strategy(written or "none"), given
+        return Strategy(strategy or "none"), default_value
     except ValueError:
-        problems.append(_problem(spec, "error_strategy", f"Unknown error strategy {written!r}"))
-        return Strategy.ABORT, given
+        problems.append(
+            _build_problem(spec, "error_strategy", f"Unknown error strategy {strategy!r}")
+        )
+        return Strategy.ABORT, default_value
 
 
-def _defaults(spec: NodeSpec, given: Json, problems: list[Problem]) -> dict[str, Json]:
-    if isinstance(given, Mapping):
-        return dict(given)
+def _read_defaults(spec: NodeSpec, default_value: Json, problems: list[Problem]) -> dict[str, Json]:
+    if isinstance(default_value, Mapping):
+        return dict(default_value)
     defaults: dict[str, Json] = {}
-    for index, item in enumerate(given or ()):
+    for index, item in enumerate(default_value or ()):
         try:
-            defaults[item["key"]] = _typed(item.get("type", "string"), item.get("value"))
+            defaults[item["key"]] = _convert_value(item.get("type", "string"), item.get("value"))
         except (KeyError, TypeError, AttributeError, ValueMismatch):
             message = "The default value doesn't match its type"
-            problems.append(_problem(spec, f"default_value.{index}", message))
+            problems.append(_build_problem(spec, f"default_value.{index}", message))
     return defaults
 
 
-def _typed(name: str, value: Json) -> Json:
+def _convert_value(name: str, value: Json) -> Json:
     value_type = parse_type(name)
     if value_type is None:
         raise ValueMismatch(f"Unknown type {name!r}")
-    typed = parse_constant(value, value_type)
+    converted = parse_constant(value, value_type)
     # Text becomes a float even when it is a whole number: what the reference engine does.
-    return float(typed) if isinstance(value, str) and value_type.is_number else typed
+    return float(converted) if isinstance(value, str) and value_type.is_number else converted
 
 
-def _retry(spec: NodeSpec, defaults: Retry, problems: list[Problem]) -> Retry | None:
-    written = spec.data.get("retry_config")
-    if not isinstance(written, Mapping):
+def _read_retry(spec: NodeSpec, defaults: Retry, problems: list[Problem]) -> Retry | None:
+    config = spec.data.get("retry_config")
+    if not isinstance(config, Mapping):
         return None
     # Off unless switched on, as in Dify; the reader of xworkflow, which knows no flag, sets it.
-    retries = _number(spec, "retry_config.max_retries", defaults.max_retries, problems)
-    if not written.get("retry_enabled", False) or not retries:
+    retries = _read_number(spec, "retry_config.max_retries", defaults.max_retries, problems)
+    if not config.get("retry_enabled", False) or not retries:
         return None
-    interval = _number(spec, "retry_config.retry_interval", defaults.interval_ms, problems)
+    interval = _read_number(spec, "retry_config.retry_interval", defaults.interval_ms, problems)
     try:
-        backoff = Backoff(written.get("backoff_strategy") or defaults.backoff)
+        backoff = Backoff(config.get("backoff_strategy") or defaults.backoff)
     except ValueError:
-        problems.append(_problem(spec, "retry_config.backoff_strategy", "Unknown backoff strategy"))
+        problems.append(
+            _build_problem(spec, "retry_config.backoff_strategy", "Unknown backoff strategy")
+        )
         backoff = defaults.backoff
     return Retry(
         max_retries=int(retries),
         interval_ms=interval,
         backoff=backoff,
-        multiplier=written.get("backoff_multiplier") or defaults.multiplier,
-        max_interval_ms=written.get("max_retry_interval") or defaults.max_interval_ms,
-        only_retryable=bool(written.get("retry_on_retryable_only", "backoff_strategy" in written)),
+        multiplier=config.get("backoff_multiplier") or defaults.multiplier,
+        max_interval_ms=config.get("max_retry_interval") or defaults.max_interval_ms,
+        only_retryable=bool(config.get("retry_on_retryable_only", "backoff_strategy" in config)),
     )
 
 
-def _number(spec: NodeSpec, path: str, default: float, problems: list[Problem]) -> float:
+def _read_number(spec: NodeSpec, path: str, default: float, problems: list[Problem]) -> float:
     value: Json = spec.data
     for key in path.split("."):
         value = value.get(key)
@@ -140,9 +146,9 @@ def _number(spec: NodeSpec, path: str, default: float, problems: list[Problem]) 
         return default
     if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
         return value
-    problems.append(_problem(spec, path, "Enter a number, zero or greater"))
+    problems.append(_build_problem(spec, path, "Enter a number, zero or greater"))
     return default
 
 
-def _problem(spec: NodeSpec, name: str, message: str) -> Problem:
+def _build_problem(spec: NodeSpec, name: str, message: str) -> Problem:
     return Problem("policy.invalid", message, node=spec.id, field=name)

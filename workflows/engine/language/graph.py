@@ -1,7 +1,7 @@
-"""A document's nodes and edges as a graph, with the questions one asks of it.
+"""The nodes and edges of a document as a graph, with its queries.
 
-Edges that end nowhere and repeated ids are left out here (validation names them). Every walk is
-iterative and visits a node once: a chain of 100,000 nodes or forty diamonds in a row are no trouble.
+Dangling edges and repeated ids are left out (validation reports them). Every walk is iterative and visits a node
+once, so that a chain of 100,000 nodes or forty diamonds in a row are no trouble.
 """
 
 from collections import defaultdict, deque
@@ -35,7 +35,7 @@ class Graph:
         return self._incoming.get(node, ())
 
     def successors(self, node: str, handle: str | None = None) -> tuple[str, ...]:
-        """The nodes behind a node, or behind one of its handles; each once, in edge order."""
+        """Return the nodes behind a node, or behind one of its handles; each once, in edge order."""
         targets = (
             edge.target for edge in self.outgoing(node) if handle is None or edge.handle == handle
         )
@@ -45,124 +45,124 @@ class Graph:
         return tuple(dict.fromkeys(edge.source for edge in self.incoming(node)))
 
     def roots(self, container: str | None = None) -> tuple[str, ...]:
-        """Nodes of one level no edge leads to."""
+        """Return the nodes of one level that no edge leads to."""
         return tuple(node for node in self.children(container) if not self.incoming(node))
 
     def children(self, container: str | None) -> tuple[str, ...]:
-        """The nodes directly inside a container; of None, those at the top."""
+        """Return the nodes directly inside a container; for None, those at the top."""
         return self._children.get(container, ())
 
     def entry(self, container: str) -> str | None:
-        """Where a container's body begins: where it says so, at its start marker, or at its only root."""
+        """Return where a container's body begins: its declared start, its start marker, or its only root."""
         children = self.children(container)
         start = self.nodes[container].data.get("start_node_id")
         if start in children:
             return str(start)
-        marked = [name for name in children if self.nodes[name].kind in ENTRY_KINDS]
-        found = marked or self.roots(container)
-        return found[0] if len(found) == 1 else None
+        marked_entries = [name for name in children if self.nodes[name].kind in ENTRY_KINDS]
+        candidates = marked_entries or self.roots(container)
+        return candidates[0] if len(candidates) == 1 else None
 
-    def containers_around(self, node: str) -> tuple[str, ...]:
-        """From the innermost outwards. A parent that isn't there, or goes round, ends the list."""
-        around: list[str] = []
+    def list_containers(self, node: str) -> tuple[str, ...]:
+        """Return the containers around a node, innermost first. A missing or cyclic parent ends the list."""
+        containers: list[str] = []
         parent = self.nodes[node].parent
-        while parent is not None and parent in self.nodes and parent not in around:
-            around.append(parent)
+        while parent is not None and parent in self.nodes and parent not in containers:
+            containers.append(parent)
             parent = self.nodes[parent].parent
-        return tuple(around)
+        return tuple(containers)
 
     def inside(self, container: str) -> frozenset[str]:
-        """Everything in a container, however deep."""
-        found: set[str] = set()
+        """Return everything inside a container, at every depth."""
+        nodes: set[str] = set()
         queue = deque([container])
         while queue:
             for child in self.children(queue.popleft()):
-                if child not in found:
-                    found.add(child)
+                if child not in nodes:
+                    nodes.add(child)
                     queue.append(child)
-        return frozenset(found)
+        return frozenset(nodes)
 
     def reachable(self, starts: Iterable[str]) -> frozenset[str]:
-        """The starts and everything behind them; a reached container brings its body along."""
-        found = {start for start in starts if start in self.nodes}
-        queue = deque(found)
+        """Return the starts and everything behind them; a reached container includes its body."""
+        nodes = {start for start in starts if start in self.nodes}
+        queue = deque(nodes)
         while queue:
             node = queue.popleft()
-            for target in (*self.successors(node), *self._entries(node)):
-                if target not in found:
-                    found.add(target)
+            for target in (*self.successors(node), *self._list_entries(node)):
+                if target not in nodes:
+                    nodes.add(target)
                     queue.append(target)
-        return frozenset(found)
+        return frozenset(nodes)
 
     def upstream(self, node: str) -> frozenset[str]:
-        """Every node from which an edge path leads here."""
-        found: set[str] = set()
+        """Return every node from which a path of edges leads to this one."""
+        sources: set[str] = set()
         queue = deque([node])
         while queue:
             for source in self.predecessors(queue.popleft()):
-                if source not in found:
-                    found.add(source)
+                if source not in sources:
+                    sources.add(source)
                     queue.append(source)
-        return frozenset(found)
+        return frozenset(sources)
 
-    def visible_from(self, node: str) -> frozenset[str]:
-        """Nodes whose outputs may exist when this one runs.
+    def find_visible(self, node: str) -> frozenset[str]:
+        """Return the nodes whose outputs may exist when this one runs.
 
-        Those upstream, the containers around it with what is upstream of *them*, and for a
-        container what is inside it: its result is picked from there.
+        These are the nodes upstream, the containers around it with what is upstream of *them*, and for a container
+        its content, from which its result is picked.
         """
-        around = self.containers_around(node)
-        seen = set(self.upstream(node)) | self.inside(node)
-        for container in around:
-            seen.add(container)
-            seen |= self.upstream(container)
-        return frozenset(seen)
+        containers = self.list_containers(node)
+        visible = set(self.upstream(node)) | self.inside(node)
+        for container in containers:
+            visible.add(container)
+            visible |= self.upstream(container)
+        return frozenset(visible)
 
     def is_visible(self, other: str, node: str) -> bool:
-        """Whether ``other`` is among ``visible_from(node)``; quick for many pairs of one graph."""
+        """Return whether ``other`` is in ``find_visible(node)``; quick for many pairs of one graph."""
         if node not in self.nodes or other not in self.nodes:
             return False
-        around = self.containers_around(node)
-        if other in around or node in self.containers_around(other):
+        containers = self.list_containers(node)
+        if other in containers or node in self.list_containers(other):
             return True
-        return any(self._leads_to(other, place) for place in (node, *around))
+        return any(self._has_path(other, target) for target in (node, *containers))
 
     def order(self) -> tuple[str, ...] | None:
-        """Nodes so that every edge points forward, ties by id; None when edges go round."""
+        """Return the nodes so that every edge points forward, ties by id; None when there is a cycle."""
         return self._sorted if len(self._sorted) == len(self.nodes) else None
 
-    def cycle(self) -> tuple[str, ...]:
-        """One circle of nodes, or nothing."""
-        left = self.nodes.keys() - set(self._sorted)
-        if not left:
+    def find_cycle(self) -> tuple[str, ...]:
+        """Return the nodes of one cycle, or nothing."""
+        remaining = self.nodes.keys() - set(self._sorted)
+        if not remaining:
             return ()
         # Every node left over is on or behind a circle, so walking backwards must come round.
         path: dict[str, int] = {}
-        node = min(left)
+        node = min(remaining)
         while node not in path:
             path[node] = len(path)
-            node = next(source for source in self.predecessors(node) if source in left)
-        circle = list(path)[path[node] :]
-        return tuple(reversed(circle))
+            node = next(source for source in self.predecessors(node) if source in remaining)
+        cycle = list(path)[path[node] :]
+        return tuple(reversed(cycle))
 
     @cached_property
     def _sorted(self) -> tuple[str, ...]:
-        """Topological order, as far as there is one."""
-        waiting = {node: len(self.incoming(node)) for node in self.nodes}
-        ready = deque(sorted(node for node, count in waiting.items() if count == 0))
+        """Return the topological order, as far as there is one."""
+        indegrees = {node: len(self.incoming(node)) for node in self.nodes}
+        ready = deque(sorted(node for node, count in indegrees.items() if count == 0))
         ordered: list[str] = []
         while ready:
             node = ready.popleft()
             ordered.append(node)
-            freed = []
+            unblocked = []
             for edge in self.outgoing(node):
-                waiting[edge.target] -= 1
-                if waiting[edge.target] == 0:
-                    freed.append(edge.target)
-            ready.extend(sorted(freed))
+                indegrees[edge.target] -= 1
+                if indegrees[edge.target] == 0:
+                    unblocked.append(edge.target)
+            ready.extend(sorted(unblocked))
         return tuple(ordered)
 
-    def _leads_to(self, source: str, target: str) -> bool:
+    def _has_path(self, source: str, target: str) -> bool:
         mask = self._ancestors.get(target)
         if mask is None:  # on a circle, or behind one
             return source in self.upstream(target)
@@ -174,7 +174,7 @@ class Graph:
 
     @cached_property
     def _ancestors(self) -> Mapping[str, int]:
-        """Everything upstream of a node as the bits of one number: thousands of nodes take milliseconds."""
+        """Return everything upstream of a node as the bits of one number: thousands of nodes take milliseconds."""
         masks: dict[str, int] = {}
         for node in self._sorted:
             mask = 0
@@ -183,17 +183,17 @@ class Graph:
             masks[node] = mask
         return masks
 
-    def _entries(self, container: str) -> tuple[str, ...]:
+    def _list_entries(self, container: str) -> tuple[str, ...]:
         entry = self.entry(container)
         return (entry,) if entry is not None else self.roots(container)
 
     @cached_property
     def _outgoing(self) -> Mapping[str, tuple[EdgeSpec, ...]]:
-        return _grouped((edge.source, edge) for edge in self.edges)
+        return _group_edges((edge.source, edge) for edge in self.edges)
 
     @cached_property
     def _incoming(self) -> Mapping[str, tuple[EdgeSpec, ...]]:
-        return _grouped((edge.target, edge) for edge in self.edges)
+        return _group_edges((edge.target, edge) for edge in self.edges)
 
     @cached_property
     def _children(self) -> Mapping[str | None, tuple[str, ...]]:
@@ -203,7 +203,7 @@ class Graph:
         return {parent: tuple(ids) for parent, ids in children.items()}
 
 
-def _grouped(pairs: Iterable[tuple[str, EdgeSpec]]) -> Mapping[str, tuple[EdgeSpec, ...]]:
+def _group_edges(pairs: Iterable[tuple[str, EdgeSpec]]) -> Mapping[str, tuple[EdgeSpec, ...]]:
     groups: dict[str, list[EdgeSpec]] = defaultdict(list)
     for key, edge in pairs:
         groups[key].append(edge)

@@ -1,8 +1,8 @@
-"""JSON Schema (Draft 7), the part people write for form objects and model answers.
+"""Checks values against JSON Schema (Draft 7), the part people write for form objects and model answers.
 
-Types, enum, const, properties, required, additionalProperties, items, sizes, bounds and the four
-combinators. ``$ref``, ``pattern`` and ``format`` are passed over: the first could go round in
-circles, the second is a regular expression somebody else wrote.
+Types, enum, const, properties, required, additionalProperties, items, sizes, bounds and the four combinators.
+``$ref``, ``pattern`` and ``format`` are ignored: the first can be cyclic, the second is a regular expression from
+somebody else.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sized
@@ -14,128 +14,146 @@ from workflows.engine.language.document import Json
 MAX_DEPTH: Final = 64
 MAX_CHECKS: Final = 100_000  # combinators inside combinators multiply
 
-Complaints = Iterator[str]
+Messages = Iterator[str]
 
 
-def schema_complaint(value: Json, schema: Json) -> str | None:
-    """The first thing wrong with a value, with its place in it; None when it fits."""
+def find_schema_error(value: Json, schema: Json) -> str | None:
+    """Return the first error in a value, with its path; None when the value fits."""
     if isinstance(schema, Mapping):
-        return _Check().first(value, schema, "")
+        return _Checker().find_first(value, schema, "")
     return None
 
 
-class _Check:
+class _Checker:
     def __init__(self) -> None:
-        self._left = MAX_CHECKS
+        self._remaining = MAX_CHECKS
 
-    def first(self, value: Json, schema: Json, where: str) -> str | None:
-        return next(self.all(value, schema, where), None)
+    def find_first(self, value: Json, schema: Json, where: str) -> str | None:
+        return next(self.iter_all(value, schema, where), None)
 
-    def all(self, value: Json, schema: Json, where: str) -> Complaints:
-        self._left -= 1
-        if self._left < 0 or where.count("/") > MAX_DEPTH:
-            yield _at(where, "is too deep or too much to check")
+    def iter_all(self, value: Json, schema: Json, where: str) -> Messages:
+        self._remaining -= 1
+        if self._remaining < 0 or where.count("/") > MAX_DEPTH:
+            yield _format_message(where, "is too deep or too much to check")
         elif schema is False:
-            yield _at(where, "is not allowed")
+            yield _format_message(where, "is not allowed")
         elif isinstance(schema, Mapping):
             for keyword, rule in _RULES.items():
                 if keyword in schema:
                     yield from rule(self, value, schema, where)
 
 
-def _type(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
+def _check_type(checker: _Checker, value: Json, schema: Mapping[str, Json], where: str) -> Messages:
     names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    known = [_TYPES[name] for name in names if name in _TYPES]
-    if known and not any(fits(value) for fits in known):
-        yield _at(where, f"is not of type {' or '.join(map(str, names))}")
+    checks = [_TYPES[name] for name in names if name in _TYPES]
+    if checks and not any(fits(value) for fits in checks):
+        yield _format_message(where, f"is not of type {' or '.join(map(str, names))}")
 
 
-def _enum(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
+def _check_enum(checker: _Checker, value: Json, schema: Mapping[str, Json], where: str) -> Messages:
     allowed = [schema["const"]] if "const" in schema else schema["enum"]
-    if isinstance(allowed, list) and not any(_same(value, item) for item in allowed):
-        yield _at(where, f"is not one of {', '.join(map(repr, allowed))}")
+    if isinstance(allowed, list) and not any(_is_equal(value, item) for item in allowed):
+        yield _format_message(where, f"is not one of {', '.join(map(repr, allowed))}")
 
 
-def _required(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
+def _check_required(
+    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
+) -> Messages:
     if isinstance(value, Mapping) and isinstance(schema["required"], list):
         for name in schema["required"]:
             if name not in value:
-                yield _at(where, f"has no {name}")
+                yield _format_message(where, f"has no {name}")
 
 
-def _properties(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
+def _check_properties(
+    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
+) -> Messages:
     parts = schema["properties"]
     if isinstance(value, Mapping) and isinstance(parts, Mapping):
         for name, part in parts.items():
             if name in value:
-                yield from check.all(value[name], part, f"{where}/{name}")
+                yield from checker.iter_all(value[name], part, f"{where}/{name}")
 
 
-def _additional(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
-    named = schema.get("properties") or {}
+def _check_additional(
+    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
+) -> Messages:
+    declared = schema.get("properties") or {}
     if isinstance(value, Mapping):
         for name in value:
-            if name not in named:
-                yield from check.all(value[name], schema["additionalProperties"], f"{where}/{name}")
+            if name not in declared:
+                yield from checker.iter_all(
+                    value[name], schema["additionalProperties"], f"{where}/{name}"
+                )
 
 
-def _items(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
+def _check_items(
+    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
+) -> Messages:
     if isinstance(value, list) and not isinstance(schema["items"], list):
         for index, item in enumerate(value):
-            yield from check.all(item, schema["items"], f"{where}/{index}")
+            yield from checker.iter_all(item, schema["items"], f"{where}/{index}")
 
 
-def _bound(keyword: str, fits: Callable[[float, float], bool], words: str) -> "Rule":
-    def rule(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
+def _build_bound_rule(keyword: str, fits: Callable[[float, float], bool], words: str) -> "Rule":
+    def rule(checker: _Checker, value: Json, schema: Mapping[str, Json], where: str) -> Messages:
         bound = schema[keyword]
         if _is_number(value) and _is_number(bound) and not fits(value, bound):
-            yield _at(where, f"is not {words} {bound}")
+            yield _format_message(where, f"is not {words} {bound}")
 
     return rule
 
 
-def _size(keyword: str, kind: type[Sized], fits: Callable[[int, int], bool], words: str) -> "Rule":
-    def rule(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
+def _build_size_rule(
+    keyword: str, kind: type[Sized], fits: Callable[[int, int], bool], words: str
+) -> "Rule":
+    def rule(checker: _Checker, value: Json, schema: Mapping[str, Json], where: str) -> Messages:
         bound = schema[keyword]
         if isinstance(value, kind) and _is_number(bound) and not fits(len(value), bound):
-            yield _at(where, f"has not {words} {bound} parts")
+            yield _format_message(where, f"has not {words} {bound} parts")
 
     return rule
 
 
-def _all_of(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
-    for part in _parts(schema, "allOf"):
-        yield from check.all(value, part, where)
+def _check_all_of(
+    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
+) -> Messages:
+    for part in _list_parts(schema, "allOf"):
+        yield from checker.iter_all(value, part, where)
 
 
-def _any_of(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
-    parts = _parts(schema, "anyOf")
-    if parts and all(check.first(value, part, where) is not None for part in parts):
-        yield _at(where, "fits none of the forms allowed")
+def _check_any_of(
+    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
+) -> Messages:
+    parts = _list_parts(schema, "anyOf")
+    if parts and all(checker.find_first(value, part, where) is not None for part in parts):
+        yield _format_message(where, "fits none of the forms allowed")
 
 
-def _one_of(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
-    parts = _parts(schema, "oneOf")
-    fitting = sum(check.first(value, part, where) is None for part in parts)
-    if parts and fitting != 1:
-        yield _at(where, f"fits {fitting} of the forms allowed, not one")
+def _check_one_of(
+    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
+) -> Messages:
+    parts = _list_parts(schema, "oneOf")
+    match_count = sum(checker.find_first(value, part, where) is None for part in parts)
+    if parts and match_count != 1:
+        yield _format_message(where, f"fits {match_count} of the forms allowed, not one")
 
 
-def _not(check: _Check, value: Json, schema: Mapping[str, Json], where: str) -> Complaints:
-    if check.first(value, schema["not"], where) is None:
-        yield _at(where, "has the one form that is not allowed")
+def _check_not(checker: _Checker, value: Json, schema: Mapping[str, Json], where: str) -> Messages:
+    if checker.find_first(value, schema["not"], where) is None:
+        yield _format_message(where, "has the one form that is not allowed")
 
 
-def _parts(schema: Mapping[str, Json], keyword: str) -> list[Json]:
+def _list_parts(schema: Mapping[str, Json], keyword: str) -> list[Json]:
     parts = schema[keyword]
     return parts if isinstance(parts, list) else []
 
 
-def _at(where: str, words: str) -> str:
+def _format_message(where: str, words: str) -> str:
     return f"{where[1:].replace('/', '.') or 'it'} {words}"
 
 
-def _same(left: Json, right: Json) -> bool:
+def _is_equal(left: Json, right: Json) -> bool:
     # True is 1 to Python, not to JSON.
     return isinstance(left, bool) is isinstance(right, bool) and bool(left == right)
 
@@ -148,7 +166,7 @@ def _is_integer(value: Json) -> bool:
     return _is_number(value) and (isinstance(value, int) or value.is_integer())
 
 
-Rule = Callable[[_Check, Json, Mapping[str, Json], str], Complaints]
+Rule = Callable[[_Checker, Json, Mapping[str, Json], str], Messages]
 
 _TYPES: Final[Mapping[str, Callable[[Json], bool]]] = {
     "string": lambda value: isinstance(value, str),
@@ -160,23 +178,27 @@ _TYPES: Final[Mapping[str, Callable[[Json], bool]]] = {
     "null": lambda value: value is None,
 }
 _RULES: Final[Mapping[str, Rule]] = {
-    "type": _type,
-    "enum": _enum,
-    "const": _enum,
-    "required": _required,
-    "properties": _properties,
-    "additionalProperties": _additional,
-    "items": _items,
-    "minimum": _bound("minimum", lambda value, bound: value >= bound, "at least"),
-    "maximum": _bound("maximum", lambda value, bound: value <= bound, "at most"),
-    "exclusiveMinimum": _bound("exclusiveMinimum", lambda value, bound: value > bound, "above"),
-    "exclusiveMaximum": _bound("exclusiveMaximum", lambda value, bound: value < bound, "below"),
-    "minLength": _size("minLength", str, lambda size, bound: size >= bound, "at least"),
-    "maxLength": _size("maxLength", str, lambda size, bound: size <= bound, "at most"),
-    "minItems": _size("minItems", list, lambda size, bound: size >= bound, "at least"),
-    "maxItems": _size("maxItems", list, lambda size, bound: size <= bound, "at most"),
-    "allOf": _all_of,
-    "anyOf": _any_of,
-    "oneOf": _one_of,
-    "not": _not,
+    "type": _check_type,
+    "enum": _check_enum,
+    "const": _check_enum,
+    "required": _check_required,
+    "properties": _check_properties,
+    "additionalProperties": _check_additional,
+    "items": _check_items,
+    "minimum": _build_bound_rule("minimum", lambda value, bound: value >= bound, "at least"),
+    "maximum": _build_bound_rule("maximum", lambda value, bound: value <= bound, "at most"),
+    "exclusiveMinimum": _build_bound_rule(
+        "exclusiveMinimum", lambda value, bound: value > bound, "above"
+    ),
+    "exclusiveMaximum": _build_bound_rule(
+        "exclusiveMaximum", lambda value, bound: value < bound, "below"
+    ),
+    "minLength": _build_size_rule("minLength", str, lambda size, bound: size >= bound, "at least"),
+    "maxLength": _build_size_rule("maxLength", str, lambda size, bound: size <= bound, "at most"),
+    "minItems": _build_size_rule("minItems", list, lambda size, bound: size >= bound, "at least"),
+    "maxItems": _build_size_rule("maxItems", list, lambda size, bound: size <= bound, "at most"),
+    "allOf": _check_all_of,
+    "anyOf": _check_any_of,
+    "oneOf": _check_one_of,
+    "not": _check_not,
 }

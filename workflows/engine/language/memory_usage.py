@@ -1,4 +1,4 @@
-"""The memory scopes that a document asks for, read from its nodes without running them."""
+"""The memory scopes that a document uses, read from its nodes without running them."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,7 +7,7 @@ from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.texts import Phrase, Text
 
 
-RECALLING = "enhanced_memory"  # the field of a node that recalls into its prompt
+RECALL_FIELD = "enhanced_memory"  # the field of a node that recalls into its prompt
 DEFAULT_SCOPE = "conversation"  # of enhanced_memory, as the seed has it
 
 # Whose memory a form offers. A workflow's own needs a group, which the form of a run asks for.
@@ -32,24 +32,24 @@ RECENCY = Field(
 )
 
 
-def scope_label(scope: Json) -> Text:
-    """Return what people read of a scope word; one of a plug-in is shown as it is."""
+def get_scope_label(scope: Json) -> Text:
+    """Return the label of a scope word; one of a plug-in is shown unchanged."""
     label = next((label for word, label in SCOPES if word == scope), None)
     return Phrase(label) if label else str(scope or "")
 
 
-def scopes_of(document: Document, kinds: Mapping[str, AnyKind]) -> frozenset[str]:
+def list_memory_scopes(document: Document, kinds: Mapping[str, AnyKind]) -> frozenset[str]:
     """Return the scope words of its memory nodes, and of nodes that recall into their prompt."""
     return frozenset(
-        scope for node in document.nodes for scope in _scopes(node, kinds.get(node.kind))
+        scope for node in document.nodes for scope in _iter_scopes(node, kinds.get(node.kind))
     )
 
 
-def _scopes(node: NodeSpec, kind: AnyKind | None) -> Iterator[str]:
+def _iter_scopes(node: NodeSpec, kind: AnyKind | None) -> Iterator[str]:
     if kind is not None and kind.needs_memory:
         scope = node.data.get("scope") or kind.default_scope
         if scope and isinstance(scope, str):
             yield scope
-    enhanced = node.data.get(RECALLING)
+    enhanced = node.data.get(RECALL_FIELD)
     if isinstance(enhanced, dict) and enhanced.get("enabled"):
         yield str(enhanced.get("scope") or DEFAULT_SCOPE)

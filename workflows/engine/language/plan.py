@@ -1,4 +1,4 @@
-"""A document made ready to run: numbers for names, configurations parsed, templates cut. Once a version."""
+"""Compiles a document for running, once per version: numbers for names, parsed configurations, split templates."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,13 +9,13 @@ from pydantic import ValidationError
 
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.kinds import AnyKind, Execution, Kinds
-from workflows.engine.language.config_errors import config_problems
-from workflows.engine.language.disabled_nodes import disabled_ids, without_disabled
+from workflows.engine.language.config_errors import build_config_problems
+from workflows.engine.language.disabled_nodes import list_disabled_ids, remove_disabled
 from workflows.engine.language.document import Document, EdgeSpec, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Policy, Strategy, read_policy
 from workflows.engine.language.graph import Graph
-from workflows.engine.language.nesting import container_problems
-from workflows.engine.language.problems import Problem, errors_of
+from workflows.engine.language.nesting import find_container_problems
+from workflows.engine.language.problems import Problem, select_errors
 from workflows.engine.language.templating import Segment
 from workflows.engine.language.untrusted import Flow
 from workflows.engine.language.values import ValueType, parse_type
@@ -28,7 +28,7 @@ FAIL_HANDLE = "fail-branch"
 _HANDLE_ALIASES = {"success-branch": "source"}
 
 
-_NOWHERE: Final = Flow((), {})
+_EMPTY_FLOW: Final = Flow((), {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class PlanNode:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A response node's place in the stream: its text, and the edges that keep it shut."""
+    """A response node's part in the stream: its text, and the edges that keep it closed."""
 
     node: int
     node_id: str
@@ -74,8 +74,8 @@ class Session:
         return self.node in self.reached
 
 
-def spoken(node: int, node_id: str, text: str) -> Session:
-    """The session of a node that has said all it had to say."""
+def build_finished_session(node: int, node_id: str, text: str) -> Session:
+    """Return the session of a node whose text is complete."""
     return Session(node, node_id, (text,), frozenset(), frozenset({node}))
 
 
@@ -95,7 +95,7 @@ class Plan:
     variable_types: dict[Selector, ValueType]  # of all scopes
     unreached: frozenset[str]  # ids of this scope's nodes that no path leads to
     container: str | None = None
-    flow: Flow = _NOWHERE  # whose outputs may hold strangers' words, in all scopes
+    flow: Flow = _EMPTY_FLOW  # whose outputs may hold strangers' words, in all scopes
     inside: frozenset[str] = frozenset()  # ids of its nodes, and of those deeper inside them
 
     @property
@@ -104,18 +104,20 @@ class Plan:
 
 
 def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -> Plan:
-    """Raises DocumentInvalid with every problem that would keep it from running."""
-    off = disabled_ids(document, kinds)
-    if off:
-        kept = compile_plan(without_disabled(document, kinds), kinds, root=root)
-        return replace(kept, unreached=kept.unreached | off)
+    """Compile a document. Raises DocumentInvalid with every problem that would keep it from running."""
+    disabled = list_disabled_ids(document, kinds)
+    if disabled:
+        plan = compile_plan(remove_disabled(document, kinds), kinds, root=root)
+        return replace(plan, unreached=plan.unreached | disabled)
     graph = Graph.of(document)
-    problems = _problems(document, graph, kinds)
-    start = _root([graph.nodes[name] for name in graph.children(None)], kinds, root, problems)
-    if start is None or errors_of(problems):
-        raise DocumentInvalid(errors_of(problems))
-    types, flow = _variable_types(document, kinds), Flow(document.nodes, kinds)
-    return _Compiler(document, graph, kinds, types, flow).scope(None, start)
+    problems = _find_problems(document, graph, kinds)
+    start = _choose_root(
+        [graph.nodes[name] for name in graph.children(None)], kinds, root, problems
+    )
+    if start is None or select_errors(problems):
+        raise DocumentInvalid(select_errors(problems))
+    types, flow = _collect_variable_types(document, kinds), Flow(document.nodes, kinds)
+    return _Compiler(document, graph, kinds, types, flow).compile_scope(None, start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +128,14 @@ class _Compiler:
     variable_types: dict[Selector, ValueType]
     flow: Flow
 
-    def scope(self, container: str | None, start: str) -> Plan:
+    def compile_scope(self, container: str | None, start: str) -> Plan:
         members = self.graph.children(container)
-        kept = _reachable(start, self.document.edges, set(members))
-        specs = [self.graph.nodes[name] for name in members if name in kept]
+        reachable = _find_reachable(start, self.document.edges, set(members))
+        specs = [self.graph.nodes[name] for name in members if name in reachable]
         by_id = {spec.id: index for index, spec in enumerate(specs)}
-        edges = _edges(self.document.edges, by_id)
-        nodes = self._nodes(specs, edges)
-        sessions = tuple(_sessions(nodes, edges, by_id[start], inside=container is not None))
+        edges = _build_edges(self.document.edges, by_id)
+        nodes = self._build_nodes(specs, edges)
+        sessions = tuple(_iter_sessions(nodes, edges, by_id[start], inside=container is not None))
         return Plan(
             document=self.document,
             kinds=self.kinds,
@@ -161,27 +163,34 @@ class _Compiler:
             inside=self.graph.inside(container) if container is not None else frozenset(),
         )
 
-    def _nodes(self, specs: Sequence[NodeSpec], edges: Sequence[PlanEdge]) -> tuple[PlanNode, ...]:
+    def _build_nodes(
+        self, specs: Sequence[NodeSpec], edges: Sequence[PlanEdge]
+    ) -> tuple[PlanNode, ...]:
         out: list[list[PlanEdge]] = [[] for _ in specs]
         indegrees = [0] * len(specs)
         for edge in edges:
             out[edge.source].append(edge)
             indegrees[edge.target] += 1
         return tuple(
-            _node(
-                index, spec, self.kinds[spec.kind], out[index], indegrees[index], self._body(spec)
+            _build_node(
+                index,
+                spec,
+                self.kinds[spec.kind],
+                out[index],
+                indegrees[index],
+                self._compile_body(spec),
             )
             for index, spec in enumerate(specs)
         )
 
-    def _body(self, spec: NodeSpec) -> Plan | None:
+    def _compile_body(self, spec: NodeSpec) -> Plan | None:
         if self.kinds[spec.kind].execution is not Execution.CONTAINER:
             return None
         entry = self.graph.entry(spec.id)
-        return self.scope(spec.id, entry) if entry is not None else None
+        return self.compile_scope(spec.id, entry) if entry is not None else None
 
 
-def _problems(document: Document, graph: Graph, kinds: Kinds) -> list[Problem]:
+def _find_problems(document: Document, graph: Graph, kinds: Kinds) -> list[Problem]:
     problems: list[Problem] = []
     for spec in graph.nodes.values():
         kind = kinds.get(spec.kind)
@@ -192,59 +201,59 @@ def _problems(document: Document, graph: Graph, kinds: Kinds) -> list[Problem]:
             continue
         problems += kind.check(spec)
         problems += read_policy(spec, kind.retry)[1]
-    known = {node.id for node in document.nodes}
+    node_ids = {node.id for node in document.nodes}
     problems += [
         Problem("edge.dangling", f"The edge ends at an unknown node {end!r}", edge=edge.id)
         for edge in document.edges
         for end in (edge.source, edge.target)
-        if end not in known
+        if end not in node_ids
     ]
-    return problems + container_problems(graph, kinds)
+    return problems + find_container_problems(graph, kinds)
 
 
-def _variable_types(document: Document, kinds: Kinds) -> dict[Selector, ValueType]:
+def _collect_variable_types(document: Document, kinds: Kinds) -> dict[Selector, ValueType]:
     types: dict[Selector, ValueType] = {
         (CONVERSATION, variable.name): kind
         for variable in document.conversation
         if (kind := parse_type(variable.value_type)) is not None
     }
     for spec in document.nodes:
-        for name, kind in kinds[spec.kind].variable_types(spec).items():
+        for name, kind in kinds[spec.kind].list_variable_types(spec).items():
             types[spec.id, name] = kind
     return types
 
 
-def _root(
-    top: Sequence[NodeSpec], kinds: Kinds, wanted: str | None, problems: list[Problem]
+def _choose_root(
+    top: Sequence[NodeSpec], kinds: Kinds, requested: str | None, problems: list[Problem]
 ) -> str | None:
     roots = [
         node.id
         for node in top
         if node.kind in kinds and kinds[node.kind].execution is Execution.ROOT
     ]
-    if wanted in roots or (wanted is None and roots):
-        return wanted or roots[0]
+    if requested in roots or (requested is None and roots):
+        return requested or roots[0]
     problems.append(Problem("root.missing", "The workflow has no Start node"))
     return None
 
 
-def _reachable(root: str, edges: Iterable[EdgeSpec], known: set[str]) -> set[str]:
-    """A node no path leads to would hold up every join behind it for ever, so it is left out."""
-    ways: dict[str, list[str]] = {}
+def _find_reachable(root: str, edges: Iterable[EdgeSpec], node_ids: set[str]) -> set[str]:
+    """Return the nodes that a path leads to; any other would block every join behind it for ever."""
+    targets: dict[str, list[str]] = {}
     for edge in edges:
-        if edge.source in known and edge.target in known:
-            ways.setdefault(edge.source, []).append(edge.target)
-    seen, todo = {root}, [root]
-    while todo:
-        for target in ways.get(todo.pop(), ()):
-            if target not in seen:
-                seen.add(target)
-                todo.append(target)
-    return seen
+        if edge.source in node_ids and edge.target in node_ids:
+            targets.setdefault(edge.source, []).append(edge.target)
+    visited, pending = {root}, [root]
+    while pending:
+        for target in targets.get(pending.pop(), ()):
+            if target not in visited:
+                visited.add(target)
+                pending.append(target)
+    return visited
 
 
-def _edges(edges: Iterable[EdgeSpec], by_id: dict[str, int]) -> tuple[PlanEdge, ...]:
-    kept = [edge for edge in edges if edge.source in by_id and edge.target in by_id]
+def _build_edges(edges: Iterable[EdgeSpec], by_id: dict[str, int]) -> tuple[PlanEdge, ...]:
+    scope_edges = [edge for edge in edges if edge.source in by_id and edge.target in by_id]
     return tuple(
         PlanEdge(
             index,
@@ -253,11 +262,11 @@ def _edges(edges: Iterable[EdgeSpec], by_id: dict[str, int]) -> tuple[PlanEdge, 
             by_id[edge.target],
             _HANDLE_ALIASES.get(edge.handle, edge.handle),
         )
-        for index, edge in enumerate(kept)
+        for index, edge in enumerate(scope_edges)
     )
 
 
-def _node(
+def _build_node(
     index: int,
     spec: NodeSpec,
     kind: AnyKind,
@@ -269,7 +278,7 @@ def _node(
     try:
         prepared = kind.prepare(spec)
     except ValidationError as invalid:
-        raise DocumentInvalid(config_problems(spec.id, invalid)) from invalid
+        raise DocumentInvalid(build_config_problems(spec.id, invalid)) from invalid
     return PlanNode(
         index=index,
         id=spec.id,
@@ -289,7 +298,7 @@ def _node(
     )
 
 
-def _sessions(
+def _iter_sessions(
     nodes: Sequence[PlanNode], edges: Sequence[PlanEdge], root: int, *, inside: bool
 ) -> Iterator[Session]:
     for node in nodes:
@@ -297,31 +306,31 @@ def _sessions(
         if node.kind.execution is Execution.RESPONSE and not (
             inside and node.kind.provides_results
         ):
-            yield _session(node, nodes, edges, root)
+            yield _build_session(node, nodes, edges, root)
 
 
-def _session(
+def _build_session(
     response: PlanNode, nodes: Sequence[PlanNode], edges: Sequence[PlanEdge], root: int
 ) -> Session:
-    segments = tuple(response.kind.segments(response.prepared))
-    wanted = {segment for segment in segments if not isinstance(segment, str)}
-    shut = {node.index for node in nodes if _blocks(node, wanted)}
-    blocking = frozenset(edge.index for edge in edges if edge.source in shut)
-    seen, todo = {root}, [root]
-    while todo:
-        for edge in nodes[todo.pop()].out:
-            if edge.index not in blocking and edge.target not in seen:
-                seen.add(edge.target)
-                todo.append(edge.target)
-    return Session(response.index, response.id, segments, blocking, frozenset(seen))
+    segments = tuple(response.kind.list_segments(response.prepared))
+    selectors = {segment for segment in segments if not isinstance(segment, str)}
+    blocking_nodes = {node.index for node in nodes if _is_blocking(node, selectors)}
+    blocking = frozenset(edge.index for edge in edges if edge.source in blocking_nodes)
+    visited, pending = {root}, [root]
+    while pending:
+        for edge in nodes[pending.pop()].out:
+            if edge.index not in blocking and edge.target not in visited:
+                visited.add(edge.target)
+                pending.append(edge.target)
+    return Session(response.index, response.id, segments, blocking, frozenset(visited))
 
 
-def _blocks(node: PlanNode, wanted: set[Selector]) -> bool:
-    """Behind these nothing is printed ahead of time: it isn't known yet whether, or what."""
+def _is_blocking(node: PlanNode, selectors: set[Selector]) -> bool:
+    """Return whether no text behind the node is printed before it ran, because that text depends on it."""
     if node.branches or node.kind.execution in (Execution.CONTAINER, Execution.RESPONSE):
         return True
     return any(
         target[:2] == segment[:2]
-        for target in node.kind.writes(node.prepared)
-        for segment in wanted
+        for target in node.kind.list_writes(node.prepared)
+        for segment in selectors
     )

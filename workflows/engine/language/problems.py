@@ -1,4 +1,4 @@
-"""What is wrong with a document, each problem addressed to the node, field or edge it is about."""
+"""The problems of a document, each addressed to the node, field or edge it is about."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,11 +38,11 @@ class Problem:
         return ", ".join(part for part in parts if part)
 
 
-def errors_of(problems: Iterable[Problem]) -> list[Problem]:
+def select_errors(problems: Iterable[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.is_error]
 
 
-def warning(
+def build_warning(
     code: str,
     message: str,
     *,

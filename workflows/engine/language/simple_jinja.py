@@ -28,7 +28,7 @@ _SPECIAL: Final = frozenset(keyword.kwlist) | {
 
 
 class _Undefined:
-    """A name or key that isn't there: prints nothing, and has no parts."""
+    """A name or key that does not exist: it prints nothing, and has no parts."""
 
 
 _UNDEFINED: Final = _Undefined()
@@ -39,7 +39,7 @@ class PlainTemplate:
     segments: tuple[str | Selector, ...]
 
     def render(self, inputs: Mapping[str, Json]) -> str | None:
-        """The text Jinja would give, or None when these values need the runner pool after all."""
+        """Return the text that Jinja would give, or None when these values need the runner pool after all."""
         parts: list[str] = []
         for segment in self.segments:
             if isinstance(segment, str):
@@ -53,8 +53,8 @@ class PlainTemplate:
 
 
 @lru_cache(maxsize=1024)
-def plain_template(source: str) -> PlainTemplate | None:
-    """The template ready to render in process, or None when it needs the runner pool."""
+def parse_plain_template(source: str) -> PlainTemplate | None:
+    """Return the template for rendering in process, or None when it needs the runner pool."""
     if "{%" in source or "{#" in source:
         return None
     text = _NEWLINE.sub("\n", source)

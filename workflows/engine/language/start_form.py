@@ -1,7 +1,7 @@
-"""The start form: checks what a run is given before there is a run.
+"""Checks the inputs of a run against the start form, before there is a run.
 
-One table from field type to rule, for Dify's form types and for the plain value types xworkflow
-writes. Every field is checked, so that a person hears of all mistakes at once.
+One table from field type to rule, for Dify's form types and for the plain value types xworkflow writes. Every field
+is checked, so that a person learns of all mistakes at once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Final
 
 from workflows.engine.errors import InputRejected, ValueMismatch
 from workflows.engine.language.document import Document, Json, NodeSpec
-from workflows.engine.language.json_schema import schema_complaint
+from workflows.engine.language.json_schema import find_schema_error
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.values import (
     ValueType,
@@ -36,23 +36,23 @@ class Field:
     json_schema: Json = None
 
 
-def fields_of(start: NodeSpec) -> tuple[Field, ...]:
-    """The fields a start node declares; what isn't shaped like one is left out."""
+def list_fields(start: NodeSpec) -> tuple[Field, ...]:
+    """Return the fields that a start node declares, without malformed ones."""
     declared = start.data.get("variables")
     return tuple(
-        _field(variable)
+        _read_field(variable)
         for variable in (declared if isinstance(declared, list | tuple) else ())
         if isinstance(variable, Mapping) and isinstance(variable.get("variable"), str)
     )
 
 
-def check_inputs(fields: Sequence[Field], given: Mapping[str, Json]) -> dict[str, Json]:
-    """A value for every field. Raises InputRejected with a problem a field; undeclared are dropped."""
+def check_inputs(fields: Sequence[Field], inputs: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a value for every field; undeclared inputs are dropped. Raises InputRejected with a problem a field."""
     values: dict[str, Json] = {}
     problems: list[Problem] = []
     for field in fields:
         try:
-            values[field.name] = _value(field, given)
+            values[field.name] = _read_value(field, inputs)
         except ValueMismatch as mismatch:
             problems.append(Problem("input.invalid", mismatch.message, field=field.name))
     if problems:
@@ -60,13 +60,13 @@ def check_inputs(fields: Sequence[Field], given: Mapping[str, Json]) -> dict[str
     return values
 
 
-def check_start(document: Document, given: Mapping[str, Json]) -> dict[str, Json]:
-    """The inputs of a document's start node, checked."""
+def check_start(document: Document, inputs: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the checked inputs of a document's start node."""
     start = next((node for node in document.nodes if node.kind == "start"), None)
-    return {} if start is None else check_inputs(fields_of(start), given)
+    return {} if start is None else check_inputs(list_fields(start), inputs)
 
 
-def _field(variable: Mapping[str, Json]) -> Field:
+def _read_field(variable: Mapping[str, Json]) -> Field:
     length, options = variable.get("max_length"), variable.get("options")
     return Field(
         name=variable["variable"],
@@ -79,51 +79,51 @@ def _field(variable: Mapping[str, Json]) -> Field:
     )
 
 
-def _value(field: Field, given: Mapping[str, Json]) -> Json:
-    value = given.get(field.name)
+def _read_value(field: Field, inputs: Mapping[str, Json]) -> Json:
+    value = inputs.get(field.name)
     if value is None:
         if field.required:
             raise ValueMismatch(f"{field.name} is required in input form")
         value = field.default
         if value is None or (value == "" and field.type not in _TEXT_FIELDS):
             return None
-    return without_nul(_rule(field)(field, value))
+    return remove_nul(_get_rule(field)(field, value))
 
 
-def without_nul(value: Json) -> Json:
-    """NUL can't be stored in PostgreSQL, and no person types it."""
+def remove_nul(value: Json) -> Json:
+    """Remove NUL characters, which PostgreSQL cannot store and nobody types."""
     if isinstance(value, str):
         return value.replace("\0", "")
     if isinstance(value, Mapping):
-        return {without_nul(key): without_nul(part) for key, part in value.items()}
+        return {remove_nul(key): remove_nul(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [without_nul(item) for item in value]
+        return [remove_nul(item) for item in value]
     return value
 
 
-def _rule(field: Field) -> "Rule":
-    return _RULES.get(field.type, _free)
+def _get_rule(field: Field) -> "Rule":
+    return _RULES.get(field.type, _check_other)
 
 
-def _text(field: Field, value: Json) -> Json:
+def _check_text(field: Field, value: Json) -> Json:
     if not isinstance(value, str):
         raise ValueMismatch(f"(type '{field.type}') {field.name} in input form must be a string")
     if field.max_length is not None and len(value) > field.max_length:
-        most = field.max_length
-        raise ValueMismatch(f"{field.name} in input form must be less than {most} characters")
+        max_length = field.max_length
+        raise ValueMismatch(f"{field.name} in input form must be less than {max_length} characters")
     return value
 
 
-def _select(field: Field, value: Json) -> Json:
+def _check_select(field: Field, value: Json) -> Json:
     if value == "" and not field.required:
         return None  # what a form sends when nothing was chosen
-    if _text(field, value) not in field.options:
+    if _check_text(field, value) not in field.options:
         allowed = ", ".join(field.options)
         raise ValueMismatch(f"{field.name} in input form must be one of the following: {allowed}")
     return value
 
 
-def _number(field: Field, value: Json) -> Json:
+def _check_number(field: Field, value: Json) -> Json:
     if matches(value, ValueType.NUMBER):
         return value
     if isinstance(value, str):
@@ -136,7 +136,7 @@ def _number(field: Field, value: Json) -> Json:
     raise ValueMismatch(f"{field.name} in input form must be a valid number")
 
 
-def _checkbox(field: Field, value: Json) -> Json:
+def _check_checkbox(field: Field, value: Json) -> Json:
     if isinstance(value, str):
         value = _SWITCHES.get(value.strip().lower(), value)
     if value not in (0, 1):  # False and True among them
@@ -144,7 +144,7 @@ def _checkbox(field: Field, value: Json) -> Json:
     return bool(value)
 
 
-def _file(field: Field, value: Json) -> Json:
+def _check_file(field: Field, value: Json) -> Json:
     if value == "" and not field.required:
         return None
     if not isinstance(value, Mapping):
@@ -152,7 +152,7 @@ def _file(field: Field, value: Json) -> Json:
     return value
 
 
-def _file_list(field: Field, value: Json) -> Json:
+def _check_file_list(field: Field, value: Json) -> Json:
     if value == "" and not field.required:
         return None
     if not isinstance(value, list | tuple) or not all(isinstance(item, Mapping) for item in value):
@@ -162,7 +162,7 @@ def _file_list(field: Field, value: Json) -> Json:
     return list(value)
 
 
-def _object(field: Field, value: Json) -> Json:
+def _check_object(field: Field, value: Json) -> Json:
     if isinstance(value, str) and value.strip():
         try:
             value = parse_constant(value, ValueType.OBJECT)
@@ -170,14 +170,14 @@ def _object(field: Field, value: Json) -> Json:
             raise ValueMismatch(f"{field.name} in input form must be a JSON object") from None
     if not isinstance(value, Mapping):
         raise ValueMismatch(f"{field.name} in input form must be a dict")
-    complaint = schema_complaint(value, field.json_schema)
-    if complaint is not None:
-        raise ValueMismatch(f"{field.name} in input form doesn't fit its schema: {complaint}")
+    error = find_schema_error(value, field.json_schema)
+    if error is not None:
+        raise ValueMismatch(f"{field.name} in input form doesn't fit its schema: {error}")
     return value
 
 
-def _free(field: Field, value: Json) -> Json:
-    """xworkflow names a value type; a form gives text, which is read as that type."""
+def _check_other(field: Field, value: Json) -> Json:
+    """Read text as the value type that xworkflow names."""
     kind = parse_type(field.type)
     if kind is None:
         return value
@@ -195,16 +195,16 @@ _SWITCHES: Final[Mapping[str, bool]] = {
 }
 _TEXT_FIELDS: Final = TEXT_FIELDS | {"select"}
 _RULES: Final[Mapping[str, Rule]] = {
-    "text-input": _text,
-    "paragraph": _text,
-    "string": _text,
-    "select": _select,
-    "number": _number,
-    "checkbox": _checkbox,
-    "boolean": _checkbox,
-    "file": _file,
-    "file-list": _file_list,
-    "json_object": _object,
-    "object": _object,
-    "external_data_tool": _text,
+    "text-input": _check_text,
+    "paragraph": _check_text,
+    "string": _check_text,
+    "select": _check_select,
+    "number": _check_number,
+    "checkbox": _check_checkbox,
+    "boolean": _check_checkbox,
+    "file": _check_file,
+    "file-list": _check_file_list,
+    "json_object": _check_object,
+    "object": _check_object,
+    "external_data_tool": _check_text,
 }

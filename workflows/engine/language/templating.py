@@ -1,7 +1,7 @@
-"""Text with references to variables: ``{{#head.name.path#}}``, cut into segments once.
+"""Parses text with references to variables, ``{{#head.name.path#}}``, into segments, once.
 
-What doesn't match the pattern exactly stays literal text. A reference to nothing prints its dotted
-selector, and text that comes out of a variable is never looked at again.
+Text that does not match the pattern exactly stays literal. A reference to nothing prints its dotted selector, and
+text from a variable is never parsed again.
 """
 
 import re
@@ -25,14 +25,14 @@ Segment = str | Selector
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """``Template.of(text)`` is cached, so that callers may ask for it wherever they need it."""
+    """A parsed template; ``Template.of(text)`` is cached, so that callers may call it wherever they need it."""
 
     source: str
     segments: tuple[Segment, ...]
 
     @staticmethod
     def of(source: str) -> "Template":
-        return _compiled(source)
+        return _compile(source)
 
     @property
     def references(self) -> tuple[Selector, ...]:
@@ -42,11 +42,11 @@ class Template:
     def is_literal(self) -> bool:
         return all(isinstance(segment, str) for segment in self.segments)
 
-    def text(self, pool: VariablePool) -> str:
+    def render_text(self, pool: VariablePool) -> str:
         """The rendering of prompts, keys, conditions and HTTP fields."""
         return self._render(pool, as_text)
 
-    def markdown(self, pool: VariablePool) -> str:
+    def render_markdown(self, pool: VariablePool) -> str:
         """The rendering of answers."""
         return self._render(pool, as_markdown)
 
@@ -62,16 +62,16 @@ class Template:
 
 
 def render_text(source: str, pool: VariablePool) -> str:
-    return _compiled(source).text(pool)
+    return _compile(source).render_text(pool)
 
 
-def references(source: str) -> tuple[Selector, ...]:
-    """The variables a text refers to, in order, repeats included."""
-    return _compiled(source).references
+def list_references(source: str) -> tuple[Selector, ...]:
+    """Return the variables that a text refers to, in order, with repeats."""
+    return _compile(source).references
 
 
 @lru_cache(maxsize=4096)
-def _compiled(source: str) -> Template:
+def _compile(source: str) -> Template:
     # With one group in the pattern, split gives literal, reference, literal, …
     pieces = REFERENCE.split(source)
     segments: list[Segment] = []

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import Json, NodeSpec, Selector
-from workflows.engine.language.templating import references
+from workflows.engine.language.templating import list_references
 from workflows.engine.language.variables import CONVERSATION
 
 
@@ -118,7 +118,7 @@ def _get_flow_key(selector: Selector) -> str:
 def _iter_selectors(value: Json) -> Iterator[Selector]:
     """Yield every reference to a variable, anywhere in a node's configuration."""
     if isinstance(value, str):
-        yield from references(value)
+        yield from list_references(value)
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from _iter_selectors(item)
@@ -140,6 +140,6 @@ def _list_written(spec: NodeSpec, kind: AnyKind) -> tuple[Selector, ...]:
     if kind.execution is Execution.RESPONSE:
         return ((_ANSWERS,),)
     try:
-        return tuple(kind.writes(kind.prepare(spec)))
+        return tuple(kind.list_writes(kind.prepare(spec)))
     except ValidationError:
         return ()  # a draft; it won't run like this

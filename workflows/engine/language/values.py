@@ -1,7 +1,7 @@
-"""The types of workflow values: inferring them, checking them, reading them from text.
+"""The types of workflow values: inferring them, checking them, parsing them from text.
 
-Values are plain JSON values and are never changed in place: variable pools share them.
-A file is an object that says what kind of file it is and how it travels (``is_file``).
+Values are plain JSON values and are never changed in place: variable pools share them. A file is an object that says
+what kind of file it is and how it is transferred (``is_file``).
 """
 
 import json
@@ -84,7 +84,7 @@ FILE_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def parse_type(text: str) -> ValueType | None:
-    """The type a document names, capitals and old spellings included; None when there is none."""
+    """Return the type that a document names, in any case and spelling; None when there is none."""
     name = text.strip().lower()
     try:
         return ValueType(name)
@@ -100,16 +100,16 @@ def is_file(value: Json) -> bool:
     return value.get("transfer_method") in TRANSFER_METHODS and value.get("type") in FILE_KINDS
 
 
-def file_attribute(file: Mapping[str, Json], name: str) -> Json:
-    """One attribute of a file, None when the file doesn't say. Unknown names raise KeyError."""
+def get_file_attribute(file: Mapping[str, Json], name: str) -> Json:
+    """Return one attribute of a file, None when the file has none. Unknown names raise KeyError."""
     for key in FILE_ATTRIBUTES[name]:
         if file.get(key) is not None:
             return file[key]
     return None
 
 
-def infer(value: Json) -> ValueType:
-    """The type of a value as it is. Raises ValueMismatch for what is no JSON value."""
+def infer_type(value: Json) -> ValueType:
+    """Return the type of a value. Raises ValueMismatch for anything but a JSON value."""
     scalar = _SCALARS.get(type(value))
     if scalar is not None:
         return scalar
@@ -121,51 +121,51 @@ def infer(value: Json) -> ValueType:
 
 
 def matches(value: Json, expected: ValueType) -> bool:
-    """Whether a value may be kept in a variable of that type. An empty list fits every array."""
+    """Return whether a variable of that type may hold the value. An empty list fits every array."""
     return _CHECKS[expected](value)
 
 
-def zero(kind: ValueType) -> Json:
-    """What ``clear`` leaves behind: "" 0 false {} [] or null. A new value at each call."""
+def build_zero_value(kind: ValueType) -> Json:
+    """Return the value that ``clear`` sets: "" 0 false {} [] or null, a new one at each call."""
     return _ZEROS[kind]()
 
 
 def parse_constant(value: Json, kind: ValueType) -> Json:
-    """A constant as a document writes it, often as text, as a value of its type.
+    """Return a constant of a document, which is often text, as a value of its type.
 
-    Text for a non-string type is parsed: numbers as numbers, everything else as JSON.
-    Raises ValueMismatch when the outcome isn't of the type.
+    Text for a non-string type is parsed: numbers as numbers, everything else as JSON. Raises ValueMismatch when the
+    outcome isn't of the type.
     """
-    parsed = _from_text(value, kind) if isinstance(value, str) and kind not in _TEXTS else value
+    parsed = _parse_text(value, kind) if isinstance(value, str) and kind not in _TEXTS else value
     if not matches(parsed, kind):
-        raise ValueMismatch(f"Expected {kind}, got {describe(parsed)}")
+        raise ValueMismatch(f"Expected {kind}, got {describe_type(parsed)}")
     return parsed
 
 
 def parse_number(text: str) -> int | float:
-    """``"12"`` → 12, ``"1.5"`` → 1.5; not-a-numbers, infinities and words raise ValueMismatch."""
+    """Parse ``"12"`` as 12 and ``"1.5"`` as 1.5; NaN, infinities and words raise ValueMismatch."""
     try:
         number: int | float = int(text)
     except ValueError:
         try:
             number = float(text)
         except ValueError:
-            raise ValueMismatch(f"{_short(text)} is not a number") from None
+            raise ValueMismatch(f"{_shorten(text)} is not a number") from None
     if isinstance(number, float) and not math.isfinite(number):
-        raise ValueMismatch(f"{_short(text)} is not a finite number")
+        raise ValueMismatch(f"{_shorten(text)} is not a finite number")
     return number
 
 
-def describe(value: Json) -> str:
-    """A value's type in words, for messages."""
+def describe_type(value: Json) -> str:
+    """Return a value's type in words, for messages."""
     try:
-        return str(infer(value))
+        return str(infer_type(value))
     except ValueMismatch:
         return type(value).__name__
 
 
-def masked(secret: str) -> str:
-    """How a secret prints in logs: short ones as stars only, so that nothing of them shows."""
+def mask_secret(secret: str) -> str:
+    """Return a secret as logs show it: short ones as stars only, so that nothing of them shows."""
     if len(secret) <= 8:
         return "*" * 20
     return f"{secret[:6]}{'*' * 12}{secret[-2:]}"
@@ -191,7 +191,7 @@ def _is_object(value: Json) -> bool:
     return isinstance(value, Mapping)
 
 
-def _array_of(check: Callable[[Json], bool]) -> Callable[[Json], bool]:
+def _build_array_check(check: Callable[[Json], bool]) -> Callable[[Json], bool]:
     def is_array(value: Json) -> bool:
         return isinstance(value, list | tuple) and all(map(check, value))
 
@@ -199,7 +199,7 @@ def _array_of(check: Callable[[Json], bool]) -> Callable[[Json], bool]:
 
 
 def _infer_array(items: Sequence[Json]) -> ValueType:
-    kinds = {infer(item) for item in items}
+    kinds = {infer_type(item) for item in items}
     if len(kinds) == 1:
         return _ARRAYS.get(kinds.pop(), ValueType.ARRAY_ANY)
     if kinds and kinds <= NUMBERS:
@@ -207,20 +207,20 @@ def _infer_array(items: Sequence[Json]) -> ValueType:
     return ValueType.ARRAY_ANY
 
 
-def _from_text(text: str, kind: ValueType) -> Json:
+def _parse_text(text: str, kind: ValueType) -> Json:
     if kind in NUMBERS:
         return parse_number(text)
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
-        raise ValueMismatch(f"{_short(text)} is not JSON for {kind}") from None
+        raise ValueMismatch(f"{_shorten(text)} is not JSON for {kind}") from None
 
 
-def _refuse_constant(name: str) -> Json:
+def _reject_constant(name: str) -> Json:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
@@ -251,12 +251,12 @@ _CHECKS: Final[Mapping[ValueType, Callable[[Json], bool]]] = {
     ValueType.FILE: is_file,
     ValueType.NONE: lambda value: value is None,
     ValueType.ANY: lambda value: True,
-    ValueType.ARRAY_ANY: _array_of(lambda value: True),
-    ValueType.ARRAY_STRING: _array_of(_is_text),
-    ValueType.ARRAY_NUMBER: _array_of(_is_number),
-    ValueType.ARRAY_OBJECT: _array_of(_is_object),
-    ValueType.ARRAY_FILE: _array_of(is_file),
-    ValueType.ARRAY_BOOLEAN: _array_of(lambda value: isinstance(value, bool)),
+    ValueType.ARRAY_ANY: _build_array_check(lambda value: True),
+    ValueType.ARRAY_STRING: _build_array_check(_is_text),
+    ValueType.ARRAY_NUMBER: _build_array_check(_is_number),
+    ValueType.ARRAY_OBJECT: _build_array_check(_is_object),
+    ValueType.ARRAY_FILE: _build_array_check(is_file),
+    ValueType.ARRAY_BOOLEAN: _build_array_check(lambda value: isinstance(value, bool)),
 }
 _ZEROS: Final[Mapping[ValueType, Callable[[], Json]]] = {
     ValueType.STRING: str,

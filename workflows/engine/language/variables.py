@@ -1,8 +1,8 @@
-"""The variable pool of a run: what every node can see, by selector.
+"""The variable pool of a run: the values that nodes can read, by selector.
 
-Two levels deep, head (a node id or ``sys``, ``env``, ``conversation``) and name; anything deeper
-walks into objects and files. Heads are replaced and never changed in place, so a copy for a round
-of an iteration costs one dict of references, however large the values are.
+Two levels deep, head (a node id or ``sys``, ``env``, ``conversation``) and name; anything deeper walks into objects
+and files. Heads are replaced and never changed in place, so a copy for a round of an iteration costs one dict of
+references, however large the values are.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Final
 
 from workflows.engine.errors import VariableNotFound
 from workflows.engine.language.document import Json
-from workflows.engine.language.values import FILE_ATTRIBUTES, file_attribute, is_file
+from workflows.engine.language.values import FILE_ATTRIBUTES, get_file_attribute, is_file
 
 
 SYSTEM: Final = "sys"
@@ -21,7 +21,7 @@ RESERVED_HEADS: Final = frozenset({SYSTEM, ENVIRONMENT, CONVERSATION, "rag"})
 
 
 class Missing(Enum):
-    """The answer to a selector nothing is at; null is a value."""
+    """The result for a selector without a value; null is a value."""
 
     MISSING = "missing"
 
@@ -49,14 +49,14 @@ class VariablePool:
         }
 
     def get(self, selector: Sequence[str]) -> Json:
-        """The value at a selector, or MISSING."""
+        """Return the value at a selector, or MISSING."""
         try:
             value = self._heads[selector[0]][selector[1]]
         except (KeyError, IndexError):
             return MISSING
         if len(selector) == 2:
             return value
-        return _walk(value, selector[2:])
+        return _follow_path(value, selector[2:])
 
     def get_or_none(self, selector: Sequence[str]) -> Json:
         value = self.get(selector)
@@ -72,15 +72,15 @@ class VariablePool:
         return self.get(selector) is not MISSING
 
     def head(self, name: str) -> Mapping[str, Json]:
-        """Everything under a head, empty when there is nothing."""
+        """Return everything under a head, empty when there is nothing."""
         return self._heads.get(name, {})
 
     def sys(self) -> Mapping[str, Json]:
-        """The run's system variables."""
+        """Return the run's system variables."""
         return self._heads[SYSTEM]
 
     def set_outputs(self, head: str, outputs: Mapping[str, Json]) -> None:
-        """Put a node's outputs in, in place of earlier ones. The mapping is kept, not copied."""
+        """Replace a node's outputs. The mapping is stored, not copied."""
         self._heads[head] = outputs
 
     def set(self, selector: Sequence[str], value: Json) -> None:
@@ -94,13 +94,13 @@ class VariablePool:
             self._heads.pop(head, None)
 
     def copy(self) -> "VariablePool":
-        """An independent pool with the same contents."""
-        twin = VariablePool.__new__(VariablePool)
-        twin._heads = self._heads.copy()
-        return twin
+        """Return an independent pool with the same contents."""
+        pool = VariablePool.__new__(VariablePool)
+        pool._heads = self._heads.copy()
+        return pool
 
     def conversation(self) -> dict[str, Json]:
-        """The conversation variables as they are now."""
+        """Return the conversation variables as they are now."""
         return dict(self._heads[CONVERSATION])
 
     def set_conversation(self, variables: Mapping[str, Json]) -> None:
@@ -108,7 +108,7 @@ class VariablePool:
         self._heads[CONVERSATION] = dict(variables)
 
 
-def _walk(value: Json, path: Sequence[str]) -> Json:
+def _follow_path(value: Json, path: Sequence[str]) -> Json:
     for position, key in enumerate(path):
         if not isinstance(value, Mapping):
             return MISSING
@@ -116,7 +116,7 @@ def _walk(value: Json, path: Sequence[str]) -> Json:
             # A file's attributes are leaves: nothing is to be found inside them.
             if position + 1 < len(path) or key not in FILE_ATTRIBUTES:
                 return MISSING
-            return file_attribute(value, key)
+            return get_file_attribute(value, key)
         if key not in value:
             return MISSING
         value = value[key]

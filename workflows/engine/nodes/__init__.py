@@ -11,7 +11,7 @@ from typing import Final
 from workflows.engine.appearance import Appearance
 from workflows.engine.foreign_kinds import FOREIGN_KINDS, UnknownAppearance
 from workflows.engine.kinds import AnyKind, Field, Kinds, NodeKind, Widget
-from workflows.engine.language.memory_usage import RECALLING
+from workflows.engine.language.memory_usage import RECALL_FIELD
 
 
 def _make_kinds(module: ModuleType) -> Iterator[AnyKind]:
@@ -72,7 +72,7 @@ def build_kinds(
 
 def _remove_memory_field(kind: AnyKind) -> AnyKind:
     """Remove the field that recalls into a prompt: without memory the language has no such field."""
-    fields = tuple(field for field in kind.fields if field.name != RECALLING)
+    fields = tuple(field for field in kind.fields if field.name != RECALL_FIELD)
     return kind if fields == kind.fields else _replace_fields(kind, fields)
 
 

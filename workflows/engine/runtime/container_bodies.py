@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workflows.engine.kinds import Execution
 from workflows.engine.language.document import Json
-from workflows.engine.language.plan import Plan, PlanNode, Session, spoken
+from workflows.engine.language.plan import Plan, PlanNode, Session, build_finished_session
 from workflows.engine.language.variables import CONVERSATION, VariablePool
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.frame import Frame
@@ -164,7 +164,7 @@ class ScopedBodies:
             if inner.kind.execution is not Execution.ENTRY:
                 run_context.steps += record.tries
             if _has_answer(inner, plan, record):
-                session = spoken(inner.index, inner.id, record.outputs["answer"])
+                session = build_finished_session(inner.index, inner.id, record.outputs["answer"])
                 sessions.append((record.key.rounds[len(frame.rounds)], session))
             if not shares or plan.container is None:
                 continue

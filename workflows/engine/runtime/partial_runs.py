@@ -15,7 +15,7 @@ from typing import Final
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import Document, EdgeSpec, Json, NodeSpec, Selector
 from workflows.engine.language.plan import Plan
-from workflows.engine.language.templating import references
+from workflows.engine.language.templating import list_references
 from workflows.engine.runtime.scheduler import Scheduler
 from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
 
@@ -169,14 +169,14 @@ def _iter_reads(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[Select
     while pending:
         value = pending.pop(0)
         if isinstance(value, str):
-            yield from references(value)
+            yield from list_references(value)
         elif isinstance(value, Mapping):
             pending.extend(value.values())
         elif isinstance(value, list | tuple):
             pending.extend(value)
     kind = kinds.get(spec.kind)
     if kind is not None and not kind.check(spec):
-        yield from (tuple(selector) for selector in kind.reads(spec) if len(selector) > 1)
+        yield from (tuple(selector) for selector in kind.list_reads(spec) if len(selector) > 1)
 
 
 def _isolate_nodes(document: Document, nodes: Sequence[str], root: str | None) -> Document:

@@ -73,7 +73,7 @@ async def take_step(
                 build_retry_event(node, frame.rounds, build_step_error(fault, node.id), tries, at)
             )
             frame.state.move(node.index, NodeState.RETRYING)
-            seconds = max(retry.delay_seconds(tries, f"{ctx.run_id}:{node.id}"), retry_after)
+            seconds = max(retry.compute_delay(tries, f"{ctx.run_id}:{node.id}"), retry_after)
             if seconds > 0:
                 await run_context.ports.clock.sleep(seconds)
             frame.state.move(node.index, NodeState.RUNNING)

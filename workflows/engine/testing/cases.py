@@ -24,9 +24,9 @@ from workflows.engine.errors import DocumentInvalid, WorkflowFault
 from workflows.engine.language.comparisons import (
     OPERATORS,
     UNARY,
-    canonical_operator,
     compare,
-    expected_for,
+    convert_expected,
+    normalize_operator,
 )
 from workflows.engine.language.document import Json
 from workflows.engine.language.problems import Problem
@@ -72,7 +72,7 @@ class Check(_Part):
     @field_validator("operator")
     @classmethod
     def _known(cls, given: str) -> str:
-        name = canonical_operator(given)
+        name = normalize_operator(given)
         if name is None:
             raise ValueError(f"must be one of {', '.join(OPERATORS)}")
         return name
@@ -222,7 +222,7 @@ def _finding(check: Check, facts: Facts) -> Finding:
 def _holds(check: Check, found: Json) -> bool:
     if isinstance(found, _Texts):
         return _holds_of_texts(check, found)
-    return compare(check.operator, found, expected_for(found, check.value))
+    return compare(check.operator, found, convert_expected(found, check.value))
 
 
 def _holds_of_texts(check: Check, found: "_Texts") -> bool:

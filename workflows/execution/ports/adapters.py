@@ -16,7 +16,7 @@ from config.ids import uuid7
 from config.redaction import build_redactor
 from workflows import memory_app
 from workflows.engine.language.document import Document, Json
-from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.memory_ports import WholeMemory
 from workflows.engine.ports import (
     CodePort,
@@ -89,7 +89,7 @@ async def record_run_start(claim: Claim, document: Document) -> None:
     is_dry_run = Debug.from_row(claim.row).memory == SANDBOX
     if not memory_app.is_on() or claim.attempt > 1 or is_dry_run:
         return
-    if not scopes_of(document, load_kinds()):
+    if not list_memory_scopes(document, load_kinds()):
         return
     system = claim.row["system"]
     try:

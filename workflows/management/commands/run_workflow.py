@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from workflows.engine.errors import DocumentInvalid, WorkflowFault
 from workflows.engine.language.dsl import load_document
-from workflows.engine.language.problems import errors_of
+from workflows.engine.language.problems import select_errors
 from workflows.engine.language.validation import validate
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.step_records import RunStatus, StepRecord
@@ -71,7 +71,7 @@ class Command(BaseCommand):
         for problem in problems:
             if not problem.is_error:
                 self.stderr.write(f"warning: {problem.where}: {problem.message}")
-        if errors := errors_of(problems):
+        if errors := select_errors(problems):
             raise DocumentInvalid(errors)
 
     def _print_event(self, event: Event) -> None:

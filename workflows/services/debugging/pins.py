@@ -13,7 +13,7 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.kind_examples import list_outputs
 from workflows.engine.language.document import Json
-from workflows.engine.language.values import ELEMENTS, ValueType, describe, matches, parse_type
+from workflows.engine.language.values import ELEMENTS, ValueType, describe_type, matches, parse_type
 from workflows.errors import InvalidValue
 from workflows.execution.kinds import load_kinds
 from workflows.models import Node, Pin, Workflow
@@ -94,12 +94,16 @@ def check_types(
 
 def _describe_mismatch(name: str, value: Json, expected: ValueType) -> str:
     """Return a sentence that names the output, its list item if any, its type and the expected type."""
-    values = {"output": name, "wanted": str(expected), "given": describe(value)}
+    values = {"output": name, "wanted": str(expected), "given": describe_type(value)}
     if expected in ELEMENTS and isinstance(value, list | tuple):
         element = ELEMENTS[expected]
         for position, item in enumerate(value, start=1):
             if not matches(item, element):
-                values |= {"wanted": str(element), "given": describe(item), "item": str(position)}
+                values |= {
+                    "wanted": str(element),
+                    "given": describe_type(item),
+                    "item": str(position),
+                }
                 return (
                     _("Item %(item)s of %(output)s is of type %(given)s, expected %(wanted)s.")
                     % values

@@ -20,7 +20,7 @@ from workflows.engine.editing.paths import same
 from workflows.engine.editing.records import UNRANKED, Item, Named, Wire
 from workflows.engine.editing.store import texts_of
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.strict import size_of
+from workflows.engine.language.dsl.strict import measure_tree
 from workflows.models import Edge, Node, Snapshot, Variable, Workflow, WorkflowSecret
 from workflows.models.documents import from_json
 from workflows.services.editor import draft_rows, snapshots
@@ -233,12 +233,12 @@ class Rows:
         self._named.put((area, name), None)
 
     def put_features(self, features: Mapping[str, Json]) -> None:
-        self._grow(size_of(features) - size_of(self.workflow.features))
+        self._grow(measure_tree(features) - measure_tree(self.workflow.features))
         self.workflow.features = dict(features)
         self.header_dirty.add("features")
 
     def put_header(self, field: str, value: Json) -> None:
-        self.growth += size_of(value) - size_of(self.header(field))
+        self.growth += measure_tree(value) - measure_tree(self.header(field))
         setattr(self.workflow, HEADER_FIELDS[field], value)
         self.header_dirty.add(HEADER_FIELDS[field])
 
@@ -331,13 +331,13 @@ class Rows:
             if part is None:
                 if previous is not None:
                     deleted_pks.append(pk)
-                    self.growth -= size_of(fields_of(previous).get("data"))
+                    self.growth -= measure_tree(fields_of(previous).get("data"))
                 continue
             fields = fields_of(part)
             if previous is None:
                 row = model(team_id=self.workflow.team_id, workflow=self.workflow, **fields)
                 new.append(row)
-                self._grow(NAMES + size_of(fields))
+                self._grow(NAMES + measure_tree(fields))
                 pk = row.pk
             else:
                 before = fields_of(previous)
@@ -448,7 +448,7 @@ def _measure_growth(
 ) -> int:
     """Return the added characters; a field that was empty may not have been in the document before."""
     name_length = NAMES if any(not before[name] and now[name] for name in names) else 0
-    return sum(size_of(now[name]) - size_of(before[name]) for name in names) + name_length
+    return sum(measure_tree(now[name]) - measure_tree(before[name]) for name in names) + name_length
 
 
 def _find_highest_rank(rows: QuerySet[Any]) -> int:  # Any: of three models

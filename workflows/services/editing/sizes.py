@@ -5,7 +5,7 @@ adds its growth to that. Only a draft that may be too large is serialized and co
 """
 
 from workflows.engine.editing.errors import EditRefused, refuse
-from workflows.engine.language.dsl.strict import MAX_BYTES, size_of
+from workflows.engine.language.dsl.strict import MAX_BYTES, measure_tree
 from workflows.models.documents import to_json
 from workflows.services.editing.rows import Rows
 from workflows.services.editor import draft_rows
@@ -20,7 +20,7 @@ def check_size(store: Rows) -> None:
         return
     most = None if previous_bound is None else max(previous_bound + store.growth, 0)
     if store.grown and (most is None or most > MAX_BYTES):
-        most = size_of(to_json(draft_rows.read_rows(store.workflow)))
+        most = measure_tree(to_json(draft_rows.read_rows(store.workflow)))
         if most > MAX_BYTES:
             raise refuse_size(most)
     if most != previous_bound:

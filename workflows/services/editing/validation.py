@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from workflows.engine.editing.records import Item, node_of
 from workflows.engine.language.document import Document, Mode
 from workflows.engine.language.problems import Problem
-from workflows.engine.language.validation.configuration import configuration_problems
+from workflows.engine.language.validation.configuration import find_configuration_problems
 from workflows.execution.kinds import load_kinds
 from workflows.services.editing.rows import Rows
 
@@ -17,4 +17,4 @@ from workflows.services.editing.rows import Rows
 def list_problems(store: Rows, items: Iterable[Item]) -> tuple[Problem, ...]:
     nodes = tuple(node_of(item) for item in items if not item.is_note)
     document = Document(Mode(store.workflow.mode), nodes, ())
-    return tuple(configuration_problems(document, load_kinds()))
+    return tuple(find_configuration_problems(document, load_kinds()))

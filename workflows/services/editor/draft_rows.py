@@ -18,7 +18,7 @@ from workflows.engine.language.document import (
     Position,
     VariableSpec,
 )
-from workflows.engine.language.dsl.strict import size_of
+from workflows.engine.language.dsl.strict import measure_tree
 from workflows.engine.language.problems import Problem
 from workflows.models import Edge, Node, Variable, Workflow, WorkflowSecret
 from workflows.models.documents import is_secret, to_json
@@ -50,7 +50,7 @@ def copy_header(workflow: Workflow, document: Document) -> None:
     workflow.dialect_version = document.version
     workflow.features = dict(document.features)
     workflow.extra = dict(document.extra)
-    workflow.most_characters = size_of(to_json(document))
+    workflow.most_characters = measure_tree(to_json(document))
 
 
 def read_rows(workflow: Workflow, secrets: Secrets | None = None) -> Document:

@@ -112,7 +112,7 @@ def export(
             audit_lines.note(principal, workflow, "workflow.exported", secrets=True)
     if format == "yaml":
         return dsl.dump_document(document, dialect, include_secrets=include_secrets)
-    tree = dsl.document_tree(document, dialect, include_secrets=include_secrets)
+    tree = dsl.build_tree(document, dialect, include_secrets=include_secrets)
     return json.dumps(tree, ensure_ascii=False, indent=2)
 
 

@@ -18,7 +18,7 @@ from accounts.principals import get_key_id
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.language.document import Json
-from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.language.start_form import check_start
 from workflows.engine.runtime.events import RunFinished
 from workflows.engine.runtime.step_records import RunStatus as EngineStatus
@@ -141,7 +141,7 @@ def build_run_request(
     if (
         workflow.is_chat
         or conversation is not None
-        or "conversation" in scopes_of(document, load_kinds())
+        or "conversation" in list_memory_scopes(document, load_kinds())
     ):
         opened_conversation = _open_conversation(principal, workflow, conversation, person)
     system = build_stream_variables(principal, workflow, stream)

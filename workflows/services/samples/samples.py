@@ -8,7 +8,7 @@ from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import memory_app, permissions
 from workflows.engine.language.dsl import load_document
-from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.nodes import build_kinds
 from workflows.engine.testing.cases import PERSON, Seed
 from workflows.execution.kinds import load_kinds
@@ -65,7 +65,9 @@ def _is_runnable(sample: Sample) -> bool:
 def _get_requirements(slug: str) -> tuple[frozenset[str], bool]:
     """Return the node kinds of a sample, and whether it needs memory; the files don't change."""
     document = load_document(BY_SLUG[slug].source).document
-    return frozenset(node.kind for node in document.nodes), bool(scopes_of(document, build_kinds()))
+    return frozenset(node.kind for node in document.nodes), bool(
+        list_memory_scopes(document, build_kinds())
+    )
 
 
 def _store_memories(principal: Principal, workflow: Workflow, sample: Sample) -> None:

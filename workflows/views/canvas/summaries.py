@@ -38,7 +38,7 @@ def summarize_node(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> str:
     """Return what the node's kind says of it, or else the kind's description."""
     try:
         parts = [
-            translate_text(part) for part in find_appearance(node.kind, kinds).summary(node.data)
+            translate_text(part) for part in find_appearance(node.kind, kinds).summarize(node.data)
         ]
     except _UNREADABLE:
         parts = []
@@ -55,7 +55,7 @@ def build_ways(
     node: NodeSpec, kinds: Mapping[str, AnyKind], handles: Sequence[str]
 ) -> tuple[Way, ...]:
     try:
-        labels = find_appearance(node.kind, kinds).handle_labels(node.data)
+        labels = find_appearance(node.kind, kinds).label_handles(node.data)
     except _UNREADABLE:
         labels = {}
     return tuple(_label_handle(handle, labels.get(handle)) for handle in handles)

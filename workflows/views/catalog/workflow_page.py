@@ -12,7 +12,7 @@ from accounts.personas import strip_player
 from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Document, Json
-from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.language.validation import validate
 from workflows.forms import build_input_fields
 from workflows.models import Conversation, Run, Workflow
@@ -66,7 +66,7 @@ def workflow_page(request: HttpRequest, principal: Principal, workflow: Workflow
         return context | chat_pane(request.GET, principal, workflow, document)
     return context | {
         "fields": build_input_fields(document, last=_last_inputs(principal, runs)),
-        "by_conversation": "conversation" in scopes_of(document, installed_kinds()),
+        "by_conversation": "conversation" in list_memory_scopes(document, installed_kinds()),
         **group_asked(request.GET, document),
     }
 
@@ -140,7 +140,7 @@ def person_of(data: Mapping[str, str]) -> str:
 def group_asked(data: Mapping[str, str], document: Document) -> dict[str, Any]:
     """Whether its runs need a group, because it remembers as a workflow; and the one typed or linked to."""
     return {
-        "by_group": "workflow" in scopes_of(document, installed_kinds()),
+        "by_group": "workflow" in list_memory_scopes(document, installed_kinds()),
         "group": typed(data, GROUP),
     }
 

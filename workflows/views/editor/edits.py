@@ -17,7 +17,7 @@ from workflows.engine.editing import EditRefused, Op, read_log, read_ops
 from workflows.engine.editing.ops import Paste
 from workflows.engine.editing.paste import leaves_start
 from workflows.engine.editing.records import edge_of, node_of, note_of
-from workflows.engine.language.config_errors import label_of
+from workflows.engine.language.config_errors import build_field_label
 from workflows.engine.language.problems import Problem
 from workflows.errors import (
     EditClash,
@@ -230,7 +230,7 @@ def _build_field_label(field: str, kind: str | None) -> str:
     """Return the field's label in the form, or its name if no form shows it."""
     node_kind = installed_kinds().get(kind) if kind else None
     steps = [int(step) if step.isdecimal() else step for step in field.split(".")]
-    return translate_label(label_of(steps, node_kind.fields)) if node_kind else field
+    return translate_label(build_field_label(steps, node_kind.fields)) if node_kind else field
 
 
 def _build_error(error: Exception) -> dict[str, Any]:  # Any: JSON

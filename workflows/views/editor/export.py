@@ -73,7 +73,7 @@ def picture(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def build_fragment(document: Document, ids: Iterable[str]) -> dict[str, Json]:
     """Return the part in the document's own dialect, with no more around it than its nodes need."""
     part = extract_part(document, ids)
-    tree = dsl.document_tree(part)
+    tree = dsl.build_tree(part)
     if part.dialect is Dialect.XWORKFLOW:
         keys = ("version", "nodes", "edges", "environment_variables", "conversation_variables")
         return {name: tree[name] for name in keys if tree.get(name)}

@@ -79,7 +79,7 @@ class _OutlineBuilder:
         # Nodes whose parent is missing are at the top level, as on the canvas.
         self.children: dict[str | None, list[str]] = defaultdict(list)
         for node in self.graph.nodes:
-            containers = self.graph.containers_around(node)
+            containers = self.graph.list_containers(node)
             self.children[containers[0] if containers else None].append(node)
 
     def _sort_key(self, id_: str) -> tuple[bool, bool, float]:

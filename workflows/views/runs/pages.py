@@ -14,7 +14,7 @@ from accounts.principals import get_current_team_id, get_principal
 from accounts.views.pagination import paginate_by_time
 from workflows import permissions, selectors
 from workflows.engine.errors import InputRejected
-from workflows.engine.language.memory_usage import scopes_of
+from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.errors import InvalidValue
 from workflows.forms import build_input_fields, read_inputs
 from workflows.models.run import RunStatus
@@ -111,7 +111,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "conversation_id": run.conversation.key
         if run and run.conversation
         else request.POST.get("conversation", ""),
-        "by_conversation": "conversation" in scopes_of(document, installed_kinds()),
+        "by_conversation": "conversation" in list_memory_scopes(document, installed_kinds()),
         **group_asked(request.POST, document),
         "group_error": errors.get("group_id", ""),
         # what is said at each field isn't said above them once more

@@ -5,7 +5,7 @@ import pytest
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Dialect, Mode, Position
 from workflows.engine.language.dsl import (
-    document_tree,
+    build_tree,
     dump_document,
     export_document,
     load_document,
@@ -139,14 +139,14 @@ def test_load_edges_without_ends_are_kept_and_reported():
     loaded = load_document(with_graph([node()], [odd, "?"]))
 
     assert [problem.code for problem in loaded.warnings] == ["edge.ends", "edge.ends"]
-    assert document_tree(loaded.document)["workflow"]["graph"]["edges"] == [odd, "?"]
+    assert build_tree(loaded.document)["workflow"]["graph"]["edges"] == [odd, "?"]
 
 
 def test_load_unknown_parts_are_kept_and_reported():
     loaded = load_document({**tree(), "surprise": {"a": [1]}})
 
     assert [problem.field for problem in loaded.warnings] == ["surprise"]
-    assert document_tree(loaded.document)["surprise"] == {"a": [1]}
+    assert build_tree(loaded.document)["surprise"] == {"a": [1]}
 
 
 def test_load_too_many_nodes_is_refused_before_they_are_read():
@@ -160,7 +160,7 @@ def test_dump_old_handle_keeps_its_spelling_until_rewired():
     edge = {"id": "e", "source": "a", "target": "b", "sourceHandle": "success-branch"}
     document = load_document(with_graph([node("a"), node("b")], [edge])).document
 
-    written = document_tree(document)["workflow"]["graph"]["edges"][0]
+    written = build_tree(document)["workflow"]["graph"]["edges"][0]
 
     assert written["sourceHandle"] == "success-branch"
 
@@ -222,7 +222,7 @@ def test_dump_of_a_moved_container_says_anew_where_everything_stands():
         notes=(replace(document.notes[0], position=there),),
     )
 
-    written = document_tree(moved)["workflow"]["graph"]["nodes"]
+    written = build_tree(moved)["workflow"]["graph"]["nodes"]
 
     assert {part["id"]: part.get("positionAbsolute") for part in written} == {
         "box": {"x": 100, "y": 200},

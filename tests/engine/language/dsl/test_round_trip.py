@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workflows.engine.language.document import Dialect
-from workflows.engine.language.dsl import digest, document_tree, dump_document, load_document
+from workflows.engine.language.dsl import build_tree, compute_digest, dump_document, load_document
 from workflows.engine.language.dsl.emit import to_yaml
 from workflows.engine.language.dsl.loading import load_tree
 
@@ -131,12 +131,12 @@ def test_yaml_any_value_is_read_back_as_written(value):
 def test_dify_any_document_comes_back_whole(tree):
     document = load_document(tree).document
 
-    written = document_tree(document, include_secrets=True)
+    written = build_tree(document, include_secrets=True)
     again = load_document(dump_document(document, include_secrets=True)).document
 
     assert is_within(notes_last(tree), written)
     assert again == document
-    assert digest(again) == digest(document)
+    assert compute_digest(again) == compute_digest(document)
 
 
 @settings(max_examples=40, deadline=None)

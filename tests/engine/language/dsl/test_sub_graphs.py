@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.engine import ports
 from workflows.engine.language.document import Dialect, Document
-from workflows.engine.language.dsl import document_tree, export_document, load_document
+from workflows.engine.language.dsl import build_tree, export_document, load_document
 from workflows.engine.language.plan import compile_plan
-from workflows.engine.language.validation import errors_of, validate
+from workflows.engine.language.validation import select_errors, validate
 from workflows.engine.nodes import KNOWN_KINDS, build_kinds
 from workflows.engine.runtime.local_ports import ListJournal
 from workflows.engine.runtime.loop import drive
@@ -84,7 +84,7 @@ BELOW_TWO = {
 
 async def ran(tree: dict[str, Any], **inputs: Any) -> RunResult:
     document = load_document(tree).document
-    assert errors_of(validate(document, build_kinds())) == []
+    assert select_errors(validate(document, build_kinds())) == []
     plan = compile_plan(document, build_kinds())
     return await drive(plan, RunStart("run", inputs=inputs), ports(), ListJournal())
 
@@ -183,7 +183,7 @@ def test_references_follow_a_node_that_was_renamed() -> None:
     assert nodes["each_up"].data["variables"][0]["value_selector"] == ["start", "items"]
     assert nodes["t"].data["variables"][0]["value_selector"] == ["each_up", "output"]
     assert nodes["t"].data["prompt"] == "{{#each_up.output#}}"
-    assert document_tree(document, Dialect.XWORKFLOW) == made
+    assert build_tree(document, Dialect.XWORKFLOW) == made
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_body_is_written_back_as_it_was(container: dict[str, Any]) -> None:
             for variable in node["data"].get("variables", []):
                 variable["value_selector"] = ["__scope__", "item"]
 
-    assert document_tree(document, Dialect.XWORKFLOW) == made
+    assert build_tree(document, Dialect.XWORKFLOW) == made
     assert not [
         p
         for p in export_document(document, kinds=KNOWN_KINDS).warnings
@@ -218,7 +218,7 @@ def test_document_goes_through_dify_and_back() -> None:
     back = load_document(exported.text).document
 
     assert [problem.code for problem in exported.warnings] == ["export.container"]
-    assert document_tree(back, Dialect.XWORKFLOW)["nodes"] == made["nodes"]
+    assert build_tree(back, Dialect.XWORKFLOW)["nodes"] == made["nodes"]
 
 
 @pytest.mark.parametrize("graph", [None, 3, {"nodes": 1}, {"nodes": [{"data": {}}]},
@@ -230,8 +230,8 @@ def test_body_that_is_no_graph_is_kept_and_refused(graph: Any) -> None:
 
     document = load_document(made).document
 
-    problems = errors_of(validate(document, build_kinds()))
+    problems = select_errors(validate(document, build_kinds()))
     assert [(p.code, p.node, p.field) for p in problems] == [
         ("container.start_missing", "each", "start_node_id")
     ]
-    assert document_tree(document)["nodes"][1]["data"]["sub_graph"] == graph
+    assert build_tree(document)["nodes"][1]["data"]["sub_graph"] == graph

@@ -2,7 +2,7 @@ import pytest
 
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Dialect, Mode
-from workflows.engine.language.dsl import document_tree, export_document, load_document
+from workflows.engine.language.dsl import build_tree, export_document, load_document
 from workflows.engine.nodes import KNOWN_KINDS
 
 
@@ -84,7 +84,7 @@ def test_load_seed_document_without_a_word():
 def test_export_seed_document_says_the_same():
     document = load_document(SEED).document
 
-    tree = document_tree(document)
+    tree = build_tree(document)
 
     assert tree["nodes"][2]["data"]["memory"]["window_size"] == 10
     assert "window" not in tree["nodes"][2]["data"]["memory"]

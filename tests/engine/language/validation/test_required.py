@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.documents import document, node, start
 from workflows.engine.kinds import Field, NodeKind, Widget
-from workflows.engine.language.config_errors import label_of
+from workflows.engine.language.config_errors import build_field_label
 from workflows.engine.language.document import Json
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
@@ -92,7 +92,7 @@ def test_problem_names_the_field_by_its_label(kind, data, field, expected):
 def test_label_of_a_part_tells_the_way_to_it():
     fields = (Field("a", "First", fields=(Field("b", "Second"),)),)
 
-    assert label_of(("a", "b", 0, "c"), fields) == "First › Second › 1 › c"
+    assert build_field_label(("a", "b", 0, "c"), fields) == "First › Second › 1 › c"
 
 
 def test_older_form_of_an_assignment_is_not_missing_the_newer():

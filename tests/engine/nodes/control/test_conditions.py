@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from workflows.engine.errors import ConditionInvalid, VariableNotFound
-from workflows.engine.language.comparisons import canonical_operator
+from workflows.engine.language.comparisons import normalize_operator
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.control.conditions import parse_condition, parse_group
 
@@ -133,7 +133,7 @@ def test_condition_on_nothing_raises():
     ],
 )
 def test_canonical_operator_of_any_spelling(name, canonical):
-    assert canonical_operator(name) == canonical
+    assert normalize_operator(name) == canonical
 
 
 PDF = {"type": "document", "transfer_method": "local_file", "extension": ".pdf", "size": 10}

@@ -1,7 +1,7 @@
-"""Workflow documents as text: reading both dialects, writing both.
+"""Workflow documents as text: reads and writes both dialects.
 
-``load_document`` takes YAML, JSON or a tree; ``export_document`` gives text and what the dialect
-can't say. Nothing behind these functions knows dialects.
+``load_document`` takes YAML, JSON or a tree; ``export_document`` gives text and warnings of what the dialect cannot
+express. Nothing behind these functions knows dialects.
 """
 
 import hashlib
@@ -16,17 +16,20 @@ from workflows.engine.language.dsl.dify import read_dify
 from workflows.engine.language.dsl.emit import to_yaml
 from workflows.engine.language.dsl.loaded import Loaded
 from workflows.engine.language.dsl.loading import load_tree
-from workflows.engine.language.dsl.write_dify import not_in_dify, write_dify
-from workflows.engine.language.dsl.write_xworkflow import not_in_xworkflow, write_xworkflow
+from workflows.engine.language.dsl.write_dify import find_unsupported_by_dify, write_dify
+from workflows.engine.language.dsl.write_xworkflow import (
+    find_unsupported_by_xworkflow,
+    write_xworkflow,
+)
 from workflows.engine.language.dsl.xworkflow import read_xworkflow
-from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.problems import Problem, build_warning
 
 
 __all__ = [
     "Exported",
     "Loaded",
-    "digest",
-    "document_tree",
+    "build_tree",
+    "compute_digest",
     "dump_document",
     "export_document",
     "load_document",
@@ -63,47 +66,49 @@ def export_document(
     """
     target = dialect or document.dialect
     text = dump_document(document, target, include_secrets=include_secrets)
-    return Exported(text, (*_unknown_kinds(document, target, kinds), *_UNSAID[target](document)))
+    return Exported(
+        text, (*_find_unknown_kinds(document, target, kinds), *_UNSUPPORTED[target](document))
+    )
 
 
 def dump_document(
     document: Document, dialect: Dialect | None = None, *, include_secrets: bool = False
 ) -> str:
     """Return the document as YAML."""
-    return to_yaml(document_tree(document, dialect, include_secrets=include_secrets))
+    return to_yaml(build_tree(document, dialect, include_secrets=include_secrets))
 
 
-def document_tree(
+def build_tree(
     document: Document, dialect: Dialect | None = None, *, include_secrets: bool = False
 ) -> dict[str, Json]:
-    """The document as JSON values, in the shape of a dialect."""
+    """Return the document as JSON values, in the shape of a dialect."""
     if (dialect or document.dialect) is Dialect.XWORKFLOW:
         return write_xworkflow(document, include_secrets=include_secrets)
     return write_dify(document, include_secrets=include_secrets)
 
 
-def digest(document: Document) -> str:
-    """The address of the contents: equal documents have equal digests, secrets included."""
-    tree = document_tree(document, include_secrets=True)
+def compute_digest(document: Document) -> str:
+    """Return the address of the contents: equal documents have equal digests, secrets included."""
+    tree = build_tree(document, include_secrets=True)
     canonical = json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _unknown_kinds(
+def _find_unknown_kinds(
     document: Document, target: Dialect, kinds: Mapping[str, Appearance]
 ) -> Iterator[Problem]:
     for node in document.nodes:
-        known = kinds.get(node.kind)
-        if known is None or target not in known.dialects:
+        kind = kinds.get(node.kind)
+        if kind is None or target not in kind.dialects:
             message = f"{_READERS[target]} has no nodes of type {node.kind}"
-            yield warning("export.kind", message, node=node.id)
+            yield build_warning("export.kind", message, node=node.id)
 
 
 _READERS: Final[Mapping[Dialect, str]] = {
     Dialect.DIFY: "Dify",
     Dialect.XWORKFLOW: "The Mnemoflow format",
 }
-_UNSAID: Final[Mapping[Dialect, Callable[[Document], list[Problem]]]] = {
-    Dialect.DIFY: not_in_dify,
-    Dialect.XWORKFLOW: not_in_xworkflow,
+_UNSUPPORTED: Final[Mapping[Dialect, Callable[[Document], list[Problem]]]] = {
+    Dialect.DIFY: find_unsupported_by_dify,
+    Dialect.XWORKFLOW: find_unsupported_by_xworkflow,
 }

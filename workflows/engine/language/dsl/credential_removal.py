@@ -1,4 +1,4 @@
-"""What a document must not carry out of the house unless its owner asks for it."""
+"""Removes what a document must not contain when it is exported without secrets."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -15,12 +15,12 @@ def is_secret(variable: VariableSpec) -> bool:
 
 
 def clean_node(kind: str, data: dict[str, Json]) -> dict[str, Json]:
-    """A copy of a node's data without credentials, their ids, and addresses that work like keys."""
-    cleaned = _without_model_credentials(data)
+    """Return a copy of a node's data without credentials, their ids, and addresses that work like keys."""
+    cleaned = _remove_model_credentials(data)
     return _BY_KIND[kind](cleaned) if kind in _BY_KIND else cleaned
 
 
-def _without_model_credentials(data: dict[str, Json]) -> dict[str, Json]:
+def _remove_model_credentials(data: dict[str, Json]) -> dict[str, Json]:
     model = data.get("model")
     if not isinstance(model, Mapping) or not isinstance(model.get("credentials"), Mapping):
         return data
@@ -28,41 +28,41 @@ def _without_model_credentials(data: dict[str, Json]) -> dict[str, Json]:
     return {**data, "model": {**model, "credentials": blank}}
 
 
-def _tool(data: dict[str, Json]) -> dict[str, Json]:
-    return {key: _without_credential_ids(part) for key, part in data.items() if key != CREDENTIAL}
+def _clean_tool(data: dict[str, Json]) -> dict[str, Json]:
+    return {key: _remove_credential_ids(part) for key, part in data.items() if key != CREDENTIAL}
 
 
-def _agent(data: dict[str, Json]) -> dict[str, Json]:
+def _clean_agent(data: dict[str, Json]) -> dict[str, Json]:
     parameters = data.get("agent_parameters")
-    return {**data, "agent_parameters": _without_credential_ids(parameters)} if parameters else data
+    return {**data, "agent_parameters": _remove_credential_ids(parameters)} if parameters else data
 
 
-def _webhook(data: dict[str, Json]) -> dict[str, Json]:
-    return _blanked(data, "webhook_url", "webhook_debug_url")
+def _clean_webhook(data: dict[str, Json]) -> dict[str, Json]:
+    return _blank_keys(data, "webhook_url", "webhook_debug_url")
 
 
-def _plugin_trigger(data: dict[str, Json]) -> dict[str, Json]:
-    return _blanked(data, "subscription_id")
+def _clean_plugin_trigger(data: dict[str, Json]) -> dict[str, Json]:
+    return _blank_keys(data, "subscription_id")
 
 
-def _blanked(data: dict[str, Json], *keys: str) -> dict[str, Json]:
+def _blank_keys(data: dict[str, Json], *keys: str) -> dict[str, Json]:
     return {key: "" if key in keys else value for key, value in data.items()}
 
 
-def _without_credential_ids(value: Json) -> Json:
+def _remove_credential_ids(value: Json) -> Json:
     # A document is at most forty levels deep, so this recursion ends soon.
     if isinstance(value, Mapping):
         return {
-            key: _without_credential_ids(part) for key, part in value.items() if key != CREDENTIAL
+            key: _remove_credential_ids(part) for key, part in value.items() if key != CREDENTIAL
         }
     if isinstance(value, list):
-        return [_without_credential_ids(item) for item in value]
+        return [_remove_credential_ids(item) for item in value]
     return value
 
 
 _BY_KIND: Final[Mapping[str, Callable[[dict[str, Json]], dict[str, Json]]]] = {
-    "tool": _tool,
-    "agent": _agent,
-    "trigger-webhook": _webhook,
-    "trigger-plugin": _plugin_trigger,
+    "tool": _clean_tool,
+    "agent": _clean_agent,
+    "trigger-webhook": _clean_webhook,
+    "trigger-plugin": _clean_plugin_trigger,
 }

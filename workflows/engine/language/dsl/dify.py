@@ -17,17 +17,17 @@ from workflows.engine.language.document import (
 from workflows.engine.language.dsl.loaded import (
     Findings,
     Loaded,
+    attach_notes,
     check_counts,
-    identifier,
+    drop_keys,
+    get_list,
+    get_mapping,
+    get_text,
     is_number,
-    kept_in,
-    list_at,
-    mapping_at,
-    position,
-    text_or,
-    without,
+    read_identifier,
+    read_position,
 )
-from workflows.engine.language.dsl.tree import canvas_type
+from workflows.engine.language.dsl.tree import get_canvas_type
 from workflows.engine.language.dsl.versions import check_dify_version
 
 
@@ -46,39 +46,39 @@ HEADS: Final[Mapping[str, str]] = {
 def read_dify(tree: Mapping[str, Json], *, confirm_newer: bool = False) -> Loaded:
     findings = Findings()
     version, pending = check_dify_version(tree.get("version"), findings, confirmed=confirm_newer)
-    app = mapping_at(tree, "app", findings)
-    mode = _mode(tree, app, findings)
-    workflow = mapping_at(tree, "workflow", findings)
-    graph = mapping_at(workflow, "graph", findings, where="workflow.")
+    app = get_mapping(tree, "app", findings)
+    mode = _read_mode(tree, app, findings)
+    workflow = get_mapping(tree, "workflow", findings)
+    graph = get_mapping(workflow, "graph", findings, where="workflow.")
     findings.raise_errors()
     _report_unknown(tree, findings)
-    nodes = list_at(graph, "nodes", findings, where="workflow.graph.")
-    edges = list_at(graph, "edges", findings, where="workflow.graph.")
+    nodes = get_list(graph, "nodes", findings, where="workflow.graph.")
+    edges = get_list(graph, "edges", findings, where="workflow.graph.")
     check_counts(nodes, edges, findings)
-    specs, notes = _nodes(nodes, findings)
-    edge_specs, odd_edges = _edges(edges, findings)
-    graph_extra = without(graph, "nodes", "edges")
-    if odd_edges:
-        graph_extra["edges"] = odd_edges
+    specs, notes = _read_nodes(nodes, findings)
+    edge_specs, unreadable_edges = _read_edges(edges, findings)
+    graph_extra = drop_keys(graph, "nodes", "edges")
+    if unreadable_edges:
+        graph_extra["edges"] = unreadable_edges
     document = Document(
         mode=mode,
         nodes=specs,
         edges=edge_specs,
-        name=text_or(app.get("name")),
-        description=text_or(app.get("description")),
-        environment=_variables(workflow, "environment_variables", findings),
-        conversation=_variables(workflow, "conversation_variables", findings),
+        name=get_text(app.get("name")),
+        description=get_text(app.get("description")),
+        environment=_read_variables(workflow, "environment_variables", findings),
+        conversation=_read_variables(workflow, "conversation_variables", findings),
         notes=notes,
-        features=mapping_at(workflow, "features", findings, where="workflow."),
+        features=get_mapping(workflow, "features", findings, where="workflow."),
         dialect=Dialect.DIFY,
         version=version,
-        extra=_extra(tree, app, workflow, graph_extra),
+        extra=_collect_document_extra(tree, app, workflow, graph_extra),
     )
     findings.raise_errors()
     return Loaded(document, tuple(findings.problems), pending)
 
 
-def _mode(tree: Mapping[str, Json], app: Mapping[str, Json], findings: Findings) -> Mode:
+def _read_mode(tree: Mapping[str, Json], app: Mapping[str, Json], findings: Findings) -> Mode:
     if "app" not in tree:
         findings.error("app.missing", "The document has no app section", field="app")
         return Mode.WORKFLOW
@@ -90,43 +90,45 @@ def _mode(tree: Mapping[str, Json], app: Mapping[str, Json], findings: Findings)
         findings.error("app.mode", message, field="app.mode")
         return Mode.WORKFLOW
     try:
-        known = Mode(text_or(mode))
+        parsed_mode = Mode(get_text(mode))
     except ValueError:
         message = f"The app's mode must be workflow or advanced-chat, not {mode!r}"
         findings.error("app.mode", message, field="app.mode")
         return Mode.WORKFLOW
     if not isinstance(tree.get("workflow"), Mapping):
         findings.error("workflow.missing", "The document has no workflow section", field="workflow")
-    return known
+    return parsed_mode
 
 
 def _report_unknown(tree: Mapping[str, Json], findings: Findings) -> None:
-    if text_or(tree.get("kind"), "app") != "app":
+    if get_text(tree.get("kind"), "app") != "app":
         findings.warn("document.kind", f"Kind {tree['kind']!r} is read as app", field="kind")
     for key in sorted(tree.keys() - KNOWN_PARTS):
         findings.warn("document.unknown_key", f"{key} is unknown; it is kept", field=key)
 
 
-def _nodes(nodes: list[Json], findings: Findings) -> tuple[tuple[NodeSpec, ...], tuple[Note, ...]]:
+def _read_nodes(
+    nodes: list[Json], findings: Findings
+) -> tuple[tuple[NodeSpec, ...], tuple[Note, ...]]:
     specs: list[NodeSpec] = []
     notes: list[Note] = []
     for index, node in enumerate(nodes):
         where = f"workflow.graph.nodes.{index}"
-        if not isinstance(node, Mapping) or identifier(node.get("id")) is None:
+        if not isinstance(node, Mapping) or read_identifier(node.get("id")) is None:
             findings.error("node.id_missing", "A node has no ID", field=where)
         elif not isinstance(node.get("data"), Mapping):
-            node_id = identifier(node["id"])
+            node_id = read_identifier(node["id"])
             findings.error("node.data_missing", "The node has no data", node=node_id, field="data")
         elif node.get("type") == NOTE:
-            notes.append(_note(node))
+            notes.append(_read_note(node))
         else:
-            specs.append(_node(node, findings))
-    return tuple(specs), kept_in(notes, specs)
+            specs.append(_read_node(node, findings))
+    return tuple(specs), attach_notes(notes, specs)
 
 
-def _node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
+def _read_node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
     data = node["data"]
-    node_id = identifier(node["id"]) or ""
+    node_id = read_identifier(node["id"]) or ""
     kind = data.get("type")
     if not isinstance(kind, str) or not kind:
         findings.error("node.kind_missing", "The node has no type", node=node_id)
@@ -135,91 +137,95 @@ def _node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
         id=node_id,
         kind=kind,
         data=data,
-        title=text_or(data.get("title")),
-        parent=_parent(node, data),
-        position=position(node.get("position")) or Position(),
-        width=_number(node.get("width")),
-        height=_number(node.get("height")),
-        extra=_unless(_leftover(node), "type", canvas_type(kind)),
+        title=get_text(data.get("title")),
+        parent=_read_parent(node, data),
+        position=read_position(node.get("position")) or Position(),
+        width=_read_number(node.get("width")),
+        height=_read_number(node.get("height")),
+        extra=_drop_default(_collect_extra(node), "type", get_canvas_type(kind)),
     )
 
 
-def _note(node: Mapping[str, Json]) -> Note:
+def _read_note(node: Mapping[str, Json]) -> Note:
     return Note(
-        id=identifier(node["id"]) or "",
+        id=read_identifier(node["id"]) or "",
         data=node["data"],
-        parent=identifier(node.get("parentId")),
-        position=position(node.get("position")) or Position(),
-        width=_number(node.get("width")),
-        height=_number(node.get("height")),
-        extra=_unless(_leftover(node), "type", NOTE),
+        parent=read_identifier(node.get("parentId")),
+        position=read_position(node.get("position")) or Position(),
+        width=_read_number(node.get("width")),
+        height=_read_number(node.get("height")),
+        extra=_drop_default(_collect_extra(node), "type", NOTE),
     )
 
 
-def _parent(node: Mapping[str, Json], data: Mapping[str, Json]) -> str | None:
+def _read_parent(node: Mapping[str, Json], data: Mapping[str, Json]) -> str | None:
     for parent in (node.get("parentId"), data.get("iteration_id"), data.get("loop_id")):
-        if found := identifier(parent):
-            return found
+        if parent_id := read_identifier(parent):
+            return parent_id
     return None
 
 
-def _leftover(node: Mapping[str, Json], *kept: str) -> dict[str, Json]:
-    extra = without(node, "id", "data", "parentId", "position", "width", "height")
-    extra |= {key: node[key] for key in kept if key in node}
+def _collect_extra(node: Mapping[str, Json], *keys: str) -> dict[str, Json]:
+    extra = drop_keys(node, "id", "data", "parentId", "position", "width", "height")
+    extra |= {key: node[key] for key in keys if key in node}
     # What isn't shaped as expected stays as it was written.
-    if "position" in node and position(node["position"]) is None:
+    if "position" in node and read_position(node["position"]) is None:
         extra["position"] = node["position"]
     for side in ("width", "height"):
-        if side in node and _number(node[side]) is None:
+        if side in node and _read_number(node[side]) is None:
             extra[side] = node[side]
     return extra
 
 
-def _edges(edges: list[Json], findings: Findings) -> tuple[tuple[EdgeSpec, ...], list[Json]]:
+def _read_edges(edges: list[Json], findings: Findings) -> tuple[tuple[EdgeSpec, ...], list[Json]]:
     specs: list[EdgeSpec] = []
-    odd: list[Json] = []
+    unreadable: list[Json] = []
     for index, edge in enumerate(edges):
-        ends = _ends(edge)
+        ends = _read_ends(edge)
         if ends is None:
             field = f"workflow.graph.edges.{index}"
             findings.warn(
                 "edge.ends", "An edge without a source or target is not shown", field=field
             )
-            odd.append(edge)
+            unreadable.append(edge)
         else:
-            specs.append(_edge(edge, *ends))
-    return tuple(specs), odd
+            specs.append(_read_edge(edge, *ends))
+    return tuple(specs), unreadable
 
 
-def _ends(edge: Json) -> tuple[str, str] | None:
+def _read_ends(edge: Json) -> tuple[str, str] | None:
     if not isinstance(edge, Mapping):
         return None
-    source, target = identifier(edge.get("source")), identifier(edge.get("target"))
+    source, target = read_identifier(edge.get("source")), read_identifier(edge.get("target"))
     return (source, target) if source and target else None
 
 
-def _edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
-    written = edge.get("sourceHandle")
+def _read_edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
+    source_handle = edge.get("sourceHandle")
     # Old exports call the way out of a node with a fail-branch "success-branch".
-    handle = "source" if written == "success-branch" else identifier(written) or "source"
-    extra = without(edge, "id", "source", "target", "sourceHandle", "targetHandle")
-    if "sourceHandle" in edge and written != handle:
-        extra["sourceHandle"] = written
+    handle = (
+        "source"
+        if source_handle == "success-branch"
+        else read_identifier(source_handle) or "source"
+    )
+    extra = drop_keys(edge, "id", "source", "target", "sourceHandle", "targetHandle")
+    if "sourceHandle" in edge and source_handle != handle:
+        extra["sourceHandle"] = source_handle
     return EdgeSpec(
-        id=identifier(edge.get("id")) or f"{source}-{handle}-{target}",
+        id=read_identifier(edge.get("id")) or f"{source}-{handle}-{target}",
         source=source,
         target=target,
         handle=handle,
-        target_handle=text_or(edge.get("targetHandle"), "target"),
-        extra=_unless(extra, "type", "custom"),
+        target_handle=get_text(edge.get("targetHandle"), "target"),
+        extra=_drop_default(extra, "type", "custom"),
     )
 
 
-def _variables(
+def _read_variables(
     workflow: Mapping[str, Json], key: str, findings: Findings
 ) -> tuple[VariableSpec, ...]:
     specs: list[VariableSpec] = []
-    for index, variable in enumerate(list_at(workflow, key, findings, where="workflow.")):
+    for index, variable in enumerate(get_list(workflow, key, findings, where="workflow.")):
         where = f"workflow.{key}.{index}"
         if not isinstance(variable, Mapping):
             findings.error("variable.invalid", "A variable must be a mapping", field=where)
@@ -233,42 +239,42 @@ def _variables(
                 "variable.incomplete", f"A variable has no {part}", field=f"{where}.{part}"
             )
         if not missing:
-            specs.append(_variable(variable, HEADS[key]))
+            specs.append(_read_variable(variable, HEADS[key]))
     return tuple(specs)
 
 
-def _variable(variable: Mapping[str, Json], head: str) -> VariableSpec:
-    extra = without(variable, "id", "name", "value_type", "value", "description")
+def _read_variable(variable: Mapping[str, Json], head: str) -> VariableSpec:
+    extra = drop_keys(variable, "id", "name", "value_type", "value", "description")
     if "description" in variable and not isinstance(variable["description"], str):
         extra["description"] = variable["description"]
     return VariableSpec(
         name=str(variable["name"]),
         value_type=str(variable["value_type"]),
         value=variable.get("value", ""),
-        id=identifier(variable.get("id")) or "",
-        description=text_or(variable.get("description")),
-        extra=_unless(extra, "selector", [head, variable["name"]]),
+        id=read_identifier(variable.get("id")) or "",
+        description=get_text(variable.get("description")),
+        extra=_drop_default(extra, "selector", [head, variable["name"]]),
     )
 
 
-def _extra(
+def _collect_document_extra(
     tree: Mapping[str, Json],
     app: Mapping[str, Json],
     workflow: Mapping[str, Json],
     graph: Mapping[str, Json],
 ) -> dict[str, Json]:
-    """What is left of the tree, in the tree's own shape."""
-    app_extra = without(app, "name", "mode", "description")
+    """Return the parts of the tree that were not read, in the tree's own shape."""
+    app_extra = drop_keys(app, "name", "mode", "description")
     app_extra |= {
         key: app[key] for key in ("name", "description") if not isinstance(app.get(key, ""), str)
     }
-    workflow_extra = without(
+    workflow_extra = drop_keys(
         workflow, "graph", "features", "environment_variables", "conversation_variables"
     )
     if graph:
         workflow_extra["graph"] = dict(graph)
-    extra = _unless(without(tree, "version", "app", "workflow"), "kind", "app")
-    extra = _unless(extra, "dependencies", [])
+    extra = _drop_default(drop_keys(tree, "version", "app", "workflow"), "kind", "app")
+    extra = _drop_default(extra, "dependencies", [])
     if app_extra:
         extra["app"] = app_extra
     if workflow_extra:
@@ -276,10 +282,10 @@ def _extra(
     return extra
 
 
-def _unless(extra: dict[str, Json], key: str, default: Json) -> dict[str, Json]:
-    """What the writer writes of its own accord isn't kept twice."""
-    return without(extra, key) if extra.get(key) == default else extra
+def _drop_default(extra: dict[str, Json], key: str, default: Json) -> dict[str, Json]:
+    """Drop a key whose value the writer writes by itself."""
+    return drop_keys(extra, key) if extra.get(key) == default else extra
 
 
-def _number(value: Json) -> float | None:
+def _read_number(value: Json) -> float | None:
     return value if is_number(value) else None

@@ -1,4 +1,4 @@
-"""A tree as YAML text that every reader takes for the same values."""
+"""Writes a tree as YAML text that every reader parses to the same values."""
 
 import re
 from typing import Any, Final
@@ -27,7 +27,7 @@ class _Dumper(yaml.CSafeDumper):
         return True
 
 
-def _text(dumper: Any, text: str) -> Any:
+def _represent_text(dumper: Any, text: str) -> Any:
     style = None
     if _AMBIGUOUS.fullmatch(text):
         style = "'"
@@ -36,4 +36,4 @@ def _text(dumper: Any, text: str) -> Any:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _text)
+_Dumper.add_representer(str, _represent_text)

@@ -1,4 +1,4 @@
-"""What reading a document gives, and the small tools the readers share."""
+"""The result of reading a document, and the small tools that the readers share."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Document, Json, NodeSpec, Note, Position
 from workflows.engine.language.dsl.strict import MAX_EDGES, MAX_NODES
-from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.problems import Problem, build_warning
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """``pending``: written by a newer version, so a person should say yes before it is used."""
+    """A document that was read. ``pending``: a newer version wrote it, so a person should confirm its use."""
 
     document: Document
     warnings: tuple[Problem, ...] = ()
@@ -20,7 +20,7 @@ class Loaded:
 
 @dataclass
 class Findings:
-    """Problems met while reading; reading goes on, so that all are told at once."""
+    """Collects the problems met while reading; reading continues, so that all are reported at once."""
 
     problems: list[Problem] = field(default_factory=list)
 
@@ -38,28 +38,28 @@ class Findings:
     def warn(
         self, code: str, message: str, *, field: str | None = None, edge: str | None = None
     ) -> None:
-        self.problems.append(warning(code, message, field=field, edge=edge))
+        self.problems.append(build_warning(code, message, field=field, edge=edge))
 
     def raise_errors(self) -> None:
         if any(problem.is_error for problem in self.problems):
             raise DocumentInvalid(self.problems)
 
 
-def mapping_at(
+def get_mapping(
     tree: Mapping[str, Json], key: str, findings: Findings, *, where: str = ""
 ) -> dict[str, Json]:
-    """A part that must be a mapping when it is there at all."""
-    return _part(tree, key, findings, where, dict, "a mapping")  # type: ignore[no-any-return]
+    """Return a part that must be a mapping if it exists."""
+    return _get_part(tree, key, findings, where, dict, "a mapping")  # type: ignore[no-any-return]
 
 
-def list_at(
+def get_list(
     tree: Mapping[str, Json], key: str, findings: Findings, *, where: str = ""
 ) -> list[Json]:
-    return _part(tree, key, findings, where, list, "a list")  # type: ignore[no-any-return]
+    return _get_part(tree, key, findings, where, list, "a list")  # type: ignore[no-any-return]
 
 
 def check_counts(nodes: list[Json], edges: list[Json], findings: Findings) -> None:
-    """Before anything is built from them: a document of 90,000 nodes is an attack or a mistake."""
+    """Raise before anything is built from them: a document of 90,000 nodes is an attack or a mistake."""
     if len(nodes) > MAX_NODES:
         findings.error(
             "document.nodes",
@@ -73,22 +73,22 @@ def check_counts(nodes: list[Json], edges: list[Json], findings: Findings) -> No
     findings.raise_errors()
 
 
-def without(tree: Mapping[str, Json], *taken: str) -> dict[str, Json]:
-    return {key: value for key, value in tree.items() if key not in taken}
+def drop_keys(tree: Mapping[str, Json], *keys: str) -> dict[str, Json]:
+    return {key: value for key, value in tree.items() if key not in keys}
 
 
-def text_or(value: Json, otherwise: str = "") -> str:
-    return value if isinstance(value, str) else otherwise
+def get_text(value: Json, default: str = "") -> str:
+    return value if isinstance(value, str) else default
 
 
-def identifier(value: Json) -> str | None:
-    """An id as text. Stamps lose their quotes in hand-written files and become numbers."""
+def read_identifier(value: Json) -> str | None:
+    """Return an id as text. In hand-written files ids lose their quotes and become numbers."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) and value else None
 
 
-def position(value: Json) -> Position | None:
+def read_position(value: Json) -> Position | None:
     if isinstance(value, Mapping) and value.keys() == {"x", "y"}:
         x, y = value["x"], value["y"]
         if is_number(x) and is_number(y):
@@ -100,7 +100,7 @@ def is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _part(
+def _get_part(
     tree: Mapping[str, Json], key: str, findings: Findings, where: str, kind: type, name: str
 ) -> Json:
     value = tree.get(key)
@@ -112,8 +112,8 @@ def _part(
     return value
 
 
-def kept_in(notes: Iterable[Note], nodes: Iterable[NodeSpec]) -> tuple[Note, ...]:
-    """Notes in their containers; what is in none we know lies at the top, and keeps what was written."""
+def attach_notes(notes: Iterable[Note], nodes: Iterable[NodeSpec]) -> tuple[Note, ...]:
+    """Return the notes in their containers; one in an unknown container goes to the top and keeps its parent id."""
     ids = {node.id for node in nodes}
     return tuple(
         note

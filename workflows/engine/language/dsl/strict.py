@@ -1,7 +1,6 @@
-"""What a document may hold at all, whatever its dialect, and the refusal of everything else.
+"""The limits of a document in any dialect, and the rejection of everything beyond them.
 
-The limits are checked before anything is built from a document: parsers take bombs that fit into a
-tweet.
+The limits are checked before anything is built from a document: parsers accept bombs that fit into a tweet.
 """
 
 import math
@@ -21,81 +20,85 @@ MAX_EDGES: Final = 5000
 MAX_INTEGER: Final = 2**63 - 1
 
 
-def refuse(code: str, message: str) -> DocumentInvalid:
+def build_rejection(code: str, message: str) -> DocumentInvalid:
     return DocumentInvalid([Problem(f"document.{code}", message)])
 
 
 def check_size(size: int) -> None:
     if size > MAX_BYTES:
-        raise refuse("too_large", f"The document is larger than {MAX_BYTES:,} bytes")
+        raise build_rejection("too_large", f"The document is larger than {MAX_BYTES:,} bytes")
 
 
 def check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise refuse("too_deep", f"The document is nested more than {MAX_DEPTH} levels deep")
+        raise build_rejection(
+            "too_deep", f"The document is nested more than {MAX_DEPTH} levels deep"
+        )
 
 
 def check_integer(number: int) -> int:
     if abs(number) > MAX_INTEGER:
-        raise refuse("integer", "A whole number is beyond ±(2^63-1); write it as text")
+        raise build_rejection("integer", "A whole number is beyond ±(2^63-1); write it as text")
     return number
 
 
 def check_float(number: float) -> float:
     if not math.isfinite(number):
-        raise refuse("float", "NaN and infinite numbers can't be stored; write them as text")
+        raise build_rejection(
+            "float", "NaN and infinite numbers can't be stored; write them as text"
+        )
     return number
 
 
 def check_text(text: str) -> str:
     if "\0" in text:
-        raise refuse("nul", "A text contains a NUL character, which can't be stored")
+        raise build_rejection("nul", "A text contains a NUL character, which can't be stored")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise refuse(
+        raise build_rejection(
             "surrogate", "A text contains half a surrogate pair, which is not a character"
         ) from None
     return text
 
 
-def checked_tree(tree: Mapping[str, Json]) -> dict[str, Json]:
-    """A copy made of plain dicts, lists and scalars, every part of it checked. Iterative."""
+def check_tree(tree: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a copy made of plain dicts, lists and scalars, every part of it checked. Iterative."""
     result: dict[str, Json] = {}
     size = 0
-    todo: list[tuple[Json, Json, int]] = [(tree, result, 1)]
-    while todo:
-        source, copy, depth = todo.pop()
+    pending: list[tuple[Json, Json, int]] = [(tree, result, 1)]
+    while pending:
+        source, copy, depth = pending.pop()
         check_depth(depth)
         items = source.items() if isinstance(source, Mapping) else enumerate(source)
         for key, value in items:
             if isinstance(copy, dict) and not isinstance(key, str):
-                raise refuse("key", f"The key {key!r} is not text")
+                raise build_rejection("key", f"The key {key!r} is not text")
             size += 1 + (len(check_text(key)) if isinstance(key, str) else 0)
             size += len(value) if isinstance(value, str) else 0
             check_size(size)
-            _put(copy, key, _checked(value, depth, todo))
+            _put(copy, key, _check_value(value, depth, pending))
     return result
 
 
-def size_of(tree: Json) -> int:
-    """As ``checked_tree`` counts: the characters of keys and texts, and one for each member."""
+def measure_tree(tree: Json) -> int:
+    """Return the size as ``check_tree`` counts it: the characters of keys and texts, and one for each member."""
     size = 0
-    todo = [tree]
-    while todo:
-        value = todo.pop()
+    pending = [tree]
+    while pending:
+        value = pending.pop()
         if isinstance(value, str):
             size += len(value)
         elif isinstance(value, Mapping):
             size += sum(1 + len(key) for key in value)
-            todo.extend(value.values())
+            pending.extend(value.values())
         elif isinstance(value, list | tuple):
             size += len(value)
-            todo.extend(value)
+            pending.extend(value)
     return size
 
 
-def _checked(value: Json, depth: int, todo: list[tuple[Json, Json, int]]) -> Json:
+def _check_value(value: Json, depth: int, pending: list[tuple[Json, Json, int]]) -> Json:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -106,9 +109,9 @@ def _checked(value: Json, depth: int, todo: list[tuple[Json, Json, int]]) -> Jso
         return check_float(value)
     if isinstance(value, Mapping | list | tuple):
         copy: Json = {} if isinstance(value, Mapping) else []
-        todo.append((value, copy, depth + 1))
+        pending.append((value, copy, depth + 1))
         return copy
-    raise refuse("value", f"A {type(value).__name__} can't be part of a document")
+    raise build_rejection("value", f"A {type(value).__name__} can't be part of a document")
 
 
 def _put(copy: Json, key: Json, value: Json) -> None:

@@ -1,17 +1,17 @@
-"""Bodies of xworkflow's containers: written inside the container, drawn and run as nodes of the document.
+"""Converts bodies of xworkflow's containers, which are written inside the container, to nodes of the document and back.
 
-Their ids are their own (every body has a ``start``), so an id or edge id that is taken gets its
-container's in front of it, and so do the references to it in the body. How a node was written is
-kept under ``sub_graph`` in its extra, until it is written back.
+Every body has ids of its own (each has a ``start``), so a duplicate id of a node or edge gets its container's id as a
+prefix, and so do the references to it in the body. The original form of a node is kept under ``sub_graph`` in its
+extra, until it is written back.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Final
 
-from workflows.engine.language.containers import CONTAINERS, ENTRY_KINDS, entry_kind
+from workflows.engine.language.containers import CONTAINERS, ENTRY_KINDS, get_entry_kind
 from workflows.engine.language.document import Json, NodeSpec
-from workflows.engine.language.dsl.loaded import identifier, without
+from workflows.engine.language.dsl.loaded import drop_keys, read_identifier
 
 
 Tree = dict[str, Json]
@@ -25,237 +25,251 @@ _REFERENCE: Final = re.compile(r"\{\{#([a-zA-Z0-9_]{1,50})(?=\.)")
 _UNFIT: Final = re.compile(r"[^a-zA-Z0-9_]")
 
 
-def unfolded(nodes: list[Json], edges: list[Json]) -> tuple[list[Json], list[Json]]:
-    """Nodes and edges with all bodies among them, each node of a body with its ``parentId``."""
-    reader = _Unfolding(nodes, edges)
+def unfold(nodes: list[Json], edges: list[Json]) -> tuple[list[Json], list[Json]]:
+    """Return all nodes and edges including those of bodies, each node of a body with its ``parentId``."""
+    reader = _Unfolder(nodes, edges)
     for node in nodes:
         reader.add(node)
     return reader.nodes, [*edges, *reader.edges]
 
 
-def folded(
+def fold(
     nodes: list[Tree], edges: list[Tree], bodies: Mapping[str, list[str]]
 ) -> tuple[list[Tree], list[Tree]]:
-    """The reverse. ``bodies``: containers to be written with a body, and the nodes in it."""
+    """Put nodes and edges back into bodies. ``bodies`` maps the containers to the nodes inside them."""
     by_id = {node["id"]: node for node in nodes}
-    inside = {child: container for container, held in bodies.items() for child in held}
-    gathered: dict[str, list[Tree]] = {container: [] for container in bodies}
-    left: list[Tree] = []
+    container_of = {
+        child: container for container, children in bodies.items() for child in children
+    }
+    inner_edges: dict[str, list[Tree]] = {container: [] for container in bodies}
+    outer_edges: list[Tree] = []
     for edge in edges:
-        container = inside.get(edge["source"])
-        within = container is not None and container == inside.get(edge["target"])
-        (gathered[container] if within and container is not None else left).append(edge)
+        container = container_of.get(edge["source"])
+        is_inner = container is not None and container == container_of.get(edge["target"])
+        (inner_edges[container] if is_inner and container is not None else outer_edges).append(edge)
     # From the innermost outwards: a container is folded before it is put into one.
-    for container in sorted(bodies, key=lambda name: -_depth(name, inside)):
+    for container in sorted(bodies, key=lambda name: -_measure_depth(name, container_of)):
         if container in by_id:
-            held = [by_id[child] for child in bodies[container] if child in by_id]
-            _fold(by_id[container], held, gathered[container])
-    return [node for node in nodes if node["id"] not in inside], left
+            children = [by_id[child] for child in bodies[container] if child in by_id]
+            _fold_container(by_id[container], children, inner_edges[container])
+    return [node for node in nodes if node["id"] not in container_of], outer_edges
 
 
-def foldable(container: NodeSpec) -> bool:
-    """Whether xworkflow has words for how the container says what comes of its rounds."""
+def is_foldable(container: NodeSpec) -> bool:
+    """Return whether xworkflow can express the result of the container's rounds."""
     if container.kind == "loop":
         return "condition" in container.data
     return container.kind == "iteration" and not container.data.get("output_selector")
 
 
-class _Unfolding:
+class _Unfolder:
     def __init__(self, nodes: list[Json], edges: list[Json]) -> None:
         self.nodes: list[Json] = []
         self.edges: list[Json] = []
-        self._taken = {_id(node) for node in nodes}
-        self._edges_taken = {_id(edge) for edge in edges}
+        self._used_ids = {_get_id(node) for node in nodes}
+        self._used_edge_ids = {_get_id(edge) for edge in edges}
 
     def add(self, node: Json) -> None:
-        graph = _graph(node)
+        graph = _get_graph(node)
         if graph is None:
             self.nodes.append(node)
             return
-        data = {key: _spelled(key, part) for key, part in node["data"].items() if key != MARK}
-        container, kind = _id(node), data["type"]
+        data = {
+            key: _normalize_selectors(key, part)
+            for key, part in node["data"].items()
+            if key != MARK
+        }
+        container, kind = _get_id(node), data["type"]
         self.nodes.append({**node, "data": data})
-        names = self._names(container, graph["nodes"])
+        names = self._choose_names(container, graph["nodes"])
         # A body's start gives nothing: who refers to one of that name means the one outside.
-        meant = {name: names[name] for name in names if _gives(name, graph["nodes"])}
+        referenced_names = {
+            name: names[name] for name in names if _has_outputs(name, graph["nodes"])
+        }
         for child in graph["nodes"]:
-            self.add(_child(child, container, kind, names.get(_id(child)), meant))
-        self.edges += [self._edge(edge, container, names) for edge in graph.get("edges") or ()]
+            self.add(
+                _build_child(child, container, kind, names.get(_get_id(child)), referenced_names)
+            )
+        self.edges += [
+            self._build_edge(edge, container, names) for edge in graph.get("edges") or ()
+        ]
 
-    def _names(self, container: str, children: list[Json]) -> dict[str, str]:
-        """New names for the ids that are taken."""
+    def _choose_names(self, container: str, children: list[Json]) -> dict[str, str]:
+        """Return new names for the ids that are used already."""
         names: dict[str, str] = {}
         for child in children:
-            old = _id(child)
-            new = _free(old, container, self._taken)
-            self._taken.add(new)
+            old = _get_id(child)
+            new = _choose_free_name(old, container, self._used_ids)
+            self._used_ids.add(new)
             if new != old:
                 names[old] = new
         return names
 
-    def _edge(self, edge: Mapping[str, Json], container: str, names: Names) -> Tree:
-        ends = {end: names.get(_id(edge, end), edge.get(end)) for end in ("source", "target")}
-        old = _id(edge)
+    def _build_edge(self, edge: Mapping[str, Json], container: str, names: Names) -> Tree:
+        ends = {end: names.get(_get_id(edge, end), edge.get(end)) for end in ("source", "target")}
+        old = _get_id(edge)
         if not old:
             return {**edge, **ends, MARK: {}}
-        new = _free(old, container, self._edges_taken)
-        self._edges_taken.add(new)
+        new = _choose_free_name(old, container, self._used_edge_ids)
+        self._used_edge_ids.add(new)
         return {**edge, **ends, "id": new, MARK: {"id": old}}
 
 
-def _gives(name: str, nodes: list[Json]) -> bool:
-    return any(_id(node) == name and _kind(node) != "start" for node in nodes)
+def _has_outputs(name: str, nodes: list[Json]) -> bool:
+    return any(_get_id(node) == name and _get_kind(node) != "start" for node in nodes)
 
 
-def _child(
+def _build_child(
     child: Mapping[str, Json], container: str, kind: str, new: str | None, names: Names
 ) -> Tree:
-    """A node of a body as a node of the document."""
-    written = child.get("data")
-    data = dict(written) if isinstance(written, Mapping) else {}
+    """Return a node of a body as a node of the document."""
+    source_data = child.get("data")
+    data = dict(source_data) if isinstance(source_data, Mapping) else {}
     outside = [key for key in ("type", "title") if key in child and key not in data]
-    beside = [key for key in ("type", "title") if key in child and key in data]
-    named = _kind(child)
-    data = {**_renamed(data, names), **{key: child[key] for key in (*outside, *beside)}}
-    data["type"] = entry_kind(kind) if named == "start" else _SHORT.get(named, named)
-    old = _id(child)
-    mark: Tree = {"id": old, "type": named, "outside": outside, "beside": beside}
-    rest = without(child, "id", "data", "type", "title")
+    duplicated = [key for key in ("type", "title") if key in child and key in data]
+    source_kind = _get_kind(child)
+    data = {**_rename(data, names), **{key: child[key] for key in (*outside, *duplicated)}}
+    data["type"] = (
+        get_entry_kind(kind) if source_kind == "start" else _SHORT.get(source_kind, source_kind)
+    )
+    old = _get_id(child)
+    mark: Tree = {"id": old, "type": source_kind, "outside": outside, "beside": duplicated}
+    rest = drop_keys(child, "id", "data", "type", "title")
     graph = data.get(MARK)
     if not isinstance(graph, Mapping):
-        data = {key: _spelled(key, part) for key, part in data.items()}
+        data = {key: _normalize_selectors(key, part) for key, part in data.items()}
     return {**rest, "id": new or old, "data": data, "parentId": container, MARK: mark}
 
 
-def _fold(container: Tree, held: list[Tree], edges: list[Tree]) -> None:
+def _fold_container(container: Tree, children: list[Tree], edges: list[Tree]) -> None:
     names: dict[str, str] = {}
-    for child in held:
+    for child in children:
         old = child.get(MARK, {}).get("id")
         if old and old != child["id"]:
             names[child["id"]] = old
     graph: Tree = {
-        "nodes": [_body_node(child, names) for child in held],
-        "edges": [_body_edge(edge, names) for edge in edges],
+        "nodes": [_build_body_node(child, names) for child in children],
+        "edges": [_build_body_edge(edge, names) for edge in edges],
     }
-    container["data"] = {**without(container["data"], "start_node_id"), MARK: graph}
+    container["data"] = {**drop_keys(container["data"], "start_node_id"), MARK: graph}
 
 
-def _body_node(child: Tree, names: Names) -> Tree:
+def _build_body_node(child: Tree, names: Names) -> Tree:
     mark = child.get(MARK) or {}
-    data = _renamed(dict(child["data"]), names)
+    data = _rename(dict(child["data"]), names)
     kind = data["type"]
-    written = mark.get("type")
-    same = written and _SHORT.get(written, written) == kind
-    data["type"] = "start" if kind in ENTRY_KINDS else written if same else kind
+    source_kind = mark.get("type")
+    is_same_kind = source_kind and _SHORT.get(source_kind, source_kind) == kind
+    data["type"] = "start" if kind in ENTRY_KINDS else source_kind if is_same_kind else kind
     outside = mark.get("outside", ["type"])
     node = {"id": names.get(child["id"], child["id"])}
     node |= {key: data[key] for key in (*outside, *mark.get("beside", ())) if key in data}
     return {
         **node,
-        **without(child, "id", "data", "parentId", MARK),
-        "data": without(data, *outside),
+        **drop_keys(child, "id", "data", "parentId", MARK),
+        "data": drop_keys(data, *outside),
     }
 
 
-def _body_edge(edge: Tree, names: Names) -> Tree:
-    written = without(edge, "id", MARK) | {
+def _build_body_edge(edge: Tree, names: Names) -> Tree:
+    body_edge = drop_keys(edge, "id", MARK) | {
         end: names.get(edge[end], edge[end]) for end in ("source", "target")
     }
     mark = edge.get(MARK)
     old = edge["id"] if mark is None else mark.get("id")
-    return {"id": old, **written} if old else written
+    return {"id": old, **body_edge} if old else body_edge
 
 
-def _renamed(value: Json, names: Names) -> Json:
-    """References to nodes by their new names; a body inside that has a node of that name means its own."""
+def _rename(value: Json, names: Names) -> Json:
+    """Rename nodes in references. A nested body that has a node of that name refers to its own node."""
     if not names:
         return value
     if isinstance(value, Mapping):
-        return {key: _renamed_part(key, part, names) for key, part in value.items()}
+        return {key: _rename_part(key, part, names) for key, part in value.items()}
     if isinstance(value, list):
-        return [_renamed(part, names) for part in value]
+        return [_rename(part, names) for part in value]
     if isinstance(value, str) and "{{#" in value:
-        return _REFERENCE.sub(lambda found: "{{#" + names.get(found[1], found[1]), value)
+        return _REFERENCE.sub(lambda match: "{{#" + names.get(match[1], match[1]), value)
     return value
 
 
-def _renamed_part(key: str, value: Json, names: Names) -> Json:
+def _rename_part(key: str, value: Json, names: Names) -> Json:
     if key == MARK and isinstance(value, Mapping) and isinstance(value.get("nodes"), list):
-        own = {_id(node) for node in value["nodes"] if _kind(node) != "start"}
-        left = {old: new for old, new in names.items() if old not in own}
-        return {**value, "nodes": _renamed(value["nodes"], left)}
+        inner_ids = {_get_id(node) for node in value["nodes"] if _get_kind(node) != "start"}
+        outer_names = {old: new for old, new in names.items() if old not in inner_ids}
+        return {**value, "nodes": _rename(value["nodes"], outer_names)}
     if isinstance(value, str) and key.endswith("selector"):
         head, dot, rest = value.partition(".")
         return f"{names.get(head, head)}{dot}{rest}"
-    if isinstance(value, list) and _selects(key):
-        return _head_renamed(value, names)
-    return _renamed(value, names)
+    if isinstance(value, list) and _is_selector_key(key):
+        return _rename_head(value, names)
+    return _rename(value, names)
 
 
-def _selects(key: str) -> bool:
+def _is_selector_key(key: str) -> bool:
     return key.endswith(("selector", "selectors")) or key == "variables"
 
 
-def _head_renamed(value: list[Json], names: Names) -> list[Json]:
-    """Of a selector, or of each of several."""
+def _rename_head(value: list[Json], names: Names) -> list[Json]:
+    """Rename the head of a selector, or of each of several."""
     if value and all(isinstance(part, str) for part in value):
         return [names.get(value[0], value[0]), *value[1:]]
     return [
-        _head_renamed(part, names) if isinstance(part, list) else _renamed(part, names)
+        _rename_head(part, names) if isinstance(part, list) else _rename(part, names)
         for part in value
     ]
 
 
-def _spelled(key: str, value: Json) -> Json:
-    """Selectors as lists: ``a.b`` is one too, and ``item`` belongs to the round."""
+def _normalize_selectors(key: str, value: Json) -> Json:
+    """Return selectors as lists: ``a.b`` is one, too, and ``item`` belongs to the round."""
     if isinstance(value, str) and key.endswith("selector") and value:
         return value.split(".") if "." in value else [SCOPE, value]
     if isinstance(value, Mapping):
-        return {name: _spelled(name, part) for name, part in value.items()}
+        return {name: _normalize_selectors(name, part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_spelled("", part) for part in value]
+        return [_normalize_selectors("", part) for part in value]
     return value
 
 
-def _graph(node: Json) -> Mapping[str, Json] | None:
-    """The body of a container. One that isn't shaped like a graph stays where it is."""
-    data = node.get("data") if _id(node) else None
+def _get_graph(node: Json) -> Mapping[str, Json] | None:
+    """Return the body of a container, or None if it isn't shaped like a graph."""
+    data = node.get("data") if _get_id(node) else None
     if not isinstance(data, Mapping) or data.get("type") not in CONTAINERS:
         return None
     graph = data.get(MARK)
     if not isinstance(graph, Mapping) or not isinstance(graph.get("nodes"), list):
         return None
     edges = graph.get("edges") or []
-    whole = isinstance(edges, list) and all(isinstance(edge, Mapping) for edge in edges)
-    return graph if whole and all(map(_id, graph["nodes"])) else None
+    has_valid_edges = isinstance(edges, list) and all(isinstance(edge, Mapping) for edge in edges)
+    return graph if has_valid_edges and all(map(_get_id, graph["nodes"])) else None
 
 
-def _kind(child: Mapping[str, Json]) -> str:
-    """Of a node as bodies have them: the kind stands beside the data, or in it."""
+def _get_kind(child: Mapping[str, Json]) -> str:
+    """Return the kind of a node in a body, which is next to its data or inside it."""
     data = child.get("data")
     kind = child.get("type") or (data.get("type") if isinstance(data, Mapping) else None)
     return kind if isinstance(kind, str) else ""
 
 
-def _id(tree: Json, key: str = "id") -> str:
-    return (identifier(tree.get(key)) or "") if isinstance(tree, Mapping) else ""
+def _get_id(tree: Json, key: str = "id") -> str:
+    return (read_identifier(tree.get(key)) or "") if isinstance(tree, Mapping) else ""
 
 
-def _free(name: str, container: str, taken: set[str]) -> str:
-    if name not in taken:
+def _choose_free_name(name: str, container: str, used: set[str]) -> str:
+    if name not in used:
         return name
     # What stands in templates must fit between their braces.
-    made = _UNFIT.sub("_", f"{container}_{name}")[-50:]
+    candidate = _UNFIT.sub("_", f"{container}_{name}")[-50:]
     number = 2
-    while made in taken:
-        made, number = f"{made[:45]}_{number}", number + 1
-    return made
+    while candidate in used:
+        candidate, number = f"{candidate[:45]}_{number}", number + 1
+    return candidate
 
 
-def _depth(name: str, inside: Mapping[str, str]) -> int:
+def _measure_depth(name: str, container_of: Mapping[str, str]) -> int:
     depth = 0
-    around = {name}
-    while (outer := inside.get(name)) is not None and outer not in around:
-        around.add(outer)
+    visited = {name}
+    while (outer := container_of.get(name)) is not None and outer not in visited:
+        visited.add(outer)
         name, depth = outer, depth + 1
     return depth

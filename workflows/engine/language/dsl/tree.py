@@ -1,27 +1,27 @@
-"""Small tools readers and writers share."""
+"""Helpers that readers and writers share."""
 
 from collections.abc import Mapping
 
 from workflows.engine.language.containers import ENTRY_KINDS
 from workflows.engine.language.document import Json, NodeSpec
-from workflows.engine.language.dsl.loaded import text_or, without
+from workflows.engine.language.dsl.loaded import drop_keys, get_text
 
 
-def canvas_type(kind: str) -> str:
+def get_canvas_type(kind: str) -> str:
     """Return Dify's outer type of a node, which is for its canvas only."""
     return f"custom-{kind}" if kind in ENTRY_KINDS else "custom"
 
 
-def node_data(node: NodeSpec) -> dict[str, Json]:
-    """The node's data with its kind and title in it, as every dialect wants them."""
+def build_node_data(node: NodeSpec) -> dict[str, Json]:
+    """Return the node's data with its kind and title, as every dialect needs them."""
     data = dict(node.data)
     if data.get("type") != node.kind:
-        data = {"type": node.kind, **without(data, "type")}  # first, for who reads the file
-    if text_or(data.get("title")) != node.title:
+        data = {"type": node.kind, **drop_keys(data, "type")}  # first, for who reads the file
+    if get_text(data.get("title")) != node.title:
         data["title"] = node.title
     return data
 
 
-def merged(tree: Mapping[str, Json], extra: Mapping[str, Json]) -> dict[str, Json]:
-    """What was read and not understood wins: it says the same thing as the author did."""
+def merge_extra(tree: Mapping[str, Json], extra: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the tree with what the reader did not understand; that wins, as the author wrote it."""
     return {**tree, **extra}

@@ -1,4 +1,4 @@
-"""Which documents of which version are read, and with how much trust."""
+"""Decides which versions of documents are read, and which need a confirmation."""
 
 import re
 from typing import Final
@@ -14,33 +14,33 @@ UNVERSIONED: Final = "0.1.0"  # what a Dify document without a version is taken 
 _VERSION: Final = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?")
 
 
-def check_dify_version(written: Json, findings: Findings, *, confirmed: bool) -> tuple[str, bool]:
-    """The version and whether a person must confirm the import."""
-    version = UNVERSIONED if written is None else written
+def check_dify_version(declared: Json, findings: Findings, *, confirmed: bool) -> tuple[str, bool]:
+    """Return the version, and whether a person must confirm the import."""
+    version = UNVERSIONED if declared is None else declared
     parsed = _parse(version)
     if parsed is None:
         findings.error(
             "version.invalid", "The version must be quoted text such as '0.6.0'", field="version"
         )
         return str(version), False
-    own = _parse(DIFY) or parsed
-    if parsed > own or parsed[0] < own[0]:
+    supported = _parse(DIFY) or parsed
+    if parsed > supported or parsed[0] < supported[0]:
         message = f"Version {version} is not the supported version {DIFY}; parts may be misread"
         findings.warn("version.unknown", message, field="version")
         return version, not confirmed
-    if parsed[:2] < own[:2]:
+    if parsed[:2] < supported[:2]:
         message = f"Version {version} is older than {DIFY}; check the workflow before using it"
         findings.warn("version.older", message, field="version")
     return version, False
 
 
-def check_xworkflow_version(written: Json, findings: Findings) -> str:
-    if written is None:
+def check_xworkflow_version(declared: Json, findings: Findings) -> str:
+    if declared is None:
         # A bare graph, as builders and people write them by hand.
         message = f"The document has no version; assuming {XWORKFLOW}"
         findings.warn("version.missing", message, field="version")
-    elif written != XWORKFLOW:
-        message = f"Only version '{XWORKFLOW}' of this format is supported, not {written!r}"
+    elif declared != XWORKFLOW:
+        message = f"Only version '{XWORKFLOW}' of this format is supported, not {declared!r}"
         findings.error("version.invalid", message, field="version")
     return XWORKFLOW
 

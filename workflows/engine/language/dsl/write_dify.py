@@ -15,27 +15,27 @@ from workflows.engine.language.document import (
 )
 from workflows.engine.language.dsl import versions
 from workflows.engine.language.dsl.credential_removal import clean_node, is_secret
-from workflows.engine.language.dsl.loaded import without
-from workflows.engine.language.dsl.sub_graphs import foldable
-from workflows.engine.language.dsl.tree import canvas_type, merged, node_data
-from workflows.engine.language.problems import Problem, warning
-from workflows.engine.language.values import ValueType, parse_type, zero
+from workflows.engine.language.dsl.loaded import drop_keys
+from workflows.engine.language.dsl.sub_graphs import is_foldable
+from workflows.engine.language.dsl.tree import build_node_data, get_canvas_type, merge_extra
+from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.language.values import ValueType, build_zero_value, parse_type
 
 
 ABSOLUTE: Final = "positionAbsolute"
 
 
 def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
-    """The tree, in the order Dify exports it."""
-    extra = _own_extra(document)
+    """Return the tree, in the order in which Dify exports it."""
+    extra = _build_extra(document)
     app = {"name": document.name, "mode": document.mode.value, "description": document.description}
     workflow_extra = dict(extra.pop("workflow", {}))
     graph_extra = dict(workflow_extra.pop("graph", {}))
-    places = _places(document)
-    nodes = [_node(node, places[node.id], include_secrets) for node in document.nodes]
-    edges = [_edge(edge) for edge in document.edges]
+    positions = _compute_positions(document)
+    nodes = [_build_node(node, positions[node.id], include_secrets) for node in document.nodes]
+    edges = [_build_edge(edge) for edge in document.edges]
     graph = {
-        "nodes": [*nodes, *(_note(note, places[note.id]) for note in document.notes)],
+        "nodes": [*nodes, *(_build_note(note, positions[note.id]) for note in document.notes)],
         "edges": [*edges, *graph_extra.pop("edges", [])],
         **graph_extra,
     }
@@ -43,54 +43,58 @@ def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
         "graph": graph,
         "features": dict(document.features),
         "environment_variables": [
-            _variable(variable, "env", include_secrets) for variable in document.environment
+            _build_variable(variable, "env", include_secrets) for variable in document.environment
         ],
         "conversation_variables": [
-            _variable(variable, "conversation", include_secrets)
+            _build_variable(variable, "conversation", include_secrets)
             for variable in document.conversation
         ],
         **workflow_extra,
     }
     return {
-        "version": _version(document),
+        "version": _get_version(document),
         "kind": extra.pop("kind", "app"),
-        "app": merged(app, extra.pop("app", {})),
+        "app": merge_extra(app, extra.pop("app", {})),
         "dependencies": extra.pop("dependencies", []),
         "workflow": workflow,
         **extra,
     }
 
 
-def not_in_dify(document: Document) -> list[Problem]:
-    """Return warnings of what Dify won't understand; it is written all the same, and read back here."""
+def find_unsupported_by_dify(document: Document) -> list[Problem]:
+    """Return warnings of what Dify ignores; it is written all the same, and read back here."""
     problems = [
-        warning("export.enhanced_memory", "Dify ignores enhanced_memory", node=node.id)
+        build_warning("export.enhanced_memory", "Dify ignores enhanced_memory", node=node.id)
         for node in document.nodes
         if "enhanced_memory" in node.data
     ]
     problems += [
-        warning("export.container", "Dify's containers don't end with End nodes", node=node.id)
+        build_warning(
+            "export.container", "Dify's containers don't end with End nodes", node=node.id
+        )
         for node in document.nodes
-        if foldable(node)
+        if is_foldable(node)
     ]
     if document.dialect is Dialect.XWORKFLOW and document.extra:
-        kept = ", ".join(sorted(document.extra))
-        problems.append(warning("export.parts", f"Dify ignores the section xworkflow ({kept})"))
+        parts = ", ".join(sorted(document.extra))
+        problems.append(
+            build_warning("export.parts", f"Dify ignores the section xworkflow ({parts})")
+        )
     return problems
 
 
-def _own_extra(document: Document) -> dict[str, Json]:
-    """What Dify left over stays where it was; what another dialect did goes under its name."""
+def _build_extra(document: Document) -> dict[str, Json]:
+    """Return the unread parts of a Dify document in their place; those of another dialect go under its name."""
     if document.dialect is Dialect.DIFY:
         return dict(document.extra)
     extra = dict(document.extra)
     meta = dict(extra.pop("meta", {}))
-    own = dict(meta.pop("dify", {}))
-    left = {**extra, **({"meta": meta} if meta else {})}
-    return {**own, "xworkflow": left} if left else own
+    dify_extra = dict(meta.pop("dify", {}))
+    other_extra = {**extra, **({"meta": meta} if meta else {})}
+    return {**dify_extra, "xworkflow": other_extra} if other_extra else dify_extra
 
 
-def _version(document: Document) -> str:
+def _get_version(document: Document) -> str:
     # A newer version's number stays: what it means by its fields is not ours to say.
     return (
         document.version
@@ -99,55 +103,55 @@ def _version(document: Document) -> str:
     )
 
 
-def _places(document: Document) -> dict[str, Position]:
-    """Where each node stands on the canvas, whatever it is in: ours are counted from the container."""
+def _compute_positions(document: Document) -> dict[str, Position]:
+    """Return the absolute positions on the canvas; in the document they are relative to the container."""
     nodes = {node.id: node for node in document.nodes}
-    places: dict[str, Position] = {}
+    positions: dict[str, Position] = {}
     parts: tuple[NodeSpec | Note, ...] = (*document.nodes, *document.notes)
     for node in parts:
         x, y = node.position.x, node.position.y
-        seen, outer = {node.id}, nodes.get(node.parent or "")
-        while outer is not None and outer.id not in seen:
+        visited, outer = {node.id}, nodes.get(node.parent or "")
+        while outer is not None and outer.id not in visited:
             x, y = x + outer.position.x, y + outer.position.y
-            seen.add(outer.id)
+            visited.add(outer.id)
             outer = nodes.get(outer.parent or "")
-        places[node.id] = Position(x, y)
-    return places
+        positions[node.id] = Position(x, y)
+    return positions
 
 
-def _node(node: NodeSpec, place: Position, include_secrets: bool) -> dict[str, Json]:
-    data = node_data(node)
+def _build_node(node: NodeSpec, absolute: Position, include_secrets: bool) -> dict[str, Json]:
+    data = build_node_data(node)
     tree: dict[str, Json] = {
         "id": node.id,
-        "type": canvas_type(node.kind),
-        "position": _position(node.position),
+        "type": get_canvas_type(node.kind),
+        "position": _build_position(node.position),
         "data": data if include_secrets else clean_node(node.kind, data),
     }
     if node.parent is not None:
         tree["parentId"] = node.parent
-    return merged(_sized(tree, node), _placed(node.extra, place))
+    return merge_extra(_add_size(tree, node), _update_absolute(node.extra, absolute))
 
 
-def _note(note: Note, place: Position) -> dict[str, Json]:
+def _build_note(note: Note, absolute: Position) -> dict[str, Json]:
     tree: dict[str, Json] = {
         "id": note.id,
         "type": "custom-note",
-        "position": _position(note.position),
+        "position": _build_position(note.position),
         "data": dict(note.data),
     }
     if note.parent is not None:
         tree["parentId"] = note.parent
-    return merged(_sized(tree, note), _placed(note.extra, place))
+    return merge_extra(_add_size(tree, note), _update_absolute(note.extra, absolute))
 
 
-def _placed(extra: Mapping[str, Json], place: Position) -> Mapping[str, Json]:
-    """Dify repeats the place there; what it said of a node that was moved since is no longer so."""
+def _update_absolute(extra: Mapping[str, Json], absolute: Position) -> Mapping[str, Json]:
+    """Update Dify's copy of the position, which is stale when the node was moved."""
     if ABSOLUTE not in extra:
         return extra
-    return {**extra, ABSOLUTE: _position(place)}
+    return {**extra, ABSOLUTE: _build_position(absolute)}
 
 
-def _sized(tree: dict[str, Json], part: NodeSpec | Note) -> dict[str, Json]:
+def _add_size(tree: dict[str, Json], part: NodeSpec | Note) -> dict[str, Json]:
     if part.width is not None:
         tree["width"] = part.width
     if part.height is not None:
@@ -155,40 +159,40 @@ def _sized(tree: dict[str, Json], part: NodeSpec | Note) -> dict[str, Json]:
     return tree
 
 
-def _edge(edge: EdgeSpec) -> dict[str, Json]:
+def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
     extra = dict(edge.extra)
-    spelled = extra.pop("sourceHandle", edge.handle)
+    source_handle = extra.pop("sourceHandle", edge.handle)
     return {
         "id": edge.id,
         "type": "custom",
         "source": edge.source,
         # Another spelling of "source" is kept until somebody rewires the edge.
-        "sourceHandle": spelled if edge.handle == "source" else edge.handle,
+        "sourceHandle": source_handle if edge.handle == "source" else edge.handle,
         "target": edge.target,
         "targetHandle": edge.target_handle,
         **extra,
     }
 
 
-def _value(variable: VariableSpec) -> Json:
-    """Dify refuses variables without a value; the zero of their type is what an absent one means."""
+def _get_value(variable: VariableSpec) -> Json:
+    """Return the variable's value, or the zero value of its type: Dify rejects variables without one."""
     kind = parse_type(variable.value_type)
-    return zero(kind or ValueType.STRING) if variable.value is None else variable.value
+    return build_zero_value(kind or ValueType.STRING) if variable.value is None else variable.value
 
 
-def _variable(variable: VariableSpec, head: str, include_secrets: bool) -> dict[str, Json]:
+def _build_variable(variable: VariableSpec, head: str, include_secrets: bool) -> dict[str, Json]:
     tree: dict[str, Json] = {
         "id": variable.id,
         "name": variable.name,
         "value_type": variable.value_type,
-        "value": _value(variable) if include_secrets or not is_secret(variable) else "",
+        "value": _get_value(variable) if include_secrets or not is_secret(variable) else "",
         "description": variable.description,
         "selector": [head, variable.name],
     }
     if not variable.id:
         del tree["id"]
-    return merged(tree, without(variable.extra, "selector"))
+    return merge_extra(tree, drop_keys(variable.extra, "selector"))
 
 
-def _position(position: Position) -> dict[str, Json]:
+def _build_position(position: Position) -> dict[str, Json]:
     return {"x": position.x, "y": position.y}

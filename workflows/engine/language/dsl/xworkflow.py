@@ -1,7 +1,6 @@
 """Reads xworkflow's flat documents.
 
-They have no mode, positions or names. What our own writer adds for those stands under ``meta``,
-which xworkflow passes over.
+They have no mode, positions or names. Our own writer adds those under ``meta``, which xworkflow ignores.
 """
 
 from collections.abc import Mapping
@@ -21,20 +20,20 @@ from workflows.engine.language.document import (
 from workflows.engine.language.dsl.loaded import (
     Findings,
     Loaded,
+    attach_notes,
     check_counts,
-    identifier,
+    drop_keys,
+    get_list,
+    get_mapping,
+    get_text,
     is_number,
-    kept_in,
-    list_at,
-    mapping_at,
-    position,
-    text_or,
-    without,
+    read_identifier,
+    read_position,
 )
-from workflows.engine.language.dsl.sub_graphs import unfolded
+from workflows.engine.language.dsl.sub_graphs import unfold
 from workflows.engine.language.dsl.versions import check_xworkflow_version
-from workflows.engine.language.dsl.xworkflow_data import inward
-from workflows.engine.language.values import infer
+from workflows.engine.language.dsl.xworkflow_data import translate_inward
+from workflows.engine.language.values import infer_type
 
 
 KNOWN_PARTS: Final = frozenset(
@@ -48,86 +47,86 @@ KNOWN_PARTS: Final = frozenset(
 def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
     findings = Findings()
     version = check_xworkflow_version(tree.get("version"), findings)
-    nodes, edges = list_at(tree, "nodes", findings), list_at(tree, "edges", findings)
+    nodes, edges = get_list(tree, "nodes", findings), get_list(tree, "edges", findings)
     check_counts(nodes, edges, findings)
-    nodes, edges = unfolded(nodes, edges)
+    nodes, edges = unfold(nodes, edges)
     check_counts(nodes, edges, findings)
     for key in sorted(tree.keys() - KNOWN_PARTS):
         findings.warn("document.unknown_key", f"{key} is unknown; it is kept", field=key)
-    meta = mapping_at(tree, "meta", findings)
-    specs = _nodes(nodes, findings)
+    meta = get_mapping(tree, "meta", findings)
+    specs = _read_nodes(nodes, findings)
     document = Document(
-        mode=_mode(meta, specs),
+        mode=_read_mode(meta, specs),
         nodes=specs,
-        edges=_edges(edges, findings),
-        name=text_or(meta.get("name")),
-        description=text_or(meta.get("description")),
-        environment=_environment(tree, findings),
-        conversation=_conversation(tree, findings),
-        notes=kept_in([_note(note) for note in meta.get("notes") or ()], specs),
+        edges=_read_edges(edges, findings),
+        name=get_text(meta.get("name")),
+        description=get_text(meta.get("description")),
+        environment=_read_environment(tree, findings),
+        conversation=_read_conversation(tree, findings),
+        notes=attach_notes([_read_note(note) for note in meta.get("notes") or ()], specs),
         features=meta.get("features") or {},
         dialect=Dialect.XWORKFLOW,
         version=version,
-        extra=_extra(tree, meta),
+        extra=_collect_extra(tree, meta),
     )
     findings.raise_errors()
     return Loaded(document, tuple(findings.problems))
 
 
-def _mode(meta: Mapping[str, Json], nodes: tuple[NodeSpec, ...]) -> Mode:
+def _read_mode(meta: Mapping[str, Json], nodes: tuple[NodeSpec, ...]) -> Mode:
     # Only a chat has answers, and every workflow written before there were modes has none.
     if meta.get("mode") in list(Mode):
         return Mode(meta["mode"])
     return Mode.CHAT if any(node.kind == "answer" for node in nodes) else Mode.WORKFLOW
 
 
-def _nodes(nodes: list[Json], findings: Findings) -> tuple[NodeSpec, ...]:
+def _read_nodes(nodes: list[Json], findings: Findings) -> tuple[NodeSpec, ...]:
     specs: list[NodeSpec] = []
     for index, node in enumerate(nodes):
         where = f"nodes.{index}"
-        if not isinstance(node, Mapping) or identifier(node.get("id")) is None:
+        if not isinstance(node, Mapping) or read_identifier(node.get("id")) is None:
             findings.error("node.id_missing", "A node has no ID", field=where)
         elif not isinstance(node.get("data"), Mapping):
-            node_id = identifier(node["id"])
+            node_id = read_identifier(node["id"])
             findings.error("node.data_missing", "The node has no data", node=node_id, field="data")
         else:
-            specs.append(_node(node, findings))
+            specs.append(_read_node(node, findings))
     return tuple(specs)
 
 
-def _node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
+def _read_node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
     data = node["data"]
-    node_id = identifier(node["id"]) or ""
+    node_id = read_identifier(node["id"]) or ""
     kind = data.get("type")
     if not isinstance(kind, str) or not kind:
         findings.error("node.kind_missing", "The node has no type", node=node_id)
         kind = ""
-    extra = without(node, "id", "data", "position", "parentId", "width", "height")
-    if "position" in node and position(node["position"]) is None:
+    extra = drop_keys(node, "id", "data", "position", "parentId", "width", "height")
+    if "position" in node and read_position(node["position"]) is None:
         extra["position"] = node["position"]
     return NodeSpec(
         id=node_id,
         kind=kind,
-        data=inward(kind, data),
-        title=text_or(data.get("title")),
-        parent=identifier(node.get("parentId")),
-        position=position(node.get("position")) or Position(),
+        data=translate_inward(kind, data),
+        title=get_text(data.get("title")),
+        parent=read_identifier(node.get("parentId")),
+        position=read_position(node.get("position")) or Position(),
         width=node["width"] if is_number(node.get("width")) else None,
         height=node["height"] if is_number(node.get("height")) else None,
         extra=extra,
     )
 
 
-def _edges(edges: list[Json], findings: Findings) -> tuple[EdgeSpec, ...]:
+def _read_edges(edges: list[Json], findings: Findings) -> tuple[EdgeSpec, ...]:
     specs: list[EdgeSpec] = []
     for index, edge in enumerate(edges):
         ends = (
-            [identifier(edge.get(end)) for end in ("source", "target")]
+            [read_identifier(edge.get(end)) for end in ("source", "target")]
             if isinstance(edge, Mapping)
             else []
         )
         if len(ends) == 2 and ends[0] and ends[1]:
-            specs.append(_edge(edge, ends[0], ends[1]))
+            specs.append(_read_edge(edge, ends[0], ends[1]))
         else:
             findings.error(
                 "edge.ends", "An edge needs a source and a target", field=f"edges.{index}"
@@ -135,74 +134,76 @@ def _edges(edges: list[Json], findings: Findings) -> tuple[EdgeSpec, ...]:
     return tuple(specs)
 
 
-def _edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
-    written = edge.get("source_handle", edge.get("sourceHandle"))
-    handle = identifier(written) or "source"
+def _read_edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
+    source_handle = edge.get("source_handle", edge.get("sourceHandle"))
+    handle = read_identifier(source_handle) or "source"
     return EdgeSpec(
-        id=identifier(edge.get("id")) or f"{source}-{handle}-{target}",
+        id=read_identifier(edge.get("id")) or f"{source}-{handle}-{target}",
         source=source,
         target=target,
         handle=handle,
-        target_handle=text_or(edge.get("targetHandle"), "target"),
-        extra=without(
+        target_handle=get_text(edge.get("targetHandle"), "target"),
+        extra=drop_keys(
             edge, "id", "source", "target", "source_handle", "sourceHandle", "targetHandle"
         ),
     )
 
 
-def _environment(tree: Mapping[str, Json], findings: Findings) -> tuple[VariableSpec, ...]:
+def _read_environment(tree: Mapping[str, Json], findings: Findings) -> tuple[VariableSpec, ...]:
     return tuple(
-        _variable(variable, type_key="value_type", value_key="value")
-        for variable in _named(tree, "environment_variables", findings)
+        _read_variable(variable, type_key="value_type", value_key="value")
+        for variable in _list_named_variables(tree, "environment_variables", findings)
     )
 
 
-def _conversation(tree: Mapping[str, Json], findings: Findings) -> tuple[VariableSpec, ...]:
+def _read_conversation(tree: Mapping[str, Json], findings: Findings) -> tuple[VariableSpec, ...]:
     return tuple(
-        _variable(variable, type_key="type", value_key="default")
-        for variable in _named(tree, "conversation_variables", findings)
+        _read_variable(variable, type_key="type", value_key="default")
+        for variable in _list_named_variables(tree, "conversation_variables", findings)
     )
 
 
-def _named(tree: Mapping[str, Json], key: str, findings: Findings) -> list[Mapping[str, Json]]:
-    named = []
-    for index, variable in enumerate(list_at(tree, key, findings)):
+def _list_named_variables(
+    tree: Mapping[str, Json], key: str, findings: Findings
+) -> list[Mapping[str, Json]]:
+    variables = []
+    for index, variable in enumerate(get_list(tree, key, findings)):
         if isinstance(variable, Mapping) and isinstance(variable.get("name"), str):
-            named.append(variable)
+            variables.append(variable)
         else:
             findings.error("variable.incomplete", "A variable has no name", field=f"{key}.{index}")
-    return named
+    return variables
 
 
-def _variable(variable: Mapping[str, Json], *, type_key: str, value_key: str) -> VariableSpec:
+def _read_variable(variable: Mapping[str, Json], *, type_key: str, value_key: str) -> VariableSpec:
     value = variable.get(value_key)
-    guess = "string" if value is None else str(infer(value))
+    guess = "string" if value is None else str(infer_type(value))
     return VariableSpec(
         name=variable["name"],
-        value_type=text_or(variable.get(type_key), guess),
+        value_type=get_text(variable.get(type_key), guess),
         value=value,
-        id=identifier(variable.get("id")) or "",
-        description=text_or(variable.get("description")),
-        extra=without(variable, "name", "id", "description", type_key, value_key),
+        id=read_identifier(variable.get("id")) or "",
+        description=get_text(variable.get("description")),
+        extra=drop_keys(variable, "name", "id", "description", type_key, value_key),
     )
 
 
-def _note(note: Mapping[str, Json]) -> Note:
+def _read_note(note: Mapping[str, Json]) -> Note:
     return Note(
-        id=identifier(note.get("id")) or "",
+        id=read_identifier(note.get("id")) or "",
         data=note.get("data") or {},
-        parent=identifier(note.get("parentId")),
-        position=position(note.get("position")) or Position(),
+        parent=read_identifier(note.get("parentId")),
+        position=read_position(note.get("position")) or Position(),
         width=note.get("width"),
         height=note.get("height"),
-        extra=without(note, "id", "data", "parentId", "position", "width", "height"),
+        extra=drop_keys(note, "id", "data", "parentId", "position", "width", "height"),
     )
 
 
-def _extra(tree: Mapping[str, Json], meta: Mapping[str, Json]) -> dict[str, Json]:
-    extra = without(
+def _collect_extra(tree: Mapping[str, Json], meta: Mapping[str, Json]) -> dict[str, Json]:
+    extra = drop_keys(
         tree,
         *("version", "nodes", "edges", "environment_variables", "conversation_variables", "meta"),
     )
-    left = without(meta, "name", "description", "mode", "features", "notes")
-    return {**extra, **({"meta": left} if left else {})}
+    meta_extra = drop_keys(meta, "name", "description", "mode", "features", "notes")
+    return {**extra, **({"meta": meta_extra} if meta_extra else {})}

@@ -1,14 +1,14 @@
-"""HTTP requests between xworkflow's words and Dify's, which are those used inside.
+"""Translates HTTP requests between xworkflow's vocabulary and Dify's, which the engine uses.
 
-Where one side has no word for it, the other's stays beside the translation (under ``as_dify``), so
-that reading back what was written gives what there was.
+If one side cannot express a value, the other's is stored next to the translation (under ``as_dify``), so that reading
+back what was written gives the original.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.loaded import without
+from workflows.engine.language.dsl.loaded import drop_keys
 
 
 Data = dict[str, Json]
@@ -22,64 +22,66 @@ _BODIES: Final[Mapping[str, str]] = {
     "form_data": "form-data",
     "x_www_form_urlencoded": "x-www-form-urlencoded",
 }
-_BODIES_OUT: Final[Mapping[str, str]] = {ours: theirs for theirs, ours in _BODIES.items()}
+_BODIES_OUT: Final[Mapping[str, str]] = {
+    dify_name: xworkflow_name for xworkflow_name, dify_name in _BODIES.items()
+}
 _TEXTS: Final = frozenset({"json", "raw-text"})
 
 
-def http_inward(data: Data) -> Data:
-    kept = data.get(AS_DIFY)
-    kept = kept if isinstance(kept, Mapping) else {}
-    result = without(data, AS_DIFY)
+def translate_http_inward(data: Data) -> Data:
+    dify_values = data.get(AS_DIFY)
+    dify_values = dify_values if isinstance(dify_values, Mapping) else {}
+    result = drop_keys(data, AS_DIFY)
     for name, translate in _INWARD.items():
-        if name in kept and _OUTWARD[name](kept[name]) == data.get(name):
-            result[name] = kept[name]
+        if name in dify_values and _OUTWARD[name](dify_values[name]) == data.get(name):
+            result[name] = dify_values[name]
         elif name in data:
             result[name] = translate(data[name])
     if "timeout" not in data:
         result["timeout"] = DEFAULT_SECONDS
-    elif kept.get("timeout", 0) is None and data["timeout"] == LONGEST_SECONDS:
+    elif dify_values.get("timeout", 0) is None and data["timeout"] == LONGEST_SECONDS:
         del result["timeout"]  # there was none
     return result
 
 
-def http_outward(data: Data) -> Data:
-    result, kept = dict(data), {}
+def translate_http_outward(data: Data) -> Data:
+    result, dify_values = dict(data), {}
     for name, translate in _OUTWARD.items():
         if name not in data:
             continue
         result[name] = translate(data[name])
         if _INWARD[name](result[name]) != data[name]:
-            kept[name] = data[name]
+            dify_values[name] = data[name]
     if "timeout" not in data:
         # xworkflow's own default is ten seconds, Dify's ten minutes.
-        result["timeout"], kept["timeout"] = LONGEST_SECONDS, None
-    return {**result, AS_DIFY: kept} if kept else result
+        result["timeout"], dify_values["timeout"] = LONGEST_SECONDS, None
+    return {**result, AS_DIFY: dify_values} if dify_values else result
 
 
-def _lines_inward(written: Json) -> Json:
-    """A list becomes lines, unless lines couldn't hold it."""
-    if not isinstance(written, list) or not all(map(_is_pair, written)):
-        return written
-    lines = "\n".join(f"{item['key']}:{item['value']}" for item in written)
-    return lines if _lines_outward(lines) == written else written
+def _translate_lines_inward(value: Json) -> Json:
+    """Turn a list into lines, unless lines cannot hold it."""
+    if not isinstance(value, list) or not all(map(_is_pair, value)):
+        return value
+    lines = "\n".join(f"{item['key']}:{item['value']}" for item in value)
+    return lines if _translate_lines_outward(lines) == value else value
 
 
-def _lines_outward(written: Json) -> Json:
-    if not isinstance(written, str):
-        return written
-    pairs = (line.partition(":") for line in written.splitlines() if line.strip())
+def _translate_lines_outward(text: Json) -> Json:
+    if not isinstance(text, str):
+        return text
+    pairs = (line.partition(":") for line in text.splitlines() if line.strip())
     return [
         {"key": key.strip(), "value": value.strip()} for key, _colon, value in pairs if key.strip()
     ]
 
 
-def _body_inward(body: Json) -> Json:
+def _translate_body_inward(body: Json) -> Json:
     if not isinstance(body, Mapping) or body.get("type") not in _BODIES:
         return body
     return {**body, "type": _BODIES[body["type"]]}
 
 
-def _body_outward(body: Json) -> Json:
+def _translate_body_outward(body: Json) -> Json:
     if not isinstance(body, Mapping):
         return body
     kind, data = body.get("type"), body.get("data")
@@ -102,57 +104,61 @@ def _body_outward(body: Json) -> Json:
     return result
 
 
-def _authorization_inward(written: Json) -> Json:
-    if not isinstance(written, Mapping):
-        return written
-    kind = written.get("type")
-    return _AUTHORIZATIONS[kind](written) if kind in _AUTHORIZATIONS else written
+def _translate_authorization_inward(authorization: Json) -> Json:
+    if not isinstance(authorization, Mapping):
+        return authorization
+    kind = authorization.get("type")
+    return _AUTHORIZATIONS[kind](authorization) if kind in _AUTHORIZATIONS else authorization
 
 
-def _api_key(written: Mapping[str, Json]) -> Json:
-    if written.get("position", "header") == "query":
+def _translate_api_key(authorization: Mapping[str, Json]) -> Json:
+    if authorization.get("position", "header") == "query":
         return {
             "type": "in-query",
-            "key": written.get("key", ""),
-            "value": written.get("value", ""),
+            "key": authorization.get("key", ""),
+            "value": authorization.get("value", ""),
         }
-    return _config("custom", written.get("value", ""), written.get("key", ""))
+    return _build_config("custom", authorization.get("value", ""), authorization.get("key", ""))
 
 
-def _basic(written: Mapping[str, Json]) -> Json:
-    name, password = written.get("username", ""), written.get("password", "")
-    return _config("basic", f"{name}:{password}", "")
+def _translate_basic(authorization: Mapping[str, Json]) -> Json:
+    name, password = authorization.get("username", ""), authorization.get("password", "")
+    return _build_config("basic", f"{name}:{password}", "")
 
 
-def _config(kind: str, key: Json, header: Json) -> Json:
+def _build_config(kind: str, key: Json, header: Json) -> Json:
     return {"type": "api-key", "config": {"type": kind, "api_key": key, "header": header}}
 
 
 _AUTHORIZATIONS: Final[Mapping[Json, Callable[[Mapping[str, Json]], Json]]] = {
-    "no_auth": lambda written: {"type": "no-auth", "config": None},
-    "api_key": _api_key,
-    "bearer_token": lambda written: _config("bearer", written.get("token", ""), ""),
-    "basic_auth": _basic,
-    "custom_headers": lambda written: {**written, "type": "custom-headers"},
+    "no_auth": lambda authorization: {"type": "no-auth", "config": None},
+    "api_key": _translate_api_key,
+    "bearer_token": lambda authorization: _build_config(
+        "bearer", authorization.get("token", ""), ""
+    ),
+    "basic_auth": _translate_basic,
+    "custom_headers": lambda authorization: {**authorization, "type": "custom-headers"},
 }
 
 
-def _authorization_outward(written: Json) -> Json:
-    if not isinstance(written, Mapping):
-        return written
-    kind, config = written.get("type"), written.get("config")
+def _translate_authorization_outward(authorization: Json) -> Json:
+    if not isinstance(authorization, Mapping):
+        return authorization
+    kind, config = authorization.get("type"), authorization.get("config")
     if kind == "no-auth":
         return {"type": "no_auth"}
     if kind == "custom-headers":
-        return {**written, "type": "custom_headers"}
+        return {**authorization, "type": "custom_headers"}
     if kind == "in-query":
-        return {**without(written, "type"), "type": "api_key", "position": "query"}
+        return {**drop_keys(authorization, "type"), "type": "api_key", "position": "query"}
     if kind != "api-key" or not isinstance(config, Mapping):
-        return written
-    return _config_outward(config, written)
+        return authorization
+    return _translate_config_outward(config, authorization)
 
 
-def _config_outward(config: Mapping[str, Json], written: Mapping[str, Json]) -> Json:
+def _translate_config_outward(
+    config: Mapping[str, Json], authorization: Mapping[str, Json]
+) -> Json:
     key, header = str(config.get("api_key") or ""), str(config.get("header") or "")
     kind = config.get("type")
     plain = header in ("", "Authorization")
@@ -166,21 +172,21 @@ def _config_outward(config: Mapping[str, Json], written: Mapping[str, Json]) -> 
         return {"type": "api_key", "key": name, "value": key, "position": "header"}
     prefix = {"bearer": "Bearer ", "basic": "Basic "}.get(str(kind))
     if prefix is None:
-        return dict(written)
+        return dict(authorization)
     headers = [{"key": header or "Authorization", "value": prefix + key}]
     return {"type": "custom_headers", "headers": headers}
 
 
-def _timeout_inward(written: Json) -> Json:
-    return written
+def _translate_timeout_inward(timeout: Json) -> Json:
+    return timeout
 
 
-def _timeout_outward(written: Json) -> Json:
-    if not isinstance(written, Mapping):
-        return written
-    given = [written.get(name) for name in ("read", "write", "connect")]
+def _translate_timeout_outward(timeout: Json) -> Json:
+    if not isinstance(timeout, Mapping):
+        return timeout
+    seconds = [timeout.get(name) for name in ("read", "write", "connect")]
     return next(
-        (value for value in given if isinstance(value, int | float) and value), LONGEST_SECONDS
+        (value for value in seconds if isinstance(value, int | float) and value), LONGEST_SECONDS
     )
 
 
@@ -193,16 +199,16 @@ def _is_pair(item: Json) -> bool:
 
 
 _INWARD: Final[Mapping[str, Callable[[Json], Json]]] = {
-    "headers": _lines_inward,
-    "params": _lines_inward,
-    "body": _body_inward,
-    "authorization": _authorization_inward,
-    "timeout": _timeout_inward,
+    "headers": _translate_lines_inward,
+    "params": _translate_lines_inward,
+    "body": _translate_body_inward,
+    "authorization": _translate_authorization_inward,
+    "timeout": _translate_timeout_inward,
 }
 _OUTWARD: Final[Mapping[str, Callable[[Json], Json]]] = {
-    "headers": _lines_outward,
-    "params": _lines_outward,
-    "body": _body_outward,
-    "authorization": _authorization_outward,
-    "timeout": _timeout_outward,
+    "headers": _translate_lines_outward,
+    "params": _translate_lines_outward,
+    "body": _translate_body_outward,
+    "authorization": _translate_authorization_outward,
+    "timeout": _translate_timeout_outward,
 }

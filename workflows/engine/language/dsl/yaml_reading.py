@@ -1,8 +1,8 @@
-"""YAML, the safe part of it: no anchors, aliases, merge keys, tags or second documents.
+"""Parses the safe part of YAML: no anchors, aliases, merge keys, tags or second documents.
 
-The tree is built from the parser's events, so that a bomb is refused at its first alias and nothing
-is ever expanded. Plain scalars become something else than text only where YAML 1.1 and 1.2 readers
-agree: ``NO``, ``1:30:45``, ``010``, ``1e3`` and dates stay the text their author saw.
+The tree is built from the parser's events, so that a bomb is rejected at its first alias and nothing is ever
+expanded. Plain scalars become something else than text only where YAML 1.1 and 1.2 readers agree: ``NO``,
+``1:30:45``, ``010``, ``1e3`` and dates stay text.
 """
 
 import re
@@ -12,11 +12,11 @@ import yaml
 
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.strict import (
+    build_rejection,
     check_depth,
     check_float,
     check_integer,
     check_text,
-    refuse,
 )
 
 
@@ -36,18 +36,18 @@ _LONGEST_INTEGER: Final = 20
 
 
 def read_yaml(text: str) -> Json:
-    """The one document in the text. Raises DocumentInvalid."""
+    """Return the one document in the text. Raises DocumentInvalid."""
     builder = _Builder()
     try:
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            builder.take(event)
+            builder.handle(event)
     except yaml.YAMLError as error:
-        raise refuse("yaml", f"Invalid YAML: {_place(error)}") from None
+        raise build_rejection("yaml", f"Invalid YAML: {_describe_error(error)}") from None
     return builder.result
 
 
 class _Builder:
-    """Takes parser events, one by one; open collections are on a stack of its own."""
+    """Builds the tree from parser events, one by one, with a stack of open collections."""
 
     def __init__(self) -> None:
         self.result: Json = None
@@ -55,13 +55,13 @@ class _Builder:
         self._open: list[dict[str, Json] | list[Json]] = []
         self._keys: list[str | None] = []  # the key waiting for its value, for each open mapping
 
-    def take(self, event: Any) -> None:  # PyYAML's events are untyped in the C parser
+    def handle(self, event: Any) -> None:  # PyYAML's events are untyped in the C parser
         if getattr(event, "anchor", None) is not None:
-            raise refuse(
+            raise build_rejection(
                 "alias", "Anchors and aliases (& and *) are not supported; write the value out"
             )
         if isinstance(event, yaml.ScalarEvent):
-            self._scalar(event)
+            self._add_scalar(event)
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             self._start(event)
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -69,11 +69,13 @@ class _Builder:
         elif isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
-                raise refuse("several", "The text contains several YAML documents; one is expected")
+                raise build_rejection(
+                    "several", "The text contains several YAML documents; one is expected"
+                )
 
     def _start(self, event: Any) -> None:
         if event.tag not in _COLLECTION_TAGS:
-            raise refuse("tag", f"The YAML tag {event.tag} is not supported")
+            raise build_rejection("tag", f"The YAML tag {event.tag} is not supported")
         collection: dict[str, Json] | list[Json] = (
             {} if isinstance(event, yaml.MappingStartEvent) else []
         )
@@ -86,20 +88,20 @@ class _Builder:
         self._open.pop()
         self._keys.pop()
 
-    def _scalar(self, event: Any) -> None:
+    def _add_scalar(self, event: Any) -> None:
         is_key = bool(self._open) and isinstance(self._open[-1], dict) and self._keys[-1] is None
         if is_key:
-            self._key(event)
+            self._set_key(event)
         else:
-            self._add(_scalar(event))
+            self._add(_read_scalar(event))
 
-    def _key(self, event: Any) -> None:
+    def _set_key(self, event: Any) -> None:
         key = check_text(event.value)
         if key == "<<" and event.implicit[0]:
-            raise refuse("merge", "Merge keys (<<) are not supported; write the value out")
+            raise build_rejection("merge", "Merge keys (<<) are not supported; write the value out")
         if key in self._open[-1]:
             line = event.start_mark.line + 1
-            raise refuse("duplicate_key", f"The key {key!r} appears twice (line {line})")
+            raise build_rejection("duplicate_key", f"The key {key!r} appears twice (line {line})")
         self._keys[-1] = key
 
     def _add(self, value: Json) -> None:
@@ -112,22 +114,22 @@ class _Builder:
             return
         key = self._keys[-1]
         if key is None:
-            raise refuse("key", "Keys must be text, not lists or mappings")
+            raise build_rejection("key", "Keys must be text, not lists or mappings")
         parent[key] = value
         self._keys[-1] = None
 
 
-def _scalar(event: Any) -> Json:
+def _read_scalar(event: Any) -> Json:
     text = check_text(event.value)
     plain = event.implicit[0]
     if event.tag in _TEXT_TAGS or (event.tag is None and not plain):
         return text
     if event.tag is not None:
-        raise refuse("tag", f"The YAML tag {event.tag} is not supported")
-    return _resolved(text)
+        raise build_rejection("tag", f"The YAML tag {event.tag} is not supported")
+    return _resolve_scalar(text)
 
 
-def _resolved(text: str) -> Json:
+def _resolve_scalar(text: str) -> Json:
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if _INTEGER.fullmatch(text):
@@ -141,7 +143,7 @@ def _resolved(text: str) -> Json:
     return text
 
 
-def _place(error: yaml.YAMLError) -> str:
+def _describe_error(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "unexpected character"
     return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if mark else problem

@@ -1,7 +1,7 @@
-"""Does every reference lead to something that can be there when it is looked at.
+"""Checks that every reference leads to something that can exist when it is read.
 
-All of these are warnings: a reference to nothing prints its name, ends up null or fails its node,
-depending on where it stands, and a document may mean just that.
+All of these are warnings: a reference to nothing prints its name, ends up null or fails its node, depending on the
+field, and a document may intend just that.
 """
 
 import re
@@ -13,8 +13,8 @@ from typing import Final
 from workflows.engine.kinds import AnyKind, NodeKind
 from workflows.engine.language.document import Document, Json, NodeSpec, Selector
 from workflows.engine.language.graph import Graph
-from workflows.engine.language.problems import Problem, warning
-from workflows.engine.language.templating import REFERENCE, references
+from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.language.templating import REFERENCE, list_references
 from workflows.engine.language.variables import CONVERSATION, ENVIRONMENT, SYSTEM
 
 
@@ -27,40 +27,40 @@ SYSTEM_VARIABLES: Final = frozenset(
     }
 )
 ERROR_OUTPUTS: Final = ("error_message", "error_type")
-_LOOKS_LIKE_ONE: Final = re.compile(r"\{\{#([^#{}\n]{1,200})#\}\}")
+_REFERENCE_LIKE: Final = re.compile(r"\{\{#([^#{}\n]{1,200})#\}\}")
 _SPECIAL: Final = frozenset({"context", "url", "histories", "query"})
 
 
-def reference_problems(
+def find_reference_problems(
     document: Document,
     graph: Graph,
     kinds: Mapping[str, AnyKind],
-    broken: Container[str],
+    invalid_nodes: Container[str],
     only: str | None = None,
-    off: Container[str] = frozenset(),
+    disabled: Container[str] = frozenset(),
 ) -> Iterator[Problem]:
-    """``off``: nodes the document had before those that are switched off were left out."""
-    sight = _Sight(document, graph, kinds, broken, off)
+    """Yield the problems of references. ``disabled`` are the nodes that were left out because they are disabled."""
+    checker = _ReferenceChecker(document, graph, kinds, invalid_nodes, disabled)
     for node in graph.nodes.values() if only is None else [graph.nodes[only]]:
-        told: set[Selector] = set()
-        for field, selector in _uses(node, kinds, broken):
-            if selector not in told:
-                told.add(selector)
-                yield from sight.problems(node, selector, field)
-        for field, text in _malformed(node, kinds):
+        reported: set[Selector] = set()
+        for field, selector in _iter_references(node, kinds, invalid_nodes):
+            if selector not in reported:
+                reported.add(selector)
+                yield from checker.find_problems(node, selector, field)
+        for field, text in _iter_malformed(node, kinds):
             message = f"{{{{#{text}#}}}} is not a valid reference and is kept as text"
-            yield warning("reference.malformed", message, node=node.id, field=field)
+            yield build_warning("reference.malformed", message, node=node.id, field=field)
 
 
 @dataclass
-class _Sight:
-    """What can be seen from where."""
+class _ReferenceChecker:
+    """Checks references against the names that a node can read."""
 
     document: Document
     graph: Graph
     kinds: Mapping[str, AnyKind]
-    broken: Container[str]
-    off: Container[str] = frozenset()
+    invalid_nodes: Container[str]
+    disabled: Container[str] = frozenset()
 
     def __post_init__(self) -> None:
         self._names: dict[str, frozenset[str] | None] = {
@@ -74,45 +74,47 @@ class _Sight:
         if any(node.kind == "loop" and "condition" in node.data for node in self.document.nodes):
             self._names["loop"] = None
 
-    def problems(self, node: NodeSpec, selector: Selector, field: str | None) -> Iterator[Problem]:
-        written = ".".join(selector)
+    def find_problems(
+        self, node: NodeSpec, selector: Selector, field: str | None
+    ) -> Iterator[Problem]:
+        reference = ".".join(selector)
         head = selector[0]
         if head in self._names and head not in self.graph.nodes:
-            yield from self._unknown_name(node, selector, self._names[head], field)
-        elif head in self.off:
-            message = f"{written} is never available: {head} is disabled"
-            yield warning("reference.disabled_node", message, node=node.id, field=field)
+            yield from self._check_name(node, selector, self._names[head], field)
+        elif head in self.disabled:
+            message = f"{reference} is never available: {head} is disabled"
+            yield build_warning("reference.disabled_node", message, node=node.id, field=field)
         elif head not in self.graph.nodes:
             close = get_close_matches(head, list(self.graph.nodes), n=1)
             hint = f"; did you mean {'.'.join((close[0], *selector[1:]))}?" if close else ""
-            message = f"{written} is unknown: there is no node {head}{hint}"
-            yield warning("reference.unknown_node", message, node=node.id, field=field)
+            message = f"{reference} is unknown: there is no node {head}{hint}"
+            yield build_warning("reference.unknown_node", message, node=node.id, field=field)
         else:
             if head != node.id and not self.graph.is_visible(head, node.id):
-                yield self._out_of_sight(node, selector, field)
-            yield from self._unknown_name(node, selector, self._seen(node, head), field)
+                yield self._build_unavailable(node, selector, field)
+            yield from self._check_name(node, selector, self._list_names(node, head), field)
 
-    def _seen(self, node: NodeSpec, head: str) -> frozenset[str] | None:
-        """Names under a node's id; a container shows others to what is inside it."""
-        if head in self.graph.containers_around(node.id):
-            return self._inner_outputs(head)
-        names = self._outputs(head)
-        inner = self._inner_outputs(head) if head == node.id else frozenset()
+    def _list_names(self, node: NodeSpec, head: str) -> frozenset[str] | None:
+        """Return the names under a node's id; a container has others for its inner nodes."""
+        if head in self.graph.list_containers(node.id):
+            return self._list_inner_outputs(head)
+        names = self._list_outputs(head)
+        inner = self._list_inner_outputs(head) if head == node.id else frozenset()
         return None if names is None or inner is None else names | inner
 
-    def _out_of_sight(self, node: NodeSpec, selector: Selector, field: str | None) -> Problem:
-        written, head = ".".join(selector), selector[0]
-        outside = {None, node.id, *self.graph.containers_around(node.id)}
+    def _build_unavailable(self, node: NodeSpec, selector: Selector, field: str | None) -> Problem:
+        reference, head = ".".join(selector), selector[0]
+        enclosing = {None, node.id, *self.graph.list_containers(node.id)}
         parent = self.graph.nodes[head].parent
-        if parent not in outside:
+        if parent not in enclosing:
             message = (
-                f"{written} is inside {parent}; only the outputs of {parent} are available here"
+                f"{reference} is inside {parent}; only the outputs of {parent} are available here"
             )
-            return warning("reference.inside_container", message, node=node.id, field=field)
-        message = f"{written} is not available yet: {head} doesn't run before this node"
-        return warning("reference.not_upstream", message, node=node.id, field=field)
+            return build_warning("reference.inside_container", message, node=node.id, field=field)
+        message = f"{reference} is not available yet: {head} doesn't run before this node"
+        return build_warning("reference.not_upstream", message, node=node.id, field=field)
 
-    def _unknown_name(
+    def _check_name(
         self, node: NodeSpec, selector: Selector, names: frozenset[str] | None, field: str | None
     ) -> Iterator[Problem]:
         if names is None or len(selector) < 2 or selector[1] in names:
@@ -120,80 +122,84 @@ class _Sight:
         close = get_close_matches(selector[1], sorted(names), n=1)
         hint = f"; did you mean {selector[0]}.{close[0]}?" if close else ""
         message = f"{'.'.join(selector)} is unknown: {selector[0]} has no {selector[1]}{hint}"
-        yield warning("reference.unknown_variable", message, node=node.id, field=field)
+        yield build_warning("reference.unknown_variable", message, node=node.id, field=field)
 
-    def _outputs(self, node_id: str) -> frozenset[str] | None:
-        """Names a node gives; None when nobody can say."""
+    def _list_outputs(self, node_id: str) -> frozenset[str] | None:
+        """Return the names of a node's outputs; None when they are unknown."""
         if node_id not in self._names:
             self._names[node_id] = self._read_outputs(self.graph.nodes[node_id])
         return self._names[node_id]
 
     def _read_outputs(self, spec: NodeSpec) -> frozenset[str] | None:
         kind = self.kinds.get(spec.kind)
-        if kind is None or spec.id in self.broken or type(kind).outputs is NodeKind.outputs:
+        if (
+            kind is None
+            or spec.id in self.invalid_nodes
+            or type(kind).list_outputs is NodeKind.list_outputs
+        ):
             return None
         errors = ERROR_OUTPUTS if spec.data.get("error_strategy") else ()
-        return frozenset((*(output.name for output in kind.outputs(spec)), *errors))
+        return frozenset((*(output.name for output in kind.list_outputs(spec)), *errors))
 
-    def _inner_outputs(self, container: str) -> frozenset[str] | None:
-        """Names the nodes inside a container see under its id."""
+    def _list_inner_outputs(self, container: str) -> frozenset[str] | None:
+        """Return the names that a container's inner nodes see under its id."""
         spec = self.graph.nodes[container]
         kind = self.kinds.get(spec.kind)
-        if kind is None or container in self.broken:
+        if kind is None or container in self.invalid_nodes:
             return None
-        return frozenset(output.name for output in kind.inner_outputs(spec))
+        return frozenset(output.name for output in kind.list_inner_outputs(spec))
 
 
-def _uses(
-    node: NodeSpec, kinds: Mapping[str, AnyKind], broken: Container[str]
+def _iter_references(
+    node: NodeSpec, kinds: Mapping[str, AnyKind], invalid_nodes: Container[str]
 ) -> Iterator[tuple[str | None, Selector]]:
-    for field, text in _texts(node, kinds):
-        for selector in references(text):
+    for field, text in _iter_texts(node, kinds):
+        for selector in list_references(text):
             yield field, selector
     kind = kinds.get(node.kind)
-    if kind is not None and node.id not in broken:
-        for selector in kind.reads(node):
+    if kind is not None and node.id not in invalid_nodes:
+        for selector in kind.list_reads(node):
             if selector:
-                yield _place(node, selector), selector
+                yield _find_field(node, selector), selector
 
 
-def _malformed(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tuple[str, str]]:
-    for field, text in _texts(node, kinds):
-        for match in _LOOKS_LIKE_ONE.finditer(text):
-            inside = match[1]
-            if not REFERENCE.fullmatch(match[0]) and inside not in _SPECIAL and inside[0] != "$":
-                yield field, inside
+def _iter_malformed(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tuple[str, str]]:
+    for field, text in _iter_texts(node, kinds):
+        for match in _REFERENCE_LIKE.finditer(text):
+            content = match[1]
+            if not REFERENCE.fullmatch(match[0]) and content not in _SPECIAL and content[0] != "$":
+                yield field, content
 
 
-def _place(node: NodeSpec, selector: Selector) -> str | None:
-    """Where in a node's data a selector is written: the field a form leads to."""
-    todo: list[tuple[str, Json]] = [*node.data.items()]
-    while todo:
-        path, value = todo.pop()
+def _find_field(node: NodeSpec, selector: Selector) -> str | None:
+    """Return the path of the field in a node's data that holds a selector."""
+    pending: list[tuple[str, Json]] = [*node.data.items()]
+    while pending:
+        path, value = pending.pop()
         if isinstance(value, Mapping):
-            todo.extend((f"{path}.{key}", part) for key, part in value.items())
+            pending.extend((f"{path}.{key}", part) for key, part in value.items())
         elif isinstance(value, list | tuple):
             if tuple(value) == selector:
                 return path
-            todo.extend((f"{path}.{index}", part) for index, part in enumerate(value))
+            pending.extend((f"{path}.{index}", part) for index, part in enumerate(value))
     return None
 
 
-def _texts(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tuple[str, str]]:
+def _iter_texts(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tuple[str, str]]:
     """Yield every text in a node's data that may hold references, with its path."""
     kind = kinds.get(node.kind)
     skipped = {"title", "desc", "sub_graph"} | (kind.code_fields if kind else frozenset())
-    todo: list[tuple[str, Json]] = [
+    pending: list[tuple[str, Json]] = [
         (key, value) for key, value in node.data.items() if key not in skipped
     ]
-    todo.reverse()
-    while todo:
-        path, value = todo.pop()
+    pending.reverse()
+    while pending:
+        path, value = pending.pop()
         if isinstance(value, str):
             if "{{#" in value:
                 yield path, value
         elif isinstance(value, Mapping):
-            todo.extend((f"{path}.{key}", part) for key, part in reversed([*value.items()]))
+            pending.extend((f"{path}.{key}", part) for key, part in reversed([*value.items()]))
         elif isinstance(value, list | tuple):
             parts = [(f"{path}.{index}", part) for index, part in enumerate(value)]
-            todo.extend(reversed(parts))
+            pending.extend(reversed(parts))

@@ -1,4 +1,4 @@
-"""Is the drawing a workflow: ids, edges, one start, no circles, nothing left hanging."""
+"""Checks that the graph is a workflow: ids, edges, one start, no cycles, nothing unreachable."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -8,55 +8,57 @@ from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import Document, EdgeSpec, Mode
 from workflows.engine.language.dsl.strict import MAX_EDGES, MAX_NODES
 from workflows.engine.language.graph import Graph
-from workflows.engine.language.nesting import container_problems
-from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.nesting import find_container_problems
+from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.variables import RESERVED_HEADS
 
 
 FAIL_BRANCH: Final = "fail-branch"
 
 
-def size_problems(document: Document) -> list[Problem]:
+def find_size_problems(document: Document) -> list[Problem]:
     sizes = (
         ("nodes", len(document.nodes), MAX_NODES),
         ("edges", len(document.edges), MAX_EDGES),
     )
     return [
         Problem(
-            f"document.{what}", f"A workflow can have at most {most} {what}, this one has {count}"
+            f"document.{part}", f"A workflow can have at most {limit} {part}, this one has {count}"
         )
-        for what, count, most in sizes
-        if count > most
+        for part, count, limit in sizes
+        if count > limit
     ]
 
 
-def structure_problems(
-    document: Document, graph: Graph, kinds: Mapping[str, AnyKind], broken: Container[str]
+def find_structure_problems(
+    document: Document, graph: Graph, kinds: Mapping[str, AnyKind], invalid_nodes: Container[str]
 ) -> Iterator[Problem]:
-    """``broken`` nodes have a configuration that can't be read: their handles aren't known."""
-    yield from _ids(document)
-    yield from _parents(graph, kinds)
-    yield from container_problems(graph, kinds)
-    yield from _dangling(document, graph)
-    yield from _edges(graph, kinds, broken)
-    yield from _circle(graph)
+    """Yield the problems of the graph. The handles of ``invalid_nodes`` are unknown, since their configuration cannot be
+    read.
+    """
+    yield from _check_ids(document)
+    yield from _check_parents(graph, kinds)
+    yield from find_container_problems(graph, kinds)
+    yield from _find_dangling_edges(document, graph)
+    yield from _check_edges(graph, kinds, invalid_nodes)
+    yield from _check_cycle(graph)
     roots = [node for node in graph.children(None) if _is_root(graph.nodes[node].kind, kinds)]
-    yield from _starts(graph, roots)
-    yield from _unreachable(graph, roots)
-    yield from _voices(document)
+    yield from _check_starts(graph, roots)
+    yield from _find_unreachable(graph, roots)
+    yield from _check_mode(document)
 
 
-def is_guarded(data: Mapping[str, object]) -> bool:
-    """Whether a failure of the node goes a way of its own."""
+def has_fail_branch(data: Mapping[str, object]) -> bool:
+    """Return whether a failure of the node continues at a handle of its own."""
     strategy = data.get("error_strategy")
     return (strategy.get("type") if isinstance(strategy, Mapping) else strategy) == FAIL_BRANCH
 
 
-def _ids(document: Document) -> Iterator[Problem]:
+def _check_ids(document: Document) -> Iterator[Problem]:
     ids = [*(node.id for node in document.nodes), *(note.id for note in document.notes)]
-    for node_id in _repeated(ids):
+    for node_id in _find_repeated(ids):
         yield Problem("node.duplicate_id", f"Duplicate node ID {node_id}", node=node_id)
-    for edge_id in _repeated(edge.id for edge in document.edges):
+    for edge_id in _find_repeated(edge.id for edge in document.edges):
         yield Problem("edge.duplicate_id", f"Duplicate edge ID {edge_id}", edge=edge_id)
     for node in document.nodes:
         if not node.id:
@@ -66,7 +68,7 @@ def _ids(document: Document) -> Iterator[Problem]:
             yield Problem("node.id_reserved", message, node=node.id)
 
 
-def _parents(graph: Graph, kinds: Mapping[str, AnyKind]) -> Iterator[Problem]:
+def _check_parents(graph: Graph, kinds: Mapping[str, AnyKind]) -> Iterator[Problem]:
     for node in graph.nodes.values():
         if node.parent is None:
             continue
@@ -74,14 +76,14 @@ def _parents(graph: Graph, kinds: Mapping[str, AnyKind]) -> Iterator[Problem]:
         if parent is None:
             message = f"The parent container {node.parent} doesn't exist"
             yield Problem("node.parent_unknown", message, node=node.id)
-        elif node.id in graph.containers_around(node.id):
+        elif node.id in graph.list_containers(node.id):
             yield Problem("node.parent_circle", "The node is nested in itself", node=node.id)
         elif parent.kind in kinds and kinds[parent.kind].execution is not Execution.CONTAINER:
             message = f"{parent.title or parent.id} is not a container"
             yield Problem("node.parent_kind", message, node=node.id)
 
 
-def _dangling(document: Document, graph: Graph) -> Iterator[Problem]:
+def _find_dangling_edges(document: Document, graph: Graph) -> Iterator[Problem]:
     for edge in document.edges:
         for end in (edge.source, edge.target):
             if end not in graph.nodes:
@@ -89,40 +91,45 @@ def _dangling(document: Document, graph: Graph) -> Iterator[Problem]:
                 yield Problem("edge.dangling", message, edge=edge.id)
 
 
-def _edges(graph: Graph, kinds: Mapping[str, AnyKind], broken: Container[str]) -> Iterator[Problem]:
-    seen: set[tuple[str, str, str]] = set()
+def _check_edges(
+    graph: Graph, kinds: Mapping[str, AnyKind], invalid_nodes: Container[str]
+) -> Iterator[Problem]:
+    known_edges: set[tuple[str, str, str]] = set()
     for edge in graph.edges:
         if graph.nodes[edge.source].parent != graph.nodes[edge.target].parent:
             message = "An edge can't cross the border of a container"
             yield Problem("edge.crosses", message, edge=edge.id)
-        way = (edge.source, edge.handle, edge.target)
-        if way in seen:
-            yield warning("edge.duplicate", "Duplicate edge", edge=edge.id)
-        seen.add(way)
-        yield from _handle(edge, graph, kinds, broken)
+        edge_key = (edge.source, edge.handle, edge.target)
+        if edge_key in known_edges:
+            yield build_warning("edge.duplicate", "Duplicate edge", edge=edge.id)
+        known_edges.add(edge_key)
+        yield from _check_handle(edge, graph, kinds, invalid_nodes)
 
 
-def _handle(
-    edge: EdgeSpec, graph: Graph, kinds: Mapping[str, AnyKind], broken: Container[str]
+def _check_handle(
+    edge: EdgeSpec, graph: Graph, kinds: Mapping[str, AnyKind], invalid_nodes: Container[str]
 ) -> Iterator[Problem]:
     source = graph.nodes[edge.source]
-    if source.kind not in kinds or source.id in broken:
+    if source.kind not in kinds or source.id in invalid_nodes:
         return
-    known = [*kinds[source.kind].handles(source), *([FAIL_BRANCH] * is_guarded(source.data))]
-    if edge.handle not in known and edge.handle != "success-branch":
-        message = f"The node has no branch {edge.handle}; it has {', '.join(known)}"
-        yield warning("edge.handle", message, node=source.id, edge=edge.id)
+    handles = [
+        *kinds[source.kind].list_handles(source),
+        *([FAIL_BRANCH] * has_fail_branch(source.data)),
+    ]
+    if edge.handle not in handles and edge.handle != "success-branch":
+        message = f"The node has no branch {edge.handle}; it has {', '.join(handles)}"
+        yield build_warning("edge.handle", message, node=source.id, edge=edge.id)
 
 
-def _circle(graph: Graph) -> Iterator[Problem]:
-    circle = graph.cycle()
-    if circle:
-        way = " → ".join((*circle, circle[0]))
-        message = f"The edges form a cycle: {way}. Use a Loop node to repeat steps"
-        yield Problem("graph.cycle", message, node=circle[0])
+def _check_cycle(graph: Graph) -> Iterator[Problem]:
+    cycle = graph.find_cycle()
+    if cycle:
+        path = " → ".join((*cycle, cycle[0]))
+        message = f"The edges form a cycle: {path}. Use a Loop node to repeat steps"
+        yield Problem("graph.cycle", message, node=cycle[0])
 
 
-def _starts(graph: Graph, roots: list[str]) -> Iterator[Problem]:
+def _check_starts(graph: Graph, roots: list[str]) -> Iterator[Problem]:
     if not roots:
         yield Problem("root.missing", "The workflow has no Start node")
     starts = [node for node in roots if graph.nodes[node].kind == "start"]
@@ -135,28 +142,28 @@ def _starts(graph: Graph, roots: list[str]) -> Iterator[Problem]:
                 yield Problem("root.mixed", message, node=node)
 
 
-def _unreachable(graph: Graph, roots: list[str]) -> Iterator[Problem]:
+def _find_unreachable(graph: Graph, roots: list[str]) -> Iterator[Problem]:
     if not roots:
         return
     reached = graph.reachable(roots)
     for node in graph.nodes:
         if node not in reached:
             message = "The node is not reachable from the Start node and never runs"
-            yield warning("node.unreachable", message, node=node)
+            yield build_warning("node.unreachable", message, node=node)
 
 
-def _voices(document: Document) -> Iterator[Problem]:
-    """A chat answers, a workflow ends."""
+def _check_mode(document: Document) -> Iterator[Problem]:
+    """Warn when a chat has no Answer node, or a workflow no End node."""
     kinds = {node.kind for node in document.nodes}
-    wanted, other = ("answer", "end") if document.mode is Mode.CHAT else ("end", "answer")
-    if wanted not in kinds:
-        yield warning(
-            f"mode.no_{wanted}", f"There is no {wanted} node, so the workflow has no output"
+    expected, other = ("answer", "end") if document.mode is Mode.CHAT else ("end", "answer")
+    if expected not in kinds:
+        yield build_warning(
+            f"mode.no_{expected}", f"There is no {expected} node, so the workflow has no output"
         )
     for node in document.nodes:
         if node.kind == other:
-            message = f"A {document.mode} app returns its output through {wanted} nodes; this node may be ignored"
-            yield warning(f"mode.{other}", message, node=node.id)
+            message = f"A {document.mode} app returns its output through {expected} nodes; this node may be ignored"
+            yield build_warning(f"mode.{other}", message, node=node.id)
 
 
 def _is_root(kind: str, kinds: Mapping[str, AnyKind]) -> bool:
@@ -165,5 +172,5 @@ def _is_root(kind: str, kinds: Mapping[str, AnyKind]) -> bool:
     return kind == "start" or kind.startswith("trigger-")
 
 
-def _repeated(ids: Iterable[str]) -> list[str]:
+def _find_repeated(ids: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(ids).items() if count > 1]

@@ -1,11 +1,11 @@
-"""Are the variables of the document itself in order."""
+"""Checks the environment and conversation variables of a document."""
 
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 from workflows.engine.language.document import Document, VariableSpec
-from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.values import ValueType, matches, parse_type, to_json
 
 
@@ -22,7 +22,7 @@ CONVERSATION_TYPES: Final = frozenset(
 )
 
 
-def variable_problems(document: Document) -> Iterator[Problem]:
+def find_variable_problems(document: Document) -> Iterator[Problem]:
     lists = (
         ("environment_variables", document.environment, ENVIRONMENT_TYPES),
         ("conversation_variables", document.conversation, CONVERSATION_TYPES),
@@ -30,24 +30,26 @@ def variable_problems(document: Document) -> Iterator[Problem]:
     for field, variables, types in lists:
         names = Counter(variable.name for variable in variables)
         for index, variable in enumerate(variables):
-            where = f"{field}.{index}"
+            path = f"{field}.{index}"
             if names[variable.name] > 1:
                 message = f"Duplicate variable {variable.name}"
-                yield Problem("variable.duplicate", message, field=where)
-            yield from _problems(variable, where, types)
+                yield Problem("variable.duplicate", message, field=path)
+            yield from _check_variable(variable, path, types)
 
 
-def _problems(variable: VariableSpec, where: str, types: frozenset[ValueType]) -> Iterator[Problem]:
+def _check_variable(
+    variable: VariableSpec, path: str, types: frozenset[ValueType]
+) -> Iterator[Problem]:
     kind = parse_type(variable.value_type)
     if kind is None or kind not in types:
         message = f"{variable.name} can't be of type {variable.value_type}"
-        yield Problem("variable.type", message, field=where)
+        yield Problem("variable.type", message, field=path)
     elif variable.value is not None and not matches(variable.value, kind):
         message = f"The value of {variable.name} is not of type {kind}"
-        yield warning("variable.value", message, field=where)
+        yield build_warning("variable.value", message, field=path)
     if len(variable.description) > MAX_DESCRIPTION:
         message = f"The description of {variable.name} is longer than {MAX_DESCRIPTION} characters"
-        yield Problem("variable.description", message, field=where)
+        yield Problem("variable.description", message, field=path)
     if len(to_json(variable.value).encode()) > MAX_BYTES:
         message = f"The value of {variable.name} is larger than {MAX_BYTES:,} bytes"
-        yield Problem("variable.size", message, field=where)
+        yield Problem("variable.size", message, field=path)

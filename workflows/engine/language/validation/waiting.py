@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Mapping
 
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document
-from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.untrusted import Flow
 
 
@@ -39,4 +39,4 @@ def list_review_problems(
         )
         if source is not None:
             message = f"{source} brings in external content, which stays in quarantine until it is approved"
-            yield warning("memory.waits", message, node=node.id, field=SWITCH)
+            yield build_warning("memory.waits", message, node=node.id, field=SWITCH)

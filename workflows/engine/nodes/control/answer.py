@@ -49,22 +49,22 @@ class Answer(NodeKind[AnswerConfig, Template]):
         ),
     )
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         return [as_text(data.get("answer"))]
 
     def prepare(self, spec: NodeSpec) -> Template:
         return Template.of(self.configure(spec).answer)
 
-    def initial_data(self, text: Selector) -> Data:
+    def build_initial_data(self, text: Selector) -> Data:
         return {"answer": f"{{{{#{'.'.join(text)}#}}}}"}
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
             Output("answer", "string", gettext_noop("Reply text")),
             Output("files", "array[file]", gettext_noop("Files in the reply")),
         )
 
-    def segments(self, prepared: Template) -> Sequence[Segment]:
+    def list_segments(self, prepared: Template) -> Sequence[Segment]:
         return prepared.segments
 
     def run(self, prepared: Template, ctx: NodeContext) -> NodeResult:
@@ -73,4 +73,4 @@ class Answer(NodeKind[AnswerConfig, Template]):
             value = ctx.pool.get(selector)
             values = value if isinstance(value, list) else [value]
             files += [item for item in values if is_file(item)]
-        return NodeResult({"answer": prepared.markdown(ctx.pool), "files": files})
+        return NodeResult({"answer": prepared.render_markdown(ctx.pool), "files": files})

@@ -13,13 +13,13 @@ from workflows.engine.errors import ConditionInvalid
 from workflows.engine.language.comparisons import (
     OPERATORS,
     UNARY,
-    canonical_operator,
     compare,
-    expected_for,
+    convert_expected,
+    normalize_operator,
 )
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.templating import Template
-from workflows.engine.language.values import FILE_ATTRIBUTES, file_attribute, is_file
+from workflows.engine.language.values import FILE_ATTRIBUTES, get_file_attribute, is_file
 from workflows.engine.language.variables import VariablePool
 
 
@@ -43,7 +43,7 @@ class FileCondition:
         return all(answers) if "not" in self.operator else any(answers)
 
     def _holds_for(self, file: Mapping[str, Json]) -> bool:
-        actual, expected = file_attribute(file, self.key), self.value
+        actual, expected = get_file_attribute(file, self.key), self.value
         if self.key == "extension":
             actual, expected = _add_dot(actual), _add_dot(expected)
         return compare(self.operator, actual, expected)
@@ -73,7 +73,7 @@ class Condition:
             return self.over_files.holds(actual)
         if self.operator in UNARY:
             return compare(self.operator, actual, None)
-        return compare(self.operator, actual, expected_for(actual, _render(self.value, pool)))
+        return compare(self.operator, actual, convert_expected(actual, _render(self.value, pool)))
 
     def _asks_files(self, actual: Json) -> bool:
         # An empty list doesn't tell what it is a list of; the condition's shape does.
@@ -124,7 +124,7 @@ def parse_group(conditions: Json, logic: Json) -> ConditionGroup:
 
 
 def parse_operator(name: Json) -> str:
-    operator = canonical_operator(name) if isinstance(name, str) else None
+    operator = normalize_operator(name) if isinstance(name, str) else None
     if operator is None:
         raise ConditionInvalid(f"Unknown operator {name!r}; use one of: {', '.join(OPERATORS)}")
     return operator
@@ -177,7 +177,7 @@ def _are_files(value: Json) -> bool:
 
 def _render(value: Json, pool: VariablePool) -> Json:
     if isinstance(value, str):
-        return Template.of(value).text(pool)
+        return Template.of(value).render_text(pool)
     if isinstance(value, list | tuple):
         return [_render(item, pool) for item in value]
     return value

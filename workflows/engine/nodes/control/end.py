@@ -59,22 +59,22 @@ class End(NodeKind[EndConfig, EndConfig]):
         ),
     )
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         return [join_object_names(data.get("outputs"), "variable")]
 
-    def initial_data(self, text: Selector) -> Data:
+    def build_initial_data(self, text: Selector) -> Data:
         return {"outputs": [{"variable": text[-1], "value_selector": list(text)}]}
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return tuple(
             Output(output.variable, str(output.value_type or "any").lower())
             for output in self.configure(spec).outputs
         )
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(output.value_selector for output in self.configure(spec).outputs)
 
-    def segments(self, prepared: EndConfig) -> Sequence[Segment]:
+    def list_segments(self, prepared: EndConfig) -> Sequence[Segment]:
         """Return one line per output."""
         segments: list[Segment] = []
         for output in prepared.outputs:

@@ -16,7 +16,7 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.language.comparisons import is_unary, operator_label
+from workflows.engine.language.comparisons import get_operator_label, is_unary
 from workflows.engine.language.document import NodeSpec, Selector
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes.control.conditions import ConditionGroup, parse_group
@@ -81,10 +81,10 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
                 problems.append(Problem("condition.invalid", invalid.message, spec.id, field))
         return problems
 
-    def handles(self, spec: NodeSpec) -> tuple[str, ...]:
+    def list_handles(self, spec: NodeSpec) -> tuple[str, ...]:
         return (*(_get_case_id(case) for case in self.configure(spec).written_cases()), "false")
 
-    def handle_labels(self, data: Data) -> Mapping[str, HandleLabel]:
+    def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
         cases = data.get("cases")
         written = list_objects(cases) if isinstance(cases, list | tuple) else [data]
         labels: dict[str, HandleLabel] = {}
@@ -93,13 +93,13 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
             labels.setdefault(_get_case_id(case), HandleLabel(Phrase(word), _describe_case(case)))
         return {**labels, "false": HandleLabel(Phrase(gettext_noop("Else")))}
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
             Output("result", "boolean", gettext_noop("Whether any case matched")),
             Output("selected_case_id", "string", gettext_noop("Matched branch")),
         )
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         groups = [group for _, group in self.prepare(spec)]
         return tuple(
             selector
@@ -134,7 +134,7 @@ def _describe_condition(condition: Data) -> Iterator[Text]:
     value = condition.get("value")
     name = get_variable_name(condition.get("variable_selector"))
     yield f"{name} " if name else ""
-    yield operator_label(operator)
+    yield get_operator_label(operator)
     if value not in (None, "") and not is_unary(operator):
         yield f" {_quote_sign(as_text(value))}"
 

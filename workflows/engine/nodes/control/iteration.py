@@ -26,7 +26,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.language.document import Json, NodeSpec, Selector
-from workflows.engine.language.values import ELEMENTS, ValueType, describe, parse_type
+from workflows.engine.language.values import ELEMENTS, ValueType, describe_type, parse_type
 from workflows.engine.language.variables import MISSING
 from workflows.engine.runtime.rounds import Round, RoundFailed, Rounds, run_concurrently
 from workflows.engine.texts import Phrase, Text
@@ -92,17 +92,17 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
               help=gettext_noop("If every round returns a list, the output is a single list of all items.")),
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         name = get_variable_name(data.get("iterator_selector"))
         return [Phrase(gettext_noop("for each of %(list)s"), {"list": name})] if name else []
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
         kind = str(config.output_type or "array[any]").lower()
         about = gettext_noop("Results of all rounds, in list order")
         return (Output(config.output_name, kind, about, _derive_type(config, kind)),)
 
-    def inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
         written = config.iterator_input_type
         kind = parse_type(written) if isinstance(written, str) else None
@@ -113,7 +113,7 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
             Output("index", "number", gettext_noop("Round index, starting at 0")),
         )
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)
         return (config.iterator_selector, *filter(None, (config.output_selector,)))
 
@@ -146,7 +146,7 @@ def _get_items(config: IterationConfig, ctx: NodeContext) -> list[Json]:
         return []
     if not isinstance(items, list | tuple):
         name = ".".join(config.iterator_selector)
-        message = f"{name} is of type {describe(items)}; a list is required"
+        message = f"{name} is of type {describe_type(items)}; a list is required"
         raise NodeFailed("InvalidIteratorValueError", message)
     if config.max_iterations is not None and len(items) > config.max_iterations:
         message = f"The list has {len(items)} items; at most {config.max_iterations} are allowed"

@@ -32,7 +32,13 @@ from workflows.engine.kinds import (
 )
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem
-from workflows.engine.language.values import ValueType, infer, parse_constant, parse_type, zero
+from workflows.engine.language.values import (
+    ValueType,
+    build_zero_value,
+    infer_type,
+    parse_constant,
+    parse_type,
+)
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.control.conditions import (
     Condition,
@@ -121,7 +127,7 @@ class Loop(NodeKind[LoopConfig, Prepared]):
                         "value": "3"}]),
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         count = data.get("loop_count")
         return [Phrase(gettext_noop("max %(count)s rounds"), {"count": count})] if count else []
 
@@ -157,7 +163,7 @@ class Loop(NodeKind[LoopConfig, Prepared]):
     def shares_pool(self, prepared: Prepared) -> bool:
         return isinstance(prepared, Until)
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
         if config.condition is not None:
             rounds = gettext_noop("Number of rounds")
@@ -166,18 +172,20 @@ class Loop(NodeKind[LoopConfig, Prepared]):
                 Output(ITERATIONS, "number", rounds),
             )
         rounds = gettext_noop("Number of rounds; null if none")
-        return (*self.inner_outputs(spec), Output(ROUND, "number", rounds))
+        return (*self.list_inner_outputs(spec), Output(ROUND, "number", rounds))
 
-    def inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        return tuple(Output(name, str(kind)) for name, kind in self.variable_types(spec).items())
+    def list_inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        return tuple(
+            Output(name, str(kind)) for name, kind in self.list_variable_types(spec).items()
+        )
 
-    def variable_types(self, spec: NodeSpec) -> Mapping[str, ValueType]:
+    def list_variable_types(self, spec: NodeSpec) -> Mapping[str, ValueType]:
         config = self.configure(spec)
-        initial = {name: infer(value) for name, value in (config.initial_vars or {}).items()}
+        initial = {name: infer_type(value) for name, value in (config.initial_vars or {}).items()}
         declared = {variable.label: _parse_type(variable) for variable in config.loop_variables}
         return {**initial, **{name: kind for name, kind in declared.items() if kind is not None}}
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         prepared = self.prepare(spec)
         if isinstance(prepared, While):
             return ()  # its condition is about its own variables, under a head of their own
@@ -276,7 +284,7 @@ def _parse_constant(variable: LoopVariable) -> Json:
     value = variable.value
     texts = (ValueType.STRING, ValueType.SECRET, ValueType.ANY)
     if value is None or (kind not in texts and isinstance(value, str) and not value.strip()):
-        return zero(kind)
+        return build_zero_value(kind)
     return parse_constant(value, kind)
 
 

@@ -16,7 +16,7 @@ class LoopEnd(NodeKind[NodeConfig, NodeConfig]):
     ends_rounds = True
     allowed_containers = frozenset({"loop"})
 
-    def handles(self, spec: NodeSpec) -> tuple[str, ...]:
+    def list_handles(self, spec: NodeSpec) -> tuple[str, ...]:
         return ()
 
     def run(self, prepared: NodeConfig, ctx: NodeContext) -> NodeResult:

@@ -71,10 +71,10 @@ class Start(NodeKind[StartConfig, StartConfig]):
         ),
     )
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         return [join_object_names(data.get("variables"), "variable")]
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return tuple(
             Output(field.variable, _TYPES.get(field.type, field.type))
             for field in self.configure(spec).variables

@@ -81,7 +81,7 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
               alternatives=("assigned_variable_selector",), empty_warning="No assignments"),
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         targets = [item.get("variable_selector") for item in list_objects(data.get("items"))]
         return [
             join_names(map(get_variable_name, targets or [data.get("assigned_variable_selector")]))
@@ -104,7 +104,7 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
                 problems.append(Problem("assigner.invalid", message, spec.id, field))
         return problems
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(
             selector
             for assignment in self.prepare(spec)
@@ -112,7 +112,7 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
             if selector
         )
 
-    def writes(self, prepared: tuple[Assignment, ...]) -> tuple[Selector, ...]:
+    def list_writes(self, prepared: tuple[Assignment, ...]) -> tuple[Selector, ...]:
         return tuple(assignment.target for assignment in prepared)
 
     def run(self, prepared: tuple[Assignment, ...], ctx: NodeContext) -> NodeResult:

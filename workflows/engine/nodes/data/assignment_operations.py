@@ -12,7 +12,7 @@ from typing import Final
 
 from workflows.engine.errors import OperationInvalid
 from workflows.engine.language.document import Json
-from workflows.engine.language.values import ELEMENTS, NUMBERS, ValueType, matches, zero
+from workflows.engine.language.values import ELEMENTS, NUMBERS, ValueType, build_zero_value, matches
 
 
 VARIABLE: Final = "variable"
@@ -72,7 +72,7 @@ def _set(_current: Json, operand: Json, kind: ValueType) -> Json:
 
 
 def _clear(_current: Json, _operand: Json, kind: ValueType) -> Json:
-    return zero(kind)
+    return build_zero_value(kind)
 
 
 def _append(current: Json, operand: Json, kind: ValueType) -> Json:

@@ -21,7 +21,7 @@ from workflows.engine.kinds import (
 )
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
-from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.values import ValueType, parse_type
 from workflows.engine.nodes.data.code_outputs import Declaration, check_outputs
 from workflows.engine.ports import CodeRequest
@@ -105,7 +105,7 @@ class Code(NodeKind[CodeConfig, Prepared]):
               choices=tuple((str(kind), str(kind)) for kind in OUTPUT_TYPES)),
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         language = as_text(data.get("code_language") or data.get("language"))
         outputs = data.get("outputs")
         names = join_names(map(str, outputs)) if isinstance(outputs, Mapping) else ""
@@ -125,13 +125,13 @@ class Code(NodeKind[CodeConfig, Prepared]):
         problems = super().check(spec)
         return problems or [*_find_problems(spec, self.configure(spec))]
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         declared = self.configure(spec).outputs or {}
         return tuple(
             Output(name, str(_read_declaration(out).type)) for name, out in declared.items()
         )
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(variable.value_selector for variable in self.configure(spec).variables)
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
@@ -178,12 +178,12 @@ def _find_problems(spec: NodeSpec, config: CodeConfig) -> Iterator[Problem]:
     language = LANGUAGES.get(config.code_language)
     if language is None:
         message = _describe_unsupported(config.code_language)
-        yield warning("code.language", message, node=spec.id, field="code_language")
+        yield build_warning("code.language", message, node=spec.id, field="code_language")
     if not config.code.strip():
-        yield warning("code.empty", "The code is empty", node=spec.id, field="code")
+        yield build_warning("code.empty", "The code is empty", node=spec.id, field="code")
     elif language is not None and not _MAIN.search(config.code):
         message = "The code must define a function main"
-        yield warning("code.main", message, node=spec.id, field="code")
+        yield build_warning("code.main", message, node=spec.id, field="code")
     names = [variable.variable for variable in config.variables]
     for index, name in enumerate(names):
         if config.calling == "keywords" and not name.isidentifier():

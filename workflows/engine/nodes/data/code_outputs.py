@@ -12,7 +12,7 @@ from typing import Final
 
 from workflows.engine.errors import NodeFailed
 from workflows.engine.language.document import Json
-from workflows.engine.language.values import ELEMENTS, ValueType, describe
+from workflows.engine.language.values import ELEMENTS, ValueType, describe_type
 
 
 MAX_CHARACTERS: Final = 400_000
@@ -48,7 +48,7 @@ def check_outputs(
 ) -> dict[str, Json]:
     """Return the checked outputs. With ``keep`` undeclared outputs are kept instead of rejected."""
     if not isinstance(result, Mapping):
-        kind = describe(result)
+        kind = describe_type(result)
         raise OutputInvalid(
             f"The code must return an object with its outputs, but it returned {kind}"
         )
@@ -91,7 +91,7 @@ def _check_value(value: Json, declaration: Declaration, where: str, depth: int) 
 
 def _check_array(value: Json, declaration: Declaration, where: str, depth: int) -> list[Json]:
     if not isinstance(value, list):
-        raise OutputInvalid(f"Output {where} is not an array, got {describe(value)} instead.")
+        raise OutputInvalid(f"Output {where} is not an array, got {describe_type(value)} instead.")
     element = ELEMENTS[declaration.type]
     most = MAX_ITEMS.get(element, MAX_ITEMS[ValueType.ANY])
     if len(value) > most:
@@ -106,7 +106,7 @@ def _check_object(
     value: Json, children: Mapping[str, Declaration] | None, where: str, depth: int
 ) -> dict[str, Json]:
     if not isinstance(value, Mapping):
-        raise OutputInvalid(f"Output {where} is not an object, got {describe(value)} instead.")
+        raise OutputInvalid(f"Output {where} is not an object, got {describe_type(value)} instead.")
     if children:
         return _check_members(value, children, where, depth + 1, keep=False)
     _check_depth(depth + 1)
@@ -129,7 +129,7 @@ def _check_undeclared(value: Json, where: str, depth: int) -> Json:
 
 def _check_text(value: Json, where: str) -> str:
     if not isinstance(value, str):
-        raise OutputInvalid(f"Output {where} is not a string, got {describe(value)} instead.")
+        raise OutputInvalid(f"Output {where} is not a string, got {describe_type(value)} instead.")
     if len(value) > MAX_CHARACTERS:
         raise OutputInvalid(
             f"The length of output variable {where} must be at most {MAX_CHARACTERS} characters."
@@ -141,7 +141,7 @@ def _check_number(value: Json, where: str) -> int | float:
     if isinstance(value, bool):
         return int(value)
     if not isinstance(value, int | float):
-        raise OutputInvalid(f"Output {where} is not a number, got {describe(value)} instead.")
+        raise OutputInvalid(f"Output {where} is not a number, got {describe_type(value)} instead.")
     if not -MAX_NUMBER <= value <= MAX_NUMBER:
         raise OutputInvalid(
             f"Output variable {where} is out of range, "
@@ -157,7 +157,7 @@ def _check_number(value: Json, where: str) -> int | float:
 
 def _check_boolean(value: Json, where: str) -> bool:
     if not isinstance(value, bool):
-        raise OutputInvalid(f"Output {where} is not a boolean, got {describe(value)} instead.")
+        raise OutputInvalid(f"Output {where} is not a boolean, got {describe_type(value)} instead.")
     return value
 
 

@@ -4,9 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from workflows.engine.errors import ConditionInvalid, NodeFailed, ValueMismatch
-from workflows.engine.language.comparisons import canonical_operator, compare, expected_for
+from workflows.engine.language.comparisons import compare, convert_expected, normalize_operator
 from workflows.engine.language.document import Json
-from workflows.engine.language.values import FILE_ATTRIBUTES, file_attribute, is_file, parse_number
+from workflows.engine.language.values import (
+    FILE_ATTRIBUTES,
+    get_file_attribute,
+    is_file,
+    parse_number,
+)
 
 
 ERROR: Final = "InvalidListOperationError"
@@ -36,7 +41,7 @@ def check_items(value: Json) -> list[Json]:
 
 def filter_items(items: Sequence[Json], key: str, operator: str, expected: Json) -> list[Json]:
     """Return the items that match one condition."""
-    canonical = canonical_operator(operator)
+    canonical = normalize_operator(operator)
     if canonical is None:
         raise build_error(f"Unknown comparison operator {operator!r}")
     try:
@@ -79,7 +84,7 @@ def _get_compared_value(item: Json, key: str) -> Json:
         raise build_error(
             f"A file has no property {key!r}; use one of: {', '.join(FILE_ATTRIBUTES)}"
         )
-    value = file_attribute(item, key)
+    value = get_file_attribute(item, key)
     return _add_dot(value) if key == "extension" else value
 
 
@@ -93,7 +98,7 @@ def _matches(actual: Json, operator: str, expected: Json, key: str) -> bool:
             break
     if isinstance(actual, str):
         return _text_matches(actual, operator, expected, key)
-    return compare(operator, actual, expected_for(actual, expected))
+    return compare(operator, actual, convert_expected(actual, expected))
 
 
 def _text_matches(actual: str, operator: str, expected: Json, key: str) -> bool:

@@ -15,10 +15,10 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.language.comparisons import canonical_operator
-from workflows.engine.language.config_errors import config_problems
+from workflows.engine.language.comparisons import normalize_operator
+from workflows.engine.language.config_errors import build_config_problems
 from workflows.engine.language.document import Json, NodeSpec, Selector
-from workflows.engine.language.problems import Problem, warning
+from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.templating import render_text
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.data.list_operations import (
@@ -119,10 +119,10 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
         try:
             config = self.configure(spec)
         except ValidationError as invalid:
-            return config_problems(spec.id, invalid, self.fields)
+            return build_config_problems(spec.id, invalid, self.fields)
         return [*_find_problems(spec, config)]
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
         item = config.item_var_type or config.var_type.removeprefix("array[").removesuffix("]")
         return (
@@ -131,7 +131,7 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
             Output("last_record", item or "any"),
         )
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         variable = self.configure(spec).variable
         return (variable,) if variable else ()
 
@@ -173,9 +173,9 @@ def _find_problems(spec: NodeSpec, config: ListConfig) -> Iterator[Problem]:
         message = "No list selected"
         if spec.data.get("operation"):
             message = f"Unsupported operation {spec.data['operation']!r}"
-        yield warning("list.variable", message, node=spec.id, field="variable")
+        yield build_warning("list.variable", message, node=spec.id, field="variable")
     for index, condition in enumerate(config.filter_by.conditions):
-        if canonical_operator(condition.comparison_operator) is None:
+        if normalize_operator(condition.comparison_operator) is None:
             message = f"Unknown comparison operator {condition.comparison_operator!r}"
             path = f"filter_by.conditions.{index}.comparison_operator"
             yield Problem("list.operator", message, spec.id, path)

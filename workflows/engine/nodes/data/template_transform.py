@@ -18,7 +18,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.language.document import Json, NodeSpec, Selector
-from workflows.engine.language.simple_jinja import PlainTemplate, plain_template
+from workflows.engine.language.simple_jinja import PlainTemplate, parse_plain_template
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text
 
@@ -73,22 +73,22 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
         ),
     )
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         return [as_text(data.get("template"))]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
         variables = tuple((v.variable, v.value_selector) for v in config.variables)
-        return Prepared(config.template, plain_template(config.template), variables)
+        return Prepared(config.template, parse_plain_template(config.template), variables)
 
-    def initial_data(self, text: Selector) -> Data:
+    def build_initial_data(self, text: Selector) -> Data:
         variables = [{"variable": text[-1], "value_selector": list(text)}]
         return {"variables": variables, "template": f"{{{{ {text[-1]} }}}}"}
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (Output("output", "string", gettext_noop("Rendered text")),)
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(variable.value_selector for variable in self.configure(spec).variables)
 
     def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult | Awaitable[NodeResult]:

@@ -74,18 +74,18 @@ class VariableAggregator(NodeKind[AggregatorConfig, AggregatorConfig]):
         ),
     )
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         return [
             join_names(dict.fromkeys(map(get_variable_name, list_items(data.get("variables")))))
         ]
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
         if config.groups:
             return tuple(Output(group.group_name, "object") for group in config.groups)
         return (Output("output", config.output_type or "any", gettext_noop("Selected value")),)
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)
         lists = [group.variables for group in config.groups] or [config.variables]
         return tuple(selector for selectors in lists for selector in selectors)

@@ -17,11 +17,11 @@ from workflows.engine.kinds import (
     Widget,
     gettext_noop,
 )
-from workflows.engine.language.config_errors import config_problems
+from workflows.engine.language.config_errors import build_config_problems
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
-from workflows.engine.language.problems import Problem, warning
-from workflows.engine.language.templating import references
+from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.language.templating import list_references
 from workflows.engine.nodes.http.http_response import (
     build_file,
     decode_text,
@@ -97,7 +97,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
               help=gettext_noop("Always on when retries or error handling are set.")),
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         url = as_text(data.get("url"))
         return [f"{as_text(data.get('method') or 'get').upper()} {url}"] if url else []
 
@@ -109,10 +109,10 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         try:
             config = self.configure(spec)
         except ValidationError as invalid:
-            return config_problems(spec.id, invalid, self.fields)
+            return build_config_problems(spec.id, invalid, self.fields)
         return [*_find_problems(spec, config)]
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
             Output("status_code", "number"),
             Output("body", "string"),
@@ -120,7 +120,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
             Output("files", "array[file]"),
         )
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         data = self.configure(spec).body.data
         items = () if isinstance(data, str) else data
         return tuple(item.file for item in items if item.type == "file" and item.file)
@@ -231,21 +231,21 @@ def _clean(value: str) -> str:
 
 def _find_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
     """Yield what is wrong without running. A reference may become anything, so it is skipped."""
-    if config.method.strip().upper() not in METHODS and not references(config.method):
+    if config.method.strip().upper() not in METHODS and not list_references(config.method):
         message = f"Unsupported method {config.method}; use one of: {', '.join(METHODS)}"
-        yield warning("http.method", message, node=spec.id, field="method")
+        yield build_warning("http.method", message, node=spec.id, field="method")
     url = config.url.strip()
     if not url:
-        yield warning("http.url", "The URL is empty", node=spec.id, field="url")
+        yield build_warning("http.url", "The URL is empty", node=spec.id, field="url")
     elif not url.lower().startswith(("http://", "https://", "{{#")):
         message = "The URL must start with http:// or https://"
-        yield warning("http.url", message, node=spec.id, field="url")
+        yield build_warning("http.url", message, node=spec.id, field="url")
     authorization = config.authorization
     if authorization.type == "api-key":
         key = authorization.config.api_key if authorization.config else ""
         if not key.strip():
             message = "The authorization has no API key"
-            yield warning(
+            yield build_warning(
                 "http.authorization", message, node=spec.id, field="authorization.config.api_key"
             )
     yield from _find_body_problems(spec, config)
@@ -255,9 +255,9 @@ def _find_body_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]
     body = config.body
     if body.type in ("json", "raw-text") and not isinstance(body.data, str) and len(body.data) != 1:
         message = f"A body of type {body.type} must have exactly one item"
-        yield warning("http.body", message, node=spec.id, field="body.data")
+        yield build_warning("http.body", message, node=spec.id, field="body.data")
     items: tuple[BodyItem, ...] = () if isinstance(body.data, str) else body.data
     for index, item in enumerate(items):
         if (item.type == "file" or body.type == "binary") and not item.file:
             message = "No file selected"
-            yield warning("http.file", message, node=spec.id, field=f"body.data.{index}.file")
+            yield build_warning("http.file", message, node=spec.id, field=f"body.data.{index}.file")

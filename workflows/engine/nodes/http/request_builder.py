@@ -9,7 +9,7 @@ from typing import Final
 from workflows.engine.errors import NodeFailed
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.templating import render_text
-from workflows.engine.language.values import file_attribute, is_file
+from workflows.engine.language.values import get_file_attribute, is_file
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.http.json_repair import NotJson, read_json
 from workflows.engine.nodes.http.request_config import (
@@ -246,14 +246,14 @@ async def _fetch_file(
     selector: Selector | tuple[str, ...],
     building: RequestContext,
 ) -> HttpFile:
-    url = file_attribute(file, "url")
+    url = get_file_attribute(file, "url")
     if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
         message = (
             f"The content of the file at {'.'.join(selector)} can't be read: it has no address"
         )
         raise NodeFailed("FileFetchError", message)
-    name = str(file_attribute(file, "name") or "file")
-    kind = str(file_attribute(file, "mime_type") or "application/octet-stream")
+    name = str(get_file_attribute(file, "name") or "file")
+    kind = str(get_file_attribute(file, "mime_type") or "application/octet-stream")
     return HttpFile(field, name, await building.fetch(url), kind)
 
 

@@ -169,7 +169,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
               )),
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         return [get_model_name(data.get("model"))]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
@@ -184,7 +184,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
         )
         return Prepared(config, prompt)
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         outputs = (
             Output("text", "string", gettext_noop("Model output")),
             Output("reasoning_content", "string", gettext_noop("Reasoning, if separate")),
@@ -201,7 +201,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
             else outputs
         )
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)
         selectors = [
             config.context.variable_selector if config.context and config.context.enabled else None,
@@ -249,7 +249,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
 
 def _build_request(config: LlmConfig, prompt: Prompt, ctx: NodeContext) -> ModelRequest:
     params = {
-        name: Template.of(value).text(ctx.pool) if isinstance(value, str) else value
+        name: Template.of(value).render_text(ctx.pool) if isinstance(value, str) else value
         for name, value in (config.model.completion_params or {}).items()
     }
     return ModelRequest(

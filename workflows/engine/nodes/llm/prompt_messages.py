@@ -10,7 +10,7 @@ from workflows.engine.errors import NodeFailed, PortMissing
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS
-from workflows.engine.language.simple_jinja import plain_template
+from workflows.engine.language.simple_jinja import parse_plain_template
 from workflows.engine.language.templating import Template
 from workflows.engine.nodes.memory.memory_access import (
     build_recalled_event,
@@ -145,7 +145,7 @@ async def build_prompt(spec: PromptSpec, ctx: NodeContext, *, recalls: bool = Tr
 
 
 async def render_jinja(source: str, inputs: Mapping[str, Json], ctx: NodeContext) -> str:
-    plain = plain_template(source)
+    plain = parse_plain_template(source)
     text = plain.render(inputs) if plain is not None else None
     if text is not None:
         return text
@@ -177,7 +177,7 @@ async def _render_message(message: PromptMessage, spec: PromptSpec, ctx: NodeCon
         return await render_jinja(source, {**inputs, "_context": context}, ctx)
     # Cut at the mark first: what a variable holds is never looked at again.
     parts = message.text.split(CONTEXT_MARK)
-    return context.join(Template.of(part).text(ctx.pool) for part in parts)
+    return context.join(Template.of(part).render_text(ctx.pool) for part in parts)
 
 
 async def _add_window(
@@ -192,7 +192,7 @@ async def _add_window(
         return [*messages[:at], *past, *messages[at:]]
     past = await _load_turns(window, ctx)
     template = window.query_prompt_template or "{{#sys.query#}}"
-    question = Template.of(template).text(ctx.pool) if ctx.pool.get(("sys", "query")) else ""
+    question = Template.of(template).render_text(ctx.pool) if ctx.pool.get(("sys", "query")) else ""
     question_message = [Message("user", question)] if question.strip() else []
     if question_message and messages and messages[-1] == question_message[0]:
         messages = messages[:-1]  # the prompt ends with the very question already

@@ -125,7 +125,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
               shown_when=("summary", ("model",))),
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         """Return the action, and the window where there is one."""
         label = _ACTIONS.get(as_text(data.get("action")) or APPEND)
         turns = data.get("max_turns") if data.get("strategy") == "sliding_window" else None
@@ -139,7 +139,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
             config, tuple(Template.of(message.text) for message in config.messages), rules
         )
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
             Output(
                 "messages", "array[object]", gettext_noop("Messages, oldest first: role, content…")
@@ -153,7 +153,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
             Output("folded", "number", gettext_noop("Number of messages removed in this step")),
         )
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         selector = self.configure(spec).messages_selector
         return (selector,) if selector else ()
 
@@ -214,7 +214,7 @@ def _collect_messages(prepared: Prepared, ctx: NodeContext) -> list[Json]:
             **_get_origin(template.references, ctx),
         }
         for item, template in zip(prepared.config.messages, prepared.texts, strict=True)
-        if (text := template.text(ctx.pool)).strip()
+        if (text := template.render_text(ctx.pool)).strip()
     ]
     selector = prepared.config.messages_selector
     value = ctx.pool.get_or_none(selector) if selector else None

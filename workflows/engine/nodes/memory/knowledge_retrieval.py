@@ -19,7 +19,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.language.document import Json, NodeSpec, Selector
-from workflows.engine.language.memory_usage import scope_label
+from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.memory_ports import FoundPage, KnowledgePort
 from workflows.engine.nodes.memory.memory_access import (
     get_memory,
@@ -97,18 +97,18 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
               example=["release"]),
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         query = data.get("query_variable_selector") or data.get("query_selector")
-        return [scope_label(data.get("scope") or self.default_scope), get_variable_name(query)]
+        return [get_scope_label(data.get("scope") or self.default_scope), get_variable_name(query)]
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
             Output("result", "array[object]",
                    gettext_noop("Pages, most relevant first: title, content, score…")),
             Output("count", "number", gettext_noop("Number of results")),
         )  # fmt: skip
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return (self.configure(spec).query_variable_selector,)
 
     async def run(self, prepared: KnowledgeConfig, ctx: NodeContext) -> NodeResult:

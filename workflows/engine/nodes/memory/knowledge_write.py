@@ -17,7 +17,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.language.document import Json, NodeSpec, Selector
-from workflows.engine.language.memory_usage import scope_label
+from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_review
@@ -103,9 +103,9 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
                   "By default, text from the web or a tool in user or global scope stays in quarantine until it is approved. Turn this on to store it directly.")),
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         page = as_text(data.get("page_title")) or get_variable_name(data.get("pages_selector"))
-        return [scope_label(data.get("scope") or self.default_scope), page]
+        return [get_scope_label(data.get("scope") or self.default_scope), page]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
@@ -119,7 +119,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         message = gettext_noop("Enter a title or select a pages variable")
         return [Problem(code="config.missing", message=message, node=spec.id, field="page_title")]
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
             Output("pages", "array[object]", gettext_noop("Pages after writing")),
             Output("count", "number", gettext_noop("Number of pages written")),
@@ -127,7 +127,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
             Output("id", "string", gettext_noop("ID of the first page")),
         )
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         selector = self.configure(spec).pages_selector
         return (selector,) if selector else ()
 
@@ -187,7 +187,7 @@ def _collect_drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json
     """Return the page written in the node, then those of the variable; a list may well be empty."""
     config = prepared.config
     texts: dict[str, Json] = {
-        name: template.text(ctx.pool) for name, template in prepared.texts.items()
+        name: template.render_text(ctx.pool) for name, template in prepared.texts.items()
     }
     lists: dict[str, Json] = {"tags": list(config.tags), "references": list(config.references)}
     own = (

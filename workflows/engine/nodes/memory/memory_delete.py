@@ -19,7 +19,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.language.document import NodeSpec
-from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES, scope_label
+from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES, get_scope_label
 from workflows.engine.language.templating import Template
 from workflows.engine.nodes.memory.memory_access import get_memory
 from workflows.engine.runtime.events import MemoryForgotten
@@ -68,17 +68,17 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
               help=gettext_noop("Without a key, all matching entries are forgotten.")),
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         metadata = data.get("filter")
         parts = metadata.items() if isinstance(metadata, Mapping) else ()
         filters = join_names(f"{name}: {as_text(value)}" for name, value in parts)
-        return [scope_label(data.get("scope")), as_text(data.get("key")) or filters]
+        return [get_scope_label(data.get("scope")), as_text(data.get("key")) or filters]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
         return Prepared(config, Template.of(config.key) if config.key else None)
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (Output("deleted", "number", gettext_noop("Number of forgotten entries")),)
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
@@ -101,7 +101,7 @@ def _fill_key(template: Template | None, ctx: NodeContext) -> str | None:
         return None
     for selector in template.references:
         ctx.pool.require(selector)
-    key = template.text(ctx.pool)
+    key = template.render_text(ctx.pool)
     if not key:
         raise NodeFailed("MemoryKeyEmpty", "The key is empty; nothing was forgotten")
     return key

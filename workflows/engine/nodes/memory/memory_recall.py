@@ -22,7 +22,7 @@ from workflows.engine.language.memory_usage import (
     MAX_RECENCY_DAYS,
     RECENCY,
     SCOPES,
-    scope_label,
+    get_scope_label,
 )
 from workflows.engine.nodes.memory.memory_access import get_query, recall_entries, to_entry
 from workflows.engine.text_rendering import as_text
@@ -68,11 +68,11 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         RECENCY,
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         key = as_text(data.get("key")) or get_variable_name(data.get("query_selector"))
-        return [scope_label(data.get("scope")), key]
+        return [get_scope_label(data.get("scope")), key]
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
             Output(
                 "results",
@@ -82,7 +82,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             Output("count", "number", gettext_noop("Number of results")),
         )
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         selector = self.configure(spec).query_selector
         return (selector,) if selector else ()
 

@@ -25,7 +25,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.language.document import Json, NodeSpec, Selector
-from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS, RECENCY, scope_label
+from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS, RECENCY, get_scope_label
 from workflows.engine.nodes.memory.history_context import (
     WORKING_ENTRIES,
     Record,
@@ -117,11 +117,11 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
         )),
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         names = [get_variable_name(data.get(f"{name}_selector")) for name in QUERY_FIELDS]
-        return [scope_label(data.get("scope") or self.default_scope), *names]
+        return [get_scope_label(data.get("scope") or self.default_scope), *names]
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         passed = self.configure(spec).inputs
         return (
             Output(
@@ -130,7 +130,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
             *(Output(name, help=gettext_noop("Unchanged input")) for name in passed),
         )
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(self.configure(spec).inputs.values())
 
     async def run(self, prepared: RetrievalConfig, ctx: NodeContext) -> NodeResult:

@@ -19,7 +19,7 @@ from workflows.engine.kinds import (
     gettext_noop,
 )
 from workflows.engine.language.document import NodeSpec, Selector
-from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES, scope_label
+from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES, get_scope_label
 from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_review
 from workflows.engine.nodes.memory.memory_access import (
@@ -89,22 +89,22 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
               help=gettext_noop("Leave empty to keep it until it is forgotten.")),
     )  # fmt: skip
 
-    def summary(self, data: Data) -> Iterable[Text]:
+    def summarize(self, data: Data) -> Iterable[Text]:
         key = as_text(data.get("key"))
-        return [scope_label(data.get("scope")), key]
+        return [get_scope_label(data.get("scope")), key]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
         return Prepared(config, Template.of(config.key))
 
-    def outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
             Output("stored", "boolean", gettext_noop("True if stored")),
             Output("key", "string", gettext_noop("Resolved key")),
             Output("reason", "string", gettext_noop("Reason if not stored")),
         )
 
-    def reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)
         return (config.value_selector, *(config.metadata_selectors or {}).values())
 
@@ -119,7 +119,7 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         config = prepared.config
-        key = prepared.key.text(ctx.pool)
+        key = prepared.key.render_text(ctx.pool)
         metadata = dict(config.metadata or {})
         for name, selector in (config.metadata_selectors or {}).items():
             metadata[name] = ctx.pool.get_or_none(selector)

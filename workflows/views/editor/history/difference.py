@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from workflows import permissions, selectors
 from workflows.engine.editing.diff import FieldChange
 from workflows.engine.geometry import format_number
-from workflows.engine.language.config_errors import label_of
+from workflows.engine.language.config_errors import build_field_label
 from workflows.engine.language.document import Document, Json, NodeSpec, Note
 from workflows.models import Version
 from workflows.services.editing.compare import Comparison, compare
@@ -226,7 +226,9 @@ def _build_labelled_difference(change: FieldChange, kind: str) -> FieldDifferenc
     """Label the difference as the form does; a setting that no form shows keeps its name."""
     node_kind = installed_kinds().get(kind)
     steps = [int(step) if step.isdecimal() else step for step in change.path.split(".")]
-    words = translate_label(label_of(steps, node_kind.fields)) if node_kind else change.path
+    words = (
+        translate_label(build_field_label(steps, node_kind.fields)) if node_kind else change.path
+    )
     return replace(_build_difference(change), path=words)
 
 

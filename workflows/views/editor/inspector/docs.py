@@ -35,7 +35,7 @@ def _list_rows(fields: tuple[Field, ...], depth: int = 0) -> tuple[FieldRow, ...
 
 def _list_handles(kind: AnyKind, spec: NodeSpec) -> tuple[str, ...]:
     try:
-        handles = kind.handles(spec)
+        handles = kind.list_handles(spec)
     except (ValueError, TypeError, KeyError, AttributeError):
         return ()
     return handles if len(handles) > 1 else ()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from workflows.engine.kinds import Field, Widget
-from workflows.engine.language.comparisons import OPERATORS, UNARY, operator_label
+from workflows.engine.language.comparisons import OPERATORS, UNARY, get_operator_label
 from workflows.engine.language.document import Json
 from workflows.engine.language.values import FILE_ATTRIBUTES, ValueType, parse_type
 from workflows.engine.nodes.data.assignment_operations import OPERATIONS
@@ -346,4 +346,4 @@ def get_canonical_type(type_name: str) -> str:
 
 
 def list_operator_choices() -> list[tuple[str, str]]:
-    return [(name, translate_text(operator_label(name))) for name in OPERATORS]
+    return [(name, translate_text(get_operator_label(name))) for name in OPERATORS]

@@ -17,7 +17,7 @@ from accounts.principals import Principal
 from workflows import memory_app, permissions, selectors
 from workflows.engine.appearance import Appearance
 from workflows.engine.kinds import AnyKind, NodeKind
-from workflows.engine.language.dependencies import Source, Variable, outputs_given, reach
+from workflows.engine.language.dependencies import Source, Variable, list_node_outputs, list_sources
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.validation import validate_node
@@ -99,7 +99,7 @@ def _build_node_context(document: Document, spec: NodeSpec, revision: int) -> di
     # Without the memory app the language has no such field.
     fields = [f for f in kind.fields if f.name != "enhanced_memory" or memory_app.is_on()]
     policy = build_policy_controls(kind, spec)
-    outputs = outputs_given(document, kinds, spec.id)
+    outputs = list_node_outputs(document, kinds, spec.id)
     return {
         "node": spec,
         "kind": kind,
@@ -138,7 +138,8 @@ def _build_script_data(
         "data": dict(spec.data),
         "problems": _serialize_problems(problems, list_titles(document, installed_kinds())),
         "sources": [
-            _serialize_source(source) for source in reach(document, installed_kinds(), spec.id)
+            _serialize_source(source)
+            for source in list_sources(document, installed_kinds(), spec.id)
         ],
         "operators": forms.list_operators_by_type(),
         "unary": forms.UNARY_OPERATORS,
@@ -170,21 +171,21 @@ def _serialize_problems(problems: Iterable[Problem], titles: Mapping[str, str]) 
 
 
 def _serialize_source(source: Source) -> dict[str, Json]:
-    is_node = source.place != "built-in"
+    is_node = source.position != "built-in"
     appearance = find_appearance(source.kind, installed_kinds()) if is_node else Appearance()
     return {
         "head": source.head,
         "title": _get_source_title(source),
         "icon": appearance.icon,
         "family": appearance.family,
-        "place": source.place,
+        "place": source.position,
         "variables": [_serialize_variable(variable) for variable in source.variables],
     }
 
 
 def _get_source_title(source: Source) -> str:
     names = {"sys": _("System"), "env": _("Environment"), "conversation": _("Conversation")}
-    return names.get(source.head, source.title) if source.place == "built-in" else source.title
+    return names.get(source.head, source.title) if source.position == "built-in" else source.title
 
 
 def _serialize_variable(variable: Variable) -> dict[str, Json]:
