@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 
-from memory.services.transfer.exporting import CHUNK, Exported
+from memory.services.transfer.exporting import CHUNK_BYTES, ExportFile
 
 
 JSON_LINES = "application/jsonl; charset=utf-8"
@@ -17,10 +17,10 @@ class FileDownload(StreamingHttpResponse):
     to an asynchronous server.
     """
 
-    def __init__(self, export: Exported, name: str) -> None:
+    def __init__(self, export: ExportFile, name: str) -> None:
         safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:80] or "memory"
         super().__init__(
-            export.chunks(),
+            export.read_chunks(),
             content_type=JSON_LINES,
             headers={
                 "Content-Disposition": f'attachment; filename="{safe}.jsonl"',
@@ -37,5 +37,5 @@ class FileDownload(StreamingHttpResponse):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         read = sync_to_async(self._export.file.read, thread_sensitive=False)
-        while chunk := await read(CHUNK):
+        while chunk := await read(CHUNK_BYTES):
             yield chunk

@@ -26,7 +26,7 @@ class Provenance:
     actors: Mapping[str, str]
     runs: Mapping[str, RunDescription]
 
-    def node(self, run_id: str, node_id: str) -> str:
+    def get_node_title(self, run_id: str, node_id: str) -> str:
         run = self.runs.get(run_id)
         return (run.nodes.get(node_id) if run else None) or node_id
 

@@ -141,7 +141,7 @@ def import_pages(request: HttpRequest, body: pages.PagesImportIn) -> Status[page
                 secrets=list(one.secrets),
                 held_for=list(one.held_for),
             )
-            for one in done.caught
+            for one in done.findings
         ],
         dry_run=body.dry_run,
     )

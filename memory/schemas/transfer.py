@@ -5,7 +5,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from config.http.openapi import Body
-from memory.services.transfer.import_report import Clash, Imported
+from memory.services.transfer.import_report import Clash, ImportReport
 
 
 class ExportQuery(Body):
@@ -111,31 +111,31 @@ class ImportOut(Body):
     changes: list[UUID]
 
 
-def import_out(done: Imported) -> ImportOut:
+def import_out(done: ImportReport) -> ImportOut:
     return ImportOut(
         dry_run=done.dry_run,
         problems=[
             LineProblemOut(line=p.line, field=p.field, message=p.message) for p in done.problems
         ],
-        new=done.new,
-        overwritten=done.overwritten,
-        same=done.same,
-        kept=done.kept,
-        refused=done.refused,
-        redacted=done.redacted,
-        held=done.held,
-        skipped=done.skipped,
+        new=done.new_count,
+        overwritten=done.overwritten_count,
+        same=done.same_count,
+        kept=done.kept_count,
+        refused=done.refused_count,
+        redacted=done.redacted_count,
+        held=done.held_count,
+        skipped=done.skipped_count,
         namespaces=[
             ImportTargetOut(
-                named=one.named,
+                named=one.name_in_file,
                 to=one.to,
-                new=one.new,
-                overwritten=one.overwritten,
-                same=one.same,
-                kept=one.kept,
-                refused=one.refused,
-                redacted=one.redacted,
-                held=one.held,
+                new=one.new_count,
+                overwritten=one.overwritten_count,
+                same=one.same_count,
+                kept=one.kept_count,
+                refused=one.refused_count,
+                redacted=one.redacted_count,
+                held=one.held_count,
                 why=one.why,
             )
             for one in done.targets
@@ -152,7 +152,7 @@ def import_out(done: Imported) -> ImportOut:
                 secrets=list(one.secrets),
                 orders=one.orders,
             )
-            for one in done.caught
+            for one in done.findings
         ],
         changes=done.changes,
     )

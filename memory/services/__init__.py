@@ -44,25 +44,25 @@ from memory.services.knowledge.pages import (
 from memory.services.recall.recall import recall
 from memory.services.recall.search_all import FoundEntries, search_everywhere
 from memory.services.transfer.exporting import (
-    Exported,
+    ExportFile,
     export_namespace,
     export_person,
     export_team,
 )
 from memory.services.transfer.importing import import_file, undo_import
-from memory.services.transfer.page_archive import Imported, export_pages, import_pages
+from memory.services.transfer.page_archive import PageImport, export_pages, import_pages
 
 
 __all__ = [
     "CallOrigin",
-    "Exported",
+    "ExportFile",
     "Forgotten",
     "FoundEntries",
     "FoundPages",
     "HistoryView",
-    "Imported",
     "MemoryCaller",
     "MovedEntries",
+    "PageImport",
     "PageView",
     "Pause",
     "PlannedMove",

@@ -1,4 +1,4 @@
-"""Memory as a file: taken out, and brought in after a look at what it would change."""
+"""The page for export and import of memory; an import first shows a preview."""
 
 import hashlib
 from typing import Any, BinaryIO, Final, cast
@@ -20,18 +20,20 @@ from memory import naming, selectors, services
 from memory.core.errors import InvalidInput
 from memory.downloads import FileDownload
 from memory.logic.entries.ingress import FindingReason
-from memory.services.transfer.import_check import MOST_BYTES
-from memory.services.transfer.import_report import Caught, Clash, Imported, Target
+from memory.services.transfer.import_check import MAX_BYTES
+from memory.services.transfer.import_report import Clash, ImportFinding, ImportReport, ImportTarget
 from memory.views.request_context import caller_of
 from memory.views.review.quarantine_reasons import describe_reason
 
 
-CHUNK: Final = 256 * 1024
-MOST_TO_CHOOSE: Final = 100  # namespaces; each one's own page exports it as well
+CHUNK_BYTES: Final = 256 * 1024
+MAX_CHOICES: Final = 100  # namespaces; others can be exported on their own pages
 
 
 class FileForm(forms.Form):
-    """``checked``: the digest of the file whose report is shown; another one is looked at first."""
+    """The form; ``checked`` is the digest of the file whose preview is shown, because another file needs its own preview
+    first.
+    """
 
     file = forms.FileField(
         label=gettext_lazy("File"),
@@ -61,42 +63,44 @@ class FileForm(forms.Form):
 
     def clean_file(self) -> "UploadedFile[bytes]":
         file: UploadedFile[bytes] = self.cleaned_data["file"]
-        if (file.size or 0) > MOST_BYTES:
+        if (file.size or 0) > MAX_BYTES:
             raise forms.ValidationError(_("The file is larger than 50 MB."))
         return file
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def page(request: HttpRequest) -> HttpResponse:
+def show_exchange(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
-        return _show(request, FileForm())
+        return _render_page(request, FileForm())
     form = FileForm(request.POST, request.FILES)
     if not form.is_valid():
-        return _show(request, form, status=422)
-    given = form.cleaned_data
-    digest = _digest(given["file"])
-    sure = "sure" in request.POST and given["checked"] == digest
+        return _render_page(request, form, status=422)
+    fields = form.cleaned_data
+    digest = _compute_digest(fields["file"])
+    is_confirmed = "sure" in request.POST and fields["checked"] == digest
     try:
         report = services.import_file(
             caller_of(request),
-            given["file"].file,
-            clash=given["clash"],
-            as_mine=given["as_mine"],
-            dry_run=not sure,
+            fields["file"].file,
+            clash=fields["clash"],
+            as_mine=fields["as_mine"],
+            dry_run=not is_confirmed,
         )
     except InvalidInput as fault:
         form.add_error("file", str(fault))
-        return _show(request, form, status=422)
-    return _show(request, form, report, digest=digest, status=422 if report.problems else 200)
+        return _render_page(request, form, status=422)
+    return _render_page(
+        request, form, report, digest=digest, status=422 if report.problems else 200
+    )
 
 
 @login_required
 @require_POST
 def undo(request: HttpRequest) -> HttpResponse:
-    """All that an import brought, over all its namespaces."""
+    """Undo an import in all its namespaces."""
     try:
-        changes = [UUID(one) for one in request.POST.getlist("change")]
+        changes = [UUID(text) for text in request.POST.getlist("change")]
         count = services.undo_import(caller_of(request), changes=changes)
     except ValueError:
         raise InvalidInput(_("Change not found.")) from None
@@ -107,12 +111,12 @@ def undo(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def export(request: HttpRequest) -> FileDownload:
-    """The namespace the address names; without one, the team's."""
-    caller, wanted = caller_of(request), request.GET.get("namespace", "")
-    if not wanted:
+    """Export the namespace in the query, or the team's memory without one."""
+    caller, text = caller_of(request), request.GET.get("namespace", "")
+    if not text:
         return FileDownload(services.export_team(caller), "team-memory")
     try:
-        namespace_id = UUID(wanted)
+        namespace_id = UUID(text)
     except ValueError:
         raise InvalidInput(_("Namespace not found.")) from None
     row = selectors.find_namespace(
@@ -124,65 +128,71 @@ def export(request: HttpRequest) -> FileDownload:
 @login_required
 @require_safe
 def export_me(request: HttpRequest) -> FileDownload:
-    """All about who asks."""
+    """Export all memory about the caller."""
     subject = str(get_principal(request).user_id)
     return FileDownload(services.export_person(caller_of(request), subject=subject), "my-memory")
 
 
-def _show(
+def _render_page(
     request: HttpRequest,
     form: FileForm,
-    report: Imported | None = None,
+    report: ImportReport | None = None,
     *,
     digest: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    context: dict[str, Any] = {  # what a template takes
+    context: dict[str, Any] = {  # Any: template context
         "form": form,
         "report": report,
         "digest": digest,
-        "comes": report.new + report.overwritten if report else 0,
-        "targets": _targets(request, report),
-        "caught": [(one, _caught_why(one)) for one in report.caught] if report else [],
+        "comes": report.new_count + report.overwritten_count if report else 0,
+        "targets": _list_targets(request, report),
+        "caught": [(finding, _describe_finding(finding)) for finding in report.findings]
+        if report
+        else [],
     }
     if getattr(request, "htmx", False):
-        # What was asked for is a report, and here it is, whatever it says of the file.
+        # The report is the result, even if it lists problems; htmx ignores error responses.
         return render(request, "memory/transfer/_report.html", context)
     principal, team_id = get_principal(request), get_current_team_id(request)
-    found = selectors.list_fullest_namespaces(principal, team_id, limit=MOST_TO_CHOOSE + 1)
-    context["spaces"] = naming.name_namespaces(found[:MOST_TO_CHOOSE], reader_id=principal.user_id)
-    context["are_more"] = len(found) > MOST_TO_CHOOSE
+    namespaces = selectors.list_fullest_namespaces(principal, team_id, limit=MAX_CHOICES + 1)
+    context["spaces"] = naming.name_namespaces(
+        namespaces[:MAX_CHOICES], reader_id=principal.user_id
+    )
+    context["are_more"] = len(namespaces) > MAX_CHOICES
     context["may_team"] = access.can(principal, "memory.share", team_id)
     return render(request, "memory/transfer/transfer.html", context, status=status)
 
 
-def _targets(request: HttpRequest, report: Imported | None) -> list[tuple[Target, str]]:
-    """Namespaces that an import goes into, and what they are called here."""
+def _list_targets(
+    request: HttpRequest, report: ImportReport | None
+) -> list[tuple[ImportTarget, str]]:
+    """Return the namespaces of an import with their titles."""
     if report is None or not report.targets:
         return []
     principal = get_principal(request)
-    wanted = {one.to for one in report.targets}
-    found = selectors.list_namespaces_by_text(principal, get_current_team_id(request), wanted)
-    named = naming.name_namespaces(found, reader_id=principal.user_id)
-    titles = {one.row.text: one.title for one in named}
-    return [(one, titles.get(one.to, one.to)) for one in report.targets]
+    texts = {target.to for target in report.targets}
+    namespaces = selectors.list_namespaces_by_text(principal, get_current_team_id(request), texts)
+    named_namespaces = naming.name_namespaces(namespaces, reader_id=principal.user_id)
+    titles = {target.row.text: target.title for target in named_namespaces}
+    return [(target, titles.get(target.to, target.to)) for target in report.targets]
 
 
-def _caught_why(one: Caught) -> str:
-    """What the gate did with a line, as a quarantine's reasons are said."""
+def _describe_finding(finding: ImportFinding) -> str:
+    """Describe a finding of the gate in the words for quarantine reasons."""
     reasons = {
-        FindingReason.SECRET: ", ".join(one.secrets),
-        FindingReason.HAS_INSTRUCTIONS: one.orders,
+        FindingReason.SECRET: ", ".join(finding.secrets),
+        FindingReason.HAS_INSTRUCTIONS: finding.orders,
     }
-    told = [{"reason": name, "detail": detail} for name, detail in reasons.items() if detail]
-    return " ".join(map(describe_reason, told))
+    reported = [{"reason": name, "detail": detail} for name, detail in reasons.items() if detail]
+    return " ".join(map(describe_reason, reported))
 
 
-def _digest(file: "UploadedFile[bytes]") -> str:
+def _compute_digest(file: "UploadedFile[bytes]") -> str:
     digest = hashlib.sha256()
     content = cast(BinaryIO, file.file)
     content.seek(0)
-    while chunk := content.read(CHUNK):
+    while chunk := content.read(CHUNK_BYTES):
         digest.update(chunk)
     content.seek(0)
     return digest.hexdigest()

@@ -293,7 +293,7 @@ def test_commands_write_and_bring_in_a_whole_team(
 def test_of_many_namespaces_the_fullest_are_offered_and_each_ones_page_exports_it(
     alice: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.views.transfer.MOST_TO_CHOOSE", 2)
+    monkeypatch.setattr("memory.views.transfer.MAX_CHOICES", 2)
     for number in range(3):
         for key in range(number + 1):
             services.remember(at_door(alice), namespace=f"global:{number}", key=f"{key}", value="v")

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Team
 from memory.core.errors import MemoryFault
-from memory.services.transfer.exporting import Exported, export_all
+from memory.services.transfer.exporting import ExportFile, export_all
 
 
 class Command(BaseCommand):
@@ -47,7 +47,7 @@ class Command(BaseCommand):
             f"{counts.revisions} revisions, {made.size} bytes"
         )
 
-    def _write(self, made: Exported, where: str) -> None:
+    def _write(self, made: ExportFile, where: str) -> None:
         with made.file:
             if where == "-":
                 for line in made.file:

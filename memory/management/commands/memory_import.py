@@ -9,7 +9,7 @@ from accounts.models import Team, User
 from accounts.principals import load_user_principal
 from memory.core.errors import MemoryFault
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.transfer.import_report import Clash, Imported
+from memory.services.transfer.import_report import Clash, ImportReport
 from memory.services.transfer.importing import import_file
 
 
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         if report.problems:
             raise SystemExit(1)
 
-    def _print(self, report: Imported) -> None:
+    def _print(self, report: ImportReport) -> None:
         for problem in report.problems:
             field = f" {problem.field}:" if problem.field else ""
             self.stderr.write(f"line {problem.line}:{field} {problem.message}")
@@ -63,14 +63,14 @@ class Command(BaseCommand):
             return
         for one in report.targets:
             self.stdout.write(
-                f"{one.named} -> {one.to}: {one.new} new, {one.overwritten} overwritten, "
-                f"{one.same + one.kept} unchanged, {one.refused} skipped"
+                f"{one.name_in_file} -> {one.to}: {one.new_count} new, {one.overwritten_count} overwritten, "
+                f"{one.same_count + one.kept_count} unchanged, {one.refused_count} skipped"
             )
         for refusal in report.refusals:
             self.stderr.write(
                 f"line {refusal.line}: {refusal.key or refusal.namespace}: {refusal.why}"
             )
-        for caught in report.caught:
+        for caught in report.findings:
             done = [f"removed secrets: {', '.join(caught.secrets)}"] if caught.secrets else []
             done += [f"held for review: {caught.orders}"] if caught.orders else []
             self.stderr.write(f"line {caught.line}: {caught.key}: {'; '.join(done)}")

@@ -1,13 +1,14 @@
-"""Export: a namespace, all about a person, or what one may see of a team, as one file.
+"""Export of a namespace, of all memory about a person, or of the part of a team's memory that the caller may see, as one
+file.
 
-It is written to disk first, a few entries at a time, and sent afterwards: a slow reader holds no
-transaction, and a refusal comes before the first byte.
+The file is first written to disk, a few entries at a time, and sent afterwards: a slow reader holds no transaction,
+and a refusal comes before the first byte.
 """
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from tempfile import SpooledTemporaryFile
@@ -24,11 +25,10 @@ from accounts.personas import find_player, strip_player
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory import permissions
-from memory.core.entry_codec import get_columns
-from memory.core.errors import NotFound
+from memory.core.errors import AccessDenied, NotFound
 from memory.core.policy import NO_LIMITS
 from memory.core.provider import NamespaceStore
-from memory.core.records import Json, MemoryEntry, MemoryQuery
+from memory.core.records import Json, MemoryQuery
 from memory.core.scopes import parse_namespace, resolve_namespace
 from memory.host import get_host
 from memory.models import Entry, Group, Namespace, Read, Revision
@@ -39,20 +39,28 @@ from memory.services.erasure.erase import list_namespaces_of_person
 from memory.services.gateway.audit_lines import record_refusal
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.transfer import file_format
-from memory.services.transfer.export_access import check_takes_out
+from memory.services.transfer.export_lines import (
+    build_entry_line,
+    build_read_line,
+    build_revision_line,
+    build_value_line,
+)
 
 
-AT_ONCE: Final = 100  # entries
-IN_MEMORY: Final = 2 * 1024 * 1024  # bytes, before a file is a file
-CHUNK: Final = 256 * 1024
+BATCH_SIZE: Final = 100  # entries
+MAX_MEMORY_BYTES: Final = 2 * 1024 * 1024  # larger exports go to disk
+CHUNK_BYTES: Final = 256 * 1024
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Exported:
-    """Belongs to whoever asked: to be read once, then closed. ``left_out``: namespaces they may not see."""
+class ExportFile:
+    """A finished export, to be read once and then closed. ``left_out`` counts the namespaces that the caller may not
+    see.
+    """
 
     file: BinaryIO
     size: int
@@ -62,94 +70,109 @@ class Exported:
     def left_out(self) -> int:
         return self.header.left_out
 
-    def chunks(self) -> Iterator[bytes]:
+    def read_chunks(self) -> Iterator[bytes]:
         with self.file:
-            while chunk := self.file.read(CHUNK):
+            while chunk := self.file.read(CHUNK_BYTES):
                 yield chunk
 
 
-class _Spool(SpooledTemporaryFile[bytes]):
-    """A reader who went away closes nothing."""
+class _TempFile(SpooledTemporaryFile[bytes]):
+    """A temporary file that is closed even when the reader goes away."""
 
     def __del__(self) -> None:
         self.close()
 
 
+def check_can_export(access: NamespaceAccess) -> None:
+    """Refuse exports under emergency access: it ends and each read is recorded, but a file would stay."""
+    if access.emergency_access:
+        raise AccessDenied(_("Emergency access is view-only; export is not allowed."))
+
+
 @retry_on_conflict
-def export_namespace(caller: MemoryCaller, *, namespace: str) -> Exported:
-    """Refused as any look into it is, and to whom emergency access alone lets look."""
+def export_namespace(caller: MemoryCaller, *, namespace: str) -> ExportFile:
+    """Export a namespace that the caller may view. Emergency access isn't enough."""
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
         if access.target.row is None:
             raise NotFound(_("Memory not found."))
-        found = [access.target.row]
+        namespaces = [access.target.row]
     with tenant([caller.team_id]):
-        return _written(caller, "namespace", namespace, found)
+        return _write_file(caller, "namespace", namespace, namespaces)
 
 
-def export_person(caller: MemoryCaller, *, subject: str) -> Exported:
-    """All of it for the person themselves and the key that names them; for others what they may see.
+def export_person(caller: MemoryCaller, *, subject: str) -> ExportFile:
+    """Export all memory about a person for themselves and for the key that names them; for others what they may see.
 
-    A key also needs to read: memory for what is remembered, runs for what was said.
+    A key also needs the scopes for reading: of memory, and of runs for the records of the host.
     """
     with tenant([caller.team_id]):
-        theirs = list_namespaces_of_person(caller.team_id, subject)
-        named = parse_namespace(resolve_namespace("user", {"user_id": subject}))
-        place = NamespaceTarget(
-            caller.team_id, named, rows.find_namespace(caller.team_id, named.text)
+        namespaces = list_namespaces_of_person(caller.team_id, subject)
+        parsed = parse_namespace(resolve_namespace("user", {"user_id": subject}))
+        target = NamespaceTarget(
+            caller.team_id, parsed, rows.find_namespace(caller.team_id, parsed.text)
         )
-        who = caller.principal
-        own = permissions.is_owner(who, place) and who.allows("memory:read")
-        seen = theirs if own else [row for row in theirs if _may_take(caller, row)]
-        if not own and not seen:
+        principal = caller.principal
+        is_owner = permissions.is_owner(principal, target) and principal.allows("memory:read")
+        visible = (
+            namespaces if is_owner else [row for row in namespaces if _can_export(caller, row)]
+        )
+        if not is_owner and not visible:
             fault = NotFound(_("User not found."))
-            if theirs:
-                record_refusal(caller, "memory.exported", named.text, fault)
+            if namespaces:
+                record_refusal(caller, "memory.exported", parsed.text, fault)
             raise fault
-        may_read_runs = own and who.allows("runs:read")
-        about = _list_host_records(caller.team_id, subject) if may_read_runs else []
-        return _written(
-            caller, "person", subject, seen,
-            Also(left_out=len(theirs) - len(seen), own=own, reads=True, about=about),
-        )  # fmt: skip
+        may_read_runs = is_owner and principal.allows("runs:read")
+        records = _list_host_records(caller.team_id, subject) if may_read_runs else []
+        left_out = len(namespaces) - len(visible)
+        options = ExportOptions(left_out, is_owner=is_owner, reads=True, records=records)
+        return _write_file(caller, "person", subject, visible, options)
 
 
-def export_team(caller: MemoryCaller) -> Exported:
-    """For admins, and no more than what they may look into; the rest is counted."""
+def export_team(caller: MemoryCaller) -> ExportFile:
+    """Export the namespaces that an admin may view; the others are counted."""
     access.check(caller.principal, "memory.share", caller.team_id)
     with tenant([caller.team_id]):
-        every = Namespace.objects.unscoped().filter(team_id=caller.team_id)
-        every = every.exclude(scope__in=rows.OF_RUNS)
-        seen = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        found = list(seen.exclude(scope__in=rows.OF_RUNS).order_by("scope", "text", "id"))
+        all_namespaces = Namespace.objects.unscoped().filter(team_id=caller.team_id)
+        all_namespaces = all_namespaces.exclude(scope__in=rows.OF_RUNS)
+        visible = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        namespaces = list(visible.exclude(scope__in=rows.OF_RUNS).order_by("scope", "text", "id"))
         name = Team.objects.values_list("name", flat=True).get(pk=caller.team_id)
-        return _written(caller, "team", name, found, Also(left_out=every.count() - len(found)))
+        return _write_file(
+            caller,
+            "team",
+            name,
+            namespaces,
+            ExportOptions(left_out=all_namespaces.count() - len(namespaces)),
+        )
 
 
 def export_all(
     team_id: UUID, *, namespace: str | None = None, subject: str | None = None
-) -> Exported:
-    """For who runs commands here: what is private to others too. The trail says it was the system."""
-    caller = MemoryCaller(_System(team_id), team_id)
+) -> ExportFile:
+    """Export for an operator of the installation, including others' private memory. The audit log names the system as
+    actor.
+    """
+    caller = MemoryCaller(_SystemPrincipal(team_id), team_id)
     with tenant([team_id]):
         if subject is not None:
-            found = list_namespaces_of_person(team_id, subject)
-            about = _list_host_records(team_id, subject)
-            also = Also(own=True, reads=True, about=about)
-            return _written(caller, "person", subject, found, also)
-        rows_ = Namespace.objects.unscoped().filter(team_id=team_id)
-        chosen = (
-            rows_.exclude(scope__in=rows.OF_RUNS)
+            namespaces = list_namespaces_of_person(team_id, subject)
+            records = _list_host_records(team_id, subject)
+            options = ExportOptions(is_owner=True, reads=True, records=records)
+            return _write_file(caller, "person", subject, namespaces, options)
+        all_namespaces = Namespace.objects.unscoped().filter(team_id=team_id)
+        selected = (
+            all_namespaces.exclude(scope__in=rows.OF_RUNS)
             if namespace is None
-            else rows_.filter(text=namespace)
+            else all_namespaces.filter(text=namespace)
         )
-        found = list(chosen.order_by("scope", "text", "id"))
-        if namespace is not None and not found:
+        namespaces = list(selected.order_by("scope", "text", "id"))
+        if namespace is not None and not namespaces:
             raise NotFound(_("Memory not found."))
         of: Literal["namespace", "team"] = "team" if namespace is None else "namespace"
         name = namespace or Team.objects.values_list("name", flat=True).get(pk=team_id)
-        return _written(caller, of, name, found, Also(own=True))
+        return _write_file(caller, of, name, namespaces, ExportOptions(is_owner=True))
 
 
 def _list_host_records(team_id: UUID, subject: str) -> list[tuple[str, Mapping[str, Json]]]:
@@ -157,8 +180,8 @@ def _list_host_records(team_id: UUID, subject: str) -> list[tuple[str, Mapping[s
 
 
 @dataclass(frozen=True, slots=True)
-class _System:
-    """Implements ``accounts.principals.Principal`` for a command: no rights, only a name for the trail."""
+class _SystemPrincipal:
+    """Implements ``accounts.principals.Principal`` for a command: no permissions, only a name for the audit log."""
 
     team: UUID
     kind: Literal["run"] = "run"
@@ -177,117 +200,123 @@ class _System:
 
 
 @dataclass(frozen=True, slots=True)
-class Also:
-    """``own``: the person's, whatever doors say. ``about``: from other apps."""
+class ExportOptions:
+    """The options of an export. With ``is_owner`` all namespaces are exported without further checks; ``records`` are
+    the host's.
+    """
 
     left_out: int = 0
-    own: bool = False
+    is_owner: bool = False
     reads: bool = False
-    about: Sequence[tuple[str, Mapping[str, Json]]] = ()
+    records: Sequence[tuple[str, Mapping[str, Json]]] = ()
 
 
-NOTHING: Final = Also()
+NO_OPTIONS: Final = ExportOptions()
 
 
 @dataclass(slots=True)
-class _Body:
+class _ExportBody:
     file: BinaryIO
-    lines: int = 1  # the first is written last
+    lines: int = 1  # the header is written last
     counts: dict[str, int] = field(
         default_factory=lambda: {"namespaces": 0, "entries": 0, "revisions": 0}
     )
 
-    def add(self, line: file_format.Line, counted: str = "") -> None:
-        self.file.write(file_format.written(line))
+    def add(self, line: file_format.FileLine, counter: str = "") -> None:
+        self.file.write(file_format.serialize_line(line))
         self.lines += 1
-        if counted:
-            self.counts[counted] += 1
+        if counter:
+            self.counts[counter] += 1
 
 
-def _written(
+def _write_file(
     caller: MemoryCaller,
     of: Literal["namespace", "person", "team"],
     name: str,
-    found: Sequence[Namespace],
-    also: Also = NOTHING,
-) -> Exported:
+    namespaces: Sequence[Namespace],
+    options: ExportOptions = NO_OPTIONS,
+) -> ExportFile:
     at = timezone.now()
-    body = _Body(_file())
+    body = _ExportBody(_open_file())
     try:
-        for row in found:
-            _write_namespace(body, caller, row, also)
-        for kind, data in also.about:
+        for row in namespaces:
+            _write_namespace(body, caller, row, options)
+        for kind, data in options.records:
             body.add(file_format.AboutLine(kind=kind, data=dict(data)))
         body.add(file_format.EndLine(lines=body.lines + 1))
-        header = _header(caller, of, name, at, body, found, also)
-        return _joined(header, body.file)
+        header = _build_header(caller, of, name, at, body, namespaces, options)
+        return _join_header(header, body.file)
     finally:
         body.file.close()
 
 
-def _header(
+def _build_header(
     caller: MemoryCaller,
     of: Literal["namespace", "person", "team"],
     name: str,
-    at: datetime,
-    body: _Body,
-    found: Sequence[Namespace],
-    also: Also,
+    created_at: datetime,
+    body: _ExportBody,
+    namespaces: Sequence[Namespace],
+    options: ExportOptions,
 ) -> file_format.Header:
-    ids = [parse_namespace(row.text).ids[0] for row in found if of == "person"]
+    subjects = [parse_namespace(row.text).ids[0] for row in namespaces if of == "person"]
     team = Team.objects.get(pk=caller.team_id)
     return file_format.Header(
         format="mnemoflow-memory",
         version=1,
         of=of,
         name=name[:200],
-        team=file_format.Whose(id=str(team.pk), name=team.name[:200]),
-        at=at,
+        team=file_format.TeamInfo(id=str(team.pk), name=team.name[:200]),
+        at=created_at,
         counts=file_format.Counts(**body.counts),
-        left_out=also.left_out,
-        personas=sorted({strip_player(one) for one in ids if find_player(one)}),
+        left_out=options.left_out,
+        personas=sorted({strip_player(subject) for subject in subjects if find_player(subject)}),
     )
 
 
-def _joined(header: file_format.Header, body: BinaryIO) -> Exported:
-    whole = _file()
-    whole.write(file_format.written(header))
+def _join_header(header: file_format.Header, body: BinaryIO) -> ExportFile:
+    file = _open_file()
+    file.write(file_format.serialize_line(header))
     body.seek(0)
-    shutil.copyfileobj(body, whole)
-    size = whole.tell()
-    whole.seek(0)
-    return Exported(whole, size, header)
+    shutil.copyfileobj(body, file)
+    size = file.tell()
+    file.seek(0)
+    return ExportFile(file, size, header)
 
 
-def _file() -> BinaryIO:
-    return cast(BinaryIO, _Spool(max_size=IN_MEMORY))
+def _open_file() -> BinaryIO:
+    return cast(BinaryIO, _TempFile(max_size=MAX_MEMORY_BYTES))
 
 
-def _write_namespace(body: _Body, caller: MemoryCaller, row: Namespace, also: Also) -> None:
-    with _let_in(caller, row, own=also.own) as (there, detail):
+def _write_namespace(
+    body: _ExportBody, caller: MemoryCaller, row: Namespace, options: ExportOptions
+) -> None:
+    with _open_namespace(caller, row, is_owner=options.is_owner) as (external, detail):
         before = body.file.tell(), body.counts["entries"]
         line = file_format.NamespaceLine(
             namespace=row.text, scope=row.scope, created_at=row.created_at
         )
         body.add(line, "namespaces")
-        if there is not None:
-            _write_external(body, row, there)
+        if external is not None:
+            _write_external(body, row, external)
         else:
-            _write_entries(body, row, reads=also.reads)
+            _write_entries(body, row, reads=options.reads)
         detail["bytes"] = body.file.tell() - before[0]
         detail["keys"] = body.counts["entries"] - before[1]
 
 
 @contextmanager
-def _let_in(
-    caller: MemoryCaller, row: Namespace, *, own: bool
+def _open_namespace(
+    caller: MemoryCaller, row: Namespace, *, is_owner: bool
 ) -> Iterator[tuple[NamespaceStore | None, dict[str, Any]]]:
-    """What is a person's own they take with them, notes of their runs too, that no door opens to people."""
-    if not own:
+    """Yield the external provider, if any, and the audit details. An owner's own namespaces need no permission, not even
+    notes of runs, which people can't view.
+    """
+    if not is_owner:
         with MemoryGateway(caller).open_namespace(
             "view", "memory.exported", namespace=row.text
         ) as access:
-            check_takes_out(access)
+            check_can_export(access)
             yield access.store() if access.external else None, access.detail
         return
     detail: dict[str, Any] = {}
@@ -296,38 +325,44 @@ def _let_in(
     audit.record(
         team_id=caller.team_id,
         actor=caller.principal.actor,
-        actor_kind="system" if isinstance(caller.principal, _System) else caller.principal.kind,
+        actor_kind="system"
+        if isinstance(caller.principal, _SystemPrincipal)
+        else caller.principal.kind,
         action="memory.exported",
         subject=row.text,
         detail=detail,
     )
 
 
-def _may_take(caller: MemoryCaller, row: Namespace) -> bool:
-    place = NamespaceTarget(caller.team_id, parse_namespace(row.text), row)
-    return permissions.can_export(caller.principal, place)
+def _can_export(caller: MemoryCaller, row: Namespace) -> bool:
+    target = NamespaceTarget(caller.team_id, parse_namespace(row.text), row)
+    return permissions.can_export(caller.principal, target)
 
 
-def _write_entries(body: _Body, row: Namespace, *, reads: bool) -> None:
-    """One statement over all entries is one moment; revisions are only ever added, so those of it are there."""
+def _write_entries(body: _ExportBody, row: Namespace, *, reads: bool) -> None:
+    """Write the entries as of one moment, which one statement guarantees. Revisions are never removed, so those of the
+    entries are still there.
+    """
     entries = Entry.objects.unscoped().filter(namespace=row)
-    # By number: who came before whom in a group is what recall is about.
+    # In the order of their numbers, because recall depends on the order within a group.
     ordered = entries.order_by(F("number").asc(nulls_last=True), "created_at", "id")
-    for batch in _batches(ordered.iterator(chunk_size=AT_ONCE), AT_ONCE):
+    for batch in _split_batches(ordered.iterator(chunk_size=BATCH_SIZE), BATCH_SIZE):
         ids = [entry.pk for entry in batch]
-        past = _by_entry(Revision.objects.unscoped().filter(entry_id__in=ids).order_by("number"))
-        seen = (
-            _by_entry(Read.objects.unscoped().filter(entry_id__in=ids).order_by("at", "id"))
+        revisions = _group_by_entry(
+            Revision.objects.unscoped().filter(entry_id__in=ids).order_by("number")
+        )
+        read_rows = (
+            _group_by_entry(Read.objects.unscoped().filter(entry_id__in=ids).order_by("at", "id"))
             if reads
             else {}
         )
         for entry in batch:
-            body.add(_entry_line(rows.entry_of(entry, row.text), entry.deleted_at), "entries")
-            for revision in past.get(entry.pk, ()):
+            body.add(build_entry_line(rows.entry_of(entry, row.text), entry.deleted_at), "entries")
+            for revision in revisions.get(entry.pk, ()):
                 if revision.number <= entry.revision:
-                    body.add(_revision_line(revision), "revisions")
-            for read in seen.get(entry.pk, ()):
-                body.add(_read_line(read))
+                    body.add(build_revision_line(revision), "revisions")
+            for read in read_rows.get(entry.pk, ()):
+                body.add(build_read_line(read))
     for group in Group.objects.unscoped().filter(namespace=row).order_by("name"):
         body.add(
             file_format.GroupLine(
@@ -336,78 +371,22 @@ def _write_entries(body: _Body, row: Namespace, *, reads: bool) -> None:
         )
 
 
-def _write_external(body: _Body, row: Namespace, there: NamespaceStore) -> None:
-    """What another provider keeps has no places to keep; its values are its revisions."""
-    for entry in reversed(there.recall(MemoryQuery(row.text))):
-        body.add(_entry_line(entry, None), "entries")
-        for past in there.history(row.text, entry.key):
-            body.add(_value_line(entry, past), "revisions")
+def _write_external(body: _ExportBody, row: Namespace, external: NamespaceStore) -> None:
+    """Write the entries of an external provider, which has no positions; its values become the revisions."""
+    for entry in reversed(external.recall(MemoryQuery(row.text))):
+        body.add(build_entry_line(entry, None), "entries")
+        for revision in external.history(row.text, entry.key):
+            body.add(build_value_line(entry, revision), "revisions")
 
 
-def _entry_line(entry: MemoryEntry, forgotten_at: datetime | None) -> file_format.EntryLine:
-    made = entry.created_at or entry.updated_at or timezone.now()
-    return file_format.EntryLine(
-        namespace=entry.namespace,
-        id=UUID(entry.id),
-        key=entry.key,
-        revision=entry.revision,
-        created_at=made,
-        updated_at=entry.updated_at or made,
-        forgotten_at=forgotten_at,
-        source=file_format.Source(**asdict(entry.source)),
-        **get_columns(entry),
-    )
+def _group_by_entry(rows_: Iterable[Any]) -> dict[UUID, list[Any]]:  # revisions, or reads
+    by_entry: dict[UUID, list[Any]] = {}
+    for row in rows_:
+        by_entry.setdefault(row.entry_id, []).append(row)
+    return by_entry
 
 
-def _revision_line(one: Revision) -> file_format.RevisionLine:
-    operation: Any = one.operation  # one of the words, as the database holds it
-    return file_format.RevisionLine(
-        entry=one.entry_id,
-        number=one.number,
-        operation=operation,
-        actor=one.actor,
-        reason=one.reason,
-        run_id=one.run_id,
-        node_id=one.node_id,
-        at=one.at,
-        **get_columns(one),
-    )
-
-
-def _value_line(entry: MemoryEntry, past: MemoryEntry) -> file_format.RevisionLine:
-    at = past.updated_at or past.created_at or timezone.now()
-    return file_format.RevisionLine(
-        entry=UUID(entry.id),
-        number=past.revision,
-        operation="store",
-        actor=past.source.actor,
-        run_id=past.source.run_id,
-        node_id=past.source.node_id,
-        at=at,
-        **get_columns(past),
-    )
-
-
-def _read_line(one: Read) -> file_format.ReadLine:
-    return file_format.ReadLine(
-        entry=one.entry_id,
-        revision=one.revision,
-        run_id=one.run_id,
-        node_id=one.node_id,
-        score=one.score,
-        injected=one.injected,
-        at=one.at,
-    )
-
-
-def _by_entry(found: Iterable[Any]) -> dict[UUID, list[Any]]:  # revisions, or reads
-    sorted_: dict[UUID, list[Any]] = {}
-    for one in found:
-        sorted_.setdefault(one.entry_id, []).append(one)
-    return sorted_
-
-
-def _batches(found: Iterable[T], size: int) -> Iterator[list[T]]:
-    items = iter(found)
-    while batch := list(islice(items, size)):
+def _split_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
         yield batch

@@ -1,8 +1,8 @@
-"""Memory as a file: JSON Lines, one thing a line, that another installation can read again.
+"""The file format: JSON Lines, one record a line, that another installation can import.
 
-The first line says what the file is, the last how many lines there should have been. An entry is
-followed by its revisions. Reading never stops at a bad line: each becomes a problem with its number and
-the field that is wrong, so that somebody can mend the file at once.
+The first line describes the file, the last states the number of lines. An entry is followed by its revisions. Reading
+never stops at a bad line: each becomes a problem with its number and the wrong field, so that all can be corrected at
+once.
 """
 
 import json
@@ -21,22 +21,22 @@ from config.derived_models import with_fields_of
 from memory.core.errors import MemoryFault
 from memory.core.records import EntryState, Json, Tier
 from memory.core.values import MAX_KEY_LENGTH, check_json
-from memory.services.transfer.line_errors import said, unread
+from memory.services.transfer.line_errors import describe_error, describe_syntax_error
 
 
 FORMAT: Final = "mnemoflow-memory"
 VERSION: Final = 1
-LONGEST_LINE: Final = 6 * 1024 * 1024  # bytes; a value may have four million, and metadata besides
-MOST_LINES: Final = 2_000_000
-MOST_PROBLEMS: Final = 100
-YEARS: Final = range(1970, 9001)  # PostgreSQL keeps more of them than can be read again
-MOST: Final = 10**9  # what is counted on from here still fits into four bytes
+MAX_LINE_BYTES: Final = 6 * 1024 * 1024  # a value may have four million, plus metadata
+MAX_LINES: Final = 2_000_000
+MAX_PROBLEMS: Final = 100
+YEARS: Final = range(1970, 9001)  # PostgreSQL stores years that Python can't read
+MAX_NUMBER: Final = 10**9  # leaves room for counting on within four bytes
 
-Parse = Callable[[bytes], Json]  # strict JSON; ValueError says what is wrong
+Parse = Callable[[bytes], Json]  # strict JSON; raises ValueError
 
 
-def _within_years(moment: datetime) -> datetime:
-    """At the end of the calendar it depends on the time zone which year it is, and whether it is one."""
+def _check_year(moment: datetime) -> datetime:
+    """Check the year in UTC. At the limits of the calendar the time zone decides whether there is a year at all."""
     try:
         year = moment.astimezone(UTC).year
     except OverflowError:
@@ -46,53 +46,53 @@ def _within_years(moment: datetime) -> datetime:
     return moment
 
 
-Moment = Annotated[AwareDatetime, AfterValidator(_within_years)]
+Timestamp = Annotated[AwareDatetime, AfterValidator(_check_year)]
 Text = Annotated[str, Field(max_length=200)]
 Category = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Number = Annotated[int, Field(ge=1, le=MOST)]
-Place = Annotated[int, Field(ge=0, le=MOST)]
+Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Number = Annotated[int, Field(ge=1, le=MAX_NUMBER)]
+Count = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
 
 
-class _Line(BaseModel):
-    """Nothing that is not written down here; numbers are numbers, texts are texts."""
+class _BaseLine(BaseModel):
+    """A line without unknown fields; numbers and texts are not converted into each other."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Whose(_Line):
+class TeamInfo(_BaseLine):
     id: Annotated[str, Field(max_length=80)] = ""
     name: Annotated[str, Field(max_length=200)] = ""
 
 
-class Counts(_Line):
-    namespaces: Place = 0
-    entries: Place = 0
-    revisions: Place = 0
+class Counts(_BaseLine):
+    namespaces: Count = 0
+    entries: Count = 0
+    revisions: Count = 0
 
 
-class Header(_Line):
-    """``left_out``: namespaces that are of it, and that whoever made the file may not see."""
+class Header(_BaseLine):
+    """The first line; ``left_out`` counts the namespaces that the author of the file was not allowed to see."""
 
     format: Literal["mnemoflow-memory"]
     version: Literal[1]
     of: Literal["namespace", "person", "team"]
     name: Text
-    team: Whose = Whose()
-    at: Moment
+    team: TeamInfo = TeamInfo()
+    at: Timestamp
     counts: Counts = Counts()
-    left_out: Place = 0
+    left_out: Count = 0
     personas: list[Text] = Field(default_factory=list, max_length=10_000)
 
 
-class NamespaceLine(_Line):
+class NamespaceLine(_BaseLine):
     type: Literal["namespace"] = "namespace"
     namespace: Text
     scope: Annotated[str, Field(max_length=40)]
-    created_at: Moment
+    created_at: Timestamp
 
 
-class Source(_Line):
+class Source(_BaseLine):
     actor: Annotated[str, Field(max_length=120)] = ""
     run_id: Annotated[str, Field(max_length=80)] = ""
     node_id: Annotated[str, Field(max_length=200)] = ""
@@ -101,31 +101,31 @@ class Source(_Line):
 
 
 @with_fields_of(EntryState)
-class _State(_Line):
-    """What an entry is, or was after one change."""
+class _EntryState(_BaseLine):
+    """The state of an entry, now or after one change."""
 
     value: Json
     metadata: dict[str, Any]
     category: Category
     tier: Tier
-    importance: Share
-    position: Place = 0
-    expires_at: Moment | None = None
+    importance: Fraction
+    position: Count = 0
+    expires_at: Timestamp | None = None
 
 
-class EntryLine(_State):
+class EntryLine(_EntryState):
     type: Literal["entry"] = "entry"
     namespace: Text
     id: UUID
     key: Annotated[str, Field(min_length=1, max_length=MAX_KEY_LENGTH)]
     revision: Number
-    created_at: Moment
-    updated_at: Moment
-    forgotten_at: Moment | None = None
+    created_at: Timestamp
+    updated_at: Timestamp
+    forgotten_at: Timestamp | None = None
     source: Source = Source()
 
 
-class RevisionLine(_State):
+class RevisionLine(_EntryState):
     type: Literal["revision"] = "revision"
     entry: UUID
     number: Number
@@ -134,20 +134,20 @@ class RevisionLine(_State):
     reason: Annotated[str, Field(max_length=500)] = ""
     run_id: Annotated[str, Field(max_length=80)] = ""
     node_id: Annotated[str, Field(max_length=200)] = ""
-    at: Moment
+    at: Timestamp
 
 
-class GroupLine(_Line):
-    """Where the next entry of a group goes: those that left it left their places empty."""
+class GroupLine(_BaseLine):
+    """The position of a group's last entry. The positions of entries that left it stay empty."""
 
     type: Literal["group"] = "group"
     namespace: Text
     name: Text
-    last_position: Place
+    last_position: Count
 
 
-class ReadLine(_Line):
-    """A run whose prompt an entry reached, or that recalled it. For reading; no import brings runs."""
+class ReadLine(_BaseLine):
+    """A run that recalled an entry or had it in its prompt. It is informative; no import creates runs."""
 
     type: Literal["read"] = "read"
     entry: UUID
@@ -156,27 +156,27 @@ class ReadLine(_Line):
     node_id: Annotated[str, Field(max_length=200)] = ""
     score: float | None = None
     injected: bool = False
-    at: Moment
+    at: Timestamp
 
 
-class AboutLine(_Line):
-    """What others keep about a person: their conversations. For reading; no import brings it."""
+class AboutLine(_BaseLine):
+    """A record that the host stores about a person, such as a conversation. It is informative; no import creates it."""
 
     type: Literal["about"] = "about"
     kind: Annotated[str, Field(max_length=40)]
     data: dict[str, Any]
 
 
-class EndLine(_Line):
-    """``lines``: all of them, this one and the first included."""
+class EndLine(_BaseLine):
+    """The last line; ``lines`` counts all of them, including this one and the first."""
 
     type: Literal["end"] = "end"
     lines: Number
 
 
-Line = NamespaceLine | EntryLine | RevisionLine | GroupLine | ReadLine | AboutLine | EndLine
+FileLine = NamespaceLine | EntryLine | RevisionLine | GroupLine | ReadLine | AboutLine | EndLine
 
-_LINES: dict[str, type[_Line]] = {
+_LINE_TYPES: dict[str, type[_BaseLine]] = {
     "namespace": NamespaceLine,
     "entry": EntryLine,
     "revision": RevisionLine,
@@ -188,8 +188,8 @@ _LINES: dict[str, type[_Line]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """``field`` is empty where the line as a whole is wrong."""
+class LineProblem:
+    """A problem; ``field`` is empty where the whole line is wrong."""
 
     line: int
     field: str
@@ -197,149 +197,153 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedLine:
     number: int
-    line: Header | Line
+    line: Header | FileLine
 
 
-def written(line: BaseModel) -> bytes:
+def serialize_line(line: BaseModel) -> bytes:
     return line.model_dump_json().encode() + b"\n"
 
 
-def read(file: BinaryIO, parse: Parse) -> Iterator[Numbered | Problem]:
-    """Lines and problems in order. A file that is none of ours is one problem, at its first line."""
-    number, ended = 0, 0
-    for number, raw in enumerate(_raw_lines(file), 1):
-        if number > MOST_LINES:
-            yield Problem(number, "", _("More than %(most)s lines.") % {"most": MOST_LINES})
+def read_lines(file: BinaryIO, parse: Parse) -> Iterator[NumberedLine | LineProblem]:
+    """Yield lines and problems in order. A file in another format is one problem, at its first line."""
+    number, end_number = 0, 0
+    for number, raw in enumerate(_read_raw_lines(file), 1):
+        if number > MAX_LINES:
+            yield LineProblem(number, "", _("More than %(most)s lines.") % {"most": MAX_LINES})
             return
-        found = _line(number, raw, parse)
-        if number == 1 and isinstance(found, Problem):
-            yield found
+        item = _parse_line(number, raw, parse)
+        if number == 1 and isinstance(item, LineProblem):
+            yield item
             return
-        if ended:
-            yield Problem(number, "", _("After the end record on line %(end)s.") % {"end": ended})
+        if end_number:
+            yield LineProblem(
+                number, "", _("After the end record on line %(end)s.") % {"end": end_number}
+            )
             return
-        if isinstance(found, Numbered) and isinstance(found.line, EndLine):
-            ended = number
-            if found.line.lines != number:
-                counted = {"said": found.line.lines, "number": number}
-                told = _("The file declares %(said)s lines but has %(number)s.") % counted
-                yield Problem(number, "lines", told)
+        if isinstance(item, NumberedLine) and isinstance(item.line, EndLine):
+            end_number = number
+            if item.line.lines != number:
+                counts = {"said": item.line.lines, "number": number}
+                message = _("The file declares %(said)s lines but has %(number)s.") % counts
+                yield LineProblem(number, "lines", message)
                 continue
-        yield found
+        yield item
     if number == 0:
-        yield Problem(1, "", _("The file is empty."))
-    elif not ended:
-        yield Problem(
+        yield LineProblem(1, "", _("The file is empty."))
+    elif not end_number:
+        yield LineProblem(
             number, "", _("The file is incomplete: its last line must be the end record.")
         )
 
 
-def _raw_lines(file: BinaryIO) -> Iterator[bytes]:
-    """One byte more than a line may have is asked for, and the rest of a longer one is left out."""
+def _read_raw_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines, each cut off one byte after the limit so that the caller notices that it is too long."""
     first = True
-    while raw := file.readline(LONGEST_LINE + 1):
-        if first:  # the mark that some editors put before a text is none of it
+    while raw := file.readline(MAX_LINE_BYTES + 1):
+        if first:  # remove the byte order mark
             raw, first = raw.removeprefix(BOM_UTF8), False
-        if len(raw) > LONGEST_LINE:
+        if len(raw) > MAX_LINE_BYTES:
             yield raw
-            while rest := file.readline(LONGEST_LINE):
+            while rest := file.readline(MAX_LINE_BYTES):
                 if rest.endswith(b"\n"):
                     break
             continue
         yield raw
 
 
-def _line(number: int, raw: bytes, parse: Parse) -> Numbered | Problem:
-    if len(raw) > LONGEST_LINE:
-        return Problem(number, "", _("Longer than %(most)s bytes.") % {"most": LONGEST_LINE})
+def _parse_line(number: int, raw: bytes, parse: Parse) -> NumberedLine | LineProblem:
+    if len(raw) > MAX_LINE_BYTES:
+        return LineProblem(number, "", _("Longer than %(most)s bytes.") % {"most": MAX_LINE_BYTES})
     try:
-        found = parse(raw)
-    except ValueError as wrong:
-        why = _("Can’t be read: %(why)s") % {"why": unread(wrong)}
-        return Problem(number, _field_of(raw, wrong), why)
-    if not isinstance(found, dict):
-        return Problem(number, "", _("Expected an object."))
+        document = parse(raw)
+    except ValueError as error:
+        message = _("Can’t be read: %(why)s") % {"why": describe_syntax_error(error)}
+        return LineProblem(number, _find_field(raw, error), message)
+    if not isinstance(document, dict):
+        return LineProblem(number, "", _("Expected an object."))
     if number == 1:
-        return _header(found)
-    kind = found.get("type")
-    model = _LINES.get(kind) if isinstance(kind, str) else None
+        return _parse_header(document)
+    kind = document.get("type")
+    model = _LINE_TYPES.get(kind) if isinstance(kind, str) else None
     if model is None:
-        known = _("Use one of: %(words)s.") % {"words": ", ".join(_LINES)}
-        return Problem(number, "type", known)
-    return _checked(number, model, found)
+        choices = _("Use one of: %(words)s.") % {"words": ", ".join(_LINE_TYPES)}
+        return LineProblem(number, "type", choices)
+    return _validate_line(number, model, document)
 
 
-def _header(found: dict[str, Json]) -> Numbered | Problem:
-    if found.get("format") != FORMAT:
-        return Problem(1, "format", _("This file is not a memory export."))
-    if found.get("version") != VERSION:
-        versions = {"version": str(found.get("version"))[:20], "ours": VERSION}
-        told = _("Version %(version)s is not supported, only version %(ours)s.") % versions
-        return Problem(1, "version", told)
-    return _checked(1, Header, found)
+def _parse_header(document: dict[str, Json]) -> NumberedLine | LineProblem:
+    if document.get("format") != FORMAT:
+        return LineProblem(1, "format", _("This file is not a memory export."))
+    if document.get("version") != VERSION:
+        versions = {"version": str(document.get("version"))[:20], "ours": VERSION}
+        message = _("Version %(version)s is not supported, only version %(ours)s.") % versions
+        return LineProblem(1, "version", message)
+    return _validate_line(1, Header, document)
 
 
-def _checked(number: int, model: type[_Line], found: dict[str, Json]) -> Numbered | Problem:
+def _validate_line(
+    number: int, model: type[_BaseLine], document: dict[str, Json]
+) -> NumberedLine | LineProblem:
     try:
-        line = model.model_validate_json(json.dumps(found), strict=True)
-    except ValidationError as wrong:
-        first = wrong.errors(include_url=False, include_input=False)[0]
-        return Problem(number, ".".join(map(str, first["loc"])), said(first))
+        line = model.model_validate_json(json.dumps(document), strict=True)
+    except ValidationError as error:
+        detail = error.errors(include_url=False, include_input=False)[0]
+        return LineProblem(number, ".".join(map(str, detail["loc"])), describe_error(detail))
     try:
-        if isinstance(line, _State):
+        if isinstance(line, _EntryState):
             check_json(line.value, "value")
             check_json(line.metadata, "metadata")
     except MemoryFault as fault:
         field, _colon, message = str(fault).partition(": ")
-        return Problem(number, field, message)
-    return Numbered(number, line)  # type: ignore[arg-type]  # each of the table is one of the union
+        return LineProblem(number, field, message)
+    return NumberedLine(number, line)  # type: ignore[arg-type]  # each of the table is one of the union
 
 
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
-_TWICE = re.compile(r"The key '(.+)' appears twice")
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
+_DUPLICATE = re.compile(r"The key '(.+)' appears twice")
 
 
-def _field_of(raw: bytes, wrong: ValueError) -> str:
-    """The field in which a line stops being what it should: the last name at the outermost level."""
+def _find_field(raw: bytes, error: ValueError) -> str:
+    """Return the field in which the line breaks: the last name at the outermost level before the error."""
     text = raw.decode("utf-8", "replace")
-    if twice := _TWICE.search(str(wrong)):
-        return _name_before(text, text.rfind(f'"{twice[1]}"') + len(twice[1]) + 3)
-    if isinstance(wrong.__cause__, UnicodeDecodeError):
-        before = raw[: wrong.__cause__.start].decode("utf-8", "replace")
-        return _name_before(text, len(before))
-    if isinstance(wrong.__cause__, json.JSONDecodeError):
-        return _name_before(text, wrong.__cause__.pos)
-    return _field_by_value(text)
+    if duplicate := _DUPLICATE.search(str(error)):
+        return _find_name_before(text, text.rfind(f'"{duplicate[1]}"') + len(duplicate[1]) + 3)
+    if isinstance(error.__cause__, UnicodeDecodeError):
+        prefix = raw[: error.__cause__.start].decode("utf-8", "replace")
+        return _find_name_before(text, len(prefix))
+    if isinstance(error.__cause__, json.JSONDecodeError):
+        return _find_name_before(text, error.__cause__.pos)
+    return _find_field_by_value(text)
 
 
-def _field_by_value(text: str) -> str:
-    """For what parses, and says something that no reader should take: NaN, NUL, half a character."""
+def _find_field_by_value(text: str) -> str:
+    """Return the field with a value that parses but no reader should accept: NaN, NUL, half a surrogate pair."""
     try:
-        found = json.loads(text)
-        for name, value in found.items() if isinstance(found, dict) else ():
+        document = json.loads(text)
+        for name, value in document.items() if isinstance(document, dict) else ():
             try:
                 check_json(value, name)
             except MemoryFault:
                 return str(name)
     except (ValueError, RecursionError):
         pass
-    return _name_before(text, len(text), deepest=64)
+    return _find_name_before(text, len(text), deepest=64)
 
 
-def _name_before(text: str, end: int, deepest: int = 0) -> str:
-    """The last name of the outermost object before ``end``, or before it gets too deep."""
-    name, last, depth = "", "", 0
-    for token in _STRINGS.finditer(text):
+def _find_name_before(text: str, end: int, deepest: int = 0) -> str:
+    """Return the last name in the outermost object before ``end``, or before it is nested deeper than ``deepest``."""
+    name, previous, depth = "", "", 0
+    for token in _TOKENS.finditer(text):
         if token.start() >= end or (deepest and depth > deepest):
             break
-        found = token[0]
-        if found in "{[":
+        symbol = token[0]
+        if symbol in "{[":
             depth += 1
-        elif found in "}]":
+        elif symbol in "}]":
             depth -= 1
-        elif found == ":" and depth == 1:
-            name = last
-        last = found
+        elif symbol == ":" and depth == 1:
+            name = previous
+        previous = symbol
     return name.strip('"')[:80]

@@ -1,4 +1,4 @@
-"""What an import brings, a batch at a time: entries with their past, beside or in the place of what is there."""
+"""Batches of an import: entries with their revisions, added to the existing ones or in their place."""
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
@@ -23,173 +23,193 @@ from memory.providers.postgres.importing import Brought, bring, moved_id
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.transfer import file_format
-from memory.services.transfer.import_gate import Unit
-from memory.services.transfer.import_report import Caught, Clash, Imported, Refusal, Target
+from memory.services.transfer.import_gate import ImportUnit
+from memory.services.transfer.import_report import (
+    Clash,
+    ImportFinding,
+    ImportReport,
+    ImportTarget,
+    Refusal,
+)
 
 
-# History that a file tells is told by a file: nobody here has seen who did it, and no run of ours is it.
-TOLD: Final = "file:"
+# Marks actors and runs that only the file claims; nobody here has seen them.
+FILE_PREFIX: Final = "file:"
 
 
 @dataclass(slots=True)
-class Terms:
-    """On which an import is made, and what it reports to."""
+class ImportContext:
+    """The options of an import, and its report."""
 
     caller: MemoryCaller
-    report: Imported
+    report: ImportReport
     clash: Clash
     reason: str
 
 
 @dataclass(slots=True)
-class Here:
-    """Where the lines go at the moment."""
+class ImportDestination:
+    """The namespace that the current lines are imported into."""
 
-    target: Target
+    target: ImportTarget
     line: int
     change: Change | None = None
     shifts: MutableMapping[str, int] = field(default_factory=dict)
-    refused: bool = False
-    keys: set[int] = field(default_factory=set)  # what the names that came hash to
+    is_refused: bool = False
+    keys: set[int] = field(default_factory=set)  # hashes of the imported keys
 
 
 @dataclass(slots=True)
-class Batch:
-    """One transaction's worth, in a locked namespace."""
+class ImportBatch:
+    """One transaction of an import, in a locked namespace."""
 
-    terms: Terms
-    here: Here
+    context: ImportContext
+    destination: ImportDestination
     access: NamespaceAccess
     namespace: Namespace
-    done: int = 0
-    judged: dict[str, int] = field(default_factory=dict)  # what the gate did, for the trail
+    count: int = 0
+    gate_counts: dict[str, int] = field(default_factory=dict)  # for the audit log
 
-    def bring(self, units: Sequence[Unit]) -> None:
+    def import_units(self, units: Sequence[ImportUnit]) -> None:
         rows.expire(self.namespace, self.access.now)
-        living = self._living(units)
-        fresh = []
+        living = self._find_living(units)
+        new_units = []
         for unit in units:
-            there = self._met(unit, living) if unit.line.forgotten_at is None else None
-            # Asked first: the same file brought in once more finds the first of the two here.
-            if unit.line.forgotten_at is None and self._is_named_twice(unit):
+            existing = self._find_existing(unit, living) if unit.line.forgotten_at is None else None
+            # Checked first: if the same file is imported again, the first of the two exists already.
+            if unit.line.forgotten_at is None and self._refuse_duplicate(unit):
                 continue
-            if there is not None and self._is_settled(unit, there):
+            if existing is not None and self._skip_settled(unit, existing):
                 continue
-            if there is None:
-                fresh.append(unit)
+            if existing is None:
+                new_units.append(unit)
             else:
-                self._overwrite(unit, there)
-        self._add(fresh)
-        if self.here.change is not None:
-            self.here.change.entry_count += self.done
-            self.here.change.save(update_fields=["entry_count"])
+                self._overwrite(unit, existing)
+        self._add_entries(new_units)
+        if self.destination.change is not None:
+            self.destination.change.entry_count += self.count
+            self.destination.change.save(update_fields=["entry_count"])
 
-    def _living(self, units: Sequence[Unit]) -> dict[str, Entry]:
-        """By the keys they have, or would have if they were held apart."""
+    def _find_living(self, units: Sequence[ImportUnit]) -> dict[str, Entry]:
+        """Return the living entries by key, for the units' keys and those they would have if they were held."""
         lines = [unit for unit in units if unit.line.forgotten_at is None]
         keys = {unit.line.key for unit in lines}
         keys |= {build_held_key(unit.line.key) for unit in lines if unit.is_held}
-        return {one.key: one for one in rows.living(self.namespace).filter(key__in=keys)}
+        return {entry.key: entry for entry in rows.living(self.namespace).filter(key__in=keys)}
 
-    def _met(self, unit: Unit, living: Mapping[str, Entry]) -> Entry | None:
-        """What lives under its key already. What has to wait takes nothing that is in use out of use."""
-        there = living.get(unit.line.key)
-        in_use = there is not None and there.tier != Tier.QUARANTINE
-        if there is None or not in_use or not unit.is_held or self._is_kept(unit, there):
-            return there
-        unit.hold_apart()
+    def _find_existing(self, unit: ImportUnit, living: Mapping[str, Entry]) -> Entry | None:
+        """Return the living entry with the unit's key. A unit that waits for a review never replaces an entry in use."""
+        existing = living.get(unit.line.key)
+        in_use = existing is not None and existing.tier != Tier.QUARANTINE
+        if (
+            existing is None
+            or not in_use
+            or not unit.is_held
+            or self._is_existing_kept(unit, existing)
+        ):
+            return existing
+        unit.hold_separately()
         return living.get(unit.line.key)
 
-    def _is_settled(self, unit: Unit, there: Entry) -> bool:
-        target = self.here.target
-        if _says_the_same(unit, there):
-            target.same += 1
-        elif self._is_kept(unit, there):
-            target.kept += 1
+    def _skip_settled(self, unit: ImportUnit, existing: Entry) -> bool:
+        """Count the unit and return True if the existing entry stays as it is."""
+        target = self.destination.target
+        if _is_unchanged(unit, existing):
+            target.same_count += 1
+        elif self._is_existing_kept(unit, existing):
+            target.kept_count += 1
         else:
             return False
         return True
 
-    def _is_kept(self, unit: Unit, there: Entry) -> bool:
-        """Whether what is here holds: also where the file says nothing else."""
-        older = unit.line.updated_at <= there.updated_at
-        mine = self.terms.clash is Clash.MINE or (self.terms.clash is Clash.NEWER and older)
-        return mine or _says_the_same(unit, there)
+    def _is_existing_kept(self, unit: ImportUnit, existing: Entry) -> bool:
+        is_older = unit.line.updated_at <= existing.updated_at
+        keeps_existing = self.context.clash is Clash.MINE or (
+            self.context.clash is Clash.NEWER and is_older
+        )
+        return keeps_existing or _is_unchanged(unit, existing)
 
-    def _is_named_twice(self, unit: Unit) -> bool:
-        """Without their secrets two keys of a file may be one."""
-        mark = hash(unit.line.key)
-        if mark in self.here.keys:
+    def _refuse_duplicate(self, unit: ImportUnit) -> bool:
+        """Refuse the unit and return True if an earlier one has the same key. Keys of the file can become equal when
+        secrets are removed.
+        """
+        key_hash = hash(unit.line.key)
+        if key_hash in self.destination.keys:
             self._refuse(
                 unit,
                 InvalidInput(_("Another memory in the file has the same key in this namespace.")),
             )
             return True
-        self.here.keys.add(mark)
+        self.destination.keys.add(key_hash)
         return False
 
-    def _overwrite(self, unit: Unit, there: Entry) -> None:
-        """What the file tells of the time before comes with it, after what was here and before what is from now on."""
+    def _overwrite(self, unit: ImportUnit, existing: Entry) -> None:
+        """Write the file's entry over the existing one. The file's past revisions are inserted after the existing ones
+        and before the new one.
+        """
         line, now = unit.line, self.access.now
         try:
-            self._check_end(unit)
+            self._check_expiry(unit)
             ttl = (line.expires_at - now).total_seconds() if line.expires_at else None
             params = StoreParams(
                 namespace=self.namespace.text,
                 key=line.key,
                 ttl_seconds=ttl,
-                source=Source(actor=_told(line.source.actor, 120), rule=line.source.rule),
+                source=Source(actor=_mark_as_file(line.source.actor, 120), rule=line.source.rule),
                 **get_state(line, CONTENT),
             )
             check_params(params)
             check_value(self.access.policy, params.value)
-            act = self.access.act(Operation.STORE, self.terms.reason, self._change())
+            write_act = self.access.act(Operation.STORE, self.context.reason, self._get_change_id())
             with transaction.atomic():
-                self._tell_past(unit, there)
-                rows.write(self.namespace, params, act, self.access.policy)
+                self._add_past_revisions(unit, existing)
+                rows.write(self.namespace, params, write_act, self.access.policy)
         except MemoryFault as fault:
             self._refuse(unit, fault)
             return
-        self.here.target.overwritten += 1
-        self.done += 1
-        self._tell(unit)
+        self.destination.target.overwritten_count += 1
+        self.count += 1
+        self._report_findings(unit)
 
-    def _tell_past(self, unit: Unit, there: Entry) -> None:
-        """Told today: a look back at an earlier day finds what was here then, not what was so elsewhere."""
-        told = [_retold(there, one, self._change(), self.access.now) for one in unit.past[:-1]]
-        for number, revision in enumerate(told, there.revision + 1):
+    def _add_past_revisions(self, unit: ImportUnit, existing: Entry) -> None:
+        """Add the revisions with today's date, so that a snapshot of an earlier day shows what was here then."""
+        revisions = [
+            _build_past_revision(existing, line, self._get_change_id(), self.access.now)
+            for line in unit.revisions[:-1]
+        ]
+        for number, revision in enumerate(revisions, existing.revision + 1):
             revision.number = number
-        Revision.objects.unscoped().bulk_create(told)
-        there.revision += len(told)
-        there.save(update_fields=["revision"])
+        Revision.objects.unscoped().bulk_create(revisions)
+        existing.revision += len(revisions)
+        existing.save(update_fields=["revision"])
 
-    def _add(self, units: Sequence[Unit]) -> None:
+    def _add_entries(self, units: Sequence[ImportUnit]) -> None:
         self.namespace.refresh_from_db(fields=["entry_count", "byte_count"])
-        taken = self._taken([unit.line.id for unit in units])
-        brought: list[Brought] = []
+        used_ids = self._find_used_ids([unit.line.id for unit in units])
+        entries: list[Brought] = []
         count = size = 0
         for unit in units:
             try:
                 bytes_ = check_value(self.access.policy, unit.line.value)
                 if unit.line.forgotten_at is None:
-                    self._check_end(unit)
+                    self._check_expiry(unit)
                     self._check_room(count + 1, size + bytes_)
                     count, size = count + 1, size + bytes_
             except (QuotaExceeded, InvalidInput) as fault:
                 self._refuse(unit, fault)
                 continue
-            if (one := self._brought(unit, bytes_, taken)) is not None:
-                brought.append(one)
-                self._tell(unit)
-        if brought:
+            if (entry := self._build_entry(unit, bytes_, used_ids)) is not None:
+                entries.append(entry)
+                self._report_findings(unit)
+        if entries:
             policy = self.access.policy
             rows.take_room(self.namespace, policy, entries=count, size=size)
-            bring(self.namespace, brought, self.here.shifts)
-        self.here.target.new += count
-        self.done += count
+            bring(self.namespace, entries, self.destination.shifts)
+        self.destination.target.new_count += count
+        self.count += count
 
-    def _check_end(self, unit: Unit) -> None:
-        end = unit.said.expires_at  # what is held has none any more
+    def _check_expiry(self, unit: ImportUnit) -> None:
+        end = unit.original.expires_at  # a held entry has lost it
         if end is not None and end <= self.access.now:
             raise InvalidInput(_("Already expired."))
 
@@ -202,22 +222,22 @@ class Batch:
             size=row.byte_count + size,
         )
 
-    def _taken(self, old: Sequence[UUID]) -> set[UUID]:
-        """Of these ids, and of those they would get here, the ones that are here."""
-        wanted = [*old, *(moved_id(self.namespace, one) for one in old)]
-        found = Entry.objects.unscoped().filter(namespace=self.namespace, pk__in=wanted)
-        return set(found.values_list("pk", flat=True))
+    def _find_used_ids(self, file_ids: Sequence[UUID]) -> set[UUID]:
+        """Return which of these ids, and of the ids they would get here, are in use."""
+        candidates = [*file_ids, *(moved_id(self.namespace, file_id) for file_id in file_ids)]
+        entries = Entry.objects.unscoped().filter(namespace=self.namespace, pk__in=candidates)
+        return set(entries.values_list("pk", flat=True))
 
-    def _brought(self, unit: Unit, size: int, taken: set[UUID]) -> Brought | None:
-        """None: what was forgotten over there, and is here as history already."""
+    def _build_entry(self, unit: ImportUnit, size: int, used_ids: set[UUID]) -> Brought | None:
+        """Build the entry, or return None for one that was forgotten in the file and is in the history here already."""
         line, now = unit.line, self.access.now
-        own = moved_id(self.namespace, line.id)
-        if line.forgotten_at is not None and not taken.isdisjoint((own, line.id)):
+        entry_id = moved_id(self.namespace, line.id)
+        if line.forgotten_at is not None and not used_ids.isdisjoint((entry_id, line.id)):
             return None
-        if own in taken:
-            own = uuid7()
+        if entry_id in used_ids:
+            entry_id = uuid7()
         entry = Entry(
-            id=own,
+            id=entry_id,
             team_id=self.namespace.team_id,
             namespace=self.namespace,
             key=line.key,
@@ -228,62 +248,67 @@ class Batch:
             updated_at=min(line.updated_at, now),
             expires_at=line.expires_at,
             deleted_at=min(line.forgotten_at, now) if line.forgotten_at else None,
-            source_actor=_told(line.source.actor, 120),
-            source_run=_told(line.source.run_id, 80),
+            source_actor=_mark_as_file(line.source.actor, 120),
+            source_run=_mark_as_file(line.source.run_id, 80),
             source_node=line.source.node_id,
             source_message=line.source.message,
             source_rule=line.source.rule,
             **get_columns(line, CONTENT),
         )
-        change = self._change()
-        past = unit.past or [_only(line)]
-        revisions = [_revision(entry, one, change, now) for one in past]
+        change = self._get_change_id()
+        revision_lines = unit.revisions or [_build_only_line(line)]
+        revisions = [
+            _build_revision(entry, revision_line, change, now) for revision_line in revision_lines
+        ]
         return Brought(entry, line.position, revisions)
 
-    def _change(self) -> UUID:
-        """Made with the first entry that needs it."""
-        if self.here.change is None:
-            change = self.access.change(self.namespace, Operation.STORE, 0, self.terms.reason)
-            self.here.change = change
-            self.terms.report.changes.append(self.here.change.pk)
-        return self.here.change.pk
+    def _get_change_id(self) -> UUID:
+        """Return the id of the change, which is created for the first entry that needs it."""
+        if self.destination.change is None:
+            change = self.access.change(self.namespace, Operation.STORE, 0, self.context.reason)
+            self.destination.change = change
+            self.context.report.changes.append(self.destination.change.pk)
+        return self.destination.change.pk
 
-    def _tell(self, unit: Unit) -> None:
-        """What the gate did to it, now that it comes."""
-        target, line = self.here.target, unit.line
-        held = int(unit.is_held and line.forgotten_at is None)
-        target.redacted += unit.secret_lines
-        target.held += held
-        for name, more in (("redacted", unit.secret_lines), ("held", held)):
-            if more:
-                self.judged[name] = self.judged.get(name, 0) + more
-        for one in unit.found:
-            caught = Caught(one.line, target.named, line.key, one.secrets, one.orders)
-            self.terms.report.catch(caught)
+    def _report_findings(self, unit: ImportUnit) -> None:
+        """Report the gate's findings in an imported unit."""
+        target, line = self.destination.target, unit.line
+        held_count = int(unit.is_held and line.forgotten_at is None)
+        target.redacted_count += unit.secret_line_count
+        target.held_count += held_count
+        for name, count in (("redacted", unit.secret_line_count), ("held", held_count)):
+            if count:
+                self.gate_counts[name] = self.gate_counts.get(name, 0) + count
+        for finding in unit.findings:
+            listed = ImportFinding(
+                finding.line, target.name_in_file, line.key, finding.secrets, finding.orders
+            )
+            self.context.report.add_finding(listed)
 
-    def _refuse(self, unit: Unit, fault: MemoryFault) -> None:
-        self.here.target.refused += 1
-        self.terms.report.refuse(
-            Refusal(unit.number, self.here.target.named, unit.line.key, str(fault))
+    def _refuse(self, unit: ImportUnit, fault: MemoryFault) -> None:
+        self.destination.target.refused_count += 1
+        self.context.report.add_refusal(
+            Refusal(unit.number, self.destination.target.name_in_file, unit.line.key, str(fault))
         )
 
 
-def _says_the_same(unit: Unit, there: Entry) -> bool:
-    """As it stands in the file, which somebody here may have agreed to, or as the gate left it."""
-    return any(_is_same(line, there) for line in (unit.said, unit.line))
+def _is_unchanged(unit: ImportUnit, existing: Entry) -> bool:
+    """Return whether the existing entry equals the original line, which somebody here may have approved, or the one
+    after the gate.
+    """
+    return any(_is_same_state(line, existing) for line in (unit.original, unit.line))
 
 
-def _is_same(line: file_format.EntryLine, there: Entry) -> bool:
-    here, said = get_columns(there), get_columns(line)
-    return here == {**said, "position": there.position}
+def _is_same_state(line: file_format.EntryLine, existing: Entry) -> bool:
+    return get_columns(existing) == {**get_columns(line), "position": existing.position}
 
 
-def _told(said: str, longest: int) -> str:
-    return said if not said or said.startswith(TOLD) else f"{TOLD}{said}"[:longest]
+def _mark_as_file(text: str, longest: int) -> str:
+    return text if not text or text.startswith(FILE_PREFIX) else f"{FILE_PREFIX}{text}"[:longest]
 
 
-def _only(line: file_format.EntryLine) -> file_format.RevisionLine:
-    """An entry without a past is at its only revision."""
+def _build_only_line(line: file_format.EntryLine) -> file_format.RevisionLine:
+    """Build the only revision of an entry that comes without any."""
     return file_format.RevisionLine(
         entry=line.id,
         number=line.revision,
@@ -294,7 +319,7 @@ def _only(line: file_format.EntryLine) -> file_format.RevisionLine:
     )
 
 
-def _revision(
+def _build_revision(
     entry: Entry, line: file_format.RevisionLine, change: UUID, now: datetime
 ) -> Revision:
     return Revision(
@@ -302,9 +327,9 @@ def _revision(
         entry=entry,
         number=line.number,
         operation=line.operation,
-        actor=_told(line.actor, 120),
+        actor=_mark_as_file(line.actor, 120),
         reason=line.reason,
-        run_id=_told(line.run_id, 80),
+        run_id=_mark_as_file(line.run_id, 80),
         node_id=line.node_id,
         change_id=change,
         at=min(line.at, now),
@@ -312,10 +337,12 @@ def _revision(
     )
 
 
-def _retold(there: Entry, line: file_format.RevisionLine, change: UUID, now: datetime) -> Revision:
-    """As history of an entry that has one of its own; when it was over there stands in the reason."""
-    made = _revision(there, line, change, now)
-    said = _("%(when)s in the file") % {"when": line.at.isoformat(timespec="minutes")}
-    made.reason = (f"{said}: {line.reason}" if line.reason else said)[:500]
-    made.position, made.at = there.position, now
-    return made
+def _build_past_revision(
+    existing: Entry, line: file_format.RevisionLine, change: UUID, now: datetime
+) -> Revision:
+    """Build a revision for the history of an existing entry; its time in the file becomes part of the reason."""
+    revision = _build_revision(existing, line, change, now)
+    origin = _("%(when)s in the file") % {"when": line.at.isoformat(timespec="minutes")}
+    revision.reason = (f"{origin}: {line.reason}" if line.reason else origin)[:500]
+    revision.position, revision.at = existing.position, now
+    return revision

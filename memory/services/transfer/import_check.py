@@ -1,4 +1,4 @@
-"""Whether a file can be imported at all: every line by itself, and what it says of the ones before."""
+"""The check of a file before its import: every line by itself, and against the lines before it."""
 
 import json
 from dataclasses import dataclass, field
@@ -15,149 +15,159 @@ from memory.core.scopes import parse_namespace
 from memory.services.transfer import file_format
 
 
-MOST_BYTES: Final = 50 * 1024 * 1024
+MAX_BYTES: Final = 50 * 1024 * 1024
 OTHER_NAMESPACE: Final = gettext_lazy("Not in the same namespace as the lines before.")
-TWICE: Final = gettext_lazy("Duplicate.")
+DUPLICATE: Final = gettext_lazy("Duplicate.")
 
 
 @dataclass(slots=True)
-class Checked:
+class FileCheck:
     header: file_format.Header | None = None
-    problems: list[file_format.Problem] = field(default_factory=list)
-    namespaces: frozenset[str] = frozenset()  # that the file names
+    problems: list[file_format.LineProblem] = field(default_factory=list)
+    namespaces: frozenset[str] = frozenset()  # named in the file
 
 
-def check_file(file: BinaryIO) -> Checked:
-    """Every line by itself, and what it says of the ones before."""
-    found = Checked()
-    seen = _Seen()
-    for one in file_format.read(_Bounded(file), strict_json.loads):  # type: ignore[arg-type]  # it reads lines, as a file does
-        problem = one if isinstance(one, file_format.Problem) else None
-        if isinstance(one, file_format.Numbered):
-            if isinstance(one.line, file_format.Header):
-                found.header = one.line
+def check_file(file: BinaryIO) -> FileCheck:
+    """Check every line by itself and against the lines before it. At most ``MAX_PROBLEMS`` are reported."""
+    check = FileCheck()
+    state = _LinesBefore()
+    for item in file_format.read_lines(_LimitedFile(file), strict_json.loads):  # type: ignore[arg-type]  # it reads lines, as a file does
+        problem = item if isinstance(item, file_format.LineProblem) else None
+        if isinstance(item, file_format.NumberedLine):
+            if isinstance(item.line, file_format.Header):
+                check.header = item.line
             else:
-                problem = seen.problem(one.number, one.line)
+                problem = state.find_problem(item.number, item.line)
         if problem is not None:
-            found.problems.append(problem)
-            if len(found.problems) >= file_format.MOST_PROBLEMS:
+            check.problems.append(problem)
+            if len(check.problems) >= file_format.MAX_PROBLEMS:
                 break
-    found.namespaces = frozenset(seen.spaces)
-    return found
+    check.namespaces = frozenset(state.namespaces)
+    return check
 
 
-class _Bounded:
-    """The lines of a file, up to as many bytes as a file may have."""
+class _LimitedFile:
+    """A file that raises an error once more bytes are read than a file may have."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file, self._left = file, MOST_BYTES
+        self._file, self._left = file, MAX_BYTES
 
     def readline(self, most: int) -> bytes:
         line = self._file.readline(most)
         self._left -= len(line)
         if self._left < 0:
-            raise InvalidInput(f"file: at most {MOST_BYTES} bytes.")
+            raise InvalidInput(f"file: at most {MAX_BYTES} bytes.")
         return line
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What the lines so far have said. Keys by what they hash to: a file may have a million."""
+class _LinesBefore:
+    """The state after the lines so far. Keys are stored as hashes because a file may have a million."""
 
     namespace: str = ""
-    spaces: set[str] = field(default_factory=set)
+    namespaces: set[str] = field(default_factory=set)
     living: dict[int, int] = field(default_factory=dict)
     ids: set[int] = field(default_factory=set)
     entry: file_format.EntryLine | None = None
     revision: int = 0
 
-    def problem(
-        self, number: int, line: file_format.Line | file_format.Header
-    ) -> file_format.Problem | None:
-        before = (
-            self._unfinished(number) if not isinstance(line, file_format.RevisionLine) else None
+    def find_problem(
+        self, number: int, line: file_format.FileLine | file_format.Header
+    ) -> file_format.LineProblem | None:
+        problem = (
+            self._check_entry_end(number)
+            if not isinstance(line, file_format.RevisionLine)
+            else None
         )
         match line:
             case file_format.NamespaceLine():
-                return before or self._of_namespace(number, line)
+                return problem or self._check_namespace(number, line)
             case file_format.EntryLine():
-                return before or self._of_entry(number, line)
+                return problem or self._check_entry(number, line)
             case file_format.RevisionLine():
-                return self._of_revision(number, line)
+                return self._check_revision(number, line)
             case file_format.GroupLine() if line.namespace != self.namespace:
-                return file_format.Problem(number, "namespace", str(OTHER_NAMESPACE))
-        return before
+                return file_format.LineProblem(number, "namespace", str(OTHER_NAMESPACE))
+        return problem
 
-    def _unfinished(self, number: int) -> file_format.Problem | None:
-        """An entry's revisions end where it is now, if it has any."""
+    def _check_entry_end(self, number: int) -> file_format.LineProblem | None:
+        """Check that the last revision of an entry, if it has any, is its current one."""
         entry, last = self.entry, self.revision
         self.entry, self.revision = None, 0
         if entry is None or last in (0, entry.revision):
             return None
-        known = {"key": entry.key, "last": last, "revision": entry.revision}
-        said = (
+        values = {"key": entry.key, "last": last, "revision": entry.revision}
+        message = (
             _(
                 "The revisions of “%(key)s” end at %(last)s, but the entry is at revision %(revision)s."
             )
-            % known
+            % values
         )
-        return file_format.Problem(number - 1, "number", said)
+        return file_format.LineProblem(number - 1, "number", message)
 
-    def _of_namespace(
+    def _check_namespace(
         self, number: int, line: file_format.NamespaceLine
-    ) -> file_format.Problem | None:
+    ) -> file_format.LineProblem | None:
         try:
             parse_namespace(line.namespace)
         except MemoryFault as fault:
-            return file_format.Problem(number, "namespace", str(fault))
-        if line.namespace in self.spaces:
-            return file_format.Problem(number, "namespace", str(TWICE))
+            return file_format.LineProblem(number, "namespace", str(fault))
+        if line.namespace in self.namespaces:
+            return file_format.LineProblem(number, "namespace", str(DUPLICATE))
         self.namespace = line.namespace
-        self.spaces.add(line.namespace)
+        self.namespaces.add(line.namespace)
         return None
 
-    def _of_entry(self, number: int, line: file_format.EntryLine) -> file_format.Problem | None:
+    def _check_entry(
+        self, number: int, line: file_format.EntryLine
+    ) -> file_format.LineProblem | None:
         if line.namespace != self.namespace:
-            return file_format.Problem(number, "namespace", str(OTHER_NAMESPACE))
+            return file_format.LineProblem(number, "namespace", str(OTHER_NAMESPACE))
         if hash(line.id) in self.ids:
-            return file_format.Problem(number, "id", str(TWICE))
+            return file_format.LineProblem(number, "id", str(DUPLICATE))
         self.ids.add(hash(line.id))
         self.entry = line
         if line.forgotten_at is None:
-            mark = hash((line.namespace, line.key))
-            if mark in self.living:
-                said = _("Line %(line)s already has an entry with this key.") % {
-                    "line": self.living[mark]
+            key_hash = hash((line.namespace, line.key))
+            if key_hash in self.living:
+                message = _("Line %(line)s already has an entry with this key.") % {
+                    "line": self.living[key_hash]
                 }
-                return file_format.Problem(number, "key", said)
-            self.living[mark] = number
+                return file_format.LineProblem(number, "key", message)
+            self.living[key_hash] = number
         return None
 
-    def _of_revision(
+    def _check_revision(
         self, number: int, line: file_format.RevisionLine
-    ) -> file_format.Problem | None:
+    ) -> file_format.LineProblem | None:
         if self.entry is None or line.entry != self.entry.id:
-            return file_format.Problem(
+            return file_format.LineProblem(
                 number, "entry", _("Not from the same entry as the lines before.")
             )
         if not self.revision < line.number <= self.entry.revision:
-            return file_format.Problem(number, "number", _("Revisions are not in order."))
+            return file_format.LineProblem(number, "number", _("Revisions are not in order."))
         self.revision = line.number
-        return self._of_newest(number, line) if line.number == self.entry.revision else None
+        return (
+            self._check_newest_revision(number, line)
+            if line.number == self.entry.revision
+            else None
+        )
 
-    def _of_newest(self, number: int, line: file_format.RevisionLine) -> file_format.Problem | None:
-        """An entry is what its newest revision says, or one of them lies."""
-        now = self.entry
-        if now is None:
+    def _check_newest_revision(
+        self, number: int, line: file_format.RevisionLine
+    ) -> file_format.LineProblem | None:
+        """Check that the entry equals its newest revision."""
+        entry = self.entry
+        if entry is None:
             raise AssertionError("asked of a revision without an entry")
         for name in CONTENT:
-            if _canonical(getattr(now, name)) != _canonical(getattr(line, name)):
-                known = {"key": now.key, "field": name}
-                said = _("“%(key)s” differs from its newest revision, this one, in %(field)s.")
-                return file_format.Problem(number, name, said % known)
+            if _serialize_value(getattr(entry, name)) != _serialize_value(getattr(line, name)):
+                values = {"key": entry.key, "field": name}
+                message = _("“%(key)s” differs from its newest revision, this one, in %(field)s.")
+                return file_format.LineProblem(number, name, message % values)
         return None
 
 
-def _canonical(value: Json) -> str:
-    """Told apart where Python would not: a yes and a one."""
+def _serialize_value(value: Json) -> str:
+    """Serialize the value so that True and 1 differ, which are equal in Python."""
     return json.dumps(value, sort_keys=True)

@@ -1,7 +1,7 @@
-"""The gate before what a file brings: no secret in any of its lines, and what reads like orders waits for a person.
+"""The gate for imports: secrets are removed from every line, and what looks like instructions waits for a review.
 
-A file is a stranger, whoever sends it. That a person said it or has approved it, is no more than what
-the file says, so nothing passes for that. What is harmless comes just as it stands there.
+A file is untrusted, whoever sends it. That a person wrote or approved an entry is only a claim of the file and has no
+effect. Harmless entries are imported unchanged.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,8 +25,8 @@ from memory.services.transfer import file_format
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """In a line. ``secrets``: their kinds; ``orders``: what they were known by, where it is held for them."""
+class LineFinding:
+    """The findings in a line: the kinds of secrets, and the rule that recognized instructions if it is held for them."""
 
     line: int
     secrets: tuple[str, ...] = ()
@@ -34,140 +34,149 @@ class Found:
 
 
 @dataclass(slots=True)
-class Unit:
-    """An entry with its past as they passed the gate, and the line it stands in. ``said``: what stood there."""
+class ImportUnit:
+    """An entry with its revisions after the gate, its line number, and the ``original`` line."""
 
     number: int
     line: file_format.EntryLine
-    said: file_format.EntryLine
-    past: list[file_format.RevisionLine] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    original: file_format.EntryLine
+    revisions: list[file_format.RevisionLine] = field(default_factory=list)
+    findings: list[LineFinding] = field(default_factory=list)
 
     @property
     def is_held(self) -> bool:
-        return any(one.orders and one.line == self.number for one in self.found)
+        return any(finding.orders and finding.line == self.number for finding in self.findings)
 
     @property
-    def secret_lines(self) -> int:
-        return sum(bool(one.secrets) for one in self.found)
+    def secret_line_count(self) -> int:
+        return sum(bool(finding.secrets) for finding in self.findings)
 
-    def hold_apart(self) -> None:
-        """Under a key of its own, so that what is in use under its key stays in use."""
+    def hold_separately(self) -> None:
+        """Give the entry a key of its own so that the existing entry under its key stays in use."""
         line = self.line
-        apart = hold_entry(
+        held_entry = hold_entry(
             line.key, StoreParams("", line.key, value=line.value, metadata=line.metadata)
         )
-        self.line = _with(line, key=apart.key, metadata=apart.metadata)
-        if self.past:
-            self.past[-1] = _with(self.past[-1], metadata=apart.metadata)
+        self.line = _replace(line, key=held_entry.key, metadata=held_entry.metadata)
+        if self.revisions:
+            self.revisions[-1] = _replace(self.revisions[-1], metadata=held_entry.metadata)
 
 
 @dataclass(slots=True)
-class Gate:
-    """Line after line. What says the same as the entry or the line before is not judged again."""
+class ImportGate:
+    """The gate for consecutive lines. A line that equals the entry or the previous line isn't screened again."""
 
-    _entry: "_Known | None" = None
-    _before: "_Known | None" = None
+    _entry: "_ScreenedLine | None" = None
+    _previous: "_ScreenedLine | None" = None
 
-    def entry(self, number: int, said: file_format.EntryLine) -> Unit:
+    def screen_entry(self, number: int, original: file_format.EntryLine) -> ImportUnit:
         self._entry = None
-        line, found = self._passed(number, said)
-        self._entry = self._before
-        key, kinds = _redacted([said.key], MAX_KEY_LENGTH)
-        source, more = _redacted_fields(said.source, _OF_SOURCE)
-        if kinds or more:
-            line = _with(line, key=key[0], source=_with(said.source, **source))
-        unit = Unit(number, line, said)
-        _note(unit, found, (*kinds, *more))
+        line, finding = self._screen(number, original)
+        self._entry = self._previous
+        key, kinds = _redact_texts([original.key], MAX_KEY_LENGTH)
+        source, source_kinds = _redact_fields(original.source, _SOURCE_LENGTHS)
+        if kinds or source_kinds:
+            line = _replace(line, key=key[0], source=_replace(original.source, **source))
+        unit = ImportUnit(number, line, original)
+        _add_finding(unit, finding, (*kinds, *source_kinds))
         return unit
 
-    def revision(self, number: int, said: file_format.RevisionLine, unit: Unit) -> None:
-        line, found = self._passed(number, said)
-        texts, kinds = _redacted_fields(said, _OF_REVISION)
-        unit.past.append(_with(line, **texts) if kinds else line)
-        if unit.is_held:  # which is said of the entry
-            found = Found(number, found.secrets)
-        _note(unit, found, kinds)
+    def screen_revision(
+        self, number: int, original: file_format.RevisionLine, unit: ImportUnit
+    ) -> None:
+        line, finding = self._screen(number, original)
+        texts, kinds = _redact_fields(original, _REVISION_LENGTHS)
+        unit.revisions.append(_replace(line, **texts) if kinds else line)
+        if unit.is_held:  # reported for the entry
+            finding = LineFinding(number, finding.secrets)
+        _add_finding(unit, finding, kinds)
 
-    def _passed(self, number: int, line: "L") -> tuple["L", Found]:
-        known = (one for one in (self._entry, self._before) if one and _says(line, one))
-        self._before = next(known, None) or (line, _judge(line))
-        judged = self._before[1]
-        if not judged.findings:
-            return line, Found(number)
-        kept, said = judged.params, {one.reason: one.detail for one in judged.findings}
-        changes: dict[str, Any] = {"value": kept.value, "metadata": dict(kept.metadata)}
-        if judged.outcome is IngressOutcome.QUARANTINE:
+    def _screen(self, number: int, line: "L") -> tuple["L", LineFinding]:
+        same_lines = (
+            screened
+            for screened in (self._entry, self._previous)
+            if screened and _is_same(line, screened)
+        )
+        self._previous = next(same_lines, None) or (line, _screen_line(line))
+        result = self._previous[1]
+        if not result.findings:
+            return line, LineFinding(number)
+        params = result.params
+        details = {finding.reason: finding.detail for finding in result.findings}
+        changes: dict[str, Any] = {"value": params.value, "metadata": dict(params.metadata)}
+        if result.outcome is IngressOutcome.QUARANTINE:
             changes |= {"tier": Tier.QUARANTINE, "expires_at": None}
-            changes["metadata"] = _undecided(changes["metadata"])
+            changes["metadata"] = _drop_decision(changes["metadata"])
         secrets = (
-            tuple(said.get(FindingReason.SECRET, "").split(", "))
-            if FindingReason.SECRET in said
+            tuple(details.get(FindingReason.SECRET, "").split(", "))
+            if FindingReason.SECRET in details
             else ()
         )
-        return _with(line, **changes), Found(
-            number, secrets, said.get(FindingReason.HAS_INSTRUCTIONS, "")
+        return _replace(line, **changes), LineFinding(
+            number, secrets, details.get(FindingReason.HAS_INSTRUCTIONS, "")
         )
 
 
-_Known = tuple[file_format.EntryLine | file_format.RevisionLine, ScreeningResult]
+_ScreenedLine = tuple[file_format.EntryLine | file_format.RevisionLine, ScreeningResult]
 L = TypeVar("L", file_format.EntryLine, file_format.RevisionLine)
 _M = TypeVar("_M", file_format.EntryLine, file_format.RevisionLine, file_format.Source)
 
-# Texts beside the value, and how long each may be.
-_OF_SOURCE: Final = {"actor": 120, "run_id": 80, "node_id": 200, "message": 80, "rule": 120}
-_OF_REVISION: Final = {"actor": 120, "run_id": 80, "node_id": 200, "reason": 500}
+# The other texts of a line and their maximum lengths.
+_SOURCE_LENGTHS: Final = {"actor": 120, "run_id": 80, "node_id": 200, "message": 80, "rule": 120}
+_REVISION_LENGTHS: Final = {"actor": 120, "run_id": 80, "node_id": 200, "reason": 500}
 
 
-def _says(line: file_format.EntryLine | file_format.RevisionLine, known: _Known) -> bool:
-    """What was judged before: as JSON has it, where a yes is not a one."""
-    before, _judged = known
-    same = same_json([line.value, line.metadata], [before.value, before.metadata])
-    return same and line.tier is before.tier
+def _is_same(
+    line: file_format.EntryLine | file_format.RevisionLine, screened: _ScreenedLine
+) -> bool:
+    """Return whether the line equals one that was screened, compared as JSON, where true and 1 differ."""
+    other, _result = screened
+    same = same_json([line.value, line.metadata], [other.value, other.metadata])
+    return same and line.tier is other.tier
 
 
-def _judge(line: file_format.EntryLine | file_format.RevisionLine) -> ScreeningResult:
-    """What waits over there waits here, for the reasons it has."""
-    waits = line.tier is Tier.QUARANTINE
+def _screen_line(line: file_format.EntryLine | file_format.RevisionLine) -> ScreeningResult:
+    """Screen the line. What was in quarantine stays there, with the reasons it has."""
+    is_quarantined = line.tier is Tier.QUARANTINE
     params = StoreParams("", "", value=line.value, metadata=line.metadata, tier=line.tier)
-    return screen_params(params, ContentOrigin.PERSON if waits else ContentOrigin.TOOL)
+    return screen_params(params, ContentOrigin.PERSON if is_quarantined else ContentOrigin.TOOL)
 
 
-def _undecided(metadata: Mapping[str, Json]) -> dict[str, Json]:
-    """That it was approved somewhere else decides nothing here; that it was rejected, may stay."""
+def _drop_decision(metadata: Mapping[str, Json]) -> dict[str, Json]:
+    """Drop an approval from another installation, which has no effect here. A rejection stays."""
     if metadata.get("review") == TierAction.REJECT:
         return dict(metadata)
-    return {name: value for name, value in metadata.items() if name not in _DECISION}
+    return {name: value for name, value in metadata.items() if name not in _DECISION_FIELDS}
 
 
-_DECISION: Final = frozenset({"review", "review_reason"})
+_DECISION_FIELDS: Final = frozenset({"review", "review_reason"})
 
 
-def _redacted(texts: Iterable[str], most: int) -> tuple[list[str], tuple[str, ...]]:
-    done = [redact(text) for text in texts]
-    kinds = [kind for one in done for kind in one.kinds]
-    return [str(one.value)[:most] for one in done], tuple(kinds)
+def _redact_texts(texts: Iterable[str], length: int) -> tuple[list[str], tuple[str, ...]]:
+    redactions = [redact(text) for text in texts]
+    kinds = [kind for redaction in redactions for kind in redaction.kinds]
+    return [str(redaction.value)[:length] for redaction in redactions], tuple(kinds)
 
 
-def _redacted_fields(
+def _redact_fields(
     line: file_format.Source | file_format.RevisionLine, fields: Mapping[str, int]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Only where there is a secret in one of them, which one look tells."""
+    """Return the fields with their secrets removed, and the kinds; empty if there are none."""
     texts = {name: getattr(line, name) for name in fields}
     if not find_secrets("\n".join(texts.values())):
         return {}, ()
     kinds: list[str] = []
     for name, text in texts.items():
-        (texts[name],), found = _redacted([text], fields[name])
-        kinds += found
+        (texts[name],), field_kinds = _redact_texts([text], fields[name])
+        kinds += field_kinds
     return texts, tuple(kinds)
 
 
-def _with(line: _M, **changes: Any) -> _M:
+def _replace(line: _M, **changes: Any) -> _M:
     return line.model_copy(update=changes)
 
 
-def _note(unit: Unit, found: Found, kinds: tuple[str, ...]) -> None:
-    secrets = tuple(dict.fromkeys((*found.secrets, *kinds)))
-    if secrets or found.orders:
-        unit.found.append(Found(found.line, secrets, found.orders))
+def _add_finding(unit: ImportUnit, finding: LineFinding, kinds: tuple[str, ...]) -> None:
+    secrets = tuple(dict.fromkeys((*finding.secrets, *kinds)))
+    if secrets or finding.orders:
+        unit.findings.append(LineFinding(finding.line, secrets, finding.orders))

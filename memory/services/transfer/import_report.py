@@ -1,4 +1,4 @@
-"""What became of an import, or would become of it."""
+"""The report of an import or of its dry run."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from memory.services.transfer import file_format
 
 
-MOST_REFUSALS: Final = 100  # that are named; the others are counted
-LEFT: Final[dict[str, Promise]] = {
+MAX_LISTED: Final = 100  # refusals and findings; the others are only counted
+SKIP_REASONS: Final[dict[str, Promise]] = {
     "read": _("Recalls by runs: the file doesn't contain the runs."),
     "about": _(
         "Conversations and runs of the user: they belong to workflows that are not in the file."
@@ -21,7 +21,7 @@ LEFT: Final[dict[str, Promise]] = {
 
 
 class Clash(StrEnum):
-    """Whose word holds where both have one."""
+    """The version that wins where the file and this installation differ."""
 
     MINE = "mine"
     THEIRS = "theirs"
@@ -30,7 +30,7 @@ class Clash(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What did not come, and the line it stands in. No key: the whole namespace."""
+    """An entry that was not imported, or a whole namespace if there is no key."""
 
     line: int
     namespace: str
@@ -39,89 +39,93 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Caught:
-    """What the gate found in a line that comes. ``orders``: what they were known by; then it waits for a person."""
+class ImportFinding:
+    """The findings of the gate in an imported line. An entry with ``orders``, the rule that recognized instructions,
+    waits for a review.
+    """
 
     line: int
     namespace: str
     key: str
-    secrets: tuple[str, ...]  # their kinds
+    secrets: tuple[str, ...]  # the kinds of removed secrets
     orders: str
 
 
 @dataclass(slots=True)
-class Target:
-    """A namespace of the file, what it is here, and what became of its entries."""
+class ImportTarget:
+    """A namespace of the file, its name here, and the results of its entries."""
 
-    named: str
+    name_in_file: str
     to: str
-    new: int = 0
-    overwritten: int = 0
-    same: int = 0  # there already, and says just that
-    kept: int = 0  # what was here holds
-    refused: int = 0
-    redacted: int = 0  # lines that held a secret, which is blotted out
-    held: int = 0  # of those that come: entries that wait for a person
-    why: str = ""  # not let in at all
+    new_count: int = 0
+    overwritten_count: int = 0
+    same_count: int = 0  # identical to the existing entry
+    kept_count: int = 0  # the existing entry was kept
+    refused_count: int = 0
+    redacted_count: int = 0  # lines from which a secret was removed
+    held_count: int = 0  # imported entries that wait for a review
+    why: str = ""  # the reason if the whole namespace was refused
 
 
 @dataclass(slots=True)
-class Imported:
-    """``problems``: lines that can't be read, and then nothing was done. ``changes`` undo together."""
+class ImportReport:
+    """The report. With ``problems``, lines that can't be read, nothing was imported. ``changes`` are undone together."""
 
     dry_run: bool
     header: file_format.Header | None = None
-    problems: list[file_format.Problem] = field(default_factory=list)
-    targets: list[Target] = field(default_factory=list)
+    problems: list[file_format.LineProblem] = field(default_factory=list)
+    targets: list[ImportTarget] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
-    caught: list[Caught] = field(default_factory=list)  # by line, no more than refusals
-    left: dict[str, int] = field(default_factory=dict)  # lines for reading alone, by their type
+    findings: list[ImportFinding] = field(default_factory=list)  # by line
+    skipped_lines: dict[str, int] = field(default_factory=dict)  # informative lines by type
     changes: list[UUID] = field(default_factory=list)
 
-    def refuse(self, refusal: Refusal) -> None:
-        if len(self.refusals) < MOST_REFUSALS:
+    def add_refusal(self, refusal: Refusal) -> None:
+        if len(self.refusals) < MAX_LISTED:
             self.refusals.append(refusal)
 
-    def catch(self, caught: Caught) -> None:
-        if len(self.caught) < MOST_REFUSALS:
-            self.caught.append(caught)
+    def add_finding(self, finding: ImportFinding) -> None:
+        if len(self.findings) < MAX_LISTED:
+            self.findings.append(finding)
 
-    def leave(self, line: file_format.ReadLine | file_format.AboutLine) -> None:
-        self.left[line.type] = self.left.get(line.type, 0) + 1
-
-    @property
-    def skipped(self) -> int:
-        return sum(self.left.values())
+    def count_skipped(self, line: file_format.ReadLine | file_format.AboutLine) -> None:
+        self.skipped_lines[line.type] = self.skipped_lines.get(line.type, 0) + 1
 
     @property
-    def why_left(self) -> list[tuple[int, str]]:
-        """How many lines of each kind, and why no import brings them."""
-        return [(count, str(LEFT[kind])) for kind, count in sorted(self.left.items())]
+    def skipped_count(self) -> int:
+        return sum(self.skipped_lines.values())
 
     @property
-    def new(self) -> int:
-        return sum(one.new for one in self.targets)
+    def skip_reasons(self) -> list[tuple[int, str]]:
+        """Return the number of skipped lines of each kind and why no import includes them."""
+        return [
+            (count, str(SKIP_REASONS[kind])) for kind, count in sorted(self.skipped_lines.items())
+        ]
 
     @property
-    def overwritten(self) -> int:
-        return sum(one.overwritten for one in self.targets)
+    def new_count(self) -> int:
+        return sum(target.new_count for target in self.targets)
 
     @property
-    def same(self) -> int:
-        return sum(one.same for one in self.targets)
+    def overwritten_count(self) -> int:
+        return sum(target.overwritten_count for target in self.targets)
 
     @property
-    def kept(self) -> int:
-        return sum(one.kept for one in self.targets)
+    def same_count(self) -> int:
+        return sum(target.same_count for target in self.targets)
 
     @property
-    def refused(self) -> int:
-        return sum(one.refused for one in self.targets)
+    def kept_count(self) -> int:
+        return sum(target.kept_count for target in self.targets)
 
     @property
-    def redacted(self) -> int:
-        return sum(one.redacted for one in self.targets)
+    def refused_count(self) -> int:
+        return sum(target.refused_count for target in self.targets)
 
     @property
-    def held(self) -> int:
-        return sum(one.held for one in self.targets)
+    def redacted_count(self) -> int:
+        return sum(target.redacted_count for target in self.targets)
+
+    @property
+    def held_count(self) -> int:
+        return sum(target.held_count for target in self.targets)

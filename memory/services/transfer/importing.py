@@ -1,8 +1,8 @@
-"""Import: a file that memory wrote, checked line by line, then brought in a batch a transaction.
+"""Import of a memory file: it is checked line by line, then imported in batches of one transaction each.
 
-A dry run does all of it and takes it back, so that what it says is what would happen. A file with a line
-that can't be read changes nothing. What rights, policy or quota refuse is left out and named; the rest comes
-through the gate, as one change a namespace, and they undo together.
+A dry run does all of it and rolls it back, so that its report is exact. A file with a line that can't be read changes
+nothing. Entries refused by permission, policy or quota are left out and reported; the others pass the gate and become
+one change a namespace, and these are undone together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,13 +26,13 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.history.undo import undo
 from memory.services.transfer import file_format
-from memory.services.transfer.import_batch import Batch, Here, Terms
+from memory.services.transfer.import_batch import ImportBatch, ImportContext, ImportDestination
 from memory.services.transfer.import_check import check_file
-from memory.services.transfer.import_gate import Gate, Unit
-from memory.services.transfer.import_report import Clash, Imported, Refusal, Target
+from memory.services.transfer.import_gate import ImportGate, ImportUnit
+from memory.services.transfer.import_report import Clash, ImportReport, ImportTarget, Refusal
 
 
-AT_ONCE: Final = 200  # entries a transaction
+BATCH_SIZE: Final = 200  # entries a transaction
 
 
 @retry_on_conflict
@@ -45,139 +45,154 @@ def import_file(
     as_mine: bool = False,
     dry_run: bool = True,
     reason: str = "",
-) -> Imported:
-    """``into``: namespaces of the file by what they shall be here. ``as_mine``: the file's person is who asks."""
+) -> ImportReport:
+    """Import the file, or only report what it would change.
+
+    ``into`` maps the file's namespaces to names here. With ``as_mine``, the file's person is the caller.
+    """
     if clash not in frozenset(Clash):
         raise InvalidInput(f"clash: use one of {', '.join(Clash)}.")
     if file.seekable():
-        file.seek(0)  # it may be the second try
-    checked = check_file(file)
-    report = Imported(dry_run=dry_run, header=checked.header, problems=checked.problems)
-    if report.problems or checked.header is None:
+        file.seek(0)  # this may be a retry
+    check = check_file(file)
+    report = ImportReport(dry_run=dry_run, header=check.header, problems=check.problems)
+    if report.problems or check.header is None:
         return report
-    places = {**(_mine(caller, checked.header) if as_mine else {}), **into}
-    work = _Work(caller, report, Clash(clash), reason or _("import"), places)
+    renamed = {**(_map_to_caller(caller, check.header) if as_mine else {}), **into}
+    job = _ImportJob(caller, report, Clash(clash), reason or _("import"), renamed)
     file.seek(0)
     try:
         with tenant([caller.team_id]):
-            targets = {places.get(one, one) for one in checked.namespaces}
+            targets = {renamed.get(text, text) for text in check.namespaces}
             rows.lock_namespaces(caller.team_id, targets)
-            work.bring(file)
+            job.import_units(file)
             if dry_run:
-                raise _TakenBack
-    except _TakenBack:
+                raise _DryRunEnd
+    except _DryRunEnd:
         report.changes = []
         with tenant([caller.team_id]):
-            _record_rehearsal(caller, report)
+            _record_dry_run(caller, report)
     return report
 
 
 @retry_on_conflict
 def undo_import(caller: MemoryCaller, *, changes: Sequence[UUID | str]) -> int:
-    """All namespaces of an import or none; how many entries there were."""
+    """Undo all changes of an import or none, and return the number of entries."""
     if not 1 <= len(changes) <= 1_000:
         raise InvalidInput("changes: must have 1 to 1000 items.")
     with tenant([caller.team_id]):
-        found = Change.objects.unscoped().filter(team_id=caller.team_id, pk__in=changes)
-        places = found.values_list("namespace__text", flat=True)
-        rows.lock_namespaces(caller.team_id, places)
-        for one in changes:
-            undo(caller, change_id=one)
-        return sum(found.values_list("entry_count", flat=True))
+        matches = Change.objects.unscoped().filter(team_id=caller.team_id, pk__in=changes)
+        texts = matches.values_list("namespace__text", flat=True)
+        rows.lock_namespaces(caller.team_id, texts)
+        for change_id in changes:
+            undo(caller, change_id=change_id)
+        return sum(matches.values_list("entry_count", flat=True))
 
 
-class _TakenBack(Exception):
+class _DryRunEnd(Exception):
     """The end of a dry run."""
 
 
 @dataclass(slots=True)
-class _Work(Terms):
+class _ImportJob(ImportContext):
     into: Mapping[str, str]
 
-    def bring(self, file: BinaryIO) -> None:
-        here: Here | None = None
-        waiting: list[Unit] = []
-        gate = Gate()
-        for number, line in _lines(file):
+    def import_units(self, file: BinaryIO) -> None:
+        destination: ImportDestination | None = None
+        units: list[ImportUnit] = []
+        gate = ImportGate()
+        for number, line in _read_checked_lines(file):
             if isinstance(line, file_format.RevisionLine):
-                gate.revision(number, line, waiting[-1])
+                gate.screen_revision(number, line, units[-1])
                 continue
-            if len(waiting) >= AT_ONCE or isinstance(
+            if len(units) >= BATCH_SIZE or isinstance(
                 line, file_format.NamespaceLine | file_format.GroupLine | file_format.EndLine
             ):
-                self._batch(here, waiting)
-                waiting = []
+                self._import_batch(destination, units)
+                units = []
             if isinstance(line, file_format.NamespaceLine):
                 text = self.into.get(line.namespace, line.namespace)
-                here = Here(Target(line.namespace, text), number)
-                self.report.targets.append(here.target)
-                self._open(here)
+                destination = ImportDestination(ImportTarget(line.namespace, text), number)
+                self.report.targets.append(destination.target)
+                self._check_namespace(destination)
             elif isinstance(line, file_format.EntryLine):
-                waiting.append(gate.entry(number, line))
+                units.append(gate.screen_entry(number, line))
             elif isinstance(line, file_format.GroupLine):
-                self._end_group(here, line)
+                self._finish_group(destination, line)
             elif not isinstance(line, file_format.EndLine):
-                self.report.leave(line)
-        self.report.caught.sort(key=lambda one: one.line)
+                self.report.count_skipped(line)
+        self.report.findings.sort(key=lambda finding: finding.line)
 
-    def _open(self, here: Here) -> None:
-        """Whether these may come at all is asked once, so that it is said of the namespace and not of each."""
+    def _check_namespace(self, destination: ImportDestination) -> None:
+        """Check once whether the namespace may be written, so that a refusal is reported for it and not for each entry."""
         try:
             with MemoryGateway(self.caller).open_namespace(
-                "write", "memory.imported", namespace=here.target.to
+                "write", "memory.imported", namespace=destination.target.to
             ) as access:
-                if access.external is not None:  # which takes nothing back, a dry run's neither
+                if access.external is not None:  # which can't roll back a dry run
                     raise InvalidInput(
                         _("Importing into memory of an external provider is not supported.")
                     )
                 access.claim()
-                access.detail.update(keys=0, **{"from": here.target.named})
+                access.detail.update(keys=0, **{"from": destination.target.name_in_file})
         except MemoryFault as fault:
-            here.refused = True
-            here.target.why = str(fault)
-            self.report.refuse(Refusal(here.line, here.target.named, "", str(fault)))
+            destination.is_refused = True
+            destination.target.why = str(fault)
+            self.report.add_refusal(
+                Refusal(destination.line, destination.target.name_in_file, "", str(fault))
+            )
 
-    def _batch(self, here: Here | None, units: Sequence[Unit]) -> None:
-        if here is None or not units:
+    def _import_batch(
+        self, destination: ImportDestination | None, units: Sequence[ImportUnit]
+    ) -> None:
+        if destination is None or not units:
             return
-        if here.refused:
-            here.target.refused += len(units)
+        if destination.is_refused:
+            destination.target.refused_count += len(units)
             return
         with MemoryGateway(self.caller).open_namespace(
-            "write", "memory.imported", namespace=here.target.to
+            "write", "memory.imported", namespace=destination.target.to
         ) as access:
-            batch = Batch(self, here, access, access.claim())
-            batch.bring(units)
-            access.detail.update(keys=batch.done, **batch.judged, **{"from": here.target.named})
-            if here.change is not None:
-                access.detail["change"] = str(here.change.pk)
+            batch = ImportBatch(self, destination, access, access.claim())
+            batch.import_units(units)
+            access.detail.update(
+                keys=batch.count, **batch.gate_counts, **{"from": destination.target.name_in_file}
+            )
+            if destination.change is not None:
+                access.detail["change"] = str(destination.change.pk)
 
-    def _end_group(self, here: Here | None, line: file_format.GroupLine) -> None:
-        if here is None or here.refused or line.name not in here.shifts:
+    def _finish_group(
+        self, destination: ImportDestination | None, line: file_format.GroupLine
+    ) -> None:
+        if destination is None or destination.is_refused or line.name not in destination.shifts:
             return
         with tenant([self.caller.team_id]):
-            namespace = rows.lock_namespace(self.caller.team_id, here.target.to)
+            namespace = rows.lock_namespace(self.caller.team_id, destination.target.to)
             if namespace is not None:
-                leave_empty(namespace, line.name, line.last_position, here.shifts)
+                leave_empty(namespace, line.name, line.last_position, destination.shifts)
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, file_format.Line]]:
-    """A second time through what was found good."""
-    for one in file_format.read(file, strict_json.loads):
-        if isinstance(one, file_format.Problem):
-            raise InvalidInput(f"file: line {one.line} changed while the file was read.")
-        if not isinstance(one.line, file_format.Header):
-            yield one.number, one.line
+def _read_checked_lines(file: BinaryIO) -> Iterator[tuple[int, file_format.FileLine]]:
+    """Read the lines of the checked file again."""
+    for item in file_format.read_lines(file, strict_json.loads):
+        if isinstance(item, file_format.LineProblem):
+            raise InvalidInput(f"file: line {item.line} changed while the file was read.")
+        if not isinstance(item.line, file_format.Header):
+            yield item.number, item.line
 
 
-def _mine(caller: MemoryCaller, header: file_format.Header) -> dict[str, str]:
+def _map_to_caller(caller: MemoryCaller, header: file_format.Header) -> dict[str, str]:
     if header.of != "person" or caller.principal.user_id is None:
         return {}
-    theirs = resolve_namespace("user", {"user_id": header.name})
-    return {theirs: resolve_namespace("user", {"user_id": str(caller.principal.user_id)})}
+    file_namespace = resolve_namespace("user", {"user_id": header.name})
+    return {file_namespace: resolve_namespace("user", {"user_id": str(caller.principal.user_id)})}
 
 
-def _record_rehearsal(caller: MemoryCaller, report: Imported) -> None:
-    done = {"new": report.new, "overwritten": report.overwritten, "refused": report.refused}
-    done |= {"redacted": report.redacted, "held": report.held}
-    record(caller, "memory.rehearsed", "import", {"import": True, **done})
+def _record_dry_run(caller: MemoryCaller, report: ImportReport) -> None:
+    counts = {
+        "new": report.new_count,
+        "overwritten": report.overwritten_count,
+        "refused": report.refused_count,
+    }
+    counts |= {"redacted": report.redacted_count, "held": report.held_count}
+    record(caller, "memory.rehearsed", "import", {"import": True, **counts})

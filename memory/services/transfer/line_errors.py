@@ -1,4 +1,4 @@
-"""What is wrong with a line of an export, in a sentence for who wrote or sent the file."""
+"""Messages for the errors in a line of an export, for whoever wrote or sent the file."""
 
 import re
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ from django.utils.translation import gettext_lazy as _
 
 
 NUMBER: Final = _("Expected a number.")
-MOMENT: Final = _("Expected a date and time, such as 2026-01-31T12:00:00Z.")
+TIME: Final = _("Expected a date and time, such as 2026-01-31T12:00:00Z.")
 UUID: Final = _("Expected a UUID.")
-WORD: Final = _("This value is not allowed here.")
+CHOICE: Final = _("This value is not allowed here.")
 
-# By pydantic's name of the fault; the values in it are what pydantic says of it.
+# By pydantic's error type; the placeholders are pydantic's context.
 SENTENCES: Final[Mapping[str, Promise]] = {
     "missing": _("This field is missing."),
     "extra_forbidden": _("Unknown field."),
@@ -28,9 +28,9 @@ SENTENCES: Final[Mapping[str, Promise]] = {
     "dict_type": _("Expected an object."),
     "list_type": _("Expected a list."),
     "timezone_aware": _("Time zone missing. Use the form 2026-01-31T12:00:00Z."),
-    "datetime_type": MOMENT,
-    "datetime_parsing": MOMENT,
-    "datetime_from_date_parsing": MOMENT,
+    "datetime_type": TIME,
+    "datetime_parsing": TIME,
+    "datetime_from_date_parsing": TIME,
     "float_type": NUMBER,
     "float_parsing": NUMBER,
     "int_type": NUMBER,
@@ -38,22 +38,22 @@ SENTENCES: Final[Mapping[str, Promise]] = {
     "int_from_float": _("Expected a whole number."),
     "uuid_type": UUID,
     "uuid_parsing": UUID,
-    "enum": WORD,
-    "literal_error": WORD,
+    "enum": CHOICE,
+    "literal_error": CHOICE,
 }
 
 
-def said(fault: Mapping[str, Any]) -> str:  # Any: as pydantic has it
-    """In the reader's language where there is a sentence for it; else pydantic's own."""
-    sentence = SENTENCES.get(fault["type"])
+def describe_error(error: Mapping[str, Any]) -> str:  # Any: as in pydantic
+    """Return the message in the reader's language, or pydantic's own if there is none."""
+    sentence = SENTENCES.get(error["type"])
     if sentence is None:
-        return str(fault["msg"]).removeprefix("Value error, ")
-    words: str = str(sentence) % fault.get("ctx", {})
-    return words
+        return str(error["msg"]).removeprefix("Value error, ")
+    message: str = str(sentence) % error.get("ctx", {})
+    return message
 
 
-# What the strict reader says to programmes, for people: by its own words, and what of them is kept.
-UNREAD: Final[Mapping[str, Promise]] = {
+# By patterns for the messages of the strict JSON parser; the groups are placeholders.
+SYNTAX_SENTENCES: Final[Mapping[str, Promise]] = {
     r"Not JSON: .*\(char (?P<at>\d+)\)": _("Invalid JSON at character %(at)s."),
     r"Not UTF-8: .* at byte (?P<at>\d+)": _("Invalid UTF-8 at byte %(at)s."),
     r"Nested more than (?P<most>\d+) levels deep": _("Nested more than %(most)s levels deep."),
@@ -67,10 +67,10 @@ UNREAD: Final[Mapping[str, Promise]] = {
 }
 
 
-def unread(wrong: ValueError) -> str:
-    """In the reader's language why a line is no JSON that every reader takes alike."""
-    for pattern, sentence in UNREAD.items():
-        if found := re.fullmatch(pattern, str(wrong), re.DOTALL):
-            words: str = str(sentence) % found.groupdict()
-            return words
-    return str(wrong)
+def describe_syntax_error(error: ValueError) -> str:
+    """Return why a line is not JSON that all readers interpret alike, in the reader's language."""
+    for pattern, sentence in SYNTAX_SENTENCES.items():
+        if match := re.fullmatch(pattern, str(error), re.DOTALL):
+            message: str = str(sentence) % match.groupdict()
+            return message
+    return str(error)

@@ -1,4 +1,4 @@
-"""Pages as a ZIP of Markdown files, out and in again: byte for byte, where they pass the gate."""
+"""Pages as a ZIP archive of Markdown files, exported and imported byte for byte unless the gate removes something."""
 
 import io
 import zipfile
@@ -15,42 +15,42 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
-from memory.logic.knowledge.page_files import build_file_name, export_page
-from memory.logic.knowledge.page_gate import build_quarantined_page, screen_file
+from memory.logic.knowledge.page_files import export_page, build_file_name
+from memory.logic.knowledge.page_gate import screen_file, build_quarantined_page
 from memory.logic.knowledge.pages import KnowledgePage, from_entry
 from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace
 from memory.services.knowledge.pages import MOST_AT_ONCE, page_entry
-from memory.services.transfer.export_access import check_takes_out
+from memory.services.transfer.exporting import check_can_export
 
 
-MOST_BYTES = 20 * 1024 * 1024  # of all files together, unpacked
+MAX_ARCHIVE_BYTES = 20 * 1024 * 1024  # of all files together, unpacked
 SUFFIXES = (".md", ".markdown", ".txt")
-# The same pages make the same archive; when a page was written its file says itself.
-_STAMP = (1980, 1, 1, 0, 0, 0)
+# A fixed time makes archives of the same pages identical; the files contain their own times.
+_FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """``skipped``: files that are no pages, by name. ``caught``: of pages that come, what the gate found."""
+class PageImport:
+    """The result of an import: the pages, the names of files that are no pages, and the findings of the gate."""
 
     pages: tuple[KnowledgePage, ...]
     skipped: tuple[str, ...]
-    caught: tuple["CaughtPage", ...] = ()
+    findings: tuple["PageFinding", ...] = ()
 
     @property
-    def redacted(self) -> tuple["CaughtPage", ...]:
-        return tuple(one for one in self.caught if one.secrets)
+    def redacted_findings(self) -> tuple["PageFinding", ...]:
+        return tuple(finding for finding in self.findings if finding.secrets)
 
     @property
-    def held(self) -> tuple["CaughtPage", ...]:
-        return tuple(one for one in self.caught if one.held_for)
+    def held_findings(self) -> tuple["PageFinding", ...]:
+        return tuple(finding for finding in self.findings if finding.held_for)
 
 
 @dataclass(frozen=True, slots=True)
-class CaughtPage:
-    """``secrets``: kinds of what is blotted out; ``held_for``: why it waits in quarantine and isn't in ``pages``."""
+class PageFinding:
+    """The findings in a page: the kinds of removed secrets, and why it is held in quarantine and not in ``pages``."""
 
     file: str
     page_id: str
@@ -65,19 +65,21 @@ def export_pages(
     with MemoryGateway(caller).open_namespace(
         "view", "memory.exported", scope=scope, namespace=namespace
     ) as access:
-        check_takes_out(access)
+        check_can_export(access)
         pages = KnowledgeStore(access.text, access.store()).list_pages()
-        packed = pack({name: export_page(page) for name, page in _named(pages).items()})
-        access.detail.update(keys=len(pages), bytes=len(packed), pages=True)
-        return packed
+        archive = pack({name: export_page(page) for name, page in _name_files(pages).items()})
+        access.detail.update(keys=len(pages), bytes=len(archive), pages=True)
+        return archive
 
 
 @retry_on_conflict
-def export_one(caller: MemoryCaller, *, entry_id: UUID | str) -> tuple[str, bytes]:
-    """One page's file: its name, and what is in it."""
-    place = get_entry_namespace(caller, entry_id)
-    with MemoryGateway(caller).open_namespace("view", "memory.exported", namespace=place) as access:
-        check_takes_out(access)
+def export_single_page(caller: MemoryCaller, *, entry_id: UUID | str) -> tuple[str, bytes]:
+    """Return the file name and the content of one page."""
+    namespace = get_entry_namespace(caller, entry_id)
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.exported", namespace=namespace
+    ) as access:
+        check_can_export(access)
         page = from_entry(page_entry(access, entry_id))
         data = export_page(page)
         access.detail.update(keys=1, bytes=len(data), pages=True, entry=str(entry_id))
@@ -94,162 +96,171 @@ def import_pages(
     namespace: str | None = None,
     reason: str = "",
     dry_run: bool = False,
-) -> Imported:
-    """A ZIP of files, or files by name, or both; all or none.
+) -> PageImport:
+    """Import a ZIP archive, files by name, or both; all or none.
 
-    A page that is there becomes what its file says; its old value stays a revision. A page that reads
-    like orders waits for a person instead. ``dry_run``: all of it is done, and taken back.
+    An existing page is replaced, and its old value stays a revision. A page that looks like instructions waits for a
+    review instead. A dry run does all of it and rolls it back.
     """
-    found, skipped = _files(archive, files)
-    place = (scope, namespace)
+    page_files, skipped = _collect_files(archive, files)
+    target = (scope, namespace)
     if not dry_run:
-        return _bring(caller, found, skipped, place, reason)
+        return _import_files(caller, page_files, skipped, target, reason)
     try:
         with tenant([caller.team_id]):
-            done = _bring(caller, found, skipped, place, reason, dry_run=True)
-            raise _TakenBack
-    except _TakenBack:
-        told = {"redacted": len(done.redacted), "held": len(done.held)}
+            result = _import_files(caller, page_files, skipped, target, reason, dry_run=True)
+            raise _DryRunEnd
+    except _DryRunEnd:
+        counts = {"redacted": len(result.redacted_findings), "held": len(result.held_findings)}
         with tenant([caller.team_id]):
             record(
                 caller,
                 "memory.rehearsed",
                 "import",
-                {"import": True, "pages": True, "keys": len(done.pages), **told},
+                {"import": True, "pages": True, "keys": len(result.pages), **counts},
             )
-    return done
+    return result
 
 
-class _TakenBack(Exception):
+class _DryRunEnd(Exception):
     """The end of a dry run."""
 
 
-def _bring(
+def _import_files(
     caller: MemoryCaller,
-    found: Mapping[str, bytes],
+    files: Mapping[str, bytes],
     skipped: tuple[str, ...],
-    place: tuple[str | None, str | None],
+    target: tuple[str | None, str | None],
     reason: str,
     *,
     dry_run: bool = False,
-) -> Imported:
-    scope, namespace = place
+) -> PageImport:
+    scope, namespace = target
     with MemoryGateway(caller).open_namespace(
         "write", "memory.stored", scope=scope, namespace=namespace
     ) as access:
         if dry_run and access.external is not None:
             raise InvalidInput("dry_run: not supported by external providers.")
         access.claim()
-        judged = {
-            name: screen_file(data, name=_base(name), now=access.now)
-            for name, data in found.items()
+        screened = {
+            name: screen_file(data, name=_get_base_name(name), now=access.now)
+            for name, data in files.items()
         }
-        _check_ids({name: one.page for name, one in judged.items()})
+        _check_ids({name: screened_file.page for name, screened_file in screened.items()})
         entries = access.store(reason or "import")
         store = KnowledgeStore(access.text, entries, clock=lambda: access.now, source=caller.source)
-        pages, caught = [], []
-        for name, one in judged.items():
-            if one.reasons and (there := _just_so(store, one.page.id, found[name])):
-                pages.append(there)
+        pages, findings = [], []
+        for name, screened_file in screened.items():
+            if screened_file.reasons and (
+                existing := _find_identical(store, screened_file.page.id, files[name])
+            ):
+                pages.append(existing)
                 continue
-            if one.reasons:
-                entries.store(build_quarantined_page(store, one.page, one.reasons))
+            if screened_file.reasons:
+                entries.store(build_quarantined_page(store, screened_file.page, screened_file.reasons))
             else:
-                pages.append(store.put_page(one.page))
-            if one.secrets or one.reasons:
-                held_for = tuple(str(reason["reason"]) for reason in one.reasons)
-                caught.append(CaughtPage(name, one.page.id, one.secrets, held_for))
-        done = Imported(tuple(pages), skipped, tuple(caught))
-        access.detail.update(keys=len(judged), pages=True, imported=True)
-        told = {"redacted": len(done.redacted), "held": len(done.held)}
-        access.detail.update({name: number for name, number in told.items() if number})
-        return done
+                pages.append(store.put_page(screened_file.page))
+            if screened_file.secrets or screened_file.reasons:
+                held_for = tuple(str(reason["reason"]) for reason in screened_file.reasons)
+                findings.append(
+                    PageFinding(name, screened_file.page.id, screened_file.secrets, held_for)
+                )
+        result = PageImport(tuple(pages), skipped, tuple(findings))
+        access.detail.update(keys=len(screened), pages=True, imported=True)
+        counts = {"redacted": len(result.redacted_findings), "held": len(result.held_findings)}
+        access.detail.update({name: number for name, number in counts.items() if number})
+        return result
 
 
-def _just_so(store: KnowledgeStore, page_id: str, data: bytes) -> KnowledgePage | None:
-    """The page that is there, if it is that file already, at the word of somebody here."""
-    there = store.get_page(page_id)
-    return there if there is not None and export_page(there) == data else None
+def _find_identical(store: KnowledgeStore, page_id: str, data: bytes) -> KnowledgePage | None:
+    """Return the existing page if it equals the file; somebody here has then accepted it."""
+    page = store.get_page(page_id)
+    return page if page is not None and export_page(page) == data else None
 
 
-def _files(
+def _collect_files(
     archive: bytes | None, files: Mapping[str, bytes]
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    packed, skipped = unpack(archive) if archive is not None else ({}, ())
-    found = {**packed, **{name: data for name, data in files.items() if _is_page_file(name)}}
-    if not 1 <= len(found) <= MOST_AT_ONCE:
+    archived, skipped = unpack(archive) if archive is not None else ({}, ())
+    page_files = {**archived, **{name: data for name, data in files.items() if _is_page_file(name)}}
+    if not 1 <= len(page_files) <= MOST_AT_ONCE:
         raise InvalidInput(f"files: from 1 to {MOST_AT_ONCE} Markdown files.")
-    return found, (*skipped, *(name for name in files if name not in found))
+    return page_files, (*skipped, *(name for name in files if name not in page_files))
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
-            archive.writestr(zipfile.ZipInfo(name, _STAMP), data, zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(name, _FIXED_TIME), data, zipfile.ZIP_DEFLATED)
     return target.getvalue()
 
 
 def unpack(data: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """The pages of an archive by name, and the names of what is none. Sizes are counted, not believed."""
+    """Return the pages of an archive by name, and the names of other files. Sizes are counted while reading, not taken
+    from the archive.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = [one for one in archive.infolist() if not one.is_dir()]
-            wanted = [one for one in members if _is_page_file(one.filename)]
-            if len(wanted) > MOST_AT_ONCE:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            page_members = [member for member in members if _is_page_file(member.filename)]
+            if len(page_members) > MOST_AT_ONCE:
                 raise InvalidInput(f"archive: at most {MOST_AT_ONCE} Markdown files.")
             files: dict[str, bytes] = {}
-            left = MOST_BYTES
-            for member in wanted:
-                files[member.filename] = _read(archive, member, left)
-                left -= len(files[member.filename])
-            taken = set(files)
-            return files, tuple(one.filename for one in members if one.filename not in taken)
-    except _BROKEN as broken:
-        raise InvalidInput(_("archive: not a readable ZIP file.")) from broken
+            remaining = MAX_ARCHIVE_BYTES
+            for member in page_members:
+                files[member.filename] = _read_member(archive, member, remaining)
+                remaining -= len(files[member.filename])
+            return files, tuple(
+                member.filename for member in members if member.filename not in files
+            )
+    except _ARCHIVE_ERRORS as error:
+        raise InvalidInput(_("archive: not a readable ZIP file.")) from error
 
 
-# A password, a method nobody wants, and every way in which a download may end too early.
-_BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
+# Raised for a password, an unsupported compression method, or a truncated download.
+_ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 
 
-def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise NotImplementedError(member.compress_type)
     with archive.open(member) as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise InvalidInput(f"archive: at most {MOST_BYTES} bytes, unpacked.")
+        raise InvalidInput(f"archive: at most {MAX_ARCHIVE_BYTES} bytes, unpacked.")
     return data
 
 
 def _is_page_file(name: str) -> bool:
-    """What a Mac or an editor puts beside the files is none."""
+    """Return whether the file is a page. Hidden files of macOS and editors are not."""
     path = PurePosixPath(name)
-    hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
-    return path.suffix.lower() in SUFFIXES and not hidden
+    is_hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
+    return path.suffix.lower() in SUFFIXES and not is_hidden
 
 
-def _base(name: str) -> str:
+def _get_base_name(name: str) -> str:
     return PurePosixPath(name).name
 
 
 def _check_ids(pages: Mapping[str, KnowledgePage]) -> None:
-    """Of two files that mean one page the second would overwrite the first, in the order of the archive."""
-    seen: dict[str, str] = {}
+    """Check that no two files are the same page, of which the second would overwrite the first."""
+    names_by_id: dict[str, str] = {}
     for name, page in pages.items():
-        if page.id in seen:
-            raise InvalidInput(f"archive: {seen[page.id]} and {name} are the same page {page.id}.")
-        seen[page.id] = name
+        if page.id in names_by_id:
+            raise InvalidInput(
+                f"archive: {names_by_id[page.id]} and {name} are the same page {page.id}."
+            )
+        names_by_id[page.id] = name
 
 
-def _named(pages: Sequence[KnowledgePage]) -> dict[str, KnowledgePage]:
-    """Two ids may be one slug; the second gets a number."""
-    named: dict[str, KnowledgePage] = {}
+def _name_files(pages: Sequence[KnowledgePage]) -> dict[str, KnowledgePage]:
+    """Return the pages by file name. A second page with the same name gets a number."""
+    page_files: dict[str, KnowledgePage] = {}
     for page in pages:
         name, number = build_file_name(page), 2
-        while name in named:
+        while name in page_files:
             name = f"{build_file_name(page).removesuffix('.md')}-{number}.md"
             number += 1
-        named[name] = page
-    return named
+        page_files[name] = page
+    return page_files

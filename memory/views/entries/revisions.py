@@ -24,7 +24,7 @@ class Origin:
     actor: str
     run: RunDescription | None
     run_id: str
-    node: str
+    get_node_title: str
 
 
 # What a text that changed is called, if it isn't all there is, and the difference.
@@ -78,7 +78,7 @@ def origin_of(told: Provenance, actor: str, run_id: str, node_id: str) -> Origin
     run = told.runs.get(run_id)
     itself = run is not None and actor == f"run:{run_id}"
     who = "" if itself else told.actors.get(actor, "")
-    return Origin(who, run, run_id, told.node(run_id, node_id))
+    return Origin(who, run, run_id, told.get_node_title(run_id, node_id))
 
 
 _FIELDS: Final[tuple[tuple[str, Promise], ...]] = (

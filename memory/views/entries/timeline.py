@@ -30,7 +30,7 @@ class HappenedShown:
     word: str
     actor: str
     run: RunDescription | None
-    node: str
+    get_node_title: str
     at_url: str  # how everything was just after it
 
 
@@ -96,7 +96,7 @@ def _days(
             str(words[one.operation]),
             known.actors.get(one.actor, ""),
             known.runs.get(one.run_id),
-            known.node(one.run_id, one.node_id),
+            known.get_node_title(one.run_id, one.node_id),
             _at_url(request, one.at),
         )
         for one in happened

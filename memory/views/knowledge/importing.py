@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 from memory import services
 from memory.core.errors import InvalidInput, QuotaExceeded
 from memory.services.knowledge.knowledge_bases import shelf_named
-from memory.services.transfer.page_archive import MOST_BYTES, Imported
+from memory.services.transfer.page_archive import MAX_ARCHIVE_BYTES, PageImport
 from memory.views.request_context import caller_of, reason_of
 
 
@@ -78,15 +78,15 @@ def _brought(request: HttpRequest, place: str, is_tried: bool) -> list[Said]:
     return [(messages.SUCCESS, said), *_caught(done, is_tried)]
 
 
-def _tried(done: Imported) -> str:
+def _tried(done: PageImport) -> str:
     new = sum(one.revision == 1 for one in done.pages)
     return _(
         "Preview only, nothing was changed. New pages: %(new)d. Existing pages to be updated: %(known)d."
     ) % {"new": new, "known": len(done.pages) - new}
 
 
-def _caught(done: Imported, is_tried: bool) -> Iterator[Said]:
-    for words, caught in ((_HELD, done.held), (_REDACTED, done.redacted)):
+def _caught(done: PageImport, is_tried: bool) -> Iterator[Said]:
+    for words, caught in ((_HELD, done.held_findings), (_REDACTED, done.redacted_findings)):
         if caught:
             yield messages.WARNING, _named(words[is_tried], [one.file for one in caught])
 
@@ -99,7 +99,7 @@ def _read(
     files: Sequence[Any],  # Any: Django's UploadedFile is generic to the checker alone
 ) -> tuple[bytes | None, dict[str, bytes]]:
     """One archive at most, and single files by name; too much is refused before it is read."""
-    if sum(one.size or 0 for one in files) > MOST_BYTES:
+    if sum(one.size or 0 for one in files) > MAX_ARCHIVE_BYTES:
         raise InvalidInput(_("The files are larger than 20 MB in total."))
     archives = [one for one in files if (one.name or "").lower().endswith(".zip")]
     if len(archives) > 1:

@@ -16,7 +16,7 @@ from accounts.views.pagination import OffsetPage
 from memory import naming, selectors, services
 from memory.services.entries.linked_entries import revisions_before
 from memory.services.knowledge.knowledge_bases import shelves
-from memory.services.transfer.page_archive import export_one
+from memory.services.transfer.page_archive import export_single_page
 from memory.views.entries.revisions import REVISIONS_A_PAGE, number_asked, older_than
 from memory.views.knowledge import presentation as shown
 from memory.views.knowledge.forms import SeekForm
@@ -155,7 +155,7 @@ def export(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def file(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    name, data = export_one(caller_of(request), entry_id=entry_id)
+    name, data = export_single_page(caller_of(request), entry_id=entry_id)
     return _file(data, "text/markdown; charset=utf-8", name)
 
 

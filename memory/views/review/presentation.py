@@ -91,7 +91,7 @@ class ItemCard:
     namespace_id: UUID
     run: RunDescription | None
     run_id: str
-    node: str
+    get_node_title: str
     at: datetime
     comparisons: Sequence[Comparison]
     problems: Sequence[str]
@@ -133,7 +133,7 @@ def _build_card(item: QueueItem, namespace_title: str, origins: Provenance) -> I
         namespace_id=item.namespace.pk,
         run=origins.runs.get(source.run_id),
         run_id=source.run_id,
-        node=origins.node(source.run_id, source.node_id),
+        get_node_title=origins.get_node_title(source.run_id, source.node_id),
         at=item.created_at,
         comparisons=_build_comparisons(item),
         problems=[str(_PROBLEMS[problem]) % {"key": key} for key, problem in item.diff.problems],

@@ -12,8 +12,8 @@ from tests.support.cast import Person
 SHARED = "global:app"
 
 
-def exported(made: services.Exported) -> bytes:
-    data = b"".join(made.chunks())
+def exported(made: services.ExportFile) -> bytes:
+    data = b"".join(made.read_chunks())
     assert len(data) == made.size
     return data
 

@@ -42,7 +42,7 @@ def test_page_with_a_secret_is_blotted_out_and_one_with_orders_waits(alice: Pers
     done = brought(alice, FILES)
 
     assert [one.id for one in done.pages] == ["fine", "keys"]
-    assert [(one.file, one.secrets, one.held_for) for one in done.caught] == [
+    assert [(one.file, one.secrets, one.held_for) for one in done.findings] == [
         ("keys.md", ("API key",), ()),
         ("orders.md", (), ("gives_orders",)),
         ("head.md", (), ("gives_orders",)),
@@ -69,7 +69,7 @@ def test_held_page_takes_nothing_out_of_use_and_approved_it_is_its_file(alice: P
     services.approve(at_door(alice), entry_ids=[held.id])
     assert shelf(alice) == {"orders.md": FILES["orders.md"]}
     again = brought(alice, {"orders.md": FILES["orders.md"]})
-    assert ([one.id for one in again.pages], again.caught) == (["orders"], ())
+    assert ([one.id for one in again.pages], again.findings) == (["orders"], ())
     assert services.list_quarantined(at_door(alice), namespace=WIKI).entries == []
 
 
@@ -81,7 +81,7 @@ def test_dry_run_of_pages_says_the_same_and_leaves_nothing(alice: Person) -> Non
     assert trail(alice.team.pk) == [("memory.rehearsed", "import", True)]
     did = brought(alice, FILES)
     assert [one.id for one in would.pages] == [one.id for one in did.pages]
-    assert would.caught == did.caught
+    assert would.findings == did.findings
 
 
 @pytest.mark.usefixtures("in_redis")
@@ -101,7 +101,7 @@ def test_dry_run_where_another_provider_keeps_it_is_refused_since_nothing_is_tak
 def test_secret_that_only_a_reader_of_heads_sees_is_not_kept_either(alice: Person) -> None:
     hidden = json.dumps(f"of {KEY}").replace("sk-", "sk\\u002d")
 
-    (caught,) = brought(alice, {"a.md": f"---\ntitle: {hidden}\n---\nText.\n".encode()}).caught
+    (caught,) = brought(alice, {"a.md": f"---\ntitle: {hidden}\n---\nText.\n".encode()}).findings
 
     assert caught.secrets == ("API key",)
     with tenant([alice.team.pk]):

@@ -111,7 +111,7 @@ def test_import_into_what_is_kept_elsewhere_is_refused_and_writes_nothing(
     (refusal,) = report.refusals
     assert (refusal.namespace, refusal.key, refusal.line) == (text, "", 2)
     assert "external provider" in refusal.why
-    assert (report.new, report.overwritten, report.refused) == (0, 0, 2)
+    assert (report.new_count, report.overwritten_count, report.refused_count) == (0, 0, 2)
     there = services.recall(of_workflow(alice), scope="workflow")
     assert [(one.key, one.value) for one in there] == [("k", "mine")]
 

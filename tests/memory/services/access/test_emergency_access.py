@@ -27,7 +27,7 @@ from memory.services.access.emergency_access import (
     start_emergency_access,
     summarize_reads,
 )
-from memory.services.transfer.page_archive import export_one
+from memory.services.transfer.page_archive import export_single_page
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
 
@@ -363,7 +363,7 @@ def test_who_looks_by_emergency_access_takes_nothing_out_as_a_file(cast: Cast, s
     ways: list[Callable[[Any], Any]] = [
         lambda who: services.export_namespace(who, namespace=secret),
         lambda who: services.export_pages(who, namespace=secret),
-        lambda who: export_one(who, entry_id=kept.entry.id),
+        lambda who: export_single_page(who, entry_id=kept.entry.id),
     ]
 
     for out in ways:
@@ -372,7 +372,7 @@ def test_who_looks_by_emergency_access_takes_nothing_out_as_a_file(cast: Cast, s
         assert out(bob)
     with pytest.raises(NotFound):
         services.export_person(ada, subject=str(cast.bob.user.pk))
-    assert b"Bob's pay." not in b"".join(services.export_team(ada).chunks())
+    assert b"Bob's pay." not in b"".join(services.export_team(ada).read_chunks())
     assert services.entries(ada, namespace=secret).total == 2
     refused = [row for row in trail(cast.team_a.pk) if not row[2]]
     assert [row[0] for row in refused if row[1] == secret] == ["memory.refused"] * 4, refused
@@ -384,7 +384,7 @@ def test_who_is_let_in_by_a_grant_as_well_takes_it_out(cast: Cast, secret: str) 
 
     made = services.export_namespace(at_door(cast.ada), namespace=secret)
 
-    assert b"bob's secret" in b"".join(made.chunks())
+    assert b"bob's secret" in b"".join(made.read_chunks())
 
 
 def test_accesses_come_in_pages_for_people_and_for_the_key_that_names_somebody(

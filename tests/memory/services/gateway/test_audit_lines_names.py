@@ -79,7 +79,7 @@ def lived(cast: Cast, api_key: Any) -> set[str]:
         at_door(cast.ada), namespace=OWN, reason=f"{WHO} asked us", minutes=15
     )
     services.entries(at_door(cast.ada), namespace=OWN)
-    list(services.export_namespace(key, namespace=OWN).chunks())
+    list(services.export_namespace(key, namespace=OWN).read_chunks())
     with tenant([team]):
         audit.record(team_id=team, actor="x", action="memory.expired", subject=OWN)
     list(export(cast.ada.principal, team=cast.team_a, filters=AuditFilter(subject=OWN), kind="csv"))
@@ -148,8 +148,8 @@ def _files(cast: Cast, key: Any, who: str) -> None:
         done = services.import_file(key, file_of(*lines), into={elsewhere: own}, dry_run=dry_run)
     services.undo_import(key, changes=done.changes)
     refused = services.import_file(at_door(cast.bob), file_of(*lines))
-    assert (done.refused, refused.refused) == (0, 1)
-    list(services.export_person(key, subject=who).chunks())
+    assert (done.refused_count, refused.refused_count) == (0, 1)
+    list(services.export_person(key, subject=who).read_chunks())
     with pytest.raises(MemoryFault):
         services.export_person(at_door(cast.bob), subject=who)
 

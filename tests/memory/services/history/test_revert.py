@@ -110,6 +110,6 @@ def test_what_is_over_already_is_no_longer_imported(alice: Person) -> None:
 
     report = brought(alice, file)
 
-    assert (report.new, report.refused) == (1, 1)
+    assert (report.new_count, report.refused_count) == (1, 1)
     assert [(one.key, one.why) for one in report.refusals] == [("over", "Already expired.")]
     assert living(alice) == [("new", "v")]

@@ -123,8 +123,8 @@ def test_imported_into_an_empty_team_answers_as_the_exported_did(cast: Cast) -> 
     data = exported(services.export_namespace(at_door(alice), namespace=SHARED))
     report = brought(carol, io.BytesIO(data))
 
-    assert (report.problems, report.refused, report.overwritten) == ([], 0, 0)
-    assert report.new == lines(data)[0]["counts"]["entries"] - len(range(0, 160, 9))
+    assert (report.problems, report.refused_count, report.overwritten_count) == ([], 0, 0)
+    assert report.new_count == lines(data)[0]["counts"]["entries"] - len(range(0, 160, 9))
     assert answers(carol, questions) == before
     assert past(carol) == past(alice)
     with tenant([carol.team.pk]):
@@ -161,15 +161,15 @@ def test_import_undoes_as_one_and_comes_again(cast: Cast) -> None:
     services.remember(carol, namespace=SHARED, key="k1", value="mine", importance=0.1)
 
     report = brought(cast.carol, io.BytesIO(data), clash="theirs")
-    assert (len(report.changes), report.overwritten) == (2, 1)
+    assert (len(report.changes), report.overwritten_count) == (2, 1)
     assert services.recall(carol, namespace="global:second")
     gone = services.undo_import(carol, changes=report.changes)
 
-    assert gone == report.new + 1
+    assert gone == report.new_count + 1
     assert [one.value for one in services.recall(carol, namespace=SHARED)] == ["mine"]
     assert services.recall(carol, namespace="global:second") == []
     again = brought(cast.carol, io.BytesIO(data), clash="theirs")
-    assert (again.new, again.overwritten) == (report.new, 1)
+    assert (again.new_count, again.overwritten_count) == (report.new_count, 1)
     assert {k for found in answers(cast.carol, questions) for k, _score in found} == {
         k for found in answers(cast.alice, questions) for k, _score in found
     }
@@ -188,7 +188,10 @@ def test_dry_run_says_what_would_come_and_leaves_nothing(cast: Cast) -> None:
     assert (would.dry_run, would.changes) == (True, [])
     assert trail(cast.carol.team.pk) == [("memory.rehearsed", "import", True)]
     did = brought(cast.carol, io.BytesIO(data))
-    assert (did.new, did.targets[0].new) == (would.new, would.targets[0].new)
+    assert (did.new_count, did.targets[0].new_count) == (
+        would.new_count,
+        would.targets[0].new_count,
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,7 +212,10 @@ def test_clash_goes_as_it_was_asked_for(
     report = brought(alice, file, clash=clash)
 
     found = services.look(at_door(alice), entry_id=kept.id)
-    assert (found.value, (report.new, report.overwritten, report.kept)) == (value, counts)
+    assert (found.value, (report.new_count, report.overwritten_count, report.kept_count)) == (
+        value,
+        counts,
+    )
     assert found.revision == 1 + counts[1]
 
 
@@ -248,8 +254,8 @@ def test_lines_for_reading_alone_are_counted_and_it_is_said_why(alice: Person) -
 
     report = brought(alice, file_of(space(), line, read, read, about))
 
-    assert (report.new, report.skipped) == (1, 3)
-    assert [(count, why.split(":")[0]) for count, why in report.why_left] == [
+    assert (report.new_count, report.skipped_count) == (1, 3)
+    assert [(count, why.split(":")[0]) for count, why in report.skip_reasons] == [
         (1, "Conversations and runs of the user"),
         (2, "Recalls by runs"),
     ]
@@ -262,8 +268,8 @@ def test_what_is_there_already_is_left_alone(alice: Person) -> None:
 
     report = brought(alice, io.BytesIO(data), clash="theirs")
 
-    assert (report.new, report.overwritten, report.changes) == (0, 0, [])
-    assert report.same == 30 - len(range(0, 30, 9))
+    assert (report.new_count, report.overwritten_count, report.changes) == (0, 0, [])
+    assert report.same_count == 30 - len(range(0, 30, 9))
     assert [one for one in past(alice) if one[-1] == 1] == [one for one in before if one[-1] == 1]
 
 
@@ -284,7 +290,7 @@ def test_quota_and_policy_refuse_by_line_and_let_the_rest_in(alice: Person) -> N
 
     report = brought(alice, file)
 
-    assert (report.new, report.refused) == (2, 3)
+    assert (report.new_count, report.refused_count) == (2, 3)
     assert [(one.line, one.key) for one in report.refusals] == [(4, "b"), (6, "d"), (7, "")]
     assert "20 are allowed" in report.refusals[0].why
     assert "policy" in report.refusals[2].why
@@ -302,7 +308,9 @@ def test_nobody_imports_where_they_may_not_write(cast: Cast) -> None:
 
     for person, came in (("bob", 1), ("ada", 1), ("vic", 0), ("carol", 1)):
         report = brought(cast.people[person], io.BytesIO(file.getvalue()), clash="theirs")
-        assert (report.new + report.same, report.refused) == (came, 3 - came), person
+        assert (report.new_count + report.same_count, report.refused_count) == (came, 3 - came), (
+            person
+        )
 
     (found,) = services.recall(at_door(cast.alice), namespace=theirs)
     assert (found.value, found.revision) == ("hers", 1)
@@ -321,7 +329,7 @@ def test_history_told_by_a_file_is_attached_to_no_run_change_or_person_here(cast
 
     (target,) = brought(bob, file_of(space(), line, told)).targets
 
-    assert target.new == 1
+    assert target.new_count == 1
     with tenant([bob.team.pk]):
         row = Entry.objects.unscoped().get(key="planted")
         (revision,) = Revision.objects.unscoped().filter(entry=row)
@@ -336,7 +344,7 @@ def test_places_far_apart_in_a_file_take_no_room_of_their_own(alice: Person) -> 
         entry(f"k{n}", n + 1, position=n * 10**7 + 1, metadata={"group": "g"}) for n in range(20)
     ]
 
-    assert brought(alice, file_of(space(), *far)).new == 20
+    assert brought(alice, file_of(space(), *far)).new_count == 20
 
     with tenant([alice.team.pk]):
         assert Group.objects.unscoped().get().last_position < 200
@@ -380,10 +388,10 @@ def test_own_export_of_another_team_becomes_ones_own_here(cast: Cast) -> None:
     data = exported(services.export_person(at_door(cast.alice), subject=own))
 
     refused = brought(cast.carol, io.BytesIO(data))
-    assert (refused.new, refused.refused) == (0, 1)
+    assert (refused.new_count, refused.refused_count) == (0, 1)
     report = brought(cast.carol, io.BytesIO(data), as_mine=True)
 
-    assert [(one.named, one.to, one.new) for one in report.targets] == [
+    assert [(one.name_in_file, one.to, one.new_count) for one in report.targets] == [
         (f"user:{own}", f"user:{cast.carol.user.pk}", 1)
     ]
     (found,) = services.recall(in_run(cast.carol), scope="user")

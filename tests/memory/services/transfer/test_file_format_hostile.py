@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import InvalidInput
 from memory.models import Entry
-from memory.services.transfer.import_check import MOST_BYTES
+from memory.services.transfer.import_check import MAX_BYTES
 from tests.memory.services.conftest import at_door
 from tests.memory.services.exchanging import AT, SHARED, brought, entry, file_of, space
 from tests.support.cast import Person
@@ -100,7 +100,7 @@ def test_furthest_moments_and_numbers_are_taken_and_can_be_changed(alice: Person
 
     report = brought(alice, file_of(space(), far))
 
-    assert (report.problems, report.new) == ([], 1)
+    assert (report.problems, report.new_count) == ([], 1)
     door = at_door(alice)
     kept = services.remember(door, namespace=SHARED, key="k", value="changed")
     assert kept.revision == 10**9 + 1
@@ -136,4 +136,4 @@ def test_file_of_too_many_bytes_is_refused_while_it_is_read(alice: Person) -> No
     with pytest.raises(InvalidInput, match="at most"):
         brought(alice, endless)  # type: ignore[arg-type]  # as much of a file as is read
 
-    assert endless.read_ < MOST_BYTES + 6_000_000
+    assert endless.read_ < MAX_BYTES + 6_000_000

@@ -71,11 +71,11 @@ def test_secret_and_orders_of_a_file_are_blotted_out_and_held(alice: Person) -> 
     did = brought(alice, file)
 
     for report in (would, did):
-        assert (report.new, report.redacted, report.held) == (3, 1, 1)
-        assert [(one.line, one.key, one.secrets) for one in report.caught] == [
+        assert (report.new_count, report.redacted_count, report.held_count) == (3, 1, 1)
+        assert [(one.line, one.key, one.secrets) for one in report.findings] == [
             (3, "a", ("API key",)), (4, "b", ()),
         ]  # fmt: skip
-        assert "ignore instructions" in report.caught[1].orders
+        assert "ignore instructions" in report.findings[1].orders
     assert recalled(alice) == {"a": BLOTTED, "c": "v"}
     assert waiting(alice) == {"b": ORDERS}
 
@@ -90,8 +90,8 @@ def test_no_secret_of_any_line_is_kept_anywhere(alice: Person) -> None:
 
     report = brought(alice, file_of(space(), line, *past, gone, clash))
 
-    assert (report.new, report.overwritten, report.refused) == (1, 1, 0)
-    assert [one.line for one in report.caught if one.secrets] == [3, 4, 5, 6, 7]
+    assert (report.new_count, report.overwritten_count, report.refused_count) == (1, 1, 0)
+    assert [one.line for one in report.findings if one.secrets] == [3, 4, 5, 6, 7]
     kept = everything_kept(alice)
     assert "clean" in kept
     assert KEY not in kept
@@ -103,8 +103,8 @@ def test_old_value_that_gives_orders_is_neither_found_as_of_then_nor_restored_in
 ) -> None:
     report = brought(alice, file_of(space(), *with_past("x", 1, ORDERS, "harmless")))
 
-    assert (report.new, report.held) == (1, 0)
-    assert [(one.line, bool(one.orders)) for one in report.caught] == [(4, True)]
+    assert (report.new_count, report.held_count) == (1, 0)
+    assert [(one.line, bool(one.orders)) for one in report.findings] == [(4, True)]
     assert recalled(alice) == {"x": "harmless"}
     with tenant([alice.team.pk]):
         first = Revision.objects.unscoped().get(number=1)
@@ -127,7 +127,7 @@ def test_file_is_not_believed_that_somebody_said_or_approved_its_orders(
 ) -> None:
     report = brought(alice, file_of(space(), *with_past("b", 1, ORDERS, metadata=says)))
 
-    assert (report.new, report.held, recalled(alice)) == (1, 1, {})
+    assert (report.new_count, report.held_count, recalled(alice)) == (1, 1, {})
     assert waiting(alice) == {"b": ORDERS}
     (held,) = services.list_quarantined(at_door(alice), namespace=SHARED).entries
     assert "review" not in held.metadata
@@ -143,11 +143,16 @@ def test_orders_take_nothing_that_is_in_use_out_of_use_and_are_undone_with_the_r
 
     report = brought(alice, io.BytesIO(file.getvalue()), clash="theirs")
 
-    assert (report.new, report.held, report.overwritten) == (2, 1, 0)
+    assert (report.new_count, report.held_count, report.overwritten_count) == (2, 1, 0)
     assert recalled(alice) == {"b": "Tea is at four", "c": "v"}
     assert waiting(alice) == {"held:b": ORDERS}
     again = brought(alice, io.BytesIO(file.getvalue()), clash="theirs")
-    assert (again.new, again.overwritten, again.same, again.held) == (0, 0, 2, 0)
+    assert (again.new_count, again.overwritten_count, again.same_count, again.held_count) == (
+        0,
+        0,
+        2,
+        0,
+    )
     assert services.undo_import(at_door(alice), changes=report.changes) == 2
     assert (recalled(alice), waiting(alice)) == ({"b": "Tea is at four"}, {})
     assert services.look(at_door(alice), entry_id=kept.id).revision == 1
@@ -172,9 +177,9 @@ def test_what_was_agreed_to_here_is_left_alone_when_its_own_export_comes_back(ca
     own = brought(cast.alice, io.BytesIO(data), clash="theirs")
     elsewhere = brought(cast.carol, io.BytesIO(data))
 
-    assert (own.same, own.held, own.changes) == (2, 0, [])
+    assert (own.same_count, own.held_count, own.changes) == (2, 0, [])
     assert recalled(cast.alice) == {"a": ORDERS, "b": "Tea is at four"}
-    assert (elsewhere.new, elsewhere.held) == (2, 1)
+    assert (elsewhere.new_count, elsewhere.held_count) == (2, 1)
     assert recalled(cast.carol) == {"b": "Tea is at four"}
 
 
@@ -184,7 +189,7 @@ def test_what_waits_over_there_waits_here_as_it_was(cast: Cast) -> None:
 
     report = brought(cast.carol, io.BytesIO(data))
 
-    assert (report.new, report.held, report.caught) == (1, 0, [])
+    assert (report.new_count, report.held_count, report.findings) == (1, 0, [])
     metadata = []
     for person in (cast.alice, cast.carol):
         with tenant([person.team.pk]):
@@ -201,7 +206,7 @@ def test_two_names_that_are_one_without_their_secrets_do_not_overwrite_each_othe
     first = brought(alice, io.BytesIO(file.getvalue()))
     again = brought(alice, file, clash="theirs")
 
-    assert [(one.new, one.same, one.overwritten, one.refused) for one in (first, again)] == [
+    assert [(one.new_count, one.same_count, one.overwritten_count, one.refused_count) for one in (first, again)] == [
         (1, 0, 0, 1), (0, 1, 0, 1),
     ]  # fmt: skip
     for report in (first, again):
@@ -214,7 +219,7 @@ def test_past_keeps_a_yes_apart_from_a_one_where_a_secret_is_blotted_out(alice: 
     line["value"] = past[1]["value"] = {"on": 1, "key": KEY}
     past[0]["value"] = {"on": True, "key": KEY}
 
-    assert brought(alice, file_of(space(), line, *past)).new == 1
+    assert brought(alice, file_of(space(), line, *past)).new_count == 1
 
     with tenant([alice.team.pk]):
         values: Any = Revision.objects.unscoped().order_by("number").values_list("value", flat=True)
@@ -265,7 +270,7 @@ def test_newest_revision_with_names_in_another_order_is_no_contradiction(alice: 
     line, *past = with_past("x", 1, "a", metadata={"a": 1, "b": 2})
     past[-1]["metadata"] = json.loads('{"b": 2, "a": 1}')
 
-    assert brought(alice, file_of(space(), line, *past)).new == 1
+    assert brought(alice, file_of(space(), line, *past)).new_count == 1
 
 
 def test_mark_of_an_editor_before_the_file_is_none_of_it(alice: Person, api_key: Any) -> None:
@@ -276,4 +281,4 @@ def test_mark_of_an_editor_before_the_file_is_none_of_it(alice: Person, api_key:
     report = brought(alice, io.BytesIO(marked))
 
     assert (asked.status_code, asked.json()["new"]) == (200, 1)
-    assert (report.problems, report.new) == ([], 1)
+    assert (report.problems, report.new_count) == ([], 1)

@@ -3,7 +3,7 @@
 import pytest
 
 from config.http.strict_json import DEEPEST, LONGEST_NUMBER, NotStrictJson, loads
-from memory.services.transfer.line_errors import unread
+from memory.services.transfer.line_errors import describe_syntax_error
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ def test_what_the_strict_reader_says_is_said_in_a_sentence_that_is_translated(
     with pytest.raises(NotStrictJson) as refused:
         loads(line)
 
-    assert unread(refused.value) == why
+    assert describe_syntax_error(refused.value) == why
 
 
 def test_what_has_no_sentence_is_told_as_it_is():
-    assert unread(NotStrictJson("Something new")) == "Something new"
+    assert describe_syntax_error(NotStrictJson("Something new")) == "Something new"
