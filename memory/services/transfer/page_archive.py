@@ -15,8 +15,8 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
-from memory.logic.knowledge.page_files import export_page, build_file_name
-from memory.logic.knowledge.page_gate import screen_file, build_quarantined_page
+from memory.logic.knowledge.page_files import build_file_name, export_page
+from memory.logic.knowledge.page_gate import build_quarantined_page, screen_file
 from memory.logic.knowledge.pages import KnowledgePage, from_entry
 from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
@@ -157,7 +157,9 @@ def _import_files(
                 pages.append(existing)
                 continue
             if screened_file.reasons:
-                entries.store(build_quarantined_page(store, screened_file.page, screened_file.reasons))
+                entries.store(
+                    build_quarantined_page(store, screened_file.page, screened_file.reasons)
+                )
             else:
                 pages.append(store.put_page(screened_file.page))
             if screened_file.secrets or screened_file.reasons:
