@@ -15,10 +15,10 @@ from memory.core.scopes import Scope, resolve_namespace
 from memory.logic.conversations.folding import (
     Fold,
     FoldedMessage,
-    FoldingPlan,
     FoldingPolicy,
     FoldReason,
     build_fold,
+    build_folds,
     fold_from_json,
     fold_to_json,
     plan_folding,
@@ -80,9 +80,8 @@ class ConversationMemory:
     def get_entries(self, messages: Iterable[Message]) -> tuple[MemoryEntry, ...]:
         """Return the entries of these messages as they were last read or written here."""
         entries = self._read_entries | self._written_entries
-        return tuple(
-            entries[key] for message in messages if (key := build_message_key(message)) in entries
-        )
+        keys = map(build_message_key, messages)
+        return tuple(entries[key] for key in keys if key in entries)
 
     def add_message(self, message: Message) -> Message:
         """Return the message with its id and time. The result of a folded call is folded at once."""
@@ -92,8 +91,7 @@ class ConversationMemory:
     def add_messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Add the messages at once, so that only the last state of the history is folded.
 
-        A message with an id is added once, however often it is sent; a folded one counts as
-        added.
+        A message with an id is added once, however often it is sent, even if it was folded.
         """
         for message in messages:
             check_message(message)
@@ -113,11 +111,8 @@ class ConversationMemory:
             return tuple(messages)
         instructions = [message for message in messages if message.role is Role.SYSTEM]
         dialogue = [message for message in messages if message.role is not Role.SYSTEM]
-        return (
-            *instructions,
-            replace(self._build_summary_message(summary), origin=origin),
-            *dialogue,
-        )
+        summary_message = replace(self._build_summary_message(summary), origin=origin)
+        return (*instructions, summary_message, *dialogue)
 
     def replace_summary(self, text: str, *, instead_of: str, by: str) -> bool:
         """Replace the summary if it is still the expected one; after another fold it covers more."""
@@ -179,7 +174,7 @@ class ConversationMemory:
             if not plan.dropped and not plan.shortened:
                 return
             by = self._summarise(summary, origin, [message for _, message in plan.dropped])
-            self._record_folds(_build_folds(plan, by))
+            self._record_folds(build_folds(plan, by))
             for _, after in plan.shortened:
                 self._store(after)
             for _, dropped in plan.dropped:
@@ -256,11 +251,9 @@ class ConversationMemory:
     def _load_summary(self) -> tuple[str, str]:
         """Return the summary and its origin; a summary of untrusted messages is untrusted."""
         entries = self._entries.recall(MemoryQuery(self.namespace, key=_SUMMARY))
-        return (
-            (str(entries[0].value), get_untrusted_origin(entries[0].metadata))
-            if entries
-            else ("", "")
-        )
+        if not entries:
+            return "", ""
+        return str(entries[0].value), get_untrusted_origin(entries[0].metadata)
 
     def _list_keys(self, prefix: str) -> list[str]:
         return [entry.key for entry in self._load_entries(prefix)]
@@ -268,9 +261,9 @@ class ConversationMemory:
     def _load_entries(self, prefix: str) -> list[MemoryEntry]:
         """Return the entries in the order of their keys, which begin with the time."""
         entries = self._read_category(_CATEGORY[prefix])
-        matches = [entry_ for entry_ in entries if entry_.key.startswith(prefix)]
-        self._read_entries |= {entry_.key: entry_ for entry_ in matches}
-        return sorted(matches, key=lambda entry: entry.key)
+        matches = {entry.key: entry for entry in entries if entry.key.startswith(prefix)}
+        self._read_entries |= matches
+        return [matches[key] for key in sorted(matches)]
 
     def _recall_category(self, category: str) -> list[MemoryEntry]:
         return self._entries.recall(MemoryQuery(self.namespace, filter={"category": category}))
@@ -305,16 +298,3 @@ def _build_origin_metadata(origin: str) -> dict[str, Json]:
 
 def _format_time(moment: datetime | None) -> str:
     return moment.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%f") if moment else ""
-
-
-def _build_folds(plan: FoldingPlan, by: str) -> list[Fold]:
-    folds = []
-    for reason in FoldReason:
-        dropped = [
-            (message, None) for message_reason, message in plan.dropped if message_reason is reason
-        ]
-        if dropped:
-            folds.append(build_fold(reason, by, dropped))
-    if plan.shortened:
-        folds.append(build_fold(FoldReason.TOKENS, "cut", plan.shortened))
-    return folds

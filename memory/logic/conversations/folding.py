@@ -130,6 +130,20 @@ def build_fold(
     return Fold(reason, by, lines)
 
 
+def build_folds(plan: FoldingPlan, by: str) -> list[Fold]:
+    """Build the folds of a plan, one for each reason; ``by`` wrote the summary."""
+    folds = []
+    for reason in FoldReason:
+        dropped = [
+            (message, None) for message_reason, message in plan.dropped if message_reason is reason
+        ]
+        if dropped:
+            folds.append(build_fold(reason, by, dropped))
+    if plan.shortened:
+        folds.append(build_fold(FoldReason.TOKENS, "cut", plan.shortened))
+    return folds
+
+
 def make_excerpt(text: str, length: int = 120) -> str:
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1]}…"

@@ -46,21 +46,15 @@ def read_object(text: str, *, expected: frozenset[str] = frozenset()) -> Repaire
     value = _parse_strictly(text.strip())
     if value is not None:
         return RepairedObject(value)
-    candidates = list(_list_candidates(text))
+    candidates = _list_candidates(text)
     if not candidates:
         raise UnreadableAnswer("The answer contains no JSON object.")
-    return max(
-        enumerate(candidates), key=lambda item: (_count_expected(item[1], expected), item[0])
-    )[1]
+    return max(reversed(candidates), key=lambda candidate: len(expected & candidate.value.keys()))
 
 
 _MAX_LENGTH = 400_000
 _MAX_CANDIDATES = 20
 _MAX_DEPTH = 40
-
-
-def _count_expected(candidate: RepairedObject, expected: frozenset[str]) -> int:
-    return len(expected & candidate.value.keys())
 
 
 def _parse_strictly(text: str) -> dict[str, Json] | None:

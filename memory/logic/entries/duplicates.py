@@ -129,7 +129,7 @@ def count_evidence(entry: MemoryEntry) -> int:
 # A chat repeats itself, pages have names of their own, notes are short-lived.
 NEVER_MERGED = frozenset({"message", "summary", "fold", "note", "page"})
 _MIN_SHARE = 0.8  # of the longer text that the shorter one has to have
-_WITNESSES_KEPT = 50
+_MAX_WITNESSES = 50
 
 _WORD = re.compile(r"[\w]+")
 _CONTRACTIONS = (
@@ -146,10 +146,10 @@ def _stems(words: str) -> frozenset[str]:
     return frozenset(stem for word in words.split() for stem in (word, *terms(word)))
 
 
-# Words whose coming or going changes nothing.
+# Words that change nothing when they are added or left out.
 _HARMLESS = _stems("a an the please just also that 的 了 吧 呢 啊")
 
-# Words whose coming or going changes everything: negations, limits, times, amounts.
+# Words that change the meaning: negations, limits, times, amounts.
 _NEGATIONS = _stems(
     "not no never none nobody nothing neither nor without 不 没 沒 无 無 非 未 别 勿 莫"
 )
@@ -195,11 +195,11 @@ def _stem_words(text: str) -> tuple[str, ...]:
     )
 
 
-# At the gate a text meets hundreds of others, and most of them again the next time.
+# A write compares a text with hundreds of others, most of them again the next time.
 _CACHED_LENGTH = 2_000
 _cached_stem_words = lru_cache(maxsize=20_000)(_stem_words)
 
-# Names of pages: those of a whole shelf are compared each time one of it is looked at.
+# Names of pages: all of a knowledge base are compared whenever one of its pages is shown.
 _CACHED_NAME_LENGTH = 200
 _cached_normalize = lru_cache(maxsize=20_000)(_normalize)
 
@@ -221,20 +221,15 @@ def _find_added(shorter: Sequence[str], longer: Sequence[str]) -> list[str] | No
 
 def differs_by_negation(first: str, second: str) -> bool:
     """Return whether both texts have the same words, but one negates them."""
-    first_words, second_words = stem_words(first), stem_words(second)
-    first_negations, second_negations = (
-        sum(t in _NEGATIONS for t in words) for words in (first_words, second_words)
-    )
+    sides = stem_words(first), stem_words(second)
+    first_negations, second_negations = (sum(t in _NEGATIONS for t in words) for words in sides)
     if first_negations % 2 == second_negations % 2:
         return False
-    bare = [
-        [t for t in words if t not in _NEGATIONS and t not in _AUXILIARIES]
-        for words in (first_words, second_words)
-    ]
-    return bare[0] == bare[1] and len(bare[0]) >= _MIN_WORDS
+    first_rest, second_rest = ([t for t in words if t not in _IGNORED] for words in sides)
+    return first_rest == second_rest and len(first_rest) >= _MIN_WORDS
 
 
-_AUXILIARIES = _stems("do does did")
+_IGNORED = _NEGATIONS | _stems("do does did")
 _MIN_WORDS = 2
 
 
@@ -280,26 +275,17 @@ def get_ttl(entry: MemoryEntry) -> float | None:
 
 
 def _pick_fuller(old: Json, new: Json) -> Json:
-    if (
-        isinstance(old, str)
-        and isinstance(new, str)
-        and len(stem_words(new)) < len(stem_words(old))
-    ):
-        return old
-    return new
+    are_texts = isinstance(old, str) and isinstance(new, str)
+    return old if are_texts and len(stem_words(new)) < len(stem_words(old)) else new
 
 
 def _merge_evidence(entry: MemoryEntry, params: StoreParams) -> dict[str, Json]:
-    witness = _format_witness(params.source)
-    witnesses = get_metadata_list(entry.metadata, "proved_by", str) or [
-        _format_witness(entry.source)
-    ]
+    count, witness = count_evidence(entry), _format_witness(params.source)
+    known_witnesses = get_metadata_list(entry.metadata, "proved_by", str)
+    witnesses = known_witnesses or [_format_witness(entry.source)]
     if witness in witnesses and witness != "//":
-        return {"proofs": count_evidence(entry), "proved_by": witnesses}
-    return {
-        "proofs": count_evidence(entry) + 1,
-        "proved_by": [*witnesses, witness][-_WITNESSES_KEPT:],
-    }
+        return {"proofs": count, "proved_by": witnesses}
+    return {"proofs": count + 1, "proved_by": [*witnesses, witness][-_MAX_WITNESSES:]}
 
 
 def _format_witness(source: Source) -> str:

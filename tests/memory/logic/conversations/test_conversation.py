@@ -112,7 +112,7 @@ def test_capacity_never_cuts_the_newest_group_even_if_it_alone_is_too_large():
 
 
 def tight(**changes: int) -> FoldingPolicy:
-    given = {"context_window": 200, "reserved_tokens": 50, "keep_recent": 2, "shortened_to": 30}
+    given = {"context_window": 200, "reserved_tokens": 50, "keep_recent": 2, "shortened_length": 30}
     return FoldingPolicy(compaction=Compaction(**(given | changes)))
 
 

@@ -229,10 +229,10 @@ def test_memories_of_different_tasks_are_linked_by_rare_words():
     """seed 1, third stage: links across tasks."""
     found = find_term_links(ENTRIES)
 
-    assert [(one.one, one.other) for one in found] == [("c", "f"), ("a", "b"), ("b", "d")]
+    assert [(one.first, one.second) for one in found] == [("c", "f"), ("a", "b"), ("b", "d")]
     assert found == sorted(found, key=lambda one: -one.weight)
     assert all(0 < one.weight <= 1 for one in found)
-    [swiss] = [one for one in found if one.one == "c"]
+    [swiss] = [one for one in found if one.first == "c"]
     assert swiss.terms == ("acm", "franc", "swiss")
 
 
@@ -251,7 +251,8 @@ def test_no_memory_gets_more_links_than_it_may():
 
     assert found
     assert (
-        max(sum(name in (one.one, one.other) for one in found) for name in ("00", "01", "05")) <= 2
+        max(sum(name in (one.first, one.second) for one in found) for name in ("00", "01", "05"))
+        <= 2
     )
 
 

@@ -153,7 +153,7 @@ def test_order_is_held_with_what_it_says():
 def test_duplicate_is_one_proof_more():
     decision = decide_ingress(Incoming(params("alice likes green tea."), recent=[KNOWN]))
 
-    assert decision.merged_into == KNOWN
+    assert decision.target == KNOWN
     assert decision.params is not None
     assert (decision.params.key, decision.params.metadata["proofs"]) == ("known", 2)
 

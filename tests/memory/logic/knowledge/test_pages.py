@@ -239,7 +239,7 @@ TWINS: list[tuple[KnowledgePage, KnowledgePage, MatchReason | None]] = [
 def test_twin_is_seen(new: KnowledgePage, old: KnowledgePage, expected: MatchReason | None):
     found = find_matching_page(new, [old])
 
-    assert (found and found.why) == expected
+    assert (found and found.reason) == expected
 
 
 def test_writing_merges_into_the_page_that_is_there():
