@@ -101,7 +101,7 @@ def test_escape_reaches_nothing(jail: FullPython, name: str) -> None:
 
         assert place.canary not in f"{outcome.value}{outcome.stdout}{outcome.error}"
         assert outcome.value not in ({"r": "killed"}, {"r": "written"})
-        assert not place.written.exists()
+        assert not place.written_file.exists()
         assert not place.was_called()
 
 
@@ -116,7 +116,7 @@ def test_attack_on_resources_ends_in_time(jail: FullPython, name: str) -> None:
         run(jail, place.fill_in(RESOURCES[name]))
 
         assert time.monotonic() - began < LIMITS.seconds + 1.5
-        assert not place.written.exists()
+        assert not place.written_file.exists()
     assert run(jail, "def main(): return {'alive': 1}").value == {"alive": 1}
 
 

@@ -31,7 +31,7 @@ def render(templates: TemplatePool, template: str, **inputs: Any) -> str:
 
 def in_runner(templates: TemplatePool, template: str, **inputs: Any) -> str:
     """Past the shortcut for plain look-ups."""
-    return asyncio.run(templates._in_runner(template, inputs))
+    return asyncio.run(templates._render_in_runner(template, inputs))
 
 
 RENDERED: list[tuple[str, dict[str, Any], str]] = [
