@@ -318,7 +318,9 @@ def test_receipt_counts_what_went_elsewhere_before_the_transaction_was_lost(
 ) -> None:
     services.remember(in_run(ann, user_id="ben@example.org"), scope="user", key="k", value="tea")
     there = Cleared()
-    monkeypatch.setattr(erasing, "external_provider", lambda *_: SimpleNamespace(provider=there))
+    monkeypatch.setattr(
+        erasing, "find_external_provider", lambda *_: SimpleNamespace(provider=there)
+    )
     if where == "inside":
         monkeypatch.setattr(erasing, "_erase_namespaces", losing_once(erasing._erase_namespaces))
         receipt = erasing.erase(at_door(ann), subject="ben@example.org")
