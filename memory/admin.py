@@ -1,5 +1,7 @@
-"""Django admin of memory: the same walls and the same eyes as everywhere. Emergency access opens nothing here, and
-changes are made on the pages, where policy, revision and audit are. Looking at what is remembered is in the trail."""
+"""The Django admin of memory. It shows what the person may see on the pages, without emergency access.
+
+Changes are made on the pages, where policy, revision and audit apply. Reading contents is recorded in the audit log.
+"""
 
 from collections import Counter
 from typing import Any
@@ -32,7 +34,7 @@ from memory.models import (
 
 
 class VisibleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
-    """Look, don't touch; and only at what one may see on the pages."""
+    """A read-only admin of the rows that the person may see on the pages."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         visible: QuerySet[Any] = self.model.objects.visible_to(get_principal(request))
@@ -49,16 +51,16 @@ class VisibleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscript
 
 
 class ContentsAdmin(VisibleAdmin):
-    """Of rows that hold what is remembered: whoever looks is written down, as on the pages."""
+    """An admin of rows that contain what is remembered: each view is recorded, as on the pages."""
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         answer = super().changelist_view(request, extra_context)
         if isinstance(answer, TemplateResponse) and answer.context_data:
-            shown = answer.context_data["cl"].result_list
-            for team_id, rows in Counter(row.team_id for row in shown).items():
-                self._note(request, team_id, rows=rows)
+            results = answer.context_data["cl"].result_list
+            for team_id, rows in Counter(row.team_id for row in results).items():
+                self._record_read(request, team_id, rows=rows)
         return answer
 
     def change_view(
@@ -70,10 +72,10 @@ class ContentsAdmin(VisibleAdmin):
     ) -> HttpResponse:
         row = self.get_object(request, unquote(object_id))
         if row is not None:
-            self._note(request, row.team_id, row=str(row.pk))
+            self._record_read(request, row.team_id, row=str(row.pk))
         return super().change_view(request, object_id, form_url, extra_context)
 
-    def _note(self, request: HttpRequest, team_id: UUID, **what: str | int) -> None:
+    def _record_read(self, request: HttpRequest, team_id: UUID, **details: str | int) -> None:
         principal = get_principal(request)
         record(
             team_id=team_id,
@@ -81,7 +83,7 @@ class ContentsAdmin(VisibleAdmin):
             actor_kind=principal.kind,
             action="memory.listed",
             subject=f"table:{self.opts.db_table}",
-            detail={"door": "admin", **what},
+            detail={"door": "admin", **details},
         )
 
 
@@ -109,8 +111,8 @@ class GroupAdmin(VisibleAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         # A group is as private as what lies in it.
-        seen = Namespace.objects.visible_to(get_principal(request))
-        return Group.objects.visible_to(get_principal(request)).filter(namespace__in=seen)
+        namespaces = Namespace.objects.visible_to(get_principal(request))
+        return Group.objects.visible_to(get_principal(request)).filter(namespace__in=namespaces)
 
 
 @admin.register(Embedding)

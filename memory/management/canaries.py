@@ -1,4 +1,4 @@
-"""Secrets that are made to be recognised wherever they turn up, and however they were wrapped."""
+"""Secrets that are recognised in any output, whatever its encoding."""
 
 import base64
 import secrets
@@ -9,14 +9,14 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Canary:
-    """``text`` is letters and digits alone: no quoting of HTML, JSON or addresses changes it."""
+    """A secret of one person. ``text`` has only letters and digits, which no quoting of HTML, JSON or URLs changes."""
 
-    whose: str
+    owner: str
     text: str
 
     @classmethod
-    def of(cls, whose: str) -> "Canary":
-        return cls(whose, f"cnry{secrets.token_hex(12)}")
+    def create(cls, owner: str) -> "Canary":
+        return cls(owner, f"cnry{secrets.token_hex(12)}")
 
     @cached_property
     def forms(self) -> tuple[tuple[str, bytes], ...]:
@@ -26,26 +26,26 @@ class Canary:
             ("hex", raw.hex().encode()),
             ("percent", "".join(f"%{byte:02x}" for byte in raw).encode()),
             ("backwards", raw[::-1]),
-            *(("base64", form) for form in _base64(raw)),
+            *(("base64", form) for form in _encode_base64(raw)),
         )
 
-    def found_in(self, answer: bytes) -> str:
-        """The form it has there; empty where it isn't."""
+    def find_form(self, answer: bytes) -> str:
+        """Return the encoding in which the secret occurs in the answer, or an empty text."""
         lower = answer.lower()
-        for form, wanted in self.forms:
-            if wanted in (answer if form == "base64" else lower):
+        for form, encoded in self.forms:
+            if encoded in (answer if form == "base64" else lower):
                 return form
         return ""
 
 
-def foreign_in(answer: bytes, foreign: Iterable[Canary]) -> list[tuple[Canary, str]]:
-    return [(one, form) for one in foreign if (form := one.found_in(answer))]
+def find_foreign(answer: bytes, canaries: Iterable[Canary]) -> list[tuple[Canary, str]]:
+    return [(canary, form) for canary in canaries if (form := canary.find_form(answer))]
 
 
-def _base64(raw: bytes) -> Iterable[bytes]:
-    """At whichever of three places it begins: what only this text decides of it."""
-    for before in range(3):
+def _encode_base64(raw: bytes) -> Iterable[bytes]:
+    """Yield the characters that only this text determines, for each of the three offsets at which it may start."""
+    for offset in range(3):
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            whole = encode(b"\0" * before + raw).rstrip(b"=")
-            first = -(-before * 8 // 6)
-            yield whole[first : len(whole) - 2]
+            encoded = encode(b"\0" * offset + raw).rstrip(b"=")
+            first = -(-offset * 8 // 6)
+            yield encoded[first : len(encoded) - 2]

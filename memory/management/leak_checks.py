@@ -1,13 +1,13 @@
-"""People with secrets of their own, and everything that could hand one of them to somebody else.
+"""A check that one person can't read another person's memory.
 
-All of it happens in one transaction that is taken back: three people in two teams who never were. Their runs,
-every page and every address of the API, asked with their own ids and with each other's, and the rows each of
-them may see, are looked through for secrets that aren't theirs.
+In one transaction, which is rolled back at the end, it creates three people in two teams, each with secrets. Their
+runs, every page and every URL of the API, requested with their own ids and with each other's, and the rows that each
+of them may see are searched for secrets that aren't theirs.
 
-One thing that shows somebody's words to another is meant, and none of these people does it: the maker of an API key
-opens a run it made for an outside person, and sees what that run recalled of theirs. It is their programme that asked;
-the page says whose it is, and the trail that they looked (``workflows/services/runs/run_access.py``). Nobody else of the team
-finds that run, the owner included.
+One case shows somebody's text to another person on purpose, and none of these people does it: the creator of an API
+key opens a run that it started for an outside person, and sees what that run recalled about them. Their own program
+requested it; the page says whose it is, and the audit log that they looked
+(``workflows/services/runs/run_access.py``). Nobody else of the team finds that run, not even the owner.
 """
 
 import json
@@ -37,24 +37,24 @@ from config.ids import uuid7
 from memory import services
 from memory.core.records import Json
 from memory.host import get_host
-from memory.management.canaries import Canary, foreign_in
+from memory.management.canaries import Canary, find_foreign
 from memory.models import Curation, Entry, Namespace, Proposal
 from memory.services import CallOrigin, MemoryCaller, reach_of
 from memory.services.gateway import engine_port
 
 
 PARAMETER: Final = re.compile(r"<(?:\w+:)?(\w+)>")
-OF_MEMORY: Final = re.compile(r"memory|knowledge|curation|task|runs?/")
-NEVER: Final = re.compile(
+MEMORY_PATHS: Final = re.compile(r"memory|knowledge|curation|task|runs?/")
+EXCLUDED_PATHS: Final = re.compile(
     r"^(accounts|static|i18n|admin|api/v1/docs|api/v1/openapi)|logout|\(\?P|\\"
 )
-MOST_READ: Final = 4 * 1024 * 1024
-SIGN_IN: Final = "allauth.account.auth_backends.AuthenticationBackend"
+MAX_READ: Final = 4 * 1024 * 1024
+AUTH_BACKEND: Final = "allauth.account.auth_backends.AuthenticationBackend"
 
 
 @dataclass(slots=True)
 class Person:
-    """``ids``: what is theirs, by kind. ``own`` is theirs alone, ``shared`` their team's."""
+    """One of the people. ``ids`` are theirs, by kind; ``own`` is their secret, ``shared`` that of their team."""
 
     name: str
     user: User
@@ -64,10 +64,10 @@ class Person:
     ids: dict[str, list[str]] = field(default_factory=dict)
 
     @property
-    def space(self) -> str:
+    def namespace(self) -> str:
         return f"user:{self.user.pk}"
 
-    def caller(self) -> MemoryCaller:
+    def build_caller(self) -> MemoryCaller:
         return MemoryCaller(load_user_principal(self.user), self.team.pk)
 
     def add(self, kind: str, *ids: object) -> None:
@@ -76,90 +76,100 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Leak:
+    """A secret that somebody else could read, with the request that showed it."""
+
     where: str
     asked_by: str
-    whose: str
+    owner: str
     form: str
 
 
 @dataclass(slots=True)
 class Report:
-    """``answers`` by where they came from; ``broken``: addresses that answered with an error of ours."""
+    """The result. ``answers`` are counted by area, ``failures`` are paths that answered with an error of the server."""
 
     answers: Counter[str] = field(default_factory=Counter)
     leaks: list[Leak] = field(default_factory=list)
-    broken: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
 
 
-class _TakenBack(Exception):
-    """The end of the check."""
+class _RolledBack(Exception):
+    """Ends the check and rolls back its transaction."""
 
 
 def check(
     *,
     thorough: bool = False,
-    first: bool = False,
+    stop_at_first: bool = False,
     askers: Sequence[str] = (),
-    say: Callable[[str], object] = lambda _line: None,
+    report_progress: Callable[[str], object] = lambda _line: None,
 ) -> Report:
-    """``first``: the first leak is enough. ``askers``: only these of them ask."""
+    """Run the check. ``stop_at_first`` ends it at the first leak; ``askers`` limits it to people with these names."""
     report = Report()
     try:
-        with transaction.atomic(), _here_and_now(), override_settings(ALLOWED_HOSTS=["*"]):
-            people = _people()
+        with transaction.atomic(), _run_in_transaction(), override_settings(ALLOWED_HOSTS=["*"]):
+            people = _create_people()
             ann, ben, cay = people
             for person in people:
-                _fill(person)
-            say("People and secrets are made.")
+                _fill_memory(person)
+            report_progress("People and secrets are made.")
             for person in people if thorough else (ben, cay):
                 if askers and person.name not in askers:
                     continue
-                others = [one for one in people if one is not person]
-                asked = _Asked(report, person, others, None if thorough else ann, first=first)
-                asked.nodes()
-                asked.rows()
-                asked.addresses(thorough=thorough)
-                say(f"{person.name} has asked.")
-            raise _TakenBack
-    except _TakenBack:
+                other_people = [other for other in people if other is not person]
+                attacker = _Attacker(
+                    report,
+                    person,
+                    other_people,
+                    None if thorough else ann,
+                    stop_at_first=stop_at_first,
+                )
+                attacker.try_nodes()
+                attacker.try_rows()
+                attacker.try_urls(thorough=thorough)
+                report_progress(f"{person.name} has asked.")
+            raise _RolledBack
+    except _RolledBack:
         return report
 
 
 @contextmanager
-def _here_and_now() -> Iterator[None]:
-    """The port's own threads have connections that see nothing of this transaction."""
+def _run_in_transaction() -> Iterator[None]:
+    """Run the port's calls in this thread, since its own threads have connections that don't see this transaction."""
 
     async def here(call: Callable[[], Any]) -> Any:
         return await sync_to_async(call, thread_sensitive=True)()
 
-    before = logging.root.manager.disable
+    disabled_level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # thousands of refusals, each of them meant
     try:
         with patch.object(engine_port, "in_thread", here):
             yield
     finally:
-        logging.disable(before)
+        logging.disable(disabled_level)
 
 
-def _people() -> list[Person]:
-    """Two colleagues, and somebody from another team."""
+def _create_people() -> list[Person]:
+    """Create two colleagues and a person of another team."""
     users = [
         User.objects.create_user(f"{name}-{uuid7()}@leakcheck.invalid", name=name)
         for name in ("Ann", "Ben", "Cay")
     ]
-    one, two = (create_team(owner=user, name="Leak check") for user in (users[0], users[2]))
-    add_member(team=one, user=users[1], role=Role.EDITOR)
-    first, second = Canary.of("Ann's and Ben's team"), Canary.of("Cay's team")
+    first_team, second_team = (
+        create_team(owner=user, name="Leak check") for user in (users[0], users[2])
+    )
+    add_member(team=first_team, user=users[1], role=Role.EDITOR)
+    first_canary, second_canary = Canary.create("Ann's and Ben's team"), Canary.create("Cay's team")
     return [
-        Person("Ann", users[0], one, Canary.of("Ann"), first),
-        Person("Ben", users[1], one, Canary.of("Ben"), first),
-        Person("Cay", users[2], two, Canary.of("Cay"), second),
+        Person("Ann", users[0], first_team, Canary.create("Ann"), first_canary),
+        Person("Ben", users[1], first_team, Canary.create("Ben"), first_canary),
+        Person("Cay", users[2], second_team, Canary.create("Cay"), second_canary),
     ]
 
 
-def _fill(person: Person) -> None:
-    """Something of theirs in every place that memory has."""
+def _fill_memory(person: Person) -> None:
+    """Write the person's secrets to every part of memory."""
     ids = get_host().node_trials.prepare(
         load_user_principal(person.user),
         person.team.pk,
@@ -168,59 +178,67 @@ def _fill(person: Person) -> None:
     )
     for kind, id_ in ids.items():
         person.add(kind, id_)
-    caller = _running(person)
+    caller = _build_run_caller(person)
     secret = f"The secret is {person.own.text}"
-    mine = {"group": person.own.text, "topic": person.own.text}
+    metadata = {"group": person.own.text, "topic": person.own.text}
     for scope in ("user", "conversation", "run"):
-        entry = services.remember(caller, scope=scope, key="k", value=secret, metadata=mine)
+        entry = services.remember(caller, scope=scope, key="k", value=secret, metadata=metadata)
         person.add("entry", entry.id)
-    held = services.remember(caller, scope="user", key="held", value=secret, tier="quarantine")
-    person.add("entry", held.id)
+    held_entry = services.remember(
+        caller, scope="user", key="held", value=secret, tier="quarantine"
+    )
+    person.add("entry", held_entry.id)
     services.remember(caller, scope="user", key="gone", value=secret)
-    gone = services.forget(caller, scope="user", key="gone", reason=person.own.text)
-    person.add("change", gone.change_id)
-    common = f"The team's secret is {person.shared.text}"
+    change = services.forget(caller, scope="user", key="gone", reason=person.own.text)
+    person.add("change", change.change_id)
+    team_secret = f"The team's secret is {person.shared.text}"
     for scope in ("global", "workflow"):
-        person.add("entry", services.remember(caller, scope=scope, key="k", value=common).id)
+        person.add("entry", services.remember(caller, scope=scope, key="k", value=team_secret).id)
     services.recall(caller, scope="user", query_text="secret", injected=True)
     services.converse(
         caller, action="append", messages=[{"role": "user", "content": secret}], rules={}
     )
     pages = [{"title": person.own.text, "content": secret}]
-    (page,) = services.write_pages(person.caller(), namespace=person.space, pages=pages)
+    (page,) = services.write_pages(person.build_caller(), namespace=person.namespace, pages=pages)
     person.add("page", page.entry.id)
     _fill_tables(person)
 
 
 def _fill_tables(person: Person) -> None:
-    said = person.own.text
+    secret = person.own.text
     with tenant([person.team.pk]):
-        rows = Namespace.objects.unscoped().filter(team=person.team, text=person.space)
-        space = rows.get()
-        person.add("namespace", space.pk)
+        rows = Namespace.objects.unscoped().filter(team=person.team, text=person.namespace)
+        namespace = rows.get()
+        person.add("namespace", namespace.pk)
         person.add("subject", person.user.pk)
         proposal = Proposal.objects.unscoped().create(
             team=person.team,
-            namespace=space,
+            namespace=namespace,
             kind="forget",
-            targets=[{"key": "k", "revision": 1, "value": said}],
-            reason=said,
-            fingerprint=said,
+            targets=[{"key": "k", "revision": 1, "value": secret}],
+            reason=secret,
+            fingerprint=secret,
         )
         curation = Curation.objects.unscoped().create(
-            team=person.team, run_id=str(uuid7()), place=person.space, problem=said, status="failed"
+            team=person.team,
+            run_id=str(uuid7()),
+            place=person.namespace,
+            problem=secret,
+            status="failed",
         )
         person.add("proposal", proposal.pk)
         person.add("item", proposal.pk, *person.ids["entry"][3:4])
         person.add("curation", curation.pk)
-        private = Entry.objects.unscoped().filter(text__contains=said)
-        person.add("namespace", *set(private.values_list("namespace_id", flat=True)) - {space.pk})
+        private = Entry.objects.unscoped().filter(text__contains=secret)
+        person.add(
+            "namespace", *set(private.values_list("namespace_id", flat=True)) - {namespace.pk}
+        )
 
 
-def _running(person: Person) -> MemoryCaller:
-    """A run of theirs, with the rights of one."""
+def _build_run_caller(person: Person) -> MemoryCaller:
+    """Return the caller of one of their runs, with its rights."""
     run_id = person.ids.get("run", [str(uuid7())])[0]
-    identity = _system(person) | {"run_id": run_id}
+    identity = _build_identity(person) | {"run_id": run_id}
     principal = load_run_principal(
         run_id=UUID(run_id), team_id=person.team.pk, user_id=person.user.pk
     )
@@ -234,7 +252,7 @@ def _running(person: Person) -> MemoryCaller:
     )
 
 
-def _system(person: Person) -> dict[str, Json]:
+def _build_identity(person: Person) -> dict[str, Json]:
     def first(kind: str) -> str:
         return person.ids.get(kind, [f"{kind}-of-{person.user.pk}"])[0]
 
@@ -249,62 +267,66 @@ def _system(person: Person) -> dict[str, Json]:
 
 
 @dataclass(slots=True)
-class _Asked:
-    """One of them, and everything they ask. ``only``: whose ids they try; else everybody's."""
+class _Attacker:
+    """A person who tries to read the secrets of others. ``only_victim`` limits whose ids they try."""
 
     report: Report
     person: Person
-    others: list[Person]
-    only: Person | None
-    first: bool = False
+    other_people: list[Person]
+    only_victim: Person | None
+    stop_at_first: bool = False
 
     @property
     def foreign(self) -> list[Canary]:
-        theirs = (self.person.own, self.person.shared)
-        found = {one.text: one for other in self.others for one in (other.own, other.shared)}
-        return [one for one in found.values() if one not in theirs]
+        own_canaries = (self.person.own, self.person.shared)
+        canaries = {
+            canary.text: canary
+            for other in self.other_people
+            for canary in (other.own, other.shared)
+        }
+        return [canary for canary in canaries.values() if canary not in own_canaries]
 
     @property
     def victims(self) -> list[Person]:
-        return [self.only] if self.only is not None else self.others
+        return [self.only_victim] if self.only_victim is not None else self.other_people
 
-    def look(self, area: str, where: str, answer: bytes) -> None:
+    def search(self, area: str, where: str, answer: bytes) -> None:
         self.report.answers[area] += 1
-        for canary, form in foreign_in(answer, self.foreign):
-            self.report.leaks.append(Leak(where, self.person.name, canary.whose, form))
-            if self.first:
-                raise _TakenBack
+        for canary, form in find_foreign(answer, self.foreign):
+            self.report.leaks.append(Leak(where, self.person.name, canary.owner, form))
+            if self.stop_at_first:
+                raise _RolledBack
 
-    def nodes(self) -> None:
-        memory = engine_port.RunMemory(_running(self.person))
+    def try_nodes(self) -> None:
+        memory = engine_port.RunMemory(_build_run_caller(self.person))
         groups = [str(other.user.pk) for other in self.victims]
         trials = get_host().node_trials
-        for where, said in trials.run_nodes(memory, _system(self.person), groups=groups):
-            self.look("node kinds", where, said.encode())
+        for where, output in trials.run_nodes(memory, _build_identity(self.person), groups=groups):
+            self.search("node kinds", where, output.encode())
 
-    def rows(self) -> None:
-        """What each table with rules of its own lets through, as services and the admin see it."""
+    def try_rows(self) -> None:
+        """Search the visible rows of each table that has rules of its own, as services and the admin see them."""
         principal = load_user_principal(self.person.user)
         with tenant(principal.team_ids):
-            for model in _private_models():
+            for model in _list_private_models():
                 manager: Any = model
                 for row in manager.objects.visible_to(principal).values():
-                    self.look("rows", model._meta.db_table, repr(row).encode())
+                    self.search("rows", model._meta.db_table, repr(row).encode())
 
-    def addresses(self, *, thorough: bool) -> None:
+    def try_urls(self, *, thorough: bool) -> None:
         client = Client(raise_request_exception=False)
-        client.force_login(self.person.user, backend=SIGN_IN)
-        for path in _paths(thorough=thorough):
-            of_memory = bool(OF_MEMORY.search(path))
+        client.force_login(self.person.user, backend=AUTH_BACKEND)
+        for path in _list_paths(thorough=thorough):
+            is_memory_path = bool(MEMORY_PATHS.search(path))
             for owner in (self.person, *self.victims):
-                most = 1 if owner is self.person else 4 if thorough else 2
-                for address in _addresses(path, owner, most=most):
-                    self._ask(client, "get", path, address)
-                    if owner is not self.person and (of_memory or thorough):
-                        for body in _bodies(path, owner):
-                            self._ask(client, "post", path, address, body)
+                limit = 1 if owner is self.person else 4 if thorough else 2
+                for url in _build_urls(path, owner, limit=limit):
+                    self._request(client, "get", path, url)
+                    if owner is not self.person and (is_memory_path or thorough):
+                        for body in _build_bodies(path, owner):
+                            self._request(client, "post", path, url, body)
 
-    def _ask(self, client: Client, method: str, path: str, address: str, body: Json = None) -> None:
+    def _request(self, client: Client, method: str, path: str, url: str, body: Json = None) -> None:
         options: dict[str, Any] = {}
         is_api = path.startswith("api/")
         if body is not None:
@@ -313,34 +335,34 @@ class _Asked:
                 if is_api
                 else {"data": body}
             )
-        kept = transaction.savepoint()
+        savepoint = transaction.savepoint()
         try:
-            answer = getattr(client, method)(f"/{address}", **options)
+            answer = getattr(client, method)(f"/{url}", **options)
             head = "\n".join(f"{name}: {value}" for name, value in answer.items()).encode()
             self.report.statuses[answer.status_code] += 1
             if answer.status_code >= 500:
-                self.report.broken[f"{method.upper()} {path}"] += 1
+                self.report.failures[f"{method.upper()} {path}"] += 1
             area = "API" if is_api else "pages"
-            self.look(area, f"{method.upper()} /{path}", head + _content(answer))
+            self.search(area, f"{method.upper()} /{path}", head + _read_content(answer))
         finally:
-            transaction.savepoint_rollback(kept)
+            transaction.savepoint_rollback(savepoint)
 
 
-def _content(answer: Any) -> bytes:
+def _read_content(answer: Any) -> bytes:
     if not answer.streaming:
         return bytes(answer.content)
     if answer.get("Content-Type", "").startswith("text/event-stream"):
         return b""  # never ends; what it tells comes from the same rows
-    read = bytearray()
+    content = bytearray()
     for chunk in answer.streaming_content:
-        read += chunk
-        if len(read) > MOST_READ:
+        content += chunk
+        if len(content) > MAX_READ:
             break
-    return bytes(read)
+    return bytes(content)
 
 
-def _private_models() -> Iterable[type[models.Model]]:
-    """Those that say themselves who sees a row; of the others a team's rows are its members'."""
+def _list_private_models() -> Iterable[type[models.Model]]:
+    """Yield the models with visibility rules of their own; rows of the others are visible to all members."""
     plain = TenantQuerySet.visible_to
     for model in apps.get_models():
         manager: Any = getattr(model, "objects", None)
@@ -354,48 +376,52 @@ def _private_models() -> Iterable[type[models.Model]]:
             yield model
 
 
-def _paths(*, thorough: bool) -> list[str]:
-    found = sorted(set(_walk(get_resolver().url_patterns, "")))
+def _list_paths(*, thorough: bool) -> list[str]:
+    paths = sorted(set(_walk_patterns(get_resolver().url_patterns, "")))
     return [
-        path for path in found if not NEVER.search(path) and (thorough or OF_MEMORY.search(path))
+        path
+        for path in paths
+        if not EXCLUDED_PATHS.search(path) and (thorough or MEMORY_PATHS.search(path))
     ]
 
 
-def _walk(patterns: Iterable[Any], before: str) -> Iterator[str]:
+def _walk_patterns(patterns: Iterable[Any], prefix: str) -> Iterator[str]:
     for pattern in patterns:
-        path = before + str(pattern.pattern)
+        path = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
-            yield from _walk(pattern.url_patterns, path)
+            yield from _walk_patterns(pattern.url_patterns, path)
         elif isinstance(pattern, URLPattern):
             yield path
 
 
-def _addresses(path: str, owner: Person, *, most: int) -> Iterator[str]:
-    """With ids of theirs where it has any; otherwise with their namespace asked for by name."""
+def _build_urls(path: str, owner: Person, *, limit: int) -> Iterator[str]:
+    """Yield the path with the owner's ids if it has parameters, otherwise also with their namespace in the query."""
     names = PARAMETER.findall(path)
     if not names:
-        by = owner.space if path.startswith("api/") else owner.ids["namespace"][0]
+        namespace = owner.namespace if path.startswith("api/") else owner.ids["namespace"][0]
         yield path
-        yield f"{path}?namespace={by}"
+        yield f"{path}?namespace={namespace}"
         return
-    known = [_ids(name, owner) for name in names]
-    for number in range(min(most, max(map(len, known)))):
-        chosen = {name: ids[number % len(ids)] for name, ids in zip(names, known, strict=True)}
-        yield PARAMETER.sub(lambda match: chosen[match[1]], path)  # noqa: B023 - used at once
+    ids_by_name = [_list_ids(name, owner) for name in names]
+    for number in range(min(limit, max(map(len, ids_by_name)))):
+        choice = {
+            name: ids[number % len(ids)] for name, ids in zip(names, ids_by_name, strict=True)
+        }
+        yield PARAMETER.sub(lambda match: choice[match[1]], path)  # noqa: B023 - used at once
 
 
-def _ids(name: str, owner: Person) -> list[str]:
-    """By what the parameter is called; a name that says nothing may be any of them."""
+def _list_ids(name: str, owner: Person) -> list[str]:
+    """Return the ids for a parameter by its name; a name without a meaning may be any of them."""
     kind = name.removesuffix("_id").removeprefix("other_")
-    found = [*owner.ids.get(kind, ())]
+    ids = [*owner.ids.get(kind, ())]
     if kind == "entry":
-        found = [*owner.ids["page"], *found]
-    return found or [owner.ids[one][0] for one in sorted(owner.ids)]
+        ids = [*owner.ids["page"], *ids]
+    return ids or [owner.ids[other_kind][0] for other_kind in sorted(owner.ids)]
 
 
-def _bodies(path: str, owner: Person) -> Iterator[Mapping[str, Json]]:
-    """What a programme or a form would send, about what is somebody else's."""
-    space = owner.space
+def _build_bodies(path: str, owner: Person) -> Iterator[Mapping[str, Json]]:
+    """Yield bodies that a program or a form would send about somebody else's data."""
+    namespace = owner.namespace
     if not path.startswith("api/"):
         yield {"namespace": owner.ids["namespace"][0], "person": str(owner.user.pk), "whose": "other",
                "change": owner.ids["change"][0], "entry": owner.ids["entry"][0]}  # fmt: skip
@@ -403,7 +429,7 @@ def _bodies(path: str, owner: Person) -> Iterator[Mapping[str, Json]]:
     yield {}
     if PARAMETER.search(path):
         return
-    yield {"namespace": space, "query_text": "secret", "top_k": 50}
-    yield {"namespace": space, "key": "k"}
+    yield {"namespace": namespace, "query_text": "secret", "top_k": 50}
+    yield {"namespace": namespace, "key": "k"}
     yield {"entries": owner.ids["entry"][:1]}
     yield {"changes": owner.ids["change"][:1]}

@@ -1,4 +1,4 @@
-"""How far memory can be found by meaning, for the page of limits."""
+"""The share of memories that are embedded, for the page of limits."""
 
 from typing import Any
 
@@ -12,5 +12,5 @@ register = template.Library()
 
 
 @register.inclusion_tag("memory/_embedding_status.html", takes_context=True)
-def by_meaning(context: dict[str, Any]) -> dict[str, Any]:  # a template's own form
+def embedding_status(context: dict[str, Any]) -> dict[str, Any]:  # a template's own form
     return {"state": embedding_state(get_current_team_id(context["request"]))}

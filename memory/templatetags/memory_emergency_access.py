@@ -1,4 +1,4 @@
-"""Emergency access on top of pages: who looks into yours, and into whose you look."""
+"""Notices about emergency access on top of pages: the accesses to one's own memory, and one's own accesses."""
 
 from typing import Any
 from uuid import UUID
@@ -15,97 +15,111 @@ from memory.services.access.emergency_access import list_current
 
 register = template.Library()
 
-ASKED = "_emergency_accesses"  # on a request: what was found for it already
-ALONE = "_needs_emergency_access"
+CURRENT_ACCESSES = "_emergency_accesses"  # on a request: what was found for it already
+SOLE_ACCESSES = "_needs_emergency_access"
 NOTICE_SHOWN = "_emergency_access_shown"  # its page tells of emergency access itself
 
 
 @register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)
 def emergency_access_notice(context: dict[str, Any]) -> dict[str, Any]:  # Any: Django's own
-    """What they haven't said they saw, and their own that is open."""
+    """Show the accesses that the person hasn't acknowledged, and their own current ones."""
     request = context.get("request")
     if request is None or not request.user.is_authenticated:
-        return {"told": []}
+        return {"notices": []}
     setattr(request, NOTICE_SHOWN, True)
-    who = get_principal(request).user_id
-    found = [
-        one for one in load_current_accesses(request) if one.by_id == who or who not in one.seen_by
+    user_id = get_principal(request).user_id
+    accesses = [
+        access
+        for access in load_current_accesses(request)
+        if access.by_id == user_id or user_id not in access.seen_by
     ]
-    return {"told": _told(request, found), "next": _here(request), **_kept(context)}
+    return {
+        "notices": _build_notices(request, accesses),
+        "next": _get_return_url(request),
+        **_copy_form_context(context),
+    }
 
 
 @register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)
 def emergency_access_unseen(context: dict[str, Any]) -> dict[str, Any]:  # Any: as above
     request = context["request"]
-    return {"told": _told(request, unseen_by(request)), "next": _here(request), **_kept(context)}
+    return {
+        "notices": _build_notices(request, list_unseen_accesses(request)),
+        "next": _get_return_url(request),
+        **_copy_form_context(context),
+    }
 
 
 @register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)
 def emergency_access_here(
     context: dict[str, Any], row: Namespace
 ) -> dict[str, Any]:  # Any: as above
-    """On what is seen by emergency access alone: that it is, why, and until when."""
+    """Show reason and end of the emergency access if it alone lets the person see the page."""
     request = context["request"]
-    emergency_access = _alone(request, row)
-    told = _told(request, [emergency_access] if emergency_access else [])
-    return {"told": told, "is_here": True, **_kept(context)}
+    emergency_access = _find_sole_access(request, row)
+    notices = _build_notices(request, [emergency_access] if emergency_access else [])
+    return {"notices": notices, "is_here": True, **_copy_form_context(context)}
 
 
 @register.simple_tag(takes_context=True)
 def needs_emergency_access(context: dict[str, Any], row: Namespace) -> bool:  # Any: as above
-    """Whether nothing but emergency access lets them see it: then there is nothing to take out as a file."""
-    return _alone(context["request"], row) is not None
+    """Return whether only emergency access lets the person see the namespace; it can't be exported then."""
+    return _find_sole_access(context["request"], row) is not None
 
 
-def unseen_by(request: HttpRequest) -> list[EmergencyAccess]:
-    who = get_principal(request).user_id
+def list_unseen_accesses(request: HttpRequest) -> list[EmergencyAccess]:
+    user_id = get_principal(request).user_id
     return [
-        one for one in load_current_accesses(request) if one.by_id != who and who not in one.seen_by
+        access
+        for access in load_current_accesses(request)
+        if access.by_id != user_id and user_id not in access.seen_by
     ]
 
 
 def load_current_accesses(request: HttpRequest) -> list[EmergencyAccess]:
-    """Asked once a request, however many parts of its page tell of it."""
-    known: list[EmergencyAccess] | None = getattr(request, ASKED, None)
-    if known is None:
-        known = list_current(get_principal(request), get_current_team_id(request))
-        setattr(request, ASKED, known)
-    return known
+    """Load the current accesses once per request."""
+    accesses: list[EmergencyAccess] | None = getattr(request, CURRENT_ACCESSES, None)
+    if accesses is None:
+        accesses = list_current(get_principal(request), get_current_team_id(request))
+        setattr(request, CURRENT_ACCESSES, accesses)
+    return accesses
 
 
-def _alone(request: HttpRequest, row: Namespace) -> EmergencyAccess | None:
-    """Asked once a request and place, however many parts of its page want to know."""
-    known: dict[UUID, EmergencyAccess | None] = request.__dict__.setdefault(ALONE, {})
-    if row.pk not in known:
-        known[row.pk] = find_sole_emergency_access(get_principal(request), row)
-        if (emergency_access := known[row.pk]) is not None:
+def _find_sole_access(request: HttpRequest, row: Namespace) -> EmergencyAccess | None:
+    """Find the access that alone lets the person see the namespace, once per request and namespace."""
+    accesses: dict[UUID, EmergencyAccess | None] = request.__dict__.setdefault(SOLE_ACCESSES, {})
+    if row.pk not in accesses:
+        accesses[row.pk] = find_sole_emergency_access(get_principal(request), row)
+        if (emergency_access := accesses[row.pk]) is not None:
             emergency_access.namespace = row
-    return known[row.pk]
+    return accesses[row.pk]
 
 
-def _told(
-    request: HttpRequest, found: list[EmergencyAccess]
+def _build_notices(
+    request: HttpRequest, accesses: list[EmergencyAccess]
 ) -> list[dict[str, Any]]:  # Any: a template's
     principal = get_principal(request)
-    titles = naming.name_namespaces([one.namespace for one in found], reader_id=principal.user_id)
+    namespaces = naming.name_namespaces(
+        [access.namespace for access in accesses], reader_id=principal.user_id
+    )
     return [
         {
-            "emergency_access": one,
-            "title": named.title,
-            "is_mine": one.by_id == principal.user_id,
-            "is_own": named.is_own,
+            "emergency_access": access,
+            "title": namespace.title,
+            "is_mine": access.by_id == principal.user_id,
+            "is_own": namespace.is_own,
         }
-        for one, named in zip(found, titles, strict=True)
+        for access, namespace in zip(accesses, namespaces, strict=True)
     ]
 
 
-def _here(request: HttpRequest) -> str:
-    """The page they are on, as well where it only fetched the notice; never where a form was sent."""
+def _get_return_url(request: HttpRequest) -> str:
+    """Return the URL of the page, also if it only fetched the notice, or nothing for the answer to a form."""
     htmx = getattr(request, "htmx", None)
     if htmx:
         return htmx.current_url_abs_path or ""
     return request.get_full_path() if request.method == "GET" else ""
 
 
-def _kept(context: dict[str, Any]) -> dict[str, Any]:  # Any: as above
+def _copy_form_context(context: dict[str, Any]) -> dict[str, Any]:  # Any: as above
     return {"request": context["request"], "csrf_token": context.get("csrf_token")}

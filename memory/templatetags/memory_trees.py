@@ -1,4 +1,4 @@
-"""A remembered JSON value as a tree people can read: objects as names and values, rows of them as a table."""
+"""A JSON value as a tree for people: objects as names and values, rows of objects as a table."""
 
 from collections.abc import Mapping
 
@@ -12,64 +12,70 @@ from memory.core.records import Json
 
 register = template.Library()
 
-MOST_COLUMNS = 8
-MOST_ROWS = 200
+MAX_COLUMNS = 8
+MAX_ROWS = 200
 
 
 @register.filter
 def as_tree(value: Json) -> SafeString:
     if isinstance(value, Mapping):
-        return _object(value) if value else _nothing(_("empty object"))
+        return _render_object(value) if value else _render_hint(_("empty object"))
     if isinstance(value, list | tuple):
-        return _list(list(value)) if value else _nothing(_("empty list"))
-    return _single(value)
+        return _render_list(list(value)) if value else _render_hint(_("empty list"))
+    return _render_scalar(value)
 
 
-def _single(value: Json) -> SafeString:
+def _render_scalar(value: Json) -> SafeString:
     if isinstance(value, str):
-        return format_html('<span class="tree-text">{}</span>', value) if value else _nothing("“”")
-    words = {True: "true", False: "false", None: "null"}
-    shown = words[value] if isinstance(value, bool) or value is None else str(value)
-    return format_html('<span class="mono">{}</span>', shown)
+        return (
+            format_html('<span class="tree-text">{}</span>', value) if value else _render_hint("“”")
+        )
+    names = {True: "true", False: "false", None: "null"}
+    text = names[value] if isinstance(value, bool) or value is None else str(value)
+    return format_html('<span class="mono">{}</span>', text)
 
 
-def _nothing(words: str) -> SafeString:
-    return format_html('<span class="hint">{}</span>', words)
+def _render_hint(text: str) -> SafeString:
+    return format_html('<span class="hint">{}</span>', text)
 
 
-def _object(value: Mapping[str, Json]) -> SafeString:
+def _render_object(value: Mapping[str, Json]) -> SafeString:
     rows = format_html_join(
         "",
         "<div><dt>{}</dt><dd>{}</dd></div>",
-        ((name, as_tree(one)) for name, one in value.items()),
+        ((name, as_tree(member)) for name, member in value.items()),
     )
     return format_html('<dl class="tree">{}</dl>', rows)
 
 
-def _list(value: list[Json]) -> SafeString:
-    more = len(value) - MOST_ROWS
-    shown = value[:MOST_ROWS]
-    made = _table(shown) if _is_table(value) else _items(shown)
-    rest = _nothing(_("and %(number)d more") % {"number": more}) if more > 0 else ""
-    return format_html("{}{}", made, rest)
+def _render_list(value: list[Json]) -> SafeString:
+    hidden_count = len(value) - MAX_ROWS
+    visible_items = value[:MAX_ROWS]
+    body = _render_table(visible_items) if _is_table(value) else _render_items(visible_items)
+    hint = (
+        _render_hint(_("and %(number)d more") % {"number": hidden_count})
+        if hidden_count > 0
+        else ""
+    )
+    return format_html("{}{}", body, hint)
 
 
-def _items(value: list[Json]) -> SafeString:
-    items = format_html_join("", "<li>{}</li>", ((as_tree(one),) for one in value))
+def _render_items(value: list[Json]) -> SafeString:
+    items = format_html_join("", "<li>{}</li>", ((as_tree(item),) for item in value))
     return format_html('<ol class="tree-list" start="0">{}</ol>', items)
 
 
 def _is_table(value: list[Json]) -> bool:
-    """At least two objects that have much the same names, and nothing nested in them."""
-    if len(value) < 2 or not all(isinstance(one, Mapping) and one for one in value):
+    """Return whether the list has at least two objects with few names in all and nothing nested in them."""
+    if len(value) < 2 or not all(isinstance(row, Mapping) and row for row in value):
         return False
-    names = {name for one in value for name in one}
-    nested = any(isinstance(part, Mapping | list) for one in value for part in one.values())
-    return len(names) <= MOST_COLUMNS and not nested
+    names = {name for row in value for name in row}
+    has_nested = any(isinstance(cell, Mapping | list) for row in value for cell in row.values())
+    return len(names) <= MAX_COLUMNS and not has_nested
 
 
-def _table(value: list[Json]) -> SafeString:
-    names = list(dict.fromkeys(name for one in value for name in one))
+def _render_table(value: list[Json]) -> SafeString:
+    names = list(dict.fromkeys(name for row in value for name in row))
     head = format_html_join("", '<th scope="col">{}</th>', ((name,) for name in names))
     body = format_html_join(
         "",
@@ -79,10 +85,10 @@ def _table(value: list[Json]) -> SafeString:
                 format_html_join(
                     "",
                     "<td>{}</td>",
-                    ((as_tree(one[name]) if name in one else "",) for name in names),
+                    ((as_tree(row[name]) if name in row else "",) for name in names),
                 ),
             )
-            for one in value
+            for row in value
         ),
     )
     return format_html(

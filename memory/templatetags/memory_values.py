@@ -1,4 +1,4 @@
-"""Remembered values as people read them."""
+"""Template filters for values of entries."""
 
 import json
 from collections.abc import Mapping
@@ -15,34 +15,36 @@ register = template.Library()
 
 @register.filter
 def as_read(value: Json) -> str:
-    """Text as text, anything else as indented JSON."""
+    """Return text as it is, anything else as indented JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
 @register.filter
 def in_short(value: Json) -> str:
-    """One line of a list: a page by its title and what it is about, a message by its words, members side by side."""
+    """Return one line: a page's title and summary, a message's content, or the members side by side."""
     if isinstance(value, Mapping) and isinstance(title := value.get("title"), str):
-        about = value.get("summary") or value.get("content")
-        return f"{title} · {_line(about)}" if isinstance(about, str) and about else title
-    if isinstance(value, Mapping) and isinstance(said := value.get("content"), str) and said:
-        return _line(said)
+        summary = value.get("summary") or value.get("content")
+        return (
+            f"{title} · {_join_lines(summary)}" if isinstance(summary, str) and summary else title
+        )
+    if isinstance(value, Mapping) and isinstance(content := value.get("content"), str) and content:
+        return _join_lines(content)
     if isinstance(value, Mapping) and value:
-        return " · ".join(f"{name}: {_member(one)}" for name, one in value.items())
+        return " · ".join(f"{name}: {_format_member(member)}" for name, member in value.items())
     if isinstance(value, list) and value:
-        return " · ".join(map(_member, value))
-    return _line(format_value(value))
+        return " · ".join(map(_format_member, value))
+    return _join_lines(format_value(value))
 
 
 @register.filter
 def tier_label(tier: str | None) -> str:
-    """In people's words; a dash where there is no entry."""
+    """Return the label of the tier, or a dash where there is no entry."""
     return str(TierChoice(str(tier)).label) if tier else "–"
 
 
-def _member(value: Json) -> str:
-    return _line(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _format_member(value: Json) -> str:
+    return _join_lines(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())

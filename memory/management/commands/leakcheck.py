@@ -1,7 +1,7 @@
-"""Tries to get at one person's memory as another, everywhere, and says what came of it.
+"""Tries to read one person's memory as another person in every way, and reports the leaks.
 
-Exit status: 0, nothing leaked. 1, something did; with --plant that is the planted leak, found. 2, refused to run.
-3, with --plant: it was not found, so the check itself is blind.
+Exit status: 0, nothing leaked. 1, something did; with --plant that is the planted leak, found. 2, refused to run. 3,
+with --plant: it was not found, so the check itself is blind.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,18 +20,18 @@ from memory.models.entries import EntryQuerySet
 from memory.models.namespaces import NamespaceQuerySet
 
 
-def _whole_team(self: Any, principal: Any) -> Any:
+def _list_whole_team(self: Any, principal: Any) -> Any:
     return TenantQuerySet.visible_to(self, principal)
 
 
 # A filter that can be taken out: where it is, and what stands there then.
 PLANTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
-    "namespace": (NamespaceQuerySet, "visible_to", _whole_team),
-    "entry": (EntryQuerySet, "visible_to", _whole_team),
-    "proposal": (ProposalQuerySet, "visible_to", _whole_team),
+    "namespace": (NamespaceQuerySet, "visible_to", _list_whole_team),
+    "entry": (EntryQuerySet, "visible_to", _list_whole_team),
+    "proposal": (ProposalQuerySet, "visible_to", _list_whole_team),
     "permission": (permissions, "reasons", lambda *_asked: iter([permissions.AccessReason.ROLE])),
 }
-SHOWN = 40
+MAX_LEAKS = 40
 
 
 class Command(BaseCommand):
@@ -57,11 +57,11 @@ class Command(BaseCommand):
                 "test data, but it keeps the database busy. Use --really to run it anyway.",
                 returncode=2,
             )
-        with _planted(options["plant"]):
+        with _plant_leak(options["plant"]):
             report = check(
                 thorough=options["thorough"],
-                first=options["plant"] is not None,
-                say=self._say(options["verbosity"]),
+                stop_at_first=options["plant"] is not None,
+                report_progress=self._get_logger(options["verbosity"]),
             )
         self._print(report)
         if options["plant"] and not report.leaks:
@@ -70,28 +70,28 @@ class Command(BaseCommand):
         if report.leaks:
             raise SystemExit(1)
 
-    def _say(self, verbosity: int) -> Callable[[str], object]:
+    def _get_logger(self, verbosity: int) -> Callable[[str], object]:
         return self.stderr.write if verbosity > 1 else lambda _line: None
 
     def _print(self, report: Report) -> None:
         self.stdout.write(f"{'area':<16}{'requests':>10}{'leaks':>8}")
         leaks = {
-            area: sum(_area_of(one.where) == area for one in report.leaks)
+            area: sum(_find_area(leak.where) == area for leak in report.leaks)
             for area in report.answers
         }
         for area, count in sorted(report.answers.items()):
             self.stdout.write(f"{area:<16}{count:>10}{leaks[area]:>8}")
         total = sum(report.answers.values())
         self.stdout.write(f"{'all':<16}{total:>10}{len(report.leaks):>8}")
-        for path, count in sorted(report.broken.items()):
+        for path, count in sorted(report.failures.items()):
             self.stderr.write(f"answered with an error: {path} ({count})")
-        for one in sorted(set(report.leaks), key=str)[:SHOWN]:
+        for leak in sorted(set(report.leaks), key=str)[:MAX_LEAKS]:
             self.stdout.write(
-                f"LEAK {one.where}: {one.asked_by} saw data of {one.whose} ({one.form})"
+                f"LEAK {leak.where}: {leak.asked_by} saw data of {leak.owner} ({leak.form})"
             )
 
 
-def _area_of(where: str) -> str:
+def _find_area(where: str) -> str:
     if where.startswith("node "):
         return "node kinds"
     if " /" not in where:
@@ -100,10 +100,10 @@ def _area_of(where: str) -> str:
 
 
 @contextmanager
-def _planted(name: str | None) -> Iterator[None]:
+def _plant_leak(name: str | None) -> Iterator[None]:
     if name is None:
         yield
         return
-    where, what, instead = PLANTS[name]
-    with patch.object(where, what, instead):
+    owner, attribute, replacement = PLANTS[name]
+    with patch.object(owner, attribute, replacement):
         yield

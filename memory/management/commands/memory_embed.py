@@ -1,4 +1,4 @@
-"""How far memories are embedded; and, when told, embeds what waits, or all of it anew."""
+"""Shows how many memories are embedded; on request it embeds the waiting ones, or all of them again."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ class Command(BaseCommand):
             raise CommandError(vector_column.MISSING)
         self.stdout.write(f"embedder: {embedder.name}")
         failing = 0
-        for team in self._teams(options["team"]):
+        for team in self._list_teams(options["team"]):
             if options["again"]:
                 self.stdout.write(
                     f"{team.slug}: {enqueue_all(team.pk)} queued to be embedded again"
@@ -47,25 +47,25 @@ class Command(BaseCommand):
                 self.stdout.write(f"{team.slug}: {embed_team(team.pk)} embedded")
             else:
                 enqueue_outdated(team.pk, embedder)
-            failing += self._tell(team)
+            failing += self._print_state(team)
         if failing:
             raise CommandError(f"{failing} memories could not be embedded yet.", returncode=1)
 
-    def _teams(self, slug: str | None) -> list[Team]:
+    def _list_teams(self, slug: str | None) -> list[Team]:
         teams = Team.objects.order_by("slug")
         if slug is None:
             return list(teams)
-        found = list(teams.filter(slug=slug))
-        if not found:
+        matches = list(teams.filter(slug=slug))
+        if not matches:
             raise CommandError(f"Team {slug!r} not found.", returncode=2)
-        return found
+        return matches
 
-    def _tell(self, team: Team) -> int:
+    def _print_state(self, team: Team) -> int:
         state = embedding_state(team.pk)
         if state is None:
             return 0
-        said = f"{team.slug}: {state.embedded} of {state.entries} embedded ({state.percent}%)"
+        line = f"{team.slug}: {state.embedded} of {state.entries} embedded ({state.percent}%)"
         if state.failing:
-            said += f", {state.failing} failing: {state.problem}"
-        self.stdout.write(said)
+            line += f", {state.failing} failing: {state.problem}"
+        self.stdout.write(line)
         return state.failing

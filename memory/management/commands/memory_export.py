@@ -1,6 +1,7 @@
-"""Writes memory of a team to a file: all of it, one namespace, or all about a person.
+"""Writes memory of a team to a file: all of it, one namespace, or everything about a person.
 
-Whoever runs this reads the database anyway, so nothing private is left out; each namespace is in the trail.
+Whoever runs this can read the database anyway, so nothing private is left out; each namespace is recorded in the
+audit log.
 """
 
 import shutil
@@ -37,24 +38,24 @@ class Command(BaseCommand):
         if options["namespace"] and options["person"]:
             raise CommandError("Use either --namespace or --person.", returncode=2)
         try:
-            made = export_all(team.pk, namespace=options["namespace"], subject=options["person"])
+            export = export_all(team.pk, namespace=options["namespace"], subject=options["person"])
         except MemoryFault as fault:
             raise CommandError(str(fault)) from fault
-        self._write(made, options["output"])
-        counts = made.header.counts
+        self._write(export, options["output"])
+        counts = export.header.counts
         self.stderr.write(
             f"{counts.namespaces} namespaces, {counts.entries} entries, "
-            f"{counts.revisions} revisions, {made.size} bytes"
+            f"{counts.revisions} revisions, {export.size} bytes"
         )
 
-    def _write(self, made: ExportFile, where: str) -> None:
-        with made.file:
-            if where == "-":
-                for line in made.file:
+    def _write(self, export: ExportFile, path: str) -> None:
+        with export.file:
+            if path == "-":
+                for line in export.file:
                     self.stdout.write(line.decode(), ending="")
                 return
             try:
-                with Path(where).open("xb") as target:
-                    shutil.copyfileobj(made.file, target)
-            except OSError as wrong:
-                raise CommandError(f"{where}: {wrong.strerror}") from wrong
+                with Path(path).open("xb") as target:
+                    shutil.copyfileobj(export.file, target)
+            except OSError as error:
+                raise CommandError(f"{path}: {error.strerror}") from error

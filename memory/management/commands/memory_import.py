@@ -1,4 +1,4 @@
-"""Brings a file of memory into a team, acting as one of its members: with their rights, policy and quota."""
+"""Imports a file into a team as one of its members: with their rights, policy and quota."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--as", dest="who", required=True, metavar="EMAIL", help="email of the member to act as"
         )
-        parser.add_argument("--clash", choices=[str(one) for one in Clash], default="newer")
+        parser.add_argument("--clash", choices=[str(clash) for clash in Clash], default="newer")
         parser.add_argument("--into", action="append", default=[], metavar="NAMED=HERE")
         parser.add_argument(
             "--mine",
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         user = User.objects.filter(email__iexact=options["who"], is_active=True).first()
         if team is None or user is None or team.pk not in load_user_principal(user).team_ids:
             raise CommandError("Team or member not found.", returncode=2)
-        into = dict(one.partition("=")[::2] for one in options["into"])
+        into = dict(pair.partition("=")[::2] for pair in options["into"])
         try:
             with options["file"].open("rb") as file:
                 report = import_file(
@@ -49,8 +49,8 @@ class Command(BaseCommand):
                     as_mine=options["mine"],
                     dry_run=not options["do"],
                 )
-        except (OSError, MemoryFault) as wrong:
-            raise CommandError(str(wrong)) from wrong
+        except (OSError, MemoryFault) as error:
+            raise CommandError(str(error)) from error
         self._print(report)
         if report.problems:
             raise SystemExit(1)
@@ -61,19 +61,19 @@ class Command(BaseCommand):
             self.stderr.write(f"line {problem.line}:{field} {problem.message}")
         if report.problems:
             return
-        for one in report.targets:
+        for target in report.targets:
             self.stdout.write(
-                f"{one.name_in_file} -> {one.to}: {one.new_count} new, {one.overwritten_count} overwritten, "
-                f"{one.same_count + one.kept_count} unchanged, {one.refused_count} skipped"
+                f"{target.name_in_file} -> {target.to}: {target.new_count} new, {target.overwritten_count} overwritten, "
+                f"{target.same_count + target.kept_count} unchanged, {target.refused_count} skipped"
             )
         for refusal in report.refusals:
             self.stderr.write(
                 f"line {refusal.line}: {refusal.key or refusal.namespace}: {refusal.why}"
             )
-        for caught in report.findings:
-            done = [f"removed secrets: {', '.join(caught.secrets)}"] if caught.secrets else []
-            done += [f"held for review: {caught.orders}"] if caught.orders else []
-            self.stderr.write(f"line {caught.line}: {caught.key}: {'; '.join(done)}")
+        for finding in report.findings:
+            actions = [f"removed secrets: {', '.join(finding.secrets)}"] if finding.secrets else []
+            actions += [f"held for review: {finding.orders}"] if finding.orders else []
+            self.stderr.write(f"line {finding.line}: {finding.key}: {'; '.join(actions)}")
         for change in report.changes:
             self.stdout.write(f"change {change}")
         if report.dry_run:

@@ -1,4 +1,4 @@
-"""Makes the postings that recall reads anew, for every team or for one."""
+"""Rebuilds the search index of memory for every team or for one."""
 
 from typing import Any
 

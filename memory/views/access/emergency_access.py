@@ -30,7 +30,7 @@ from memory.services.access.emergency_access import (
     ReadSummary,
 )
 from memory.services.access.private_namespaces import list_hidden_people
-from memory.templatetags.memory_emergency_access import unseen_by
+from memory.templatetags.memory_emergency_access import list_unseen_accesses
 from memory.views.request_context import caller_of
 
 
@@ -72,7 +72,7 @@ def show_emergency_access(request: HttpRequest) -> HttpResponse:
 @require_safe
 def show_notices(request: HttpRequest) -> HttpResponse:
     """Render only the notice, which every page loads at its top."""
-    if not unseen_by(request):
+    if not list_unseen_accesses(request):
         return HttpResponse(status=204)
     return render(request, "memory/access/_emergency_access_fragment.html")
 

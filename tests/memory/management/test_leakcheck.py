@@ -11,7 +11,7 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 
 from memory.management import leak_checks as leaks
-from memory.management.canaries import Canary, foreign_in
+from memory.management.canaries import Canary, find_foreign
 from memory.management.commands import leakcheck
 from memory.management.commands.leakcheck import PLANTS
 from tests.support.cast import Cast
@@ -130,10 +130,10 @@ def wrapped(text: str) -> list[bytes]:
 
 
 def test_secret_is_recognised_however_it_is_wrapped() -> None:
-    mine, other = Canary.of("mine"), Canary.of("other")
+    mine, other = Canary.create("mine"), Canary.create("other")
 
     for answer in wrapped(mine.text):
-        assert [one for one, _form in foreign_in(b"<p>" + answer + b"</p>", [mine, other])] == [
+        assert [one for one, _form in find_foreign(b"<p>" + answer + b"</p>", [mine, other])] == [
             mine
         ]
-    assert foreign_in(b"nothing of it " * 50, [mine, other]) == []
+    assert find_foreign(b"nothing of it " * 50, [mine, other]) == []
