@@ -1,4 +1,4 @@
-"""Decide who may touch what. This is the only module that decides, and the only one that imports django-guardian.
+"""Decide who may access what. This is the only module that decides, and the only one that imports django-guardian.
 
 A question is answered in this order: is the team one of the principal's; does the role (or the key's scope) have the
 verb; was this very object shared with them. Grants reach members of the object's team only: sharing widens what a
@@ -37,10 +37,10 @@ from config.sql import read_queries
 
 
 __all__ = [
+    "Grant",
     "KeyPrincipal",
     "Principal",
     "RunPrincipal",
-    "Shared",
     "UserPrincipal",
     "can",
     "check",
@@ -62,7 +62,7 @@ __all__ = [
 
 
 def can(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bool:
-    """Say whether the principal may do ``verb`` with this object, or in this team."""
+    """Return whether the principal may do ``verb`` with this object, or in this team."""
     team_id = _get_team_id(obj_or_team)
     role = principal.get_role(team_id)
     if role is None or team_id not in principal.team_ids:
@@ -125,7 +125,7 @@ def revoke(who: User | Group, verb: str, obj: models.Model) -> None:
 
 
 def revoke_all(user: User, team_id: UUID) -> None:
-    """Remove everything that was shared with somebody who leaves the team, so that coming back starts afresh."""
+    """Remove everything that was shared with a person who leaves the team, so that a return starts without rights."""
     rows = UserObjectPermission.objects.filter(user=user)
     with tenant([team_id]):
         groups = TeamGroup.objects.unscoped().filter(team_id=team_id, group__user=user)
@@ -143,7 +143,7 @@ def revoke_all(user: User, team_id: UUID) -> None:
 
 
 def count_shared(objects: Sequence[models.Model]) -> int:
-    """Count the grants on these objects, which are all of one kind."""
+    """Return the number of grants on these objects, which are all of one kind."""
     return sum(rows.count() for rows in _query_grants(objects))
 
 
@@ -172,7 +172,7 @@ def _query_grants(objects: Sequence[models.Model]) -> list[models.QuerySet[Any]]
 def is_granted(
     principal: Principal, verb: str, obj: models.Model, *, in_person: bool = False
 ) -> bool:
-    """Say whether this very object was shared with this person for one verb.
+    """Return whether this very object was shared with this person for one verb.
 
     Unless ``in_person`` is set, a grant to a group of theirs counts too.
     """
@@ -200,7 +200,7 @@ def filter_shared(
 
 
 class _IsGranted(Func):
-    """The ids are read once, before the plan runs, so that the index of the compared column serves."""
+    """A condition whose ids are read once, before the plan runs, so that the index of the compared column is used."""
 
     template, arity = "%(expressions)s", 1
     output_field = models.BooleanField()
@@ -224,7 +224,7 @@ _GRANTED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class Grant:
     """A grant: one verb of one object, shared with one person or with one group."""
 
     verb: str
@@ -232,28 +232,30 @@ class Shared:
     group: TeamGroup | None = None
 
 
-def list_grants(obj: models.Model) -> list[Shared]:
-    """List everything that was shared of this object, people before groups, for the page that explains who can see it."""
-    which = {"content_type": _get_content_type(type(obj)), "object_pk": str(obj.pk)}
-    people = UserObjectPermission.objects.filter(**which).select_related("user")
-    groups = GroupObjectPermission.objects.filter(**which)
+def list_grants(obj: models.Model) -> list[Grant]:
+    """Return everything that was shared of this object, people before groups."""
+    object_filter = {"content_type": _get_content_type(type(obj)), "object_pk": str(obj.pk)}
+    people = UserObjectPermission.objects.filter(**object_filter).select_related("user")
+    groups = GroupObjectPermission.objects.filter(**object_filter)
     shared = list(groups.values_list("group_id", _CODENAME))
     with tenant([_get_team_id(obj)]):
-        named = TeamGroup.objects.unscoped().filter(group__in=[group for group, _name in shared])
-        by_group = {row.group_id: row for row in named}
+        team_groups = TeamGroup.objects.unscoped().filter(
+            group__in=[group for group, _name in shared]
+        )
+        by_group = {row.group_id: row for row in team_groups}
     grants = [
-        Shared(_parse_verb(row.codename), user=row.user)
+        Grant(_parse_verb(row.codename), user=row.user)
         for row in people.annotate(codename=F(_CODENAME))
     ]
     grants += [
-        Shared(_parse_verb(codename), group=by_group[group])
+        Grant(_parse_verb(codename), group=by_group[group])
         for group, codename in shared
         if group in by_group
     ]
     return sorted(grants, key=_sort_key)
 
 
-def _sort_key(shared: Shared) -> tuple[bool, str, str, str]:
+def _sort_key(shared: Grant) -> tuple[bool, str, str, str]:
     who = shared.user or shared.group
     return shared.user is None, str(who).casefold(), str(who.pk if who else ""), shared.verb
 

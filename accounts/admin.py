@@ -1,6 +1,6 @@
-"""Django admin of accounts: the same walls as everywhere, because the request's tenant is open here too.
+"""Django admin of accounts. The request's tenant is open here too, so row-level security applies.
 
-Memberships, keys and invitations are changed on their pages, where ranks are checked and the trail is written.
+Memberships, keys and invitations are changed on their pages, where ranks are checked and audit entries are written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from accounts.models import (
 
 
 class ReadOnlyAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
-    """Look, don't touch."""
+    """An admin without permissions to add, change or delete."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -41,7 +41,7 @@ class ReadOnlyAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
 
 
 class TenantAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
-    """Rows of the teams in which one may do ``verb``; the base of every tenant model's admin."""
+    """The base of every tenant model's admin: rows of the teams in which the person may do ``verb``."""
 
     verb = "team.view"
 

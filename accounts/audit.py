@@ -1,4 +1,5 @@
-"""The audit trail: who did what, or was refused. The database numbers and chains the entries; see accounts/sql/audit.sql.
+"""The audit trail: who did what, or was refused. The database numbers and chains the entries; see
+accounts/sql/audit.sql.
 
 The chain finds a changed, missing or inserted entry. Cutting off the newest ones is found only by someone who kept
 the head, so ``head`` is meant to be published: every ``verify`` returns it, and it is logged.
@@ -131,11 +132,11 @@ class ChainReport:
     team_id: UUID
     length: int
     head: str
-    broken: BrokenLink | None
+    broken_link: BrokenLink | None
 
     @property
     def intact(self) -> bool:
-        return self.broken is None
+        return self.broken_link is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ def record(
 
 
 def is_recorded_for_run(team_id: UUID, *, actor: str, action: str, run: str) -> bool:
-    """Say whether this actor already has an entry of this action about a run. Call it within ``tenant``."""
+    """Return whether this actor already has an entry of this action about a run. Call it within ``tenant``."""
     of_run = AuditEntry.objects.unscoped().alias(of=KeyTextTransform("run", "detail"))
     return of_run.filter(
         team_id=team_id,
@@ -221,8 +222,8 @@ def list_written_forms(team_id: UUID, texts: Iterable[str]) -> dict[str, list[st
     )
     variants = {}
     for text in subjects:
-        written, _detail = hide(text, {}, lambda person: pseudonyms.get(person, person))
-        variants[text] = [text] if written == text else [text, written]
+        with_pseudonyms, _detail = hide(text, {}, lambda person: pseudonyms.get(person, person))
+        variants[text] = [text] if with_pseudonyms == text else [text, with_pseudonyms]
     return variants
 
 
@@ -242,7 +243,7 @@ def count_persons(team_id: UUID, persons: Sequence[str]) -> int:
 
 
 def list_personas(team_id: UUID, player: str) -> list[str]:
-    """List a member's test persons that the trail knows. Call it within ``tenant``."""
+    """Return a member's test personas that the trail knows. Call it within ``tenant``."""
     rows = AuditPerson.objects.unscoped().filter(team_id=team_id, person__endswith=f"@{player}")
     return [
         person
@@ -262,7 +263,7 @@ def forget_persons(team_id: UUID, persons: Sequence[str]) -> int:
 
 
 def anonymize(text: str) -> str:
-    """Return the text with pseudonyms that lead to nobody, for the entry which records that a person was erased."""
+    """Return the text with pseudonyms that identify nobody, for the entry that records an erasure."""
     return hide(text, {}, make_unlinked_pseudonym)[0]
 
 
@@ -279,17 +280,17 @@ def verify(team_id: UUID) -> ChainReport:
     with tenant([team_id]), connection.cursor() as cursor:
         cursor.execute(QUERIES["verify"], {"team": team_id})
         length, newest_hash, newest_seq, head_seq, head_hash, broken_seq, reason = cursor.fetchone()
-    broken = BrokenLink(broken_seq, reason) if reason else None
-    if broken is None and (newest_seq, newest_hash if newest_seq else None) != (
+    broken_link = BrokenLink(broken_seq, reason) if reason else None
+    if broken_link is None and (newest_seq, newest_hash if newest_seq else None) != (
         head_seq,
         head_hash,
     ):
         # The chain ends before (or after) where its head says: the newest entries are missing or were put there.
         missing = (newest_seq or 0) < (head_seq or 0)
-        broken = BrokenLink(
+        broken_link = BrokenLink(
             (newest_seq or 0) + 1 if missing else newest_seq or 0, "missing" if missing else "head"
         )
-    report = ChainReport(team_id, length, newest_hash, broken)
+    report = ChainReport(team_id, length, newest_hash, broken_link)
     log.info(
         "audit_verified",
         team_id=str(team_id),

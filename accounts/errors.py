@@ -1,4 +1,4 @@
-"""The errors of accounts. A docstring is the sentence people read; ``retryable`` says whether trying again helps."""
+"""The errors of accounts. Each docstring is the sentence that people read; ``retryable`` says whether a retry helps."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _

@@ -19,7 +19,7 @@ from accounts.roles import SCOPES, SERVICE_SCOPES
 
 
 class SignUpForm(SignupForm):  # type: ignore[misc]  # allauth ships no types
-    """Sign-up asks for a name as well."""
+    """The sign-up form, which also asks for a name."""
 
     name = forms.CharField(
         label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "name"})
@@ -38,7 +38,7 @@ class ProfileForm(forms.Form):
 
 
 class WelcomeForm(forms.Form):
-    """Asks for the name and address of the person who started the demo."""
+    """The form for name and email address of the person who started the demo."""
 
     name = forms.CharField(
         label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "name"})

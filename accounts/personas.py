@@ -1,7 +1,7 @@
-"""Subjects that belong to somebody: a member's test persons, and a key's own.
+"""Subjects that belong to someone: a member's test personas, and an API key's own subject.
 
-A member may act as "ben" for a while. The persona's id carries the member who plays it, so that two members' bens never
-share a memory, and neither is the ben whom a client names with an API key.
+A member may act as "ben" for a while. The persona's id contains the member who plays it, so that two members' bens
+never share a memory, and neither is the ben whom a client names with an API key.
 """
 
 from uuid import UUID
@@ -16,7 +16,7 @@ def make_persona_id(name: str, player: UUID) -> str:
 
 
 def find_player(subject: str) -> UUID | None:
-    """Return the member whose test person this is, or None for any other id."""
+    """Return the member whose test persona this is, or None for any other id."""
     name, at, player = subject[: -_LENGTH - 1], subject[-_LENGTH - 1 : -_LENGTH], subject[-_LENGTH:]
     if not name or at != "@":
         return None
@@ -27,7 +27,7 @@ def find_player(subject: str) -> UUID | None:
 
 
 def strip_player(subject: str) -> str:
-    """Return the name that the member gave the test person, or any other id as it is."""
+    """Return the name that the member gave the test persona, or any other id unchanged."""
     return subject[: -_LENGTH - 1] if find_player(subject) else subject
 
 

@@ -137,18 +137,18 @@ def get_key_id(principal: Principal) -> UUID | None:
 
 
 def get_current_team_id(request: HttpRequest) -> UUID:
-    """Return the team of this request: the key's, or the one chosen in the team switcher, or the person's first."""
+    """Return the team of this request: the key's, the one selected in the team switcher, or the person's first."""
     principal = get_principal(request)
     session = getattr(request, "session", None)
-    chosen = session.get(TEAM_IN_SESSION) if session is not None else None
-    mine = sorted(principal.team_ids)
-    if chosen and chosen in {str(team_id) for team_id in mine}:
-        return UUID(chosen)
-    if not mine:
+    selected = session.get(TEAM_IN_SESSION) if session is not None else None
+    team_ids = sorted(principal.team_ids)
+    if selected and selected in {str(team_id) for team_id in team_ids}:
+        return UUID(selected)
+    if not team_ids:
         raise NotAllowed(
             _("You aren't a member of any team yet. Ask a team member for an invitation.")
         )
-    return mine[0]
+    return team_ids[0]
 
 
 def load_user_principal(user: User) -> UserPrincipal:

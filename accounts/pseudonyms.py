@@ -1,6 +1,6 @@
-"""Finds outside people's ids in texts of the audit trail, and the pseudonyms that replace them.
+"""Find external users' ids in texts of the audit trail, and the pseudonyms that replace them.
 
-This module handles texts only; ``accounts.models.persons`` knows what a pseudonym is made of, and whose it is.
+This module handles texts only; ``accounts.models.persons`` knows how a pseudonym is made, and whose it is.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ def register_person_prefixes(prefixes: Prefixes) -> None:
 
 
 def is_outside(person: str) -> bool:
-    """Say whether an id may identify somebody in the outside world."""
+    """Return whether an id may identify an external user."""
     return bool(_ID.fullmatch(person)) and not _NUMBER.fullmatch(person)
 
 
 def find_outside_ids(text: str) -> list[str]:
-    """Return the ids of a namespace, if it is a person's and they are from outside."""
+    """Return the ids in a namespace, if it is a person's and they are external."""
     return [person for person in _split_ids(text) if is_outside(person)]
 
 
 def find_persons(subject: str, detail: Mapping[str, Any]) -> set[str]:
-    """Return everybody from outside whom an entry names."""
+    """Return every external user whom an entry names."""
     persons: list[str] = []
 
-    def noted(person: str) -> str:
+    def collect(person: str) -> str:
         persons.append(person)
         return person
 
-    hide(subject, detail, noted)
+    hide(subject, detail, collect)
     return set(persons)
 
 
 def hide(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict[str, Any]]:
-    """Return the same entry with ``swap`` applied to everybody's id from outside."""
+    """Return the same entry with ``swap`` applied to every external user's id."""
     pairs = [("", subject), *_walk_texts(detail)]
     if not _compile_person_pattern(_load_prefixes()).search(
         "\n".join(text for _name, text in pairs)
@@ -70,22 +70,22 @@ def hide(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict
         for person in _split_ids(text)
         if person and not _NUMBER.fullmatch(person)
     }
-    spoken = _list_quotations(persons)
+    quotations = _list_quotations(persons)
 
-    def said(name: str, text: str) -> str:
+    def swap_text(name: str, text: str) -> str:
         return (
-            _swap_in_prose(text, spoken, swap)
+            _swap_in_prose(text, quotations, swap)
             if _is_prose(name, text)
             else _swap_in_name(text, swap)
         )
 
-    return _swap_in_name(subject, swap), _map_texts(detail, said)
+    return _swap_in_name(subject, swap), _map_texts(detail, swap_text)
 
 
 def substitute_names(value: Any, names: Mapping[str, str]) -> Any:  # Any: JSON
     """Return the value with the pseudonyms that ``names`` knows replaced; others stay."""
     return _map_texts(
-        value, lambda _name, text: _PSEUDONYM.sub(lambda m: names.get(m[0], m[0]), text)
+        value, lambda _name, text: _PSEUDONYM.sub(lambda match: names.get(match[0], match[0]), text)
     )
 
 
@@ -96,7 +96,7 @@ def list_pseudonyms(value: Any) -> set[str]:  # Any: JSON
 
 
 def replace_pseudonyms(text: str, words: str) -> str:
-    """Replace every pseudonym that is left by ``words``, together with the prefix before it."""
+    """Replace every remaining pseudonym, together with the prefix before it, by ``words``."""
     return re.sub(rf"(?:(?:{_join_prefixes()}):)?{_PSEUDONYM.pattern}", lambda _m: words, text)
 
 
@@ -112,7 +112,7 @@ def _swap_in_name(text: str, swap: Swap) -> str:
     if not ids:
         return text
     rest = ":".join(ids)
-    return text[: len(text) - len(rest)] + ":".join(_swap_id(each, swap) for each in ids)
+    return text[: len(text) - len(rest)] + ":".join(_swap_id(person, swap) for person in ids)
 
 
 def _swap_id(person: str, swap: Swap) -> str:
@@ -121,25 +121,25 @@ def _swap_id(person: str, swap: Swap) -> str:
     return swap(person) if is_outside(person) else NO_ID
 
 
-def _swap_in_prose(text: str, spoken: Mapping[str, str], swap: Swap) -> str:
+def _swap_in_prose(text: str, quotations: Mapping[str, str], swap: Swap) -> str:
     """Replace ids that the entry names elsewhere, wherever they occur, and whatever follows a person's prefix."""
     alternatives = "|".join(
-        re.escape(quotation) for quotation in sorted(spoken, key=len, reverse=True)
+        re.escape(quotation) for quotation in sorted(quotations, key=len, reverse=True)
     )
     prefix = rf"(?<![\w-])(?:{_join_prefixes()}):"
     quoted_pattern = (
         rf"(?:{prefix}|(?<!\w))(?P<known>{alternatives})(?!\w)|" if alternatives else ""
     )
 
-    def swapped(match: re.Match[str]) -> str:
+    def swap_match(match: re.Match[str]) -> str:
         if alternatives and match["known"] is not None:
             before = match[0][: -len(match["known"])]
-            return before + _swap_id(spoken[match["known"]], swap)
+            return before + _swap_id(quotations[match["known"]], swap)
         before = match[0][: -len(match["id"])]
         bare = match["id"].rstrip("'\"’”.,;!?)]}>…")
         return before + _swap_id(bare, swap) + match["id"][len(bare) :]
 
-    return re.sub(rf"{quoted_pattern}{prefix}(?P<id>[^\s:]+)", swapped, text)
+    return re.sub(rf"{quoted_pattern}{prefix}(?P<id>[^\s:]+)", swap_match, text)
 
 
 def _list_quotations(persons: set[str]) -> dict[str, str]:

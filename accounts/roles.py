@@ -1,8 +1,8 @@
-"""Who may do what: one table. docs/reference/permissions.md is drawn from it.
+"""The table of roles and permissions. docs/reference/permissions.md is generated from it.
 
-A member may do what their role says, and whatever was shared with them one by one (``access.grant``). An API key
-may do what its scopes say and an editor could, and read the audit trail with a scope of its own; verbs without a
-scope are for people alone.
+A member may do what their role says, and whatever was shared with them one by one (``access.grant``). An API key may
+do what its scopes say and an editor could, and read the audit trail with a scope of its own; verbs without a scope
+are for people alone.
 """
 
 from __future__ import annotations

@@ -134,13 +134,13 @@ class ChainOut(Schema):
 
 
 def to_chain_out(report: ChainReport) -> ChainOut:
-    broken = report.broken
+    broken_link = report.broken_link
     return ChainOut(
         length=report.length,
         head=report.head,
         intact=report.intact,
-        broken_seq=broken.seq if broken else None,
-        reason=broken.reason if broken else None,
+        broken_seq=broken_link.seq if broken_link else None,
+        reason=broken_link.reason if broken_link else None,
     )
 
 

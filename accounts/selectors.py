@@ -1,4 +1,4 @@
-"""Reads for pages and the API, already cut to what the asker may see: finding and admitting are one call."""
+"""Reads for pages and the API, limited to what the principal may see: finding and checking are one call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def list_teams(principal: Principal) -> QuerySet[Team]:
 
 
 def find_team(principal: Principal, verb: str, team_id: UUID) -> Team:
-    """Return a team of the principal's own, checked for one verb. Other teams don't exist for them."""
+    """Return a team of the principal's own, checked for one verb; other teams raise NotFound."""
     team = list_teams(principal).filter(pk=team_id).first()
     if team is None:
         raise NotFound
@@ -34,7 +34,7 @@ def find_team(principal: Principal, verb: str, team_id: UUID) -> Team:
 
 
 def list_members(principal: Principal, team: Team, *, search: str = "") -> QuerySet[Membership]:
-    """List the members; ``search`` keeps those with it in their name or address."""
+    """Return the members; ``search`` keeps those whose name or address contains it."""
     check(principal, "team.view", team)
     rows = Membership.objects.visible_to(principal).filter(team=team)
     if search:
@@ -43,7 +43,7 @@ def list_members(principal: Principal, team: Team, *, search: str = "") -> Query
 
 
 def list_invitations(principal: Principal, team: Team) -> QuerySet[Invitation]:
-    """Open invitations, newest first."""
+    """Return open invitations, newest first."""
     check(principal, "member.manage", team)
     rows = Invitation.objects.visible_to(principal).filter(
         team=team, accepted_at=None, revoked_at=None
@@ -63,21 +63,23 @@ def list_groups(principal: Principal, team: Team) -> list[GroupOfPeople]:
 
 def load_people(principal: Principal, rows: Sequence[TeamGroup]) -> list[GroupOfPeople]:
     """Return the members of each group, in the order of the groups; two queries, however many there are."""
-    found = TeamGroup.objects.visible_to(principal).filter(pk__in=[row.pk for row in rows])
+    groups = TeamGroup.objects.visible_to(principal).filter(pk__in=[row.pk for row in rows])
     people = User.objects.order_by("name", "email", "id")
-    filled = found.select_related("group").prefetch_related(Prefetch("group__user_set", people))
-    by_id = {row.pk: tuple(row.group.user_set.all()) for row in filled} if rows else {}
+    groups_with_people = groups.select_related("group").prefetch_related(
+        Prefetch("group__user_set", people)
+    )
+    by_id = {row.pk: tuple(row.group.user_set.all()) for row in groups_with_people} if rows else {}
     return [GroupOfPeople(row, by_id[row.pk]) for row in rows]
 
 
 def list_group_rows(principal: Principal, team: Team) -> list[TeamGroup]:
-    """List the groups without their members."""
+    """Return the groups without their members."""
     check(principal, "team.view", team)
     return list(TeamGroup.objects.visible_to(principal).filter(team=team).order_by("name", "id"))
 
 
 def list_group_choices(principal: Principal, team: Team) -> list[tuple[UUID, str]]:
-    """Return id and name of each group, for a select box that may hold a thousand."""
+    """Return id and name of each group, for a select box of up to a thousand."""
     check(principal, "team.view", team)
     rows = TeamGroup.objects.visible_to(principal).filter(team=team).order_by("name", "id")
     return list(rows.values_list("pk", "name"))
@@ -95,7 +97,7 @@ def find_member_by_email(principal: Principal, team_id: UUID, email: str) -> UUI
 
 
 def find_group(principal: Principal, team_id: UUID, group_id: UUID) -> TeamGroup:
-    """Return a group with which something can be shared."""
+    """Return a group to share something with."""
     rows = TeamGroup.objects.visible_to(principal).filter(team_id=team_id, pk=group_id)
     row = rows.select_related("group").first()
     if row is None:
@@ -117,5 +119,5 @@ def list_audit_entries(
 
 
 def is_first_person() -> bool:
-    """Say whether nobody has an account yet."""
+    """Return whether nobody has an account yet."""
     return not User.objects.exists()

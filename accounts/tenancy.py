@@ -1,4 +1,5 @@
-"""The wall between teams: the base of every tenant row, and the one place that tells PostgreSQL whose rows to show.
+"""The isolation of teams: the base of every tenant row, and the only place that tells PostgreSQL which teams' rows to
+show.
 
 The setting is transaction-local by construction. A session-level ``SET`` would hand one person's rows to the next
 user of a pooled connection.
@@ -72,9 +73,9 @@ def run_at_end(work: Work) -> None:
 
 
 def run_after_failure(rescue: Callable[[], Work]) -> None:
-    """Ask ``rescue`` before an outermost ``tenant`` is rolled back, and run what it returns afterwards.
+    """Ask ``rescue`` before an outermost ``tenant`` is rolled back, and run its result afterwards.
 
-    This doesn't happen where the database itself gave up: whoever retries does all of it once more.
+    This doesn't happen if the database itself gave up: the caller then retries the whole transaction.
     """
     _AFTER_FAILING.append(rescue)
 
@@ -98,7 +99,7 @@ def lookup(key: str, *, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
 
 
 def get_current_team_ids(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[UUID]:
-    """The teams whose rows this transaction sees at the moment."""
+    """Return the teams whose rows this transaction sees."""
     value = _read_note(TEAMS_SETTING, using).strip("{}")
     return frozenset(UUID(part) for part in value.split(",") if part)
 
@@ -111,14 +112,14 @@ class HasTeams(Protocol):
 
 
 class TenantQuerySet(models.QuerySet[M]):
-    """Rows of tenants; a model with finer rules overrides ``visible_to`` and narrows what this returns."""
+    """Rows of tenants; a model with finer rules overrides ``visible_to`` to narrow them further."""
 
     def visible_to(self, principal: HasTeams) -> Self:
         return self.filter(team_id__in=principal.team_ids)
 
 
 class TenantManager(models.Manager[M]):
-    """``Model.objects.visible_to(principal)`` finds and admits in one call. Request code gets no ``all()`` or ``filter()``.
+    """A manager whose ``Model.objects.visible_to(principal)`` finds rows and checks access in one call.
 
     For a queryset of your own: ``objects = TenantManager.from_queryset(YourQuerySet)()``. Related managers
     (``namespace.entries``) are whole: they start from a row that was found already.
@@ -138,7 +139,9 @@ class TenantManager(models.Manager[M]):
         return self.get_queryset().visible_to(principal)
 
     def unscoped(self) -> TenantQuerySet[M]:
-        """Every row the database shows; for migrations, admin checks, upkeep and services that checked already."""
+        """Return every row that the database shows: for migrations, admin checks, upkeep, and services that have checked
+        access.
+        """
         return self.get_queryset()
 
 
@@ -167,12 +170,12 @@ def _make_guarded_class(manager_class: type[models.Manager[Any]]) -> type[models
 
 
 def _make_refusal(name: str) -> Any:
-    def refused(self: models.Manager[Any], *args: object, **kwargs: object) -> NoReturn:
+    def refuse(self: models.Manager[Any], *args: object, **kwargs: object) -> NoReturn:
         raise UnscopedQuery(
             f"{self.model.__name__}.objects.{name}: say visible_to(principal) or unscoped() first."
         )
 
-    return refused
+    return refuse
 
 
 # fmt: off
@@ -227,14 +230,16 @@ def enable_rls(
         f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY",
     ]
     if also_by:
-        named = f"{also_by}::text = (SELECT nullif(current_setting('{LOOKUP_SETTING}', true), ''))"
-        forward.append(f"CREATE POLICY by_{also_by} ON {table} FOR SELECT USING ({named})")
+        condition = (
+            f"{also_by}::text = (SELECT nullif(current_setting('{LOOKUP_SETTING}', true), ''))"
+        )
+        forward.append(f"CREATE POLICY by_{also_by} ON {table} FOR SELECT USING ({condition})")
         reverse.insert(0, f"DROP POLICY by_{also_by} ON {table}")
     return migrations.RunSQL(sql=[*forward], reverse_sql=[*reverse])
 
 
 def grant_table(table: str, grants: str = "SELECT, INSERT, UPDATE, DELETE") -> migrations.RunSQL:
-    """Privileges of the app role on a table that belongs to no team."""
+    """Return the migration that grants the app role privileges on a table that belongs to no team."""
     return migrations.RunSQL(
         sql=[f"REVOKE ALL ON {table} FROM {APP_ROLE}", f"GRANT {grants} ON {table} TO {APP_ROLE}"],
         reverse_sql=[f"REVOKE ALL ON {table} FROM {APP_ROLE}"],

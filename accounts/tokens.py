@@ -1,4 +1,4 @@
-"""Secrets that let somebody in: made here, shown once, kept as hashes.
+"""Secrets that grant access: generated here, shown once, stored as hashes.
 
 256 random bits can't be guessed, so a plain hash protects them as well as a slow one would; the kind is hashed along,
 so that an invitation never passes for a key.

@@ -1,4 +1,4 @@
-"""Pages of people and teams. Signing in and out is allauth's, under /accounts/."""
+"""Pages of people and teams. allauth's pages for signing in and out are under /accounts/."""
 
 from django.urls import path
 

@@ -6,7 +6,7 @@ from config.translations import compile_stale
 
 
 class WiringConfig(AppConfig):
-    """Has no models; it is installed for the work that must happen at start-up."""
+    """An app without models, for the work that must happen at start-up."""
 
     name = "config"
 
@@ -18,7 +18,7 @@ class WiringConfig(AppConfig):
         from config import celery, checks  # noqa: F401, PLC0415
 
     def _list_secrets(self) -> list[str]:
-        """Return the secrets that an operator entered and that no log may show."""
+        """Return the secrets that an operator entered and that no log may contain."""
         entered = (
             *(settings.MEMORY_HTTP_KEY, settings.MEMORY_EMBEDDER_KEY, settings.METRICS_TOKEN),
             *(settings.SECRET_KEY, *settings.SECRET_KEYS_AT_REST),

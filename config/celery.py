@@ -1,7 +1,7 @@
-"""Celery wakes workers up and does nothing more: a message carries an id, and the work to do is a row in the database.
+"""Celery only wakes workers up: a message carries an id, and the work to do is a row in the database.
 
-Messages are acknowledged early on purpose: once a run is claimed its message has no value, and recovery comes from the
-lease. A lost, doubled or late message costs at most one round of the reconciler.
+Messages are acknowledged early on purpose: once a run is claimed its message has no value, and recovery comes from
+the lease. A lost, doubled or late message costs at most one round of the reconciler.
 """
 
 import os

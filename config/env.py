@@ -21,7 +21,7 @@ Words = Annotated[tuple[str, ...], NoDecode]  # written as a comma-separated lis
 
 
 class Env(BaseSettings):
-    """The settings of an operator. A description is what `.env.example` says about its variable."""
+    """The settings of an operator. Each description is the variable's text in `.env.example`."""
 
     model_config = SettingsConfigDict(
         env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore"
@@ -230,7 +230,7 @@ class Env(BaseSettings):
 
 @cache
 def env() -> Env:
-    """The environment, read once. A mistake ends the program with one line a variable."""
+    """Return the environment, read once. A mistake ends the program with one line for each variable."""
     try:
         return Env(_env_file=os.environ.get("MNEMOFLOW_ENV_FILE", ROOT / ".env"))
     except ValidationError as error:

@@ -11,9 +11,10 @@ _last = 0  # the newest (milliseconds << 12 | counter) handed out by this proces
 
 
 def uuid7() -> UUID:
-    """RFC 9562 version 7; strictly increasing within a process, even when the clock steps back.
+    """Return a UUID of RFC 9562 version 7; strictly increasing within a process, even when the clock steps back.
 
-    The 12 bits after the milliseconds count up within one millisecond (method 1 of the RFC), then spill into the next.
+    The 12 bits after the milliseconds count up within one millisecond (method 1 of the RFC), then spill into the
+    next.
     """
     global _last
     with _lock:
@@ -25,5 +26,5 @@ def uuid7() -> UUID:
 
 
 def read_milliseconds(value: UUID) -> int:
-    """Return when a UUIDv7 was made, in milliseconds since 1970."""
+    """Return the creation time of a UUIDv7, in milliseconds since 1970."""
     return value.int >> 80

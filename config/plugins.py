@@ -52,7 +52,7 @@ class Hooks:
 
     @hookspec
     def scopes(self) -> Mapping[str, Any]:  # type: ignore[empty-body]
-        """Map scope words to how their namespace is made: `memory.core.scopes`."""
+        """Map scope words to the definition of their namespace: `memory.core.scopes`."""
 
 
 @cache

@@ -36,14 +36,14 @@ class Redactor:
 
     def redact_json_text(self, text: str) -> str:
         """Redact JSON that is written out already; keys are texts as well."""
-        return self._escaped.replace(text)
+        return self._escaped_table.replace(text)
 
     def restore_json_text(self, text: str) -> str:
         """Put the secrets back; only where each replacement stands for one form of one secret."""
-        return self._restoring.replace(text)
+        return self._restoring_table.replace(text)
 
     def find_spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where a form of a secret stands in the text, each form by itself: they may overlap."""
+        """Yield the positions of each form of a secret in the text; they may overlap."""
         return self._plain.find_spans(text)
 
     def redact(self, value: Any) -> Any:
@@ -68,15 +68,15 @@ class Redactor:
         return StreamRedactor(self._plain)
 
     @cached_property
-    def _escaped(self) -> "_Table":
+    def _escaped_table(self) -> "_Table":
         pairs = self._plain.replacements.items()
         return _Table(
             {_escape_json(form): _escape_json(replacement) for form, replacement in pairs}
         )
 
     @cached_property
-    def _restoring(self) -> "_Table":
-        return _Table({mask: form for form, mask in self._escaped.replacements.items()})
+    def _restoring_table(self) -> "_Table":
+        return _Table({mask: form for form, mask in self._escaped_table.replacements.items()})
 
 
 class StreamRedactor:
@@ -91,7 +91,7 @@ class StreamRedactor:
         self._pending = ""
 
     def add(self, piece: str) -> str:
-        """Return what may be shown now."""
+        """Return the text that may be shown now."""
         if self._table.pattern is None:
             return piece
         text, at = self._pending + piece, 0
@@ -106,12 +106,12 @@ class StreamRedactor:
             at = match.end()
 
     def end(self) -> str:
-        """Return what was held back, redacted where a shorter secret is in it; no more is to come."""
+        """Return the text that was held back, redacted if it contains a shorter secret. No more text may follow."""
         rest, self._pending = self._pending, ""
         return self._table.replace(rest)
 
     def _find_start_of_secret(self, text: str, at: int) -> int:
-        """Return from where on the text may go on to be a secret; its end, when it can't."""
+        """Return the position from which the text may become a secret; its end, if it can't."""
         for start in range(max(at, len(text) - self._longest + 1), len(text)):
             if text[start:] in self._beginnings:
                 return start
@@ -152,7 +152,7 @@ class LogRedactor:
 
 
 def build_redactor(secrets: Iterable[str]) -> Redactor:
-    """Return the redactor of this set of secrets, made once; nothing tells afterwards which it was."""
+    """Return the redactor of these secrets, which is built once; it doesn't reveal which ones they were."""
     return _build_cached_redactor(frozenset(secrets))
 
 
@@ -197,7 +197,7 @@ def _escape_json(text: str) -> str:
 
 
 class _Table:
-    """Texts and what stands for them; of two that begin at one place the longer counts."""
+    """Texts and their replacements; of two that begin at one position the longer counts."""
 
     def __init__(self, replacements: Mapping[str, str]) -> None:
         longest_first = sorted(replacements, key=lambda text: (-len(text), text))

@@ -13,13 +13,13 @@ import polib
 
 def compile_stale(folders: Iterable[Path | str]) -> list[Path]:
     """Compile each catalog whose compiled form is missing or older than its source; return the files that were written."""
-    written = []
+    compiled = []
     for folder in folders:
         for source in sorted(Path(folder).glob("*/LC_MESSAGES/*.po")):
             target = source.with_suffix(".mo")
             if _is_stale(source, target) and _compile(source, target):
-                written.append(target)
-    return written
+                compiled.append(target)
+    return compiled
 
 
 def _is_stale(source: Path, target: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The ``/api/v1`` operations on people and teams."""
+"""Routes of ``/api/v1`` for people and teams."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ router = Router(auth=api_auth(), tags=["accounts"])
 
 @router.get("/me", response=schemas.MeOut)
 def me(request: HttpRequest) -> dict[str, object]:
-    """Return who this key or session belongs to; for a key also its scopes and its expiry."""
+    """Return the person or API key that the request authenticates; for a key also its scopes and its expiry."""
     principal = get_principal(request)
     key = principal.key if isinstance(principal, KeyPrincipal) else None
     name = str(principal.user) if isinstance(principal, UserPrincipal) else principal.actor
@@ -39,19 +39,19 @@ def me(request: HttpRequest) -> dict[str, object]:
 
 @router.get("/teams", response=list[schemas.TeamOut])
 def list_teams(request: HttpRequest) -> list[Team]:
-    """Those you are in; a key is in one."""
+    """Return the teams that you belong to; an API key belongs to one."""
     return list(selectors.list_teams(get_principal(request)))
 
 
 @router.get("/teams/{uuid:team_id}", response=schemas.TeamOut)
 def read_team(request: HttpRequest, team_id: UUID) -> Team:
-    """Its name, and the short one that addresses use."""
+    """Return a team's name, and the short name in its URLs."""
     return selectors.find_team(get_principal(request), "team.view", team_id)
 
 
 @router.patch("/teams/{uuid:team_id}", response=schemas.TeamOut)
 def rename_team(request: HttpRequest, team_id: UUID, body: schemas.TeamIn) -> Team:
-    """The owner's to do."""
+    """Rename a team. Only an owner may do so."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "team.manage", team_id)
     return services.rename_team(principal, team=team, name=body.name)
@@ -59,19 +59,22 @@ def rename_team(request: HttpRequest, team_id: UUID, body: schemas.TeamIn) -> Te
 
 @router.get("/teams/{uuid:team_id}/members", response=list[schemas.MemberOut])
 def list_members(request: HttpRequest, team_id: UUID) -> list[dict[str, object]]:
-    """List the members of the team with their roles."""
+    """Return the members of the team with their roles."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "team.view", team_id)
-    return [_find_member(row) for row in selectors.list_members(principal, team)]
+    return [_build_member(row) for row in selectors.list_members(principal, team)]
 
 
 @router.patch("/members/{uuid:membership_id}", response=schemas.MemberOut)
 def change_role(
     request: HttpRequest, membership_id: UUID, body: schemas.RoleIn
 ) -> dict[str, object]:
-    """By admins; an owner is made and unmade by owners, and one stays."""
+    """Change a member's role, as an admin.
+
+    Only owners may grant or remove the owner role, and a team keeps at least one owner.
+    """
     principal = get_principal(request)
-    return _find_member(
+    return _build_member(
         services.change_role(principal, membership_id=membership_id, role=body.role)
     )
 
@@ -85,7 +88,7 @@ def remove_member(request: HttpRequest, membership_id: UUID) -> Status[None]:
 
 @router.get("/teams/{uuid:team_id}/invitations", response=list[schemas.InvitationOut])
 def list_invitations(request: HttpRequest, team_id: UUID) -> list[Invitation]:
-    """Those still open; their links are not shown again."""
+    """Return the open invitations, without their links. You need the permission to manage members."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "member.manage", team_id)
     return list(selectors.list_invitations(principal, team))
@@ -95,7 +98,7 @@ def list_invitations(request: HttpRequest, team_id: UUID) -> list[Invitation]:
 def create_invitation(
     request: HttpRequest, team_id: UUID, body: schemas.InvitationIn
 ) -> Status[dict[str, object]]:
-    """Make an invitation. The answer holds its link, which is not shown again."""
+    """Create an invitation. The response contains its link, which is not shown again."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "member.manage", team_id)
     row, token = services.create_invitation(principal, team=team, role=body.role, email=body.email)
@@ -105,14 +108,14 @@ def create_invitation(
 
 @router.delete("/invitations/{uuid:invitation_id}", response={204: None})
 def revoke_invitation(request: HttpRequest, invitation_id: UUID) -> Status[None]:
-    """Its link opens nothing any more."""
+    """Revoke an invitation; its link stops working."""
     services.revoke_invitation(get_principal(request), invitation_id=invitation_id)
     return Status(204, None)
 
 
 @router.get("/teams/{uuid:team_id}/keys", response=list[schemas.KeyOut])
 def list_keys(request: HttpRequest, team_id: UUID) -> list[ApiKey]:
-    """Without their secrets, which nobody has."""
+    """Return the team's API keys, without their secrets. You need the permission to manage keys."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "key.manage", team_id)
     return list(selectors.list_keys(principal, team))
@@ -122,7 +125,7 @@ def list_keys(request: HttpRequest, team_id: UUID) -> list[ApiKey]:
 def issue_key(
     request: HttpRequest, team_id: UUID, body: schemas.KeyIn
 ) -> Status[dict[str, object]]:
-    """Make a key. The answer holds its secret, which is not shown again."""
+    """Create an API key. The response contains its secret, which is not shown again."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "key.manage", team_id)
     key, secret = services.issue_key(
@@ -137,7 +140,7 @@ def issue_key(
 
 @router.delete("/keys/{uuid:key_id}", response={204: None})
 def revoke_key(request: HttpRequest, key_id: UUID) -> Status[None]:
-    """It opens nothing from this moment on."""
+    """Revoke an API key immediately."""
     services.revoke_key(get_principal(request), key_id=key_id)
     return Status(204, None)
 
@@ -149,7 +152,7 @@ def read_audit(
     before: LongNumber | None = None,
     limit: Annotated[int, Field(ge=1, le=500)] = 50,
 ) -> list[AuditEntry]:
-    """The newest entries first; ``before`` a sequence number goes on from there."""
+    """Return the newest entries of the audit trail first; ``before`` continues at a sequence number."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "audit.view", team_id)
     return list(selectors.list_audit_entries(principal, team, before=before, limit=limit))
@@ -157,12 +160,12 @@ def read_audit(
 
 @router.get("/teams/{uuid:team_id}/audit/verify", response=schemas.ChainOut)
 def verify_audit(request: HttpRequest, team_id: UUID) -> schemas.ChainOut:
-    """Recompute the chain and name the first entry that doesn't fit."""
+    """Verify the audit trail's hash chain and return the first entry that doesn't fit."""
     team = selectors.find_team(get_principal(request), "audit.view", team_id)
     return schemas.to_chain_out(verify(team.id))
 
 
-def _find_member(row: Membership) -> dict[str, object]:
+def _build_member(row: Membership) -> dict[str, object]:
     return {
         "id": row.id,
         "user_id": row.user_id,

@@ -1,4 +1,4 @@
-"""The ``/api/v1/audit`` operations: the audit trail of the current team, for those who may read it."""
+"""Routes of ``/api/v1/audit``: the audit trail of the current team, for those who may read it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ router = Router(auth=api_auth(), tags=["audit"])
 
 
 class AuditFilterIn(schemas.In):
-    """The filters of a request. ``action`` may name a whole family: ``memory.`` ends with its period."""
+    """The filters of a request. An ``action`` that ends with a period, such as ``memory.``, matches a whole family."""
 
     actor: Annotated[str, Field(max_length=120)] = ""
     action: Annotated[str, Field(max_length=60)] = ""
@@ -59,8 +59,8 @@ class TrailOut(Schema):
 
 
 class HeadOut(Schema):
-    """A signed head. Keep it elsewhere: ``manage.py audit_verify --head FILE`` proves with it that no newest entry was
-    cut off.
+    """A signed head. Store it elsewhere: with it, ``manage.py audit_verify --head FILE`` proves that no entry was
+    removed from the end.
     """
 
     format: str
@@ -75,7 +75,7 @@ class HeadOut(Schema):
 
 @router.get("/audit", response=TrailOut)
 def read_trail(request: HttpRequest, params: Query[ListIn]) -> dict[str, Any]:
-    """List the entries, newest first."""
+    """Return the entries of the audit trail, newest first. You need the permission to read the audit trail."""
     principal, limit = get_principal(request), params.limit
     rows = trail.list_entries(
         principal,
@@ -90,7 +90,7 @@ def read_trail(request: HttpRequest, params: Query[ListIn]) -> dict[str, Any]:
 
 @router.get("/audit/verify", response=schemas.ChainOut)
 def verify_trail(request: HttpRequest) -> schemas.ChainOut:
-    """Recompute the chain and name the first entry that doesn't fit."""
+    """Verify the audit trail's hash chain and return the first entry that doesn't fit."""
     return schemas.to_chain_out(audit.verify(_find_team(request).pk))
 
 
@@ -98,14 +98,14 @@ def verify_trail(request: HttpRequest) -> schemas.ChainOut:
 def read_head(request: HttpRequest) -> dict[str, Any]:
     """Return the number of entries, the newest hash and a signature.
 
-    Kept elsewhere, it proves later that no entry was cut off.
+    Stored elsewhere, the response proves later that no entry was removed from the end.
     """
     return sign_head(_find_team(request).pk).to_json()
 
 
 @router.get("/audit/export")
 def export_trail(request: HttpRequest, params: Query[ExportIn]) -> FileAnswer:
-    """Stream all matching entries, oldest first. The trail records the export."""
+    """Stream all matching entries, oldest first. The audit trail records the export."""
     team = _find_team(request)
     pieces = trail.export(
         get_principal(request), team=team, filters=params.to_filter(), kind=params.format

@@ -1,4 +1,4 @@
-"""``/api/v1`` of groups: those of a team, and who is in them."""
+"""Routes of ``/api/v1`` for a team's groups and their members."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ router = Router(auth=api_auth(), tags=["accounts"])
 
 @router.get("/teams/{uuid:team_id}/groups", response=list[schemas.GroupOut])
 def list_groups(request: HttpRequest, team_id: UUID) -> list[schemas.GroupOut]:
-    """Each with who is in it."""
+    """Return the team's groups with their members."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "team.view", team_id)
     return [schemas.to_group_out(group) for group in selectors.list_groups(principal, team)]
@@ -42,14 +42,14 @@ def delete_group(request: HttpRequest, group_id: UUID) -> Status[None]:
 
 
 @router.put("/groups/{uuid:group_id}/members/{uuid:user_id}", response={204: None})
-def put_in(request: HttpRequest, group_id: UUID, user_id: UUID) -> Status[None]:
-    """Somebody of the team; twice is the same as once."""
-    services.put_in(get_principal(request), group_id=group_id, user_id=user_id)
+def add_to_group(request: HttpRequest, group_id: UUID, user_id: UUID) -> Status[None]:
+    """Add a member of the team to a group. Adding a member twice changes nothing."""
+    services.add_to_group(get_principal(request), group_id=group_id, user_id=user_id)
     return Status(204, None)
 
 
 @router.delete("/groups/{uuid:group_id}/members/{uuid:user_id}", response={204: None})
-def take_out(request: HttpRequest, group_id: UUID, user_id: UUID) -> Status[None]:
+def remove_from_group(request: HttpRequest, group_id: UUID, user_id: UUID) -> Status[None]:
     """Remove a member from a group; access that came through the group alone ends."""
-    services.take_out(get_principal(request), group_id=group_id, user_id=user_id)
+    services.remove_from_group(get_principal(request), group_id=group_id, user_id=user_id)
     return Status(204, None)

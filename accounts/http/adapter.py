@@ -23,7 +23,9 @@ INVITATION_IN_SESSION = "invitation"
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """By invitation; or for the very first person; or for everybody, where the operator says so."""
+        """Return whether the person may sign up: with an invitation, as the very first person, or if the operator allows
+        everybody.
+        """
         return (
             settings.SIGNUP_OPEN
             or is_first_person()

@@ -1,4 +1,4 @@
-"""People, teams, and what lets them in. One noun a module."""
+"""The models of people, teams and their credentials."""
 
 from accounts.models.audit import AuditEntry, AuditHead
 from accounts.models.groups import TeamGroup

@@ -137,11 +137,11 @@ def note(entry: AuditEntry) -> None:
 
 def write_pending() -> None:
     """Write all pending entries in their order; with several teams one after the other, always in the same order."""
-    waiting = _list_pending()
-    if not waiting:
+    pending = _list_pending()
+    if not pending:
         return
     _discard_pending()
-    entries = sorted((noted.entry for noted in waiting), key=_get_team_id)
+    entries = sorted((item.entry for item in pending), key=_get_team_id)
     for team_id, of_team in groupby(entries, key=_get_team_id):
         if team_id in get_current_team_ids():
             _write(team_id, list(of_team))
@@ -154,28 +154,28 @@ def rescue_refusals() -> Callable[[], None]:
     """Return a function that notes again, in a transaction of its own, the refusals of one that is about to be rolled
     back.
     """
-    refused = [noted.entry for noted in _list_pending() if not noted.entry.success]
+    refusals = [item.entry for item in _list_pending() if not item.entry.success]
     _discard_pending()
 
-    return lambda: _note_again(refused)
+    return lambda: _note_again(refusals)
 
 
 def hide_pending(team_id: UUID) -> None:
     """Give a team's pending entries their pseudonyms now, because the keys of these people are about to be deleted."""
-    _hide(team_id, [noted.entry for noted in _list_pending() if noted.entry.team_id == team_id])
+    _hide(team_id, [item.entry for item in _list_pending() if item.entry.team_id == team_id])
 
 
-def _note_again(refused: list[AuditEntry]) -> None:
-    if not refused:
+def _note_again(refusals: list[AuditEntry]) -> None:
+    if not refusals:
         return
     try:
-        with tenant({entry.team_id for entry in refused}):
-            for entry in refused:
+        with tenant({entry.team_id for entry in refusals}):
+            for entry in refusals:
                 note(entry)
     except (
         DatabaseError
     ):  # why it was rolled back is worth more than this, and must not be hidden by it
-        log.exception("refusals_not_written", entries=len(refused))
+        log.exception("refusals_not_written", entries=len(refusals))
 
 
 def _list_pending() -> list[_PendingEntry]:

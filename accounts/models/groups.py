@@ -12,7 +12,7 @@ from accounts.tenancy import TenantModel
 
 
 class TeamGroup(TenantModel):
-    """Django's group holds people and grants, and knows no teams; this is whose it is and what people call it."""
+    """The team and the name of a Django group, which itself has people and grants but no team."""
 
     name = models.CharField(_("name"), max_length=80)
     group = models.OneToOneField(

@@ -61,13 +61,13 @@ def hide_persons(team_id: UUID, entries: Sequence[TrailEntry]) -> None:
 
     It costs one query if somebody is named, and two more if the trail meets somebody for the first time.
     """
-    named = {person for entry in entries for person in find_persons(entry.subject, entry.detail)}
-    pseudonyms = _query_pseudonyms(team_id, named)
-    if missing := named - set(pseudonyms):
+    persons = {person for entry in entries for person in find_persons(entry.subject, entry.detail)}
+    pseudonyms = _query_pseudonyms(team_id, persons)
+    if missing := persons - set(pseudonyms):
         AuditPerson._unscoped.bulk_create(
             [_build_person(team_id, person) for person in sorted(missing)], ignore_conflicts=True
         )
-        pseudonyms = _query_pseudonyms(team_id, named)
+        pseudonyms = _query_pseudonyms(team_id, persons)
     for entry in entries:
         entry.subject, entry.detail = hide(entry.subject, entry.detail, pseudonyms.__getitem__)
 
@@ -78,7 +78,7 @@ def find_pseudonyms(team_id: UUID, persons: Iterable[str]) -> Mapping[str, str]:
 
 
 def make_unlinked_pseudonym(person: str) -> str:
-    """Make a pseudonym whose key isn't stored: nobody can find out any more who it was."""
+    """Return a pseudonym whose key isn't stored, so that nobody can find out who it was."""
     return _compute_pseudonym(secrets.token_bytes(32), person)
 
 

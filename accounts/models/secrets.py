@@ -1,4 +1,4 @@
-"""Credentials that let somebody in: API keys, invitations, start tokens. Only hashes of the secrets are stored."""
+"""Credentials that grant access: API keys, invitations, start tokens. Only hashes of the secrets are stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HASH_LENGTH = 64  # hex of HMAC-SHA256
 
 
 class ApiKey(TenantModel):
-    """A programme's way in: one team, named scopes, perhaps an end."""
+    """An API client's key: for one team, with named scopes and an optional expiry."""
 
     name = models.CharField(_("name"), max_length=120)
     prefix = models.CharField(_("prefix"), max_length=16, editable=False)

@@ -1,4 +1,4 @@
-"""Teams, and who is in them as what."""
+"""Teams and memberships."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Role(models.TextChoices):
 
 
 class Team(models.Model):
-    """The tenant: everything else belongs to one."""
+    """The tenant: every other row belongs to one."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     slug = models.SlugField(_("short name"), max_length=60, unique=True)

@@ -16,7 +16,7 @@ from config.ids import uuid7
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
-        """Without a password nobody can sign in until one is set."""
+        """Create a user. Without a password nobody can sign in until one is set."""
         user = self.model(email=normalise_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
@@ -69,5 +69,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 def normalise_email(email: str) -> str:
-    """One spelling for each address: servers that tell Ana@ from ana@ no longer exist, look-alike accounts do."""
+    """Return the one spelling of an address. Servers that distinguish Ana@ from ana@ no longer exist, but look-alike
+    accounts do.
+    """
     return email.strip().lower()

@@ -1,7 +1,7 @@
 """Operations on people and teams. Each verb checks, changes and writes the audit entry in one transaction."""
 
 from accounts.services.firstrun import prepare_first_run, redeem_start_token
-from accounts.services.groups import create_group, delete_group, put_in, take_out
+from accounts.services.groups import add_to_group, create_group, delete_group, remove_from_group
 from accounts.services.invitations import (
     accept_invitation,
     create_invitation,
@@ -22,6 +22,7 @@ from accounts.services.teams import (
 __all__ = [
     "accept_invitation",
     "add_member",
+    "add_to_group",
     "authenticate_key",
     "change_language",
     "change_password",
@@ -34,12 +35,11 @@ __all__ = [
     "find_invitation",
     "issue_key",
     "prepare_first_run",
-    "put_in",
     "redeem_start_token",
+    "remove_from_group",
     "remove_member",
     "rename_team",
     "revoke_invitation",
     "revoke_key",
     "sign_up",
-    "take_out",
 ]

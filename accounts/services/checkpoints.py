@@ -1,4 +1,4 @@
-"""Signed heads of the audit trail: proof, kept elsewhere, that no newest entry was cut off.
+"""Signed heads of the audit trail: a head stored elsewhere proves that no entry was removed from the end.
 
 The chain shows whether the entries fit together. Only somebody who kept a head can show that it still reaches as far.
 """
@@ -49,7 +49,7 @@ Finding = Literal["holds", "forged", "cut", "changed", "no team"]
 
 @dataclass(frozen=True, slots=True)
 class HeadCheck:
-    """The comparison of a head with the trail as it is now. ``length`` is how many entries that has."""
+    """The comparison of a head with the trail as it is now. ``length`` is the trail's number of entries."""
 
     head: Head
     finding: Finding
@@ -96,7 +96,7 @@ def read_heads(text: str) -> Iterator[Head]:
 
 
 def write_checkpoint() -> int:
-    """Write each team's signed head to a file beside the database and to the log; return how many there were."""
+    """Write each team's signed head to a file next to the database and to the log; return their number."""
     path = Path(settings.AUDIT_HEADS_FILE)
     path.parent.mkdir(parents=True, exist_ok=True)
     heads = [sign_head(pk) for pk in Team.objects.order_by("pk").values_list("pk", flat=True)]
@@ -112,7 +112,7 @@ def _build_claims(team_id: UUID, seq: int, hash_: str, at: datetime) -> dict[str
 
 
 def _serialize(tree: Mapping[str, Any]) -> str:
-    """Serialize in the one way that is both signed and checked."""
+    """Serialize in the one form that is both signed and checked."""
     return json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 

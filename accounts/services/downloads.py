@@ -1,4 +1,4 @@
-"""Answers that are sent piece by piece, whichever way the server takes them."""
+"""Responses that are sent in pieces, by synchronous and asynchronous servers alike."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TYPES = {"jsonl": "application/jsonl; charset=utf-8", "csv": "text/csv; charset=
 
 
 class FileAnswer(StreamingHttpResponse):
-    """Django would read a synchronous iterator into memory before it sent it to an asynchronous server."""
+    """A streamed file. Django would read a synchronous iterator into memory before sending it to an asynchronous server."""
 
     def __init__(self, pieces: Iterator[bytes], *, name: str, kind: str) -> None:
         super().__init__(
@@ -33,7 +33,7 @@ class FileAnswer(StreamingHttpResponse):
             yield piece
 
     def _next(self) -> bytes:
-        """In a thread of its own, which must not keep the connection it read with."""
+        """Return the next piece in a thread of its own, which must not keep its connection."""
         try:
             return next(self._pieces, b"")
         finally:

@@ -23,9 +23,10 @@ DEMO_TEAM = "My team"
 
 @transaction.atomic
 def prepare_first_run() -> str:
-    """The path of a fresh sign-in link for whoever started the server. Earlier links stop working.
+    """Return the path of a new sign-in link for whoever started the server.
 
-    The person is the first administrator; on an empty database one is made, with no password until they choose one.
+    Earlier links stop working. The person is the first administrator; on an empty database one is created, without a
+    password until they choose one.
     """
     user = (
         User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined", "id").first()
@@ -45,7 +46,7 @@ def prepare_first_run() -> str:
 
 @transaction.atomic
 def redeem_start_token(token: str) -> User:
-    """The person a start link signs in. It works once, whoever is quicker."""
+    """Return the person whom a start link signs in. It works once, even for simultaneous requests."""
     rows = StartToken.objects.select_for_update(of=("self",)).select_related("user")
     row = rows.filter(token_hash=tokens.hash_secret("start", token), used_at=None).first()
     if row is None or not tokens.is_match("start", token, row.token_hash):

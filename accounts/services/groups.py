@@ -1,4 +1,4 @@
-"""Groups of members: made, filled, emptied and deleted by who manages members. Sharing with one is sharing with all in it."""
+"""Create and delete groups of members, and add and remove members. Sharing with a group is sharing with all its members."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def delete_group(principal: Principal, *, group_id: UUID) -> None:
         inner.delete()
 
 
-def put_in(principal: Principal, *, group_id: UUID, user_id: UUID) -> TeamGroup:
+def add_to_group(principal: Principal, *, group_id: UUID, user_id: UUID) -> TeamGroup:
     with tenant(principal.team_ids):
         row = _find(principal, group_id)
         members = Membership.objects.unscoped().filter(team_id=row.team_id, user_id=user_id)
@@ -58,7 +58,7 @@ def put_in(principal: Principal, *, group_id: UUID, user_id: UUID) -> TeamGroup:
     return row
 
 
-def take_out(principal: Principal, *, group_id: UUID, user_id: UUID) -> TeamGroup:
+def remove_from_group(principal: Principal, *, group_id: UUID, user_id: UUID) -> TeamGroup:
     with tenant(principal.team_ids):
         row = _find(principal, group_id)
         inside = row.group.user_set.filter(pk=user_id).first()

@@ -92,7 +92,7 @@ def accept_invitation(*, user: User, token: str) -> Membership:
 
 
 def revoke_invitation(principal: Principal, *, invitation_id: UUID) -> Invitation:
-    """End an invitation that nobody accepted yet; doing it twice changes nothing."""
+    """Revoke an open invitation; revoking it twice changes nothing."""
     with tenant(principal.team_ids):
         rows = Invitation.objects.visible_to(principal).select_for_update()
         invitation = rows.filter(pk=invitation_id).first()

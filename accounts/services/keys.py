@@ -1,4 +1,4 @@
-"""API keys: shown once, kept as a hash, good for one team and the scopes they were given."""
+"""API keys: shown once, stored as a hash, valid for one team and the given scopes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def issue_key(
 
 
 def revoke_key(principal: Principal, *, key_id: UUID) -> ApiKey:
-    """End a key at once; doing it twice changes nothing."""
+    """Revoke a key immediately; revoking it twice changes nothing."""
     with tenant(principal.team_ids):
         rows = ApiKey.objects.visible_to(principal).select_for_update()
         key = rows.filter(pk=key_id).first()

@@ -21,7 +21,7 @@ def sign_up(*, user: User, invitation: str | None) -> None:
 
 
 def change_profile(user: User, *, name: str, locale: str, email: str | None = None) -> User:
-    """Name and language; and the address to sign in with, where it is asked for."""
+    """Change name and language, and the sign-in address if it is given."""
     user.name, user.locale = name.strip()[:120], locale
     if email is not None:
         user.email = normalise_email(email)
@@ -36,6 +36,6 @@ def change_language(user: User, *, locale: str) -> None:
 
 
 def change_password(user: User, password: str) -> None:
-    """Ends every other session of the person: their session hash no longer fits."""
+    """Change the password, which ends every other session of the person: their session hash no longer fits."""
     user.set_password(password)
     user.save(update_fields=["password"])

@@ -47,7 +47,7 @@ def rename_team(principal: Principal, *, team: Team, name: str) -> Team:
 
 
 def add_member(*, team: Team, user: User, role: Role, by: Principal | None = None) -> Membership:
-    """Make somebody a member. Without ``by`` the caller answers for it: an accepted invitation, or set-up."""
+    """Add a member. Without ``by`` the caller is responsible: an accepted invitation, or set-up."""
     if by is not None:
         _check_rank(by, team.id, role)
     try:
@@ -69,7 +69,7 @@ def add_member(*, team: Team, user: User, role: Role, by: Principal | None = Non
 
 
 def change_role(principal: Principal, *, membership_id: UUID, role: str) -> Membership:
-    """Give a member another role; the last owner stays one."""
+    """Change a member's role; the last owner stays an owner."""
     if role not in Role.values:
         raise InvalidChoice
     with _check_owner_remains(), tenant(principal.team_ids):
@@ -89,7 +89,7 @@ def change_role(principal: Principal, *, membership_id: UUID, role: str) -> Memb
 
 
 def remove_member(principal: Principal, *, membership_id: UUID) -> None:
-    """Take somebody out of the team, or leave it. What was shared with them ends with it."""
+    """Remove a member, or leave the team. What was shared with the member ends."""
     with _check_owner_remains(), tenant(principal.team_ids):
         membership = _find(principal, membership_id)
         leaving = membership.user_id == principal.user_id
@@ -114,7 +114,7 @@ def _find(principal: Principal, membership_id: UUID) -> Membership:
 
 
 def _check_rank(principal: Principal, team_id: UUID, *roles: Role) -> None:
-    """Owners are made and unmade by owners only, or any admin could make themselves one."""
+    """Check that only owners grant or remove the owner role, or any admin could become one."""
     check(principal, "member.manage", team_id)
     if Role.OWNER in roles:
         check(principal, "member.manage_owners", team_id)
@@ -122,7 +122,7 @@ def _check_rank(principal: Principal, team_id: UUID, *roles: Role) -> None:
 
 @contextmanager
 def _check_owner_remains() -> Iterator[None]:
-    """The database keeps the last owner (accounts/sql/memberships.sql); this says it in words."""
+    """Check that an owner remains. The database ensures it (accounts/sql/memberships.sql); this raises the sentence."""
     try:
         yield
     except IntegrityError as error:

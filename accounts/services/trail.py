@@ -1,4 +1,4 @@
-"""Reads the audit trail: filtered, page by page, in people's words; and exports it as a file."""
+"""Read the audit trail: filtered, paginated and in readable words; and export it as a file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLUMNS: Final = ("seq", "at", "actor_kind", "actor", "action", "subject", "succ
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Filters of the trail. ``action`` may name a whole family: ``memory.`` ends with its period."""
+    """Filters of the trail. An ``action`` that ends with a period, such as ``memory.``, matches a whole family."""
 
     actor: str = ""
     action: str = ""
@@ -59,7 +59,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """An entry in people's words, with ``changes`` where its detail says what was before and after."""
+    """An entry in readable words, with ``changes`` if its detail contains values before and after."""
 
     entry: AuditEntry
     actor: DisplayName
@@ -115,7 +115,7 @@ def list_entries(
 def describe_entries(
     principal: Principal, team_id: UUID, rows: Sequence[AuditEntry]
 ) -> tuple[AuditLine, ...]:
-    """Describe entries in people's words, with one query per kind of name."""
+    """Return the entries in readable words, with one query for each kind of name."""
     texts = {row.actor for row in rows}
     actors = {**_name_actors(texts, team_id), **_name_runs(principal, team_id, texts)}
     subjects = _name_subjects(principal, team_id, rows)
@@ -217,11 +217,10 @@ def _apply_filters(
 def _limit_by_time(
     team_id: UUID, rows: TenantQuerySet[AuditEntry], filters: AuditFilter
 ) -> TenantQuerySet[AuditEntry]:
-    """Translate times into sequence numbers as well, because pages go by number: otherwise a page of long ago would
-    read
-    everything that came since.
+    """Limit by sequence numbers as well as by time.
 
-    Numbers grow with time, unless the clock is set back; within an hour of the ends the times themselves decide.
+    Pages go by number: otherwise a page of long ago would read everything since. Numbers grow with time, unless the
+    clock is set back; within an hour of the limits the times themselves decide.
     """
     numbered = AuditEntry.objects.unscoped().filter(team_id=team_id).values_list("seq", flat=True)
     if filters.since is not None:
@@ -243,7 +242,7 @@ def _shift(moment: datetime, by: timedelta) -> datetime:
 
 
 def _replace_erased(text: str) -> str:
-    """Replace the pseudonyms that are left, which are those of erased people."""
+    """Replace the remaining pseudonyms, which are those of erased people."""
     return replace_pseudonyms(text, _("erased user"))
 
 
@@ -328,10 +327,10 @@ def _format_value(value: object) -> str:
 
 
 def _describe_filters(filters: AuditFilter) -> dict[str, Any]:
-    chosen = {name: getattr(filters, name) for name in filters.__slots__}
+    values = {name: getattr(filters, name) for name in filters.__slots__}
     return {
         name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in chosen.items()
+        for name, value in values.items()
         if value not in ("", None)
     }
 
@@ -352,7 +351,7 @@ def _write_csv(trees: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _escape_cell(value: object) -> str:
-    """Put an apostrophe before a text that a spreadsheet would take for a formula."""
+    """Prefix an apostrophe to a text that a spreadsheet would take for a formula."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 

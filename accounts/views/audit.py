@@ -76,7 +76,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 
 
 def parse_filters(data: Any) -> AuditFilter:  # Any: a QueryDict, of a form or an address
-    """Parse the filters of a form or an address; values that can't be understood filter nothing."""
+    """Parse the filters of a form or a URL; invalid values filter nothing."""
     success = {"1": True, "0": False}.get(data.get("success", ""))
     return AuditFilter(
         actor=_read_text(data, "actor", 120),
@@ -93,7 +93,7 @@ def parse_filters(data: Any) -> AuditFilter:  # Any: a QueryDict, of a form or a
 def _list_ignored_filters(
     data: Any, filters: AuditFilter
 ) -> list[tuple[str, str | Promise, str]]:  # Any: a QueryDict
-    """List the filters that were ignored because they can't be understood: name, label, reason."""
+    """Return the filters that were ignored because they are invalid: name, label, reason."""
     read = {
         "since": (_("From"), filters.since, _("Enter a valid date.")),
         "until": (_("To"), filters.until, _("Enter a valid date.")),
@@ -145,7 +145,9 @@ def _render_page(
         "newest": newest,
         "is_first": not before,
         "report": report,
-        "reason": REASONS.get(report.broken.reason, "") if report and report.broken else "",
+        "reason": REASONS.get(report.broken_link.reason, "")
+        if report and report.broken_link
+        else "",
         "head": chain.read_head(team.pk),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
@@ -185,10 +187,10 @@ def _list_actions() -> list[tuple[str, str, list[tuple[str, str]]]]:
     families: dict[str, list[tuple[str, str]]] = {}
     for name, wording in chain.AUDIT_ACTIONS.items():
         families.setdefault(name.partition(".")[0], []).append((name, str(wording)))
-    places = [*FAMILIES, *sorted(set(families) - set(FAMILIES))]
+    order = [*FAMILIES, *sorted(set(families) - set(FAMILIES))]
     return [
         (family, str(FAMILIES.get(family, family)), families[family])
-        for family in places
+        for family in order
         if family in families
     ]
 

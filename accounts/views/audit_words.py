@@ -66,7 +66,7 @@ VALUES: Final[Mapping[str, Mapping[str, str | Promise]]] = {
 
 @dataclass(frozen=True, slots=True)
 class DetailRow:
-    """A detail with its ``name`` as written and its ``label`` as read."""
+    """A detail with its raw ``name`` and its ``label``."""
 
     name: str
     label: str | Promise
@@ -81,7 +81,7 @@ class DisplayedLine:
 
 
 def present_line(line: AuditLine) -> DisplayedLine:
-    """Present a line: a step between revisions is one fact, fields that changed make a table."""
+    """Present a line: a step between revisions is one fact, changed fields form a table."""
     steps = [change for change in line.changes if _is_revision(line, change)]
     changes = [
         (NAMES.get(change.field, change.field), change.was, change.now)
@@ -97,18 +97,16 @@ def present_line(line: AuditLine) -> DisplayedLine:
 
 
 def _format_detail(line: AuditLine, name: str, value: str) -> str:
-    """Return the value as written, or its label where it is one word of a closed list, or a list of such."""
-    words, written = VALUES.get(name), line.entry.detail.get(name)
-    if words is None or written is None:
+    """Return the value, or its label if it is a word of a closed list, or a list of such words."""
+    words, raw_value = VALUES.get(name), line.entry.detail.get(name)
+    if words is None or raw_value is None:
         return value
-    values = written if isinstance(written, list) else [written]
+    values = raw_value if isinstance(raw_value, list) else [raw_value]
     return ", ".join(str(words.get(str(item), item)) for item in values) or "–"
 
 
 def _is_revision(line: AuditLine, change: FieldChange) -> bool:
-    """Say whether a change is a revision number: memory's gateway writes revision numbers before and after, and nothing
-    else.
-    """
+    """Return whether a change is a revision number: only memory's gateway records those before and after."""
     numbers = {change.was, change.now} - {"–"}
     is_memory = not change.field and line.entry.action.startswith("memory.")
     return is_memory and all(map(str.isdecimal, numbers))

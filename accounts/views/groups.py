@@ -29,18 +29,18 @@ def groups(request: HttpRequest) -> HttpResponse:
     principal = get_principal(request)
     verb = "member.manage" if request.method == "POST" else "team.view"
     team = selectors.find_team(principal, verb, get_current_team_id(request))
-    typed, problem = request.POST.get("name", ""), ""
+    name, problem = request.POST.get("name", ""), ""
     if request.method == "POST":
         try:
-            services.create_group(principal, team=team, name=typed)
+            services.create_group(principal, team=team, name=name)
         except (InvalidChoice, NameTaken) as fault:
             problem = str(fault)
         else:
             messages.success(request, _("Group created."))
             return redirect("accounts:groups")
     members = list(selectors.list_members(principal, team))
-    named = Paginator(selectors.list_group_rows(principal, team), GROUPS)
-    page = named.get_page(request.GET.get("page"))
+    paginator = Paginator(selectors.list_group_rows(principal, team), GROUPS)
+    page = paginator.get_page(request.GET.get("page"))
     groups_with_people = selectors.load_people(principal, list(page))
     is_large = len(members) > MOST_TO_CHOOSE
     context = {
@@ -51,7 +51,7 @@ def groups(request: HttpRequest) -> HttpResponse:
         ],
         "members": [row.user for row in members] if is_large else (),
         "manages": can(principal, "member.manage", team),
-        "typed": typed,
+        "typed": name,
         "problem": problem,
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
@@ -64,20 +64,20 @@ def add(request: HttpRequest, group_id: UUID) -> HttpResponse:
     team_id = get_current_team_id(request)
     if "@" not in member:
         user_id = _parse_uuid(member)
-    elif (typed := _find_typed_member(principal, team_id, group_id, member)) is not None:
-        user_id = typed
+    elif (member_id := _find_typed_member(principal, team_id, group_id, member)) is not None:
+        user_id = member_id
     else:
         message = _("No team member has this email address: %(email)s")
         messages.error(request, message % {"email": member[:LONGEST_ADDRESS]})
         return redirect("accounts:groups")
-    services.put_in(principal, group_id=group_id, user_id=user_id)
+    services.add_to_group(principal, group_id=group_id, user_id=user_id)
     return redirect("accounts:groups")
 
 
 @require_POST
 def remove(request: HttpRequest, group_id: UUID) -> HttpResponse:
     user_id = _parse_uuid(request.POST.get("member", ""))
-    services.take_out(get_principal(request), group_id=group_id, user_id=user_id)
+    services.remove_from_group(get_principal(request), group_id=group_id, user_id=user_id)
     return redirect("accounts:groups")
 
 
@@ -96,9 +96,9 @@ def _list_outsiders(members: list[Membership], group: selectors.GroupOfPeople) -
 def _find_typed_member(
     principal: Principal, team_id: UUID, group_id: UUID, email: str
 ) -> UUID | None:
-    """Find a member by the typed address, where there are too many to choose from.
+    """Return the member with the typed address, if there are too many to choose from.
 
-    Somebody who may fill the group learns of a typo; anybody else learns what any other address would tell them.
+    Someone who may fill the group is told of a typo; anybody else gets the same response as for any other address.
     """
     try:
         return selectors.find_member_by_email(principal, team_id, email)

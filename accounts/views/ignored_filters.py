@@ -1,4 +1,4 @@
-"""Filters of an address that can't be understood: they filter nothing, and the page says so."""
+"""Invalid filters in a URL: they filter nothing, and the page says so."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _MOST_SHOWN: Final = 80  # characters of what was asked
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A filter that could not be understood, and so filters nothing; ``url`` is the list without it."""
+    """An invalid filter, which filters nothing; ``url`` is the list without it."""
 
     label: str | Promise
     value: str
@@ -25,8 +25,7 @@ class Ignored:
 
 
 def list_form_errors(data: QueryDict, form: forms.Form, *, address: str = "") -> list[Ignored]:
-    """What the form left out: a list that is longer than was meant says why. ``address`` is the list's, where an answer
-    to another one shows it as well."""
+    """Return the filters that the form rejected. ``address`` is the list's URL, if another page shows it as well."""
     return list_ignored_filters(
         data,
         [
@@ -41,7 +40,7 @@ def list_form_errors(data: QueryDict, form: forms.Form, *, address: str = "") ->
 def list_ignored_filters(
     data: QueryDict, errors: Iterable[tuple[str, str | Promise, str]], *, address: str = ""
 ) -> list[Ignored]:
-    """``found``: the parameter's name, what people call it, and why it can't be understood."""
+    """Return the ignored filters. ``errors``: the parameter's name, its label, and why it is invalid."""
     return [
         Ignored(label, data.get(name, "")[:_MOST_SHOWN], why, address + _drop_filter(data, name))
         for name, label, why in errors

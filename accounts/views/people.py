@@ -31,7 +31,7 @@ BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 @never_cache
 @require_GET
 def start(request: HttpRequest, token: str) -> HttpResponse:
-    """Sign in by the link that starting the server prints. The token can't be guessed, so no page can make a browser
+    """Sign in with the link that starting the server prints. The token can't be guessed, so no page can make a browser
     use it.
     """
     try:
@@ -45,7 +45,7 @@ def start(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def welcome(request: HttpRequest) -> HttpResponse:
-    """Three fields, which may be skipped: without them, the next start link signs in as well."""
+    """Show three optional fields: without them, the next start link signs in as well."""
     user = _get_person(request)
     if user.has_usable_password():
         return redirect(_find_gallery())

@@ -46,18 +46,18 @@ TOLD_ROLES: Mapping[Role, Promise] = {
 @require_GET
 def team(request: HttpRequest) -> HttpResponse:
     principal = get_principal(request)
-    mine = selectors.find_team(principal, "team.view", get_current_team_id(request))
-    return _page(request, principal, mine)
+    current_team = selectors.find_team(principal, "team.view", get_current_team_id(request))
+    return _page(request, principal, current_team)
 
 
 @require_POST
 def rename(request: HttpRequest) -> HttpResponse:
     principal = get_principal(request)
-    mine = selectors.find_team(principal, "team.manage", get_current_team_id(request))
+    team = selectors.find_team(principal, "team.manage", get_current_team_id(request))
     form = TeamForm(request.POST)
     if not form.is_valid():
         raise InvalidChoice
-    services.rename_team(principal, team=mine, name=form.cleaned_data["name"])
+    services.rename_team(principal, team=team, name=form.cleaned_data["name"])
     return redirect("accounts:team")
 
 
@@ -83,15 +83,15 @@ def remove(request: HttpRequest, membership_id: UUID) -> HttpResponse:
 @never_cache
 @require_POST
 def invite(request: HttpRequest) -> HttpResponse:
-    """Answers with the link, which is not shown again."""
+    """Create an invitation and show its link, once."""
     principal = get_principal(request)
-    mine = selectors.find_team(principal, "member.manage", get_current_team_id(request))
+    team = selectors.find_team(principal, "member.manage", get_current_team_id(request))
     form = InvitationForm(request.POST)
     if not form.is_valid():
-        return _page(request, principal, mine, invitation_form=form, status=422)
-    _row, token = services.create_invitation(principal, team=mine, **form.cleaned_data)
+        return _page(request, principal, team, invitation_form=form, status=422)
+    _row, token = services.create_invitation(principal, team=team, **form.cleaned_data)
     link = request.build_absolute_uri(reverse("accounts:invitation", args=[token]))
-    return _page(request, principal, mine, link=link)
+    return _page(request, principal, team, link=link)
 
 
 @require_POST
@@ -118,10 +118,10 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "accounts/invitation.html", context)
 
 
-def _list_members(request: HttpRequest, principal: Principal, mine: Team) -> dict[str, object]:
-    """Return a page of members, filtered by a word in name or address where one is searched for."""
+def _list_members(request: HttpRequest, principal: Principal, team: Team) -> dict[str, object]:
+    """Return a page of members, filtered by a word in name or address if one is given."""
     search = request.GET.get("q", "").strip()[:LONGEST_SOUGHT]
-    members = selectors.list_members(principal, mine, search=search)
+    members = selectors.list_members(principal, team, search=search)
     page = Paginator(members, MEMBERS).get_page(request.GET.get("page"))
     query = f"{urlencode({'q': search})}&" if search else ""
     return {
@@ -133,7 +133,7 @@ def _list_members(request: HttpRequest, principal: Principal, mine: Team) -> dic
 
 
 def _redirect_back(request: HttpRequest) -> HttpResponse:
-    """Redirect to the place in the list where the person was."""
+    """Redirect to the previous position in the list."""
     params = QueryDict(request.POST.get("at", "")[:LONGEST_AT])
     query = {name: params[name] for name in ("q", "page") if params.get(name)}
     return redirect(f"{reverse('accounts:team')}?{urlencode(query)}" if query else "accounts:team")
@@ -142,21 +142,21 @@ def _redirect_back(request: HttpRequest) -> HttpResponse:
 def _page(
     request: HttpRequest,
     principal: Principal,
-    mine: Team,
+    team: Team,
     *,
     invitation_form: InvitationForm | None = None,
     link: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    manages = can(principal, "member.manage", mine)
-    owns = can(principal, "member.manage_owners", mine)
+    manages = can(principal, "member.manage", team)
+    owns = can(principal, "member.manage_owners", team)
     roles = [choice for choice in Role.choices if owns or choice[0] != Role.OWNER]
     form = invitation_form or InvitationForm(initial={"role": Role.EDITOR})
     form.fields["role"].choices = roles  # type: ignore[attr-defined]
     context = {
-        "team": mine,
-        **_list_members(request, principal, mine),
-        "invitations": selectors.list_invitations(principal, mine) if manages else [],
+        "team": team,
+        **_list_members(request, principal, team),
+        "invitations": selectors.list_invitations(principal, team) if manages else [],
         "manages": manages,
         "owns": owns,
         "roles": roles,

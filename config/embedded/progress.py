@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def step(what: str) -> Iterator[None]:
-    """To standard error: standard output belongs to the command."""
+    """Print to standard error: standard output belongs to the command."""
     began = time.monotonic()
     open_line = sys.stderr.isatty()
     if open_line:

@@ -1,7 +1,7 @@
-"""The database, and the role the app logs in as: it owns nothing and no row-level policy is lifted for it.
+"""The database, and the role that the app logs in as: it owns nothing and bypasses no row-level policy.
 
-What it may do to later tables is said once, by default privileges of the role that makes them. There is no
-"grant on all tables" on every start: that would undo a migration that takes a right away (the audit trail's).
+What it may do to later tables is said once, by default privileges of the role that makes them. There is no "grant on
+all tables" on every start: that would undo a migration that takes a right away (the audit trail's).
 """
 
 from contextlib import suppress
@@ -61,6 +61,6 @@ def ensure_role(connection: psycopg.Connection[Any], role: str = APP_ROLE) -> No
 
 
 def join_role(connection: psycopg.Connection[Any], member: str, role: str = APP_ROLE) -> None:
-    """For a login of another name: what the app role may do, it may do."""
+    """Give a login of another name the app role's rights."""
     names = {"role": sql.Identifier(role), "member": sql.Identifier(member)}
     connection.execute(sql.SQL("grant {role} to {member}").format(**names))

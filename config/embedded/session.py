@@ -47,12 +47,12 @@ class Services:
 
     @classmethod
     def from_settings(cls, settings: Env) -> "Services":
-        place = find_layout(settings.mnemoflow_home)
+        layout = find_layout(settings.mnemoflow_home)
         return cls(
-            Postgres(place.pg_data, place.sockets, place.logs / "postgres.log")
+            Postgres(layout.pg_data, layout.sockets, layout.logs / "postgres.log")
             if settings.embedded_database
             else None,
-            Valkey(place.valkey_data, place.valkey_socket, place.logs / "valkey.log")
+            Valkey(layout.valkey_data, layout.valkey_socket, layout.logs / "valkey.log")
             if settings.embedded_broker
             else None,
         )
@@ -102,11 +102,11 @@ def run_services(say: Announce = announce_nothing) -> Iterator[Services]:
     if services == Services(None, None):
         yield services
         return
-    place = find_layout(settings.mnemoflow_home)
-    place.locks.mkdir(parents=True, exist_ok=True)
-    in_use = os.open(place.locks / "in-use", os.O_RDWR | os.O_CREAT, 0o600)
+    layout = find_layout(settings.mnemoflow_home)
+    layout.locks.mkdir(parents=True, exist_ok=True)
+    in_use = os.open(layout.locks / "in-use", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        with _hold_start_lock(place):
+        with _hold_start_lock(layout):
             fcntl.flock(in_use, fcntl.LOCK_SH)
             try:
                 services.start(say)
@@ -115,7 +115,7 @@ def run_services(say: Announce = announce_nothing) -> Iterator[Services]:
         try:
             yield services
         finally:
-            with _hold_start_lock(place):
+            with _hold_start_lock(layout):
                 if _is_alone(in_use):
                     services.stop()
     finally:
@@ -123,7 +123,7 @@ def run_services(say: Announce = announce_nothing) -> Iterator[Services]:
 
 
 def is_in_use(home: Path) -> bool:
-    """Say whether some process holds the services right now."""
+    """Return whether a process holds the services right now."""
     path = find_layout(home).locks / "in-use"
     if not path.exists():
         return False
@@ -132,8 +132,8 @@ def is_in_use(home: Path) -> bool:
 
 
 @contextmanager
-def _hold_start_lock(place: Layout) -> Iterator[None]:
-    with (place.locks / "start").open("w") as file:
+def _hold_start_lock(layout: Layout) -> Iterator[None]:
+    with (layout.locks / "start").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -1,4 +1,4 @@
-"""Runs the web server, the worker and beat as children: their lines prefixed, restarted when they die, ended together.
+"""Run the web server, the worker and beat as children: with prefixed lines, restarted when they die, ended together.
 
 Ctrl-C and SIGTERM end every child in order. When the supervisor itself is killed -9, the kernel tells the children
 (Linux), and the next start ends whoever is left over, known by pid file and command line.
@@ -34,12 +34,12 @@ class Program:
     mark: str = ""  # part of its command line by which a left-over one is known
 
     def build_environment(self) -> dict[str, str]:
-        """The environment of a child: ours, for what the system needs of it, and the program's own above it."""
+        """Return the environment of a child: ours, as far as the system needs it, and the program's own above it."""
         return {**os.environ, **self.environment, "PYTHONUNBUFFERED": "1"}
 
 
 class Child:
-    """One program and the process that runs it now."""
+    """A program and its current process."""
 
     def __init__(self, program: Program, pid_files: Path) -> None:
         self.program = program
@@ -77,7 +77,7 @@ class Child:
         return self.process is not None and self.process.poll() is not None
 
     def is_hopeless(self) -> bool:
-        """Note a death; answer whether there were too many."""
+        """Record a death, and return whether there were too many."""
         self.deaths.append(time.monotonic())
         return len(self.deaths) == MOST_DEATHS and self.deaths[-1] - self.deaths[0] < WITHIN
 
@@ -122,7 +122,7 @@ class Supervisor:
         self.children[0].start()
 
     def start_rest(self) -> None:
-        """After the first has come up: together they would share the processor, and all be late."""
+        """Start the others after the first is up: together they would share the processor and all be late."""
         for child in self.children:
             if child.process is None:
                 child.start()
@@ -132,7 +132,7 @@ class Supervisor:
         return self._ending.is_set()
 
     def watch(self) -> int:
-        """Until asked to end, or a child can't be kept alive. Answers the exit status."""
+        """Watch the children until asked to end, or until one can't be restarted; return the exit status."""
         self.start_rest()
         while not self._ending.wait(0.2):
             for child in self.children:

@@ -40,7 +40,7 @@ class Valkey:
         return None
 
     def start(self) -> bool:
-        """Answers whether it had to."""
+        """Start the server, and return whether that was necessary."""
         if self.process() and self._is_answering(patience=10):
             return False
         binary = find_binary()

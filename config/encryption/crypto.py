@@ -81,7 +81,7 @@ def sign(text: str, purpose: str) -> Signature:
 
 
 def is_signed(text: str, purpose: str, signed: Signature) -> bool:
-    """Say whether this installation signed the text, with its newest key or one that is still listed."""
+    """Return whether this installation signed the text, with its newest key or one that is still listed."""
     ours = {
         _encode_base64(_derive_signing_key(key, purpose).public_key().public_bytes_raw())
         for key in settings.SECRET_KEYS_AT_REST

@@ -1,6 +1,6 @@
 """The base of every request and response body, and the bounds of the numbers in a request.
 
-The database's integers end where Python's don't: an unbounded number is a server error.
+Unlike Python's, the database's integers are bounded: an unbounded number would be a server error.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,13 +24,15 @@ LongNumber = Annotated[int, Field(ge=1, lt=2**63)]  # of an audit entry
 
 
 class Body(Schema):
-    """Base of request bodies. An unknown field is a mistake, or an attempt to set what isn't offered: it is refused."""
+    """The base of request bodies. Unknown fields are rejected: they are a mistake, or an attempt to set what isn't
+    offered.
+    """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False, frozen=True)
 
 
 def refuse_unknown_parameters(run: Callable[P, R]) -> Callable[P, R]:
-    """Refuse query parameters that an operation doesn't have.
+    """Reject query parameters that an operation doesn't have.
 
     Ninja ignores them, and a misspelt filter would return everything.
     """
@@ -38,11 +40,11 @@ def refuse_unknown_parameters(run: Callable[P, R]) -> Callable[P, R]:
     view, allowed = operation.view_func, frozenset(_list_query_names(operation))
 
     @wraps(view)
-    def held(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def run_checked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         _refuse_unknown(request, allowed)
         return view(request, *args, **kwargs)
 
-    operation.view_func = held
+    operation.view_func = run_checked
     return run
 
 

@@ -45,7 +45,7 @@ TENANT_TABLES = """
 
 @dataclass(frozen=True)
 class Wall:
-    """The result of one check. Without a ``must`` layer only one person should use this installation."""
+    """The result of one check. Without a ``must`` layer, only one person should use this installation."""
 
     name: str
     holds: bool

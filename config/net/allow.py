@@ -1,8 +1,8 @@
-"""The addresses that may be called: public ones on the web's two ports, and those that the operator allowed.
+"""The addresses that may be called: public ones on the two web ports, and those that the operator allowed.
 
-An entry of NET_ALLOW is a host name, an address or a network, each with an optional port:
-``127.0.0.1:11434``, ``10.1.0.0/16``, ``models.internal:*``, ``[fd00:1::5]:8000``. Without a port it
-opens 80 and 443. Link-local and cloud metadata can't be opened by any entry.
+An entry of NET_ALLOW is a host name, an address or a network, each with an optional port: ``127.0.0.1:11434``,
+``10.1.0.0/16``, ``models.internal:*``, ``[fd00:1::5]:8000``. Without a port it opens 80 and 443. Link-local and cloud
+metadata can't be opened by any entry.
 """
 
 from collections.abc import Callable, Iterable
@@ -60,8 +60,8 @@ class Entry:
 def build_never_table() -> AddressTable:
     """Build the table of addresses that are never allowed, also when they hide inside an IPv6 address."""
     wrappers = [block for block in DEFAULT_DENIED.blocks if block.reach is Reach.TRANSLATED]
-    own = [Block(network, "never", "policy", Reach.DENIED) for network in NEVER]
-    return AddressTable((*wrappers, *own))
+    blocks = [Block(network, "never", "policy", Reach.DENIED) for network in NEVER]
+    return AddressTable((*wrappers, *blocks))
 
 
 _NEVER_TABLE: Final = build_never_table()
@@ -79,10 +79,12 @@ class AllowList:
 
     def find_policy(self, host: str, port: int) -> Policy:
         """Return the policy that decides about this host and port; it may refuse them."""
-        named = self._list_host_ports(host.lower().rstrip("."))
-        if any(port in ports for ports in named):
+        port_sets = self._list_host_ports(host.lower().rstrip("."))
+        if any(port in ports for ports in port_sets):
             return self._cache_policy(("named", port), lambda: _build_host_policy(port))
-        networks = tuple(e.network for e in self.entries if e.network and port in e.ports)
+        networks = tuple(
+            entry.network for entry in self.entries if entry.network and port in entry.ports
+        )
         if port in WEB_PORTS:
             return self._cache_policy(networks, lambda: Policy(allowed_networks=networks))
         if networks:

@@ -1,7 +1,7 @@
-"""Why a request got no answer through our own doing.
+"""Errors of requests that our own guard stopped.
 
-They are httpx transport errors, so that whoever catches those catches these. No message ever holds
-a resolved address or anything the other side said.
+They are httpx transport errors, so that whoever catches those catches these. No message ever contains a resolved
+address or anything the other side sent.
 """
 
 import httpx

@@ -1,4 +1,4 @@
-"""The transports under both clients: which policy applies, how long, how much.
+"""The transports under both clients: policy, deadline and size limits.
 
 ssrfguard resolves, checks every address and connects to the one it checked. This module adds the operator's list, one
 deadline for the whole exchange, and the limits on the response.
@@ -49,7 +49,7 @@ class Rules:
         return float(request.extensions.setdefault(_DEADLINE, time.monotonic() + self.seconds))
 
     def resolve(self, *args: Any, **options: Any) -> list[tuple[int, int, int, str, Any]]:
-        """Refuses what no entry of the operator's list may open, before anything connects."""
+        """Refuse targets that no entry of the operator's list may allow, before anything connects."""
         answers = list(self.resolver(*args, **options))
         if any(is_never(str(answer[4][0]).partition("%")[0]) for answer in answers):
             raise AddressRefused

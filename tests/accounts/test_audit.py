@@ -132,7 +132,7 @@ def test_trail_changed_behind_the_triggers_is_found(owner_db: Any, statement, se
         found = owner_db.execute(statement, [cast.team_a.id]).rowcount
 
     assert (intact, found) == (True, 1)
-    assert audit.verify(cast.team_a.id).broken == audit.BrokenLink(seq, reason)
+    assert audit.verify(cast.team_a.id).broken_link == audit.BrokenLink(seq, reason)
 
 
 def test_entries_written_at_once_make_one_chain(owner_db: Any):

@@ -8,11 +8,11 @@ from accounts import access, selectors
 from accounts.errors import NameTaken, NotAllowed, NotFound
 from accounts.models import AuditEntry, Membership
 from accounts.services import (
+    add_to_group,
     create_group,
     delete_group,
-    put_in,
+    remove_from_group,
     remove_member,
-    take_out,
 )
 from accounts.tenancy import tenant
 from tests.support.cast import Cast
@@ -37,16 +37,16 @@ def test_group_brings_its_grants_to_who_is_in_it_and_takes_them_along(cast: Cast
     asked = ("workflow.edit", shared)
     assert not access.can(cast.vic.principal, *asked)
 
-    put_in(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
+    add_to_group(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
     assert access.can(cast.vic.principal, *asked)
-    assert access.list_grants(shared) == [access.Shared("workflow.edit", group=support)]
+    assert access.list_grants(shared) == [access.Grant("workflow.edit", group=support)]
 
-    take_out(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
+    remove_from_group(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
     assert not access.can(cast.vic.principal, *asked)
 
 
 def test_member_who_leaves_the_team_leaves_its_groups(cast: Cast, support: Any):
-    put_in(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
+    add_to_group(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
 
     with tenant([cast.team_a.pk]):
         remove_member(cast.ada.principal, membership_id=membership(cast, "vic").pk)
@@ -57,7 +57,7 @@ def test_member_who_leaves_the_team_leaves_its_groups(cast: Cast, support: Any):
 def test_group_that_is_deleted_ends_what_was_shared_with_it(cast: Cast, support: Any):
     shared = membership(cast, "alice")
     access.grant(support.group, "workflow.edit", shared)
-    put_in(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
+    add_to_group(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
 
     delete_group(cast.ada.principal, group_id=support.pk)
 
@@ -72,11 +72,11 @@ def test_group_of_another_team_is_neither_found_nor_given_anything(cast: Cast, s
     with tenant([cast.team_b.pk]):
         theirs = Membership.objects.unscoped().get(user=cast.carol.user)
         with pytest.raises(NotFound):
-            put_in(cast.carol.principal, group_id=support.pk, user_id=cast.carol.user.pk)
+            add_to_group(cast.carol.principal, group_id=support.pk, user_id=cast.carol.user.pk)
     with pytest.raises(NotAllowed):
         access.grant(support.group, "workflow.edit", theirs)
     with pytest.raises(NotFound):  # nor is a stranger put into ours
-        put_in(cast.ada.principal, group_id=support.pk, user_id=cast.carol.user.pk)
+        add_to_group(cast.ada.principal, group_id=support.pk, user_id=cast.carol.user.pk)
 
 
 @pytest.mark.parametrize("name", ["support", " SUPPORT "])
@@ -92,7 +92,7 @@ def test_groups_are_made_by_who_manages_members(cast: Cast, support: Any, name: 
     with pytest.raises(NotAllowed):
         create_group(person.principal, team=cast.team_a, name="Mine")
     with pytest.raises(NotAllowed):
-        put_in(person.principal, group_id=support.pk, user_id=person.user.pk)
+        add_to_group(person.principal, group_id=support.pk, user_id=person.user.pk)
     with tenant([cast.team_a.pk]):
         assert [one.row for one in selectors.list_groups(person.principal, cast.team_a)] == [
             support
@@ -123,7 +123,7 @@ def test_page_of_groups_asks_as_often_for_many_as_for_one_and_shows_twenty(
     cast: Cast, support: Any, django_assert_num_queries: Any
 ):
     client = cast.ada.client
-    put_in(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
+    add_to_group(cast.ada.principal, group_id=support.pk, user_id=cast.vic.user.pk)
     client.get("/team/groups/")
     with django_assert_num_queries(QUERIES):
         client.get("/team/groups/")

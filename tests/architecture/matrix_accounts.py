@@ -53,7 +53,7 @@ def _start_token(person: Person, canary: str) -> Any:
 
 def _group(person: Person, canary: str) -> Any:
     """With the person in it."""
-    from accounts.services import create_group, put_in
+    from accounts.services import add_to_group, create_group
     from accounts.tenancy import tenant
 
     with tenant([person.team.id]):
@@ -61,7 +61,7 @@ def _group(person: Person, canary: str) -> Any:
 
         taken = TeamGroup.objects.unscoped().filter(team=person.team).count()
     row = create_group(person.principal, team=person.team, name=f"{canary} {taken}")
-    put_in(person.principal, group_id=row.id, user_id=person.user.pk)
+    add_to_group(person.principal, group_id=row.id, user_id=person.user.pk)
     return row.id
 
 

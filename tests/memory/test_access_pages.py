@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.services import create_group, put_in
+from accounts.services import add_to_group, create_group
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import EmergencyAccess, Namespace
@@ -59,7 +59,7 @@ def test_group_is_offered_where_memory_is_the_teams_and_refused_where_it_is_priv
     cast: Cast, place: Namespace
 ) -> None:
     group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
-    put_in(cast.ada.principal, group_id=group.pk, user_id=cast.vic.user.pk)
+    add_to_group(cast.ada.principal, group_id=group.pk, user_id=cast.vic.user.pk)
     asked, own = {"with": f"group:{group.pk}", "verb": "write"}, f"/memory/namespaces/{place.pk}/"
     assert f"group:{group.pk}" not in page(cast.bob, f"{own}access/")
     assert cast.bob.client.post(f"{own}access/share/", asked).status_code == 422
@@ -270,7 +270,7 @@ def test_page_of_rights_shows_fifty_people_and_asks_as_often_for_many(
 
     for group in ("One", "Two"):
         made = create_group(cast.ada.principal, team=cast.team_a, name=group)
-        put_in(cast.ada.principal, group_id=made.pk, user_id=cast.vic.user.pk)
+        add_to_group(cast.ada.principal, group_id=made.pk, user_id=cast.vic.user.pk)
     few, first = asked()
     for person in (cast.bob, cast.vic, cast.ada):
         services.share(

@@ -32,34 +32,36 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         teams = _find_teams(options["team"])
-        broken = 0
+        broken_count = 0
         for team in teams:
             report = verify(team.pk)
-            broken += not report.intact
+            broken_count += not report.intact
             self.stdout.write(f"{team.slug}: {_describe_report(report)}")
         checks = _check_heads(options["head"], teams) if options["head"] else []
         for check in checks:
             self.stdout.write(
                 f"head {check.head.seq} of {check.head.at:%Y-%m-%d %H:%M}: {_describe_check(check)}"
             )
-        if broken:
-            raise CommandError(f"{broken} of {len(teams)} audit trails are broken.", returncode=1)
+        if broken_count:
+            raise CommandError(
+                f"{broken_count} of {len(teams)} audit trails are broken.", returncode=1
+            )
         if failed := sum(not check.holds for check in checks):
             raise CommandError(
                 f"{failed} of {len(checks)} signed heads failed verification.", returncode=1
             )
 
 
-def _find_teams(named: str | None) -> list[Team]:
-    if named is None:
+def _find_teams(name_or_id: str | None) -> list[Team]:
+    if name_or_id is None:
         return list(Team.objects.order_by("slug"))
     try:
-        which = Q(pk=UUID(named))
+        condition = Q(pk=UUID(name_or_id))
     except ValueError:
-        which = Q(slug=named)
-    teams = list(Team.objects.filter(which))
+        condition = Q(slug=name_or_id)
+    teams = list(Team.objects.filter(condition))
     if not teams:
-        raise CommandError(f"Team {named!r} not found.", returncode=2)
+        raise CommandError(f"Team {name_or_id!r} not found.", returncode=2)
     return teams
 
 
@@ -82,8 +84,8 @@ def _check_heads(path: Path, teams: list[Team]) -> list[HeadCheck]:
 
 
 def _describe_report(report: ChainReport) -> str:
-    if report.broken is not None:
-        return f"broken at entry {report.broken.seq}: {report.broken.reason}"
+    if report.broken_link is not None:
+        return f"broken at entry {report.broken_link.seq}: {report.broken_link.reason}"
     return f"intact, {report.length} entries, head {report.head}"
 
 

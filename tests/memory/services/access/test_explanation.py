@@ -14,7 +14,7 @@ from accounts import access
 from accounts.models import ApiKey
 from accounts.personas import make_key_subject, make_persona_id
 from accounts.principals import KeyPrincipal
-from accounts.services import create_group, put_in
+from accounts.services import add_to_group, create_group
 from accounts.tenancy import tenant
 from memory import permissions, services
 from memory.core.errors import InvalidInput, MemoryFault
@@ -108,7 +108,7 @@ def arranged(
         row = Namespace.objects.unscoped().get(text=text)
     group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
     for name in inside:
-        put_in(cast.ada.principal, group_id=group.pk, user_id=cast.people[name].user.pk)
+        add_to_group(cast.ada.principal, group_id=group.pk, user_id=cast.people[name].user.pk)
     for name, verb in grants:
         who = group.group if name == "group" else cast.people[name].user
         access.grant(who, f"memory.{verb}", row)
@@ -155,7 +155,7 @@ def test_each_reason_is_said_with_who_gave_it_and_when(cast: Cast) -> None:
     services.remember(in_run(cast.bob), scope="user", key="k", value=1)
     text, mine = f"user:{cast.bob.user.pk}", at_door(cast.bob)
     group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
-    put_in(cast.ada.principal, group_id=group.pk, user_id=cast.alice.user.pk)
+    add_to_group(cast.ada.principal, group_id=group.pk, user_id=cast.alice.user.pk)
     services.share(mine, namespace=text, verb="view", member=cast.vic.user)
     with tenant([cast.team_a.pk]):  # as a group was let in before that was refused
         access.grant(group.group, "memory.forget", Namespace.objects.unscoped().get(text=text))
@@ -273,7 +273,7 @@ def test_groups_grant_on_what_is_private_lets_nobody_in_however_old_it_is(cast: 
     services.remember(in_run(cast.bob), scope="user", key="k", value=1)
     text = f"user:{cast.bob.user.pk}"
     group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
-    put_in(cast.ada.principal, group_id=group.pk, user_id=cast.ada.user.pk)
+    add_to_group(cast.ada.principal, group_id=group.pk, user_id=cast.ada.user.pk)
     with tenant([cast.team_a.pk]):
         row = Namespace.objects.unscoped().get(text=text)
         for verb in VERBS:
@@ -300,7 +300,7 @@ def test_group_is_let_in_to_what_is_the_teams_and_never_to_what_is_private(cast:
     services.remember(in_run(cast.bob), scope="user", key="k", value=1)
     services.remember(at_door(cast.bob), namespace="global:app", key="k", value=1)
     group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
-    put_in(cast.ada.principal, group_id=group.pk, user_id=cast.vic.user.pk)
+    add_to_group(cast.ada.principal, group_id=group.pk, user_id=cast.vic.user.pk)
 
     with pytest.raises(InvalidInput, match="single members"):
         services.share(
