@@ -17,7 +17,7 @@ from workflows import selectors
 from workflows.api.responses import build_version
 from workflows.api.workflows import router
 from workflows.engine.editing import write_ops
-from workflows.engine.editing.decode import MAX_OPS, Asked
+from workflows.engine.editing.decode import MAX_OPS, ClientOp
 from workflows.engine.editing.diff import FieldChange
 from workflows.errors import EditClash
 from workflows.models import Workflow
@@ -54,7 +54,7 @@ class EditIn(StepIn):
         description="The revision that the edit is based on; an edit of an older one is rebased.",
     )
     label: str = Field("", max_length=255, description="Label in the history.")
-    ops: list[Asked] = Field(max_length=MAX_OPS, description="Applied in order, all or none.")
+    ops: list[ClientOp] = Field(max_length=MAX_OPS, description="Applied in order, all or none.")
     resolve: dict[int, Literal["mine", "theirs"]] = Field(
         {}, description="For conflicting operations (by index): which value wins."
     )

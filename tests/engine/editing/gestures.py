@@ -3,7 +3,15 @@
 from itertools import count
 from random import Random
 
-from workflows.engine.editing import Context, EditRefused, Memory, Op, Performed, perform, read_ops
+from workflows.engine.editing import (
+    Context,
+    EditRefused,
+    EditResult,
+    InMemoryStore,
+    Op,
+    perform,
+    read_ops,
+)
 from workflows.engine.language.dsl import load_document
 from workflows.engine.nodes import build_kinds
 
@@ -108,18 +116,18 @@ def context(prefix: str = "x") -> Context:
     return Context(KINDS, lambda _kind: f"{prefix}{next(numbers)}")
 
 
-def random_gesture(rng: Random, store: Memory, prefix: str) -> list[dict]:
+def random_gesture(rng: Random, store: InMemoryStore, prefix: str) -> list[dict]:
     return [random_op(rng, store, prefix) for _ in range(rng.choice([1, 1, 1, 2, 3]))]
 
 
-def random_op(rng: Random, store: Memory, prefix: str) -> dict:
+def random_op(rng: Random, store: InMemoryStore, prefix: str) -> dict:
     return rng.choice(MAKERS)(rng, store, prefix)
 
 
-def act(store: Memory, rng: Random, prefix: str, ctx: Context) -> Performed | None:
+def act(store: InMemoryStore, rng: Random, prefix: str, ctx: Context) -> EditResult | None:
     """A gesture that the language allows, or None; the store is changed only by the former."""
     asked: tuple[Op, ...] = read_ops(random_gesture(rng, store, prefix))
-    trial = Memory(store.document())
+    trial = InMemoryStore(store.document())
     try:
         perform(trial, asked, context(prefix + "t"))
         return perform(store, asked, ctx)

@@ -5,20 +5,20 @@ from itertools import pairwise
 import pytest
 
 from tests.engine.editing.gestures import context
-from workflows.engine.editing import EditRefused, Memory, perform, read_ops, rebase
+from workflows.engine.editing import EditRefused, InMemoryStore, perform, read_ops, rebase
 from workflows.engine.editing.ops import Connect
-from workflows.engine.editing.rebase import Theirs
+from workflows.engine.editing.rebase import ConcurrentOp
 from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec
 
 
-class Asked(Memory):
+class Asked(InMemoryStore):
     """Counts how often it is asked where wires lead."""
 
     times = 0
 
-    def leads_to(self, source, goal):
+    def has_path(self, source, goal):
         self.times += 1
-        return super().leads_to(source, goal)
+        return super().has_path(source, goal)
 
 
 def chain(*ids):
@@ -62,7 +62,7 @@ def test_edge_drawn_and_cut_again_leaves_alone_the_one_somebody_else_drew():
     )
     theirs = read_ops([{"op": "connect", "edge": {"id": "x", "source": "a", "target": "c"}}])
 
-    rebased = rebase(mine, [Theirs(op) for op in theirs])
+    rebased = rebase(mine, [ConcurrentOp(op) for op in theirs])
 
     assert (rebased.ops, rebased.clashes) == ((), ())
 
@@ -71,4 +71,4 @@ def test_edge_cut_that_was_there_before_is_cut_though_somebody_drew_another():
     mine = read_ops([{"op": "disconnect", "id": "a-b"}])
     theirs = read_ops([{"op": "connect", "edge": {"id": "x", "source": "a", "target": "c"}}])
 
-    assert rebase(mine, [Theirs(op) for op in theirs]).ops == mine
+    assert rebase(mine, [ConcurrentOp(op) for op in theirs]).ops == mine

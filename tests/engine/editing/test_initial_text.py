@@ -3,13 +3,13 @@
 import pytest
 
 from tests.engine.editing.gestures import context
-from workflows.engine.editing import Memory, perform, read_ops
+from workflows.engine.editing import InMemoryStore, perform, read_ops
 from workflows.engine.editing.ops import Add
 from workflows.engine.language.document import Document, Mode, NodeSpec
 
 
 def added(kind, *, behind="llm", handle="source", **data):
-    store = Memory(Document(Mode.CHAT, (NodeSpec("before", behind, {}),), ()))
+    store = InMemoryStore(Document(Mode.CHAT, (NodeSpec("before", behind, {}),), ()))
     ops = [
         {"op": "add", "node": {"id": "new", "kind": kind, "x": 0, "y": 0, "data": data}},
         {"op": "connect", "edge": {"source": "before", "handle": handle, "target": "new"}},

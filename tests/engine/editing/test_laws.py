@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.engine.editing.gestures import DOCUMENT, act, context
 from workflows.engine.editing import (
     EditRefused,
-    Memory,
+    InMemoryStore,
     Op,
     apply_all,
     check,
@@ -20,7 +20,7 @@ from workflows.engine.editing import (
     rebase,
     write_ops,
 )
-from workflows.engine.editing.rebase import Theirs
+from workflows.engine.editing.rebase import ConcurrentOp
 from workflows.engine.language.document import Document
 
 
@@ -49,7 +49,7 @@ def edges_by_id(document: Document) -> Document:
 
 
 def undone_is_as_before(seed: int) -> None:
-    rng, store, ctx = Random(seed), Memory(DOCUMENT), context()
+    rng, store, ctx = Random(seed), InMemoryStore(DOCUMENT), context()
     for _ in range(rng.randrange(1, 7)):
         before = store.document()
         done = act(store, rng, "a", ctx)
@@ -64,7 +64,7 @@ def undone_is_as_before(seed: int) -> None:
         assert store.document() == after
 
 
-def sequence(store: Memory, rng: Random, author: str) -> tuple[Op, ...]:
+def sequence(store: InMemoryStore, rng: Random, author: str) -> tuple[Op, ...]:
     """One to four gestures that somebody makes without hearing of the other."""
     ctx, wanted = context(f"f{author}"), rng.randrange(1, 5)
     made: list[Op] = []
@@ -79,10 +79,10 @@ def sequence(store: Memory, rng: Random, author: str) -> tuple[Op, ...]:
 
 def two_orders_meet(seed: int) -> bool:
     rng = Random(seed)
-    ours, theirs = Memory(DOCUMENT), Memory(DOCUMENT)
+    ours, theirs = InMemoryStore(DOCUMENT), InMemoryStore(DOCUMENT)
     first, second = sequence(ours, rng, "a"), sequence(theirs, rng, "b")
-    over_a = rebase(second, [Theirs(op) for op in first])
-    over_b = rebase(first, [Theirs(op) for op in second])
+    over_a = rebase(second, [ConcurrentOp(op) for op in first])
+    over_b = rebase(first, [ConcurrentOp(op) for op in second])
     if over_a.clashes or over_b.clashes:
         return False  # said, and for a person to decide
     try:
@@ -100,13 +100,13 @@ def two_orders_meet(seed: int) -> bool:
 
 
 def difference_leads_across(seed: int) -> None:
-    rng, store, ctx = Random(seed), Memory(DOCUMENT), context()
+    rng, store, ctx = Random(seed), InMemoryStore(DOCUMENT), context()
     for _ in range(rng.randrange(1, 6)):
         act(store, rng, "a", ctx)
     after = store.document()
-    across = Memory(DOCUMENT)
+    across = InMemoryStore(DOCUMENT)
 
-    _done, inverse = apply_all(across, diff(DOCUMENT, after, named=True))
+    _done, inverse = apply_all(across, diff(DOCUMENT, after, with_name=True))
 
     assert unordered(across.document()) == unordered(after)
     apply_all(across, inverse)

@@ -1,24 +1,24 @@
 """Where what is pasted lies: as wished when there is room, else as little below as it takes."""
 
 from tests.engine.editing.gestures import DOCUMENT, context
-from workflows.engine.editing import Memory, perform, read_ops
+from workflows.engine.editing import InMemoryStore, perform, read_ops
 
 
 NODE = "nodes: [{id: a, type: custom, position: {x: 0, y: 0}, data: {type: answer, title: A}}]"
 
 
-def pasted(store: Memory, x: float, y: float, text: str = NODE) -> list[tuple[float, float]]:
+def pasted(store: InMemoryStore, x: float, y: float, text: str = NODE) -> list[tuple[float, float]]:
     before = set(store.items)
     perform(store, read_ops([{"op": "paste", "text": text, "x": x, "y": y}]), context())
     return [(item.x, item.y) for item in store.items.values() if item.id not in before]
 
 
 def test_pasted_node_lies_where_it_was_wished():
-    assert pasted(Memory(DOCUMENT), 320, 600) == [(320, 600)]
+    assert pasted(InMemoryStore(DOCUMENT), 320, 600) == [(320, 600)]
 
 
 def test_pasted_node_covers_no_other():
-    store = Memory(DOCUMENT)
+    store = InMemoryStore(DOCUMENT)
 
     first, second = pasted(store, 10, 10), pasted(store, 10, 10)
 
@@ -30,4 +30,4 @@ def test_pasted_node_covers_no_other():
 def test_pasted_group_keeps_its_distances():
     two = NODE[:-1] + ", {id: b, type: custom, position: {x: 400, y: 40}, data: {type: answer}}]"
 
-    assert pasted(Memory(DOCUMENT), 10, 10, two) == [(10, 266), (410, 306)]
+    assert pasted(InMemoryStore(DOCUMENT), 10, 10, two) == [(10, 266), (410, 306)]

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.editing.gestures import DOCUMENT, context
-from workflows.engine.editing import Memory, apply_all, perform, read_ops
+from workflows.engine.editing import InMemoryStore, apply_all, perform, read_ops
 from workflows.engine.editing.ops import Paste
-from workflows.engine.editing.paste import leaves_start
+from workflows.engine.editing.paste import has_dropped_start
 
 
 WHOLE = """
@@ -24,12 +24,12 @@ EMPTY = replace(DOCUMENT, nodes=(), edges=())
 ALONE = WHOLE.replace("type: start, title: Begin", "type: answer, title: Begin")
 
 
-def start_of(store: Memory) -> str:
+def start_of(store: InMemoryStore) -> str:
     return next(item.id for item in store.items.values() if item.kind == "start")
 
 
 def test_what_followed_the_pasted_start_follows_the_one_there():
-    store = Memory(DOCUMENT)
+    store = InMemoryStore(DOCUMENT)
     start, before = start_of(store), set(store.items)
 
     performed = perform(store, read_ops([{"op": "paste", "text": WHOLE}]), context())
@@ -39,11 +39,11 @@ def test_what_followed_the_pasted_start_follows_the_one_there():
     assert wires == [(start, new)]
     assert store.items[new].data["answer"] == f"{{{{#{start}.question#}}}} and {{{{#sys.query#}}}}"
     apply_all(store, performed.inverse)
-    assert store.document() == Memory(DOCUMENT).document()
+    assert store.document() == InMemoryStore(DOCUMENT).document()
 
 
 def test_nothing_leads_into_a_container_from_the_start_outside():
-    store = Memory(DOCUMENT)
+    store = InMemoryStore(DOCUMENT)
     box = {"id": "box", "kind": "iteration", "x": 0, "y": 900}
     perform(store, read_ops([{"op": "add", "node": box}]), context())
     before = set(store.items)
@@ -59,8 +59,8 @@ def test_nothing_leads_into_a_container_from_the_start_outside():
     [(WHOLE, DOCUMENT, True), (ALONE, DOCUMENT, False), (WHOLE, EMPTY, False)],
 )
 def test_start_left_out_is_told(text, document, left):
-    store = Memory(document)
+    store = InMemoryStore(document)
 
     performed = perform(store, read_ops([{"op": "paste", "text": text}]), context())
 
-    assert leaves_start(Paste(text), performed.ops) is left
+    assert has_dropped_start(Paste(text), performed.ops) is left

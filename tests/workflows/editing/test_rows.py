@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts.tenancy import tenant
 from tests.engine.editing.gestures import DOCUMENT, context, random_gesture
 from tests.factories.workflows import make_workflow
-from workflows.engine.editing import EditRefused, Memory, apply_all, perform, read_ops
+from workflows.engine.editing import EditRefused, InMemoryStore, apply_all, perform, read_ops
 from workflows.engine.language.dsl import build_tree
 from workflows.engine.language.dsl.strict import measure_tree
 from workflows.models.documents import to_json, without_secrets
@@ -36,7 +36,7 @@ def test_rows_do_what_memory_does(alice, seed):
     workflow = make_workflow(alice, source=build_tree(DOCUMENT))
     rng = Random(seed)
     with tenant([workflow.team_id]):
-        memory = Memory(drafts.draft_document(workflow))
+        memory = InMemoryStore(drafts.draft_document(workflow))
         for number in range(10):
             asked = read_ops(random_gesture(rng, memory, f"g{number}"))
             locked = drafts.lock(workflow)
@@ -64,7 +64,7 @@ def test_inverse_on_rows_gives_back_the_draft(alice, seed):
         workflow = drafts.lock(workflow)
         inverses = []
         for number in range(8):
-            memory = Memory(drafts.draft_document(workflow))
+            memory = InMemoryStore(drafts.draft_document(workflow))
             asked = read_ops(random_gesture(rng, memory, f"g{number}"))
             if isinstance(outcome(memory, asked, f"f{number}_"), list):
                 continue

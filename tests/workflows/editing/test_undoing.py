@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from config.env import ROOT
 from tests.engine.editing.gestures import DOCUMENT, random_gesture
 from tests.factories.workflows import make_workflow
-from workflows.engine.editing import EditRefused, Memory, read_ops
+from workflows.engine.editing import EditRefused, InMemoryStore, read_ops
 from workflows.engine.language.dsl import build_tree
 from workflows.errors import EditClash, NothingToUndo
 from workflows.models import Revision
@@ -241,7 +241,7 @@ def test_everybody_undoing_everything_gives_back_the_first_draft(alice, bob, see
     before, rng = drafts.draft_document(workflow), Random(seed)
     for number in range(10):
         person = rng.choice([alice, bob])
-        asked = random_gesture(rng, Memory(drafts.draft_document(workflow)), f"g{number}")
+        asked = random_gesture(rng, InMemoryStore(drafts.draft_document(workflow)), f"g{number}")
         with suppress(EditRefused), transaction.atomic():
             edit(person, workflow, *asked)
 

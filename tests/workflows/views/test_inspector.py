@@ -77,7 +77,7 @@ class Plugged(NodeKind[Any, Any]):
 
 @pytest.fixture
 def plugged(monkeypatch):
-    kinds = installed_kinds().extended([Plugged()])
+    kinds = installed_kinds().with_kinds([Plugged()])
     monkeypatch.setattr(panel, "installed_kinds", lambda: kinds)
 
 

@@ -1,4 +1,4 @@
-"""What expanding an operation needs besides the draft: the node kinds, fresh ids, sizes of cards."""
+"""The context that expanding an operation needs besides the draft: node kinds, new ids, sizes of cards."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ CARD: Final = Box(244, 90)
 CONTAINER: Final = Box(400, 200)
 
 
-def box_of(item: Item) -> Box:
-    usual = CONTAINER if item.kind in CONTAINERS else CARD
-    return Box(item.width or usual.width, item.height or usual.height)
+def compute_box(item: Item) -> Box:
+    default = CONTAINER if item.kind in CONTAINERS else CARD
+    return Box(item.width or default.width, item.height or default.height)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """``fresh`` makes an id for a node of a kind; nothing by that id may be there yet."""
+    """``create_id`` makes an unused id for a node of a kind."""
 
     kinds: Mapping[str, AnyKind]
-    fresh: Callable[[str], str]
-    size_of: Callable[[Item], Box] = box_of
+    create_id: Callable[[str], str]
+    compute_size: Callable[[Item], Box] = compute_box
 
     def is_container(self, item: Item) -> bool:
         if item.kind in CONTAINERS:
@@ -34,28 +34,32 @@ class Context:
         kind = self.kinds.get(item.kind)
         return kind is not None and kind.execution is Execution.CONTAINER
 
-    def title_of(self, kind: str) -> str:
-        known = self.kinds.get(kind)
-        return known.title if known else kind
+    def get_title(self, kind: str) -> str:
+        node_kind = self.kinds.get(kind)
+        return node_kind.title if node_kind else kind
 
-    def defaults_of(self, kind: str) -> dict[str, Json]:
-        known = self.kinds.get(kind)
-        return _defaults(known.fields) if known else {}
+    def get_defaults(self, kind: str) -> dict[str, Json]:
+        node_kind = self.kinds.get(kind)
+        return _collect_defaults(node_kind.fields) if node_kind else {}
 
 
-def _defaults(fields: tuple[Field, ...]) -> dict[str, Json]:
-    """A section counts when a part of it has a default."""
-    found: dict[str, Json] = {}
+def _collect_defaults(fields: tuple[Field, ...]) -> dict[str, Json]:
+    """Return the defaults of fields; a section counts when a part of it has a default."""
+    defaults: dict[str, Json] = {}
     for field in fields:
-        value = _defaults(field.fields) or None if field.fields and field.default is None else None
+        value = (
+            _collect_defaults(field.fields) or None
+            if field.fields and field.default is None
+            else None
+        )
         value = field.default if value is None else value
         if value is not None:
-            found[field.name] = value
-    return found
+            defaults[field.name] = value
+    return defaults
 
 
-def marks_of(parent: Item | None) -> dict[str, Json]:
-    """What data of a node in this container says about it."""
+def build_marks(parent: Item | None) -> dict[str, Json]:
+    """Return the keys in the data of a node that say that it is inside this container."""
     if parent is None or parent.kind not in CONTAINERS:
         return {}
     switch, key = get_inside_marks(parent.kind)

@@ -1,4 +1,4 @@
-"""Operations from a client's JSON. What is wrong is said with the operation's index and the field."""
+"""Reads operations from a client's JSON. Errors name the operation's index and the field."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, Literal, Self
@@ -17,12 +17,12 @@ from pydantic import (
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.ops import (
     Add,
+    ChangeRule,
     Connect,
     Delete,
     Disconnect,
     Feature,
     Header,
-    How,
     Move,
     Op,
     Paste,
@@ -33,7 +33,7 @@ from workflows.engine.editing.ops import (
     Tidy,
     Variable,
 )
-from workflows.engine.editing.records import UNRANKED, Item, Named, Wire
+from workflows.engine.editing.records import UNRANKED, Item, VariableRecord, Wire
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.strict import MAX_BYTES, check_tree
@@ -43,24 +43,26 @@ from workflows.engine.language.problems import Problem
 MAX_OPS: Final = 5_000
 MAX_TITLE: Final = 1_000
 MAX_KEY: Final = 255
-FARTHEST: Final = 1_000_000
-LARGEST: Final = 50_000
+MAX_COORDINATE: Final = 1_000_000
+MAX_SIZE: Final = 50_000
 
 
-def _checked(value: Json) -> Json:
-    """Only what a document may hold: bounded depth and numbers, no NUL."""
+def _check_value(value: Json) -> Json:
+    """Check that a document may contain the value: bounded depth and numbers, no NUL."""
     try:
         return check_tree({"value": value})["value"]
     except DocumentInvalid as invalid:
         raise ValueError(invalid.problems[0].message) from None
 
 
-Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY), AfterValidator(_checked)]
-Title = Annotated[str, Field(max_length=MAX_TITLE), AfterValidator(_checked)]
-Place = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False, strict=True)]
-Size = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False, strict=True)]
-Value = Annotated[Any, AfterValidator(_checked)]  # Any: JSON
-Tree = Annotated[dict[str, Any], AfterValidator(_checked)]  # Any: JSON
+Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY), AfterValidator(_check_value)]
+Title = Annotated[str, Field(max_length=MAX_TITLE), AfterValidator(_check_value)]
+Coordinate = Annotated[
+    float, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE, allow_inf_nan=False, strict=True)
+]
+Size = Annotated[float, Field(gt=0, le=MAX_SIZE, allow_inf_nan=False, strict=True)]
+Value = Annotated[Any, AfterValidator(_check_value)]  # Any: JSON
+Tree = Annotated[dict[str, Any], AfterValidator(_check_value)]  # Any: JSON
 Step = Annotated[int, Field(ge=0, strict=True)] | Annotated[str, Field(max_length=MAX_KEY)]
 Path = Annotated[list[Step], Field(min_length=1, max_length=40)]
 Area = Literal["environment", "conversation"]
@@ -74,8 +76,8 @@ class NodeIn(_In):
     id: Key
     kind: Annotated[str, Field(max_length=MAX_KEY)] = ""
     title: Title = ""
-    x: Place = 0.0
-    y: Place = 0.0
+    x: Coordinate = 0.0
+    y: Coordinate = 0.0
     parent: Key | None = None
     width: Size | None = None
     height: Size | None = None
@@ -99,13 +101,13 @@ class SpecIn(_In):
     value_type: Annotated[str, Field(min_length=1, max_length=64)]
     value: Value = None
     id: Annotated[str, Field(max_length=MAX_KEY)] = ""
-    description: Annotated[str, Field(max_length=10_000), AfterValidator(_checked)] = ""
+    description: Annotated[str, Field(max_length=10_000), AfterValidator(_check_value)] = ""
     extra: Tree = {}
     rank: Annotated[int, Field(ge=UNRANKED)] = UNRANKED
 
 
 class AddIn(_In):
-    """A node; what its data lack is filled from the kind's defaults."""
+    """Add a node; missing data is filled from the kind's defaults."""
 
     op: Literal["add"]
     node: NodeIn
@@ -115,7 +117,7 @@ class AddIn(_In):
 
 
 class NoteIn(_In):
-    """A sticky note; it is moved, resized, set and deleted as nodes are."""
+    """Add a sticky note; it is moved, resized, set and deleted as nodes are."""
 
     op: Literal["note"]
     note: NodeIn
@@ -125,7 +127,7 @@ class NoteIn(_In):
 
 
 class DeleteIn(_In):
-    """A node, with its edges and whatever is inside it; ``heal`` joins its neighbours."""
+    """Delete a node, with its edges and its content; ``heal`` connects its neighbours."""
 
     op: Literal["delete"]
     id: Key
@@ -136,12 +138,12 @@ class DeleteIn(_In):
 
 
 class MoveIn(_In):
-    """In the coordinates of its container."""
+    """Move a node, in the coordinates of its container."""
 
     op: Literal["move"]
     id: Key
-    x: Place
-    y: Place
+    x: Coordinate
+    y: Coordinate
 
     def read(self) -> Op:
         return Move(self.id, self.x, self.y)
@@ -154,18 +156,24 @@ class _ChangeIn(_In):
     insert: StrictBool = False
 
     @model_validator(mode="after")
-    def _one_way(self) -> "_ChangeIn":
+    def _check_removal(self) -> "_ChangeIn":
         if self.remove and (self.insert or self.value is not None):
             raise ValueError("remove takes no value")
         return self
 
     @property
-    def rule(self) -> How:
-        return How.REMOVE if self.remove else How.INSERT if self.insert else How.PUT
+    def rule(self) -> ChangeRule:
+        return (
+            ChangeRule.REMOVE
+            if self.remove
+            else ChangeRule.INSERT
+            if self.insert
+            else ChangeRule.PUT
+        )
 
 
 class SetIn(_ChangeIn):
-    """A field of a node's data; ``insert`` puts the value into a list before what stands there."""
+    """Set a field of a node's data; ``insert`` inserts the value into a list before that index."""
 
     op: Literal["set"]
     id: Key
@@ -175,7 +183,7 @@ class SetIn(_ChangeIn):
 
 
 class FeatureIn(_ChangeIn):
-    """A field of the document's features."""
+    """Set a field of the document's features."""
 
     op: Literal["feature"]
 
@@ -184,24 +192,24 @@ class FeatureIn(_ChangeIn):
 
 
 class HeaderIn(_In):
-    """What the workflow is called, and what it says of itself; the rest of a header is the server's."""
+    """Set the name or description of the workflow; the server sets the rest of the header."""
 
     op: Literal["header"]
     field: Literal["name", "description"]
-    value: Annotated[str, Field(max_length=10_000), AfterValidator(_checked)]
+    value: Annotated[str, Field(max_length=10_000), AfterValidator(_check_value)]
 
     @model_validator(mode="after")
-    def _named(self) -> Self:
-        if self.field == "name" and not 0 < len(self._words) <= MAX_KEY:
+    def _check_name(self) -> Self:
+        if self.field == "name" and not 0 < len(self._name_text) <= MAX_KEY:
             raise ValueError(f"A name must have 1 to {MAX_KEY} characters")
         return self
 
     @property
-    def _words(self) -> str:
+    def _name_text(self) -> str:
         return " ".join(self.value.split())
 
     def read(self) -> Op:
-        return Header(self.field, self._words if self.field == "name" else self.value.strip())
+        return Header(self.field, self._name_text if self.field == "name" else self.value.strip())
 
 
 class RenameIn(_In):
@@ -230,13 +238,13 @@ class DisconnectIn(_In):
 
 
 class ReparentIn(_In):
-    """Into a container, or out of all of them (null); edges that would cross its border go."""
+    """Move a node into a container, or out of all (null); edges that would cross the border are removed."""
 
     op: Literal["reparent"]
     id: Key
     parent: Key | None
-    x: Place
-    y: Place
+    x: Coordinate
+    y: Coordinate
 
     def read(self) -> Op:
         return Reparent(self.id, self.parent, self.x, self.y)
@@ -253,12 +261,12 @@ class ResizeIn(_In):
 
 
 class PasteIn(_In):
-    """Nodes and edges, or a whole document, as YAML or JSON text. Everything gets a fresh id."""
+    """Paste nodes and edges, or a whole document, as YAML or JSON text. Everything gets a new id."""
 
     op: Literal["paste"]
     text: Annotated[str, Field(max_length=MAX_BYTES)]
-    x: Place | None = None
-    y: Place | None = None
+    x: Coordinate | None = None
+    y: Coordinate | None = None
     parent: Key | None = None
 
     def read(self) -> Op:
@@ -266,7 +274,7 @@ class PasteIn(_In):
 
 
 class TidyIn(_In):
-    """Lays out everything, or one container's inside (``scope``), or the nodes named."""
+    """Arrange everything, or the content of one container (``scope``), or the given nodes."""
 
     op: Literal["tidy"]
     ids: list[Key] = []
@@ -277,7 +285,7 @@ class TidyIn(_In):
 
 
 class VariableIn(_In):
-    """A variable of the document: ``spec`` null removes it, ``rename`` takes references along."""
+    """Set a variable of the document: ``spec`` null removes it, ``rename`` renames references, too."""
 
     op: Literal["variable"]
     area: Area
@@ -287,13 +295,15 @@ class VariableIn(_In):
 
     def read(self) -> Op:
         spec = self.spec
-        named = (
-            None if spec is None else Named(**{**dict(spec), "area": self.area, "name": self.name})
+        record = (
+            None
+            if spec is None
+            else VariableRecord(**{**dict(spec), "area": self.area, "name": self.name})
         )
-        return Variable(self.area, self.name, named, self.rename)
+        return Variable(self.area, self.name, record, self.rename)
 
 
-Asked = Annotated[
+ClientOp = Annotated[
     AddIn
     | NoteIn
     | DeleteIn
@@ -311,11 +321,13 @@ Asked = Annotated[
     | HeaderIn,
     Field(discriminator="op"),
 ]
-_ASKED: Final[TypeAdapter[Any]] = TypeAdapter(Asked)  # Any: a union, whose members all read()
+_CLIENT_OPS: Final[TypeAdapter[Any]] = TypeAdapter(
+    ClientOp
+)  # Any: a union, whose members all read()
 
 
 def read_ops(values: object) -> tuple[Op, ...]:
-    """What a client asks for. Raises EditRefused with every problem of every operation."""
+    """Return the operations of a client. Raises EditRefused with every problem of every operation."""
     if not isinstance(values, list):
         raise EditRefused((Problem("edit.ops", "Operations must be a list", field="ops"),))
     if len(values) > MAX_OPS:
@@ -325,23 +337,23 @@ def read_ops(values: object) -> tuple[Op, ...]:
     problems: list[Problem] = []
     for index, value in enumerate(values):
         try:
-            ops.append(_ASKED.validate_python(value).read())
+            ops.append(_CLIENT_OPS.validate_python(value).read())
         except ValidationError as invalid:
-            problems += _problems(index, value, invalid)
+            problems += _iter_problems(index, value, invalid)
     if problems:
         raise EditRefused(tuple(problems))
     return tuple(ops)
 
 
-def _problems(index: int, value: object, invalid: ValidationError) -> Iterable[Problem]:
-    about = value.get("id") if isinstance(value, Mapping) else None
+def _iter_problems(index: int, value: object, invalid: ValidationError) -> Iterable[Problem]:
+    node_id = value.get("id") if isinstance(value, Mapping) else None
     for error in invalid.errors(include_url=False, include_context=False):
         # The first step is the discriminator's choice, which the client calls nothing.
-        inside = [str(step) for step in error["loc"][1:]]
-        field = ".".join(["ops", str(index), *inside])
+        path = [str(step) for step in error["loc"][1:]]
+        field = ".".join(["ops", str(index), *path])
         yield Problem(
             f"edit.{error['type']}",
             f"Operation {index}: {error['msg']}",
-            node=about if isinstance(about, str) else None,
+            node=node_id if isinstance(node_id, str) else None,
             field=field,
         )

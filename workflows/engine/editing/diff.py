@@ -1,16 +1,16 @@
-"""What leads from one document to another, as plain operations; and the same, ready to be drawn."""
+"""Computes the plain operations between two documents, and their difference for drawing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from workflows.engine.editing.ops import (
     Add,
+    ChangeRule,
     Connect,
     Delete,
     Disconnect,
     Feature,
     Header,
-    How,
     Move,
     Op,
     Path,
@@ -20,13 +20,13 @@ from workflows.engine.editing.ops import (
     Set,
     Variable,
 )
-from workflows.engine.editing.paths import same, written
+from workflows.engine.editing.paths import format_path, is_same
 from workflows.engine.editing.records import Item
-from workflows.engine.editing.store import HEADER, Memory
+from workflows.engine.editing.store import HEADER, InMemoryStore
 from workflows.engine.language.document import Document, Json
 
 
-Change = tuple[Path, Json, How]
+Change = tuple[Path, Json, ChangeRule]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class FieldChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """Id → ``added``, ``removed``, ``changed`` or ``moved``; and what changed in which field."""
+class DocumentDiff:
+    """Maps ids to ``added``, ``removed``, ``changed`` or ``moved``, with the changes in each field."""
 
     nodes: Mapping[str, str]
     edges: Mapping[str, str]
@@ -47,196 +47,205 @@ class Drawn:
     variables: tuple[FieldChange, ...]
 
 
-def diff(before: Document, after: Document, *, named: bool = False) -> tuple[Op, ...]:
-    """Done in order on the first document they give the second; only the order of its parts may differ.
+def diff(before: Document, after: Document, *, with_name: bool = False) -> tuple[Op, ...]:
+    """Return the operations that turn the first document into the second; only the order of parts may differ.
 
-    ``named``: with name and description, which belong to the workflow rather than to its draft.
+    ``with_name`` includes name and description, which belong to the workflow rather than to its draft.
     """
-    old, new = Memory(before), Memory(after)
-    anew = _made_anew(old, new)
-    gone = [id_ for id_ in _deepest_first(old) if id_ not in new.items]
+    old, new = InMemoryStore(before), InMemoryStore(after)
+    recreated = _find_recreated(old, new)
+    removed = [id_ for id_ in _sort_deepest_first(old) if id_ not in new.items]
     return (
-        *_disconnected(old, new, anew),
-        *(Delete(id_) for id_ in _deepest_first(old) if id_ in anew),
-        *_came(old, new, anew),
-        *_changed(old, new, anew),
-        *(Delete(id_) for id_ in gone),
-        *_connected(old, new, anew),
-        *_variables(old, new),
-        *(Feature(*change) for change in changes(old.features(), new.features())),
-        *_header(old, new, named),
+        *_iter_disconnects(old, new, recreated),
+        *(Delete(id_) for id_ in _sort_deepest_first(old) if id_ in recreated),
+        *_iter_additions(old, new, recreated),
+        *_iter_item_changes(old, new, recreated),
+        *(Delete(id_) for id_ in removed),
+        *_iter_connects(old, new, recreated),
+        *_iter_variables(old, new),
+        *(Feature(*change) for change in iter_changes(old.get_features(), new.get_features())),
+        *_iter_header(old, new, with_name),
     )
 
 
-def changes(before: Json, after: Json, path: Path = ()) -> Iterator[Change]:
-    """The smallest changes of fields; lists that grew or shrank are changed as one."""
+def iter_changes(before: Json, after: Json, path: Path = ()) -> Iterator[Change]:
+    """Yield the smallest changes of fields; lists of different lengths change as one."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in before.keys() | after.keys():
-            here = (*path, key)
+            key_path = (*path, key)
             if key not in after:
-                yield here, None, How.REMOVE
+                yield key_path, None, ChangeRule.REMOVE
             elif key not in before:
-                yield here, after[key], How.PUT
+                yield key_path, after[key], ChangeRule.PUT
             else:
-                yield from changes(before[key], after[key], here)
-    elif path and _alike(before, after):
-        for index, (one, other) in enumerate(zip(before, after, strict=True)):
-            yield from changes(one, other, (*path, index))
-    elif not same(before, after):
-        yield path, after, How.PUT
+                yield from iter_changes(before[key], after[key], key_path)
+    elif path and _is_same_length(before, after):
+        for index, (old_item, new_item) in enumerate(zip(before, after, strict=True)):
+            yield from iter_changes(old_item, new_item, (*path, index))
+    elif not is_same(before, after):
+        yield path, after, ChangeRule.PUT
 
 
-def drawn(before: Document, after: Document) -> Drawn:
-    old, new = Memory(before), Memory(after)
+def compare_documents(before: Document, after: Document) -> DocumentDiff:
+    old, new = InMemoryStore(before), InMemoryStore(after)
     nodes: dict[str, str] = dict.fromkeys(old.items.keys() - new.items.keys(), "removed")
     nodes |= dict.fromkeys(new.items.keys() - old.items.keys(), "added")
     fields: dict[str, tuple[FieldChange, ...]] = {}
     for id_ in old.items.keys() & new.items.keys():
-        one, other = old.items[id_], new.items[id_]
-        if found := tuple(_fields(one, other)):
-            fields[id_] = found
+        old_item, new_item = old.items[id_], new.items[id_]
+        if field_changes := tuple(_iter_fields(old_item, new_item)):
+            fields[id_] = field_changes
             nodes[id_] = "changed"
-        elif _where(one) != _where(other):
+        elif _get_geometry(old_item) != _get_geometry(new_item):
             nodes[id_] = "moved"
     edges: dict[str, str] = dict.fromkeys(old.wires.keys() - new.wires.keys(), "removed")
     edges |= dict.fromkeys(new.wires.keys() - old.wires.keys(), "added")
     for id_ in old.wires.keys() & new.wires.keys():
         if old.wires[id_].ends != new.wires[id_].ends:
             edges[id_] = "changed"
-    return Drawn(
+    return DocumentDiff(
         dict(sorted(nodes.items())),
         dict(sorted(edges.items())),
         dict(sorted(fields.items())),
-        tuple(_field_changes(old.features(), new.features())),
-        tuple(_variable_changes(old, new)),
+        tuple(_iter_field_changes(old.get_features(), new.get_features())),
+        tuple(_iter_variable_changes(old, new)),
     )
 
 
-def _made_anew(old: Memory, new: Memory) -> set[str]:
-    """Other nodes by the same id (a kind is not changed, nor what is kept unread), and what is in them."""
-    anew: set[str] = set()
-    for id_ in reversed(_deepest_first(new)):
-        former, item = old.items.get(id_), new.items[id_]
-        if former is not None and (_is_other(former, item) or {former.parent, item.parent} & anew):
-            anew.add(id_)
-    for id_ in reversed(_deepest_first(old)):
-        if id_ in new.items and old.items[id_].parent in anew:
-            anew.add(id_)
-    return anew
+def _find_recreated(old: InMemoryStore, new: InMemoryStore) -> set[str]:
+    """Return ids that belong to another node now, with their content: kind and extra data never change."""
+    recreated: set[str] = set()
+    for id_ in reversed(_sort_deepest_first(new)):
+        previous, item = old.items.get(id_), new.items[id_]
+        if previous is not None and (
+            _is_different_node(previous, item) or {previous.parent, item.parent} & recreated
+        ):
+            recreated.add(id_)
+    for id_ in reversed(_sort_deepest_first(old)):
+        if id_ in new.items and old.items[id_].parent in recreated:
+            recreated.add(id_)
+    return recreated
 
 
-def _is_other(one: Item, other: Item) -> bool:
-    kinds = (one.kind, one.is_note) != (other.kind, other.is_note)
-    return kinds or not same(one.extra, other.extra)
+def _is_different_node(before: Item, after: Item) -> bool:
+    kinds = (before.kind, before.is_note) != (after.kind, after.is_note)
+    return kinds or not is_same(before.extra, after.extra)
 
 
-def _stays(old: Memory, new: Memory, id_: str, anew: set[str]) -> bool:
-    """Whether an edge is the same in both, and its ends are."""
-    one, other = old.wires.get(id_), new.wires.get(id_)
-    if one is None or other is None or {one.source, one.target} & anew:
+def _is_unchanged_edge(
+    old: InMemoryStore, new: InMemoryStore, id_: str, recreated: set[str]
+) -> bool:
+    """Return whether an edge is the same in both documents, and so are its ends."""
+    before, after = old.wires.get(id_), new.wires.get(id_)
+    if before is None or after is None or {before.source, before.target} & recreated:
         return False
-    return one.ends == other.ends and same(one.extra, other.extra)
+    return before.ends == after.ends and is_same(before.extra, after.extra)
 
 
-def _disconnected(old: Memory, new: Memory, anew: set[str]) -> Iterator[Op]:
-    return (Disconnect(id_) for id_ in old.wires if not _stays(old, new, id_, anew))
+def _iter_disconnects(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
+    return (
+        Disconnect(id_) for id_ in old.wires if not _is_unchanged_edge(old, new, id_, recreated)
+    )
 
 
-def _connected(old: Memory, new: Memory, anew: set[str]) -> Iterator[Op]:
-    """But those that lead nowhere: a document may hold them, an operation doesn't make them."""
+def _iter_connects(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
+    """Yield new edges except dangling ones: a document may hold them, an operation does not make them."""
     for id_, wire in new.wires.items():
-        if not _stays(old, new, id_, anew) and {wire.source, wire.target} <= new.items.keys():
+        if (
+            not _is_unchanged_edge(old, new, id_, recreated)
+            and {wire.source, wire.target} <= new.items.keys()
+        ):
             yield Connect(wire)
 
 
-def _came(old: Memory, new: Memory, anew: set[str]) -> Iterator[Op]:
-    for id_ in reversed(_deepest_first(new)):
-        if id_ not in old.items or id_ in anew:
+def _iter_additions(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
+    for id_ in reversed(_sort_deepest_first(new)):
+        if id_ not in old.items or id_ in recreated:
             yield Add(new.items[id_])
 
 
-def _changed(old: Memory, new: Memory, anew: set[str]) -> Iterator[Op]:
+def _iter_item_changes(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
     for id_ in reversed(
-        _deepest_first(new)
+        _sort_deepest_first(new)
     ):  # a container is at its new place before what moves in
-        item, former = new.items[id_], old.items.get(id_)
-        if former is None or id_ in anew:
+        item, previous = new.items[id_], old.items.get(id_)
+        if previous is None or id_ in recreated:
             continue
-        if former.parent != item.parent:
+        if previous.parent != item.parent:
             yield Reparent(id_, item.parent, item.x, item.y)
-        elif (former.x, former.y) != (item.x, item.y):
+        elif (previous.x, previous.y) != (item.x, item.y):
             yield Move(id_, item.x, item.y)
-        if (former.width, former.height) != (item.width, item.height):
+        if (previous.width, previous.height) != (item.width, item.height):
             yield Resize(id_, item.width, item.height)
-        if former.title != item.title:
+        if previous.title != item.title:
             yield Rename(id_, item.title)
-        for change in changes(former.data, item.data):
+        for change in iter_changes(previous.data, item.data):
             yield Set(id_, *change)
 
 
-def _variables(old: Memory, new: Memory) -> Iterator[Op]:
+def _iter_variables(old: InMemoryStore, new: InMemoryStore) -> Iterator[Op]:
     for area, name in old.variables.keys() - new.variables.keys():
         yield Variable(area, name, None)
     for (area, name), spec in new.variables.items():
-        former = old.variables.get((area, name))
-        if former is None or replace(spec, rank=former.rank) != former:
+        previous = old.variables.get((area, name))
+        if previous is None or replace(spec, rank=previous.rank) != previous:
             yield Variable(area, name, spec)
 
 
-def _header(old: Memory, new: Memory, named: bool) -> Iterator[Op]:
-    for field in HEADER if named else HEADER[2:]:
-        if not same(old.header(field), new.header(field)):
-            yield Header(field, new.header(field))
+def _iter_header(old: InMemoryStore, new: InMemoryStore, with_name: bool) -> Iterator[Op]:
+    for field in HEADER if with_name else HEADER[2:]:
+        if not is_same(old.get_header(field), new.get_header(field)):
+            yield Header(field, new.get_header(field))
 
 
-def _deepest_first(store: Memory) -> list[str]:
-    """So that a container goes after what is in it, and comes before."""
+def _sort_deepest_first(store: InMemoryStore) -> list[str]:
+    """Return the ids so that content comes before its container."""
 
     def depth(id_: str) -> int:
-        seen: set[str] = set()
-        while (item := store.items.get(id_)) and item.parent and id_ not in seen:
-            seen.add(id_)
+        visited: set[str] = set()
+        while (item := store.items.get(id_)) and item.parent and id_ not in visited:
+            visited.add(id_)
             id_ = item.parent
-        return len(seen)
+        return len(visited)
 
     return sorted(store.items, key=lambda id_: (-depth(id_), id_))
 
 
-def _alike(before: Json, after: Json) -> bool:
+def _is_same_length(before: Json, after: Json) -> bool:
     lists = isinstance(before, list | tuple) and isinstance(after, list | tuple)
     return lists and len(before) == len(after)
 
 
-def _where(item: Item) -> tuple[object, ...]:
+def _get_geometry(item: Item) -> tuple[object, ...]:
     return item.parent, item.x, item.y, item.width, item.height
 
 
-def _fields(one: Item, other: Item) -> Iterator[FieldChange]:
-    if one.kind != other.kind:
-        yield FieldChange("type", one.kind, other.kind)
-    if one.title != other.title:
-        yield FieldChange("title", one.title, other.title)
-    for change in _field_changes(one.data, other.data):
+def _iter_fields(before: Item, after: Item) -> Iterator[FieldChange]:
+    if before.kind != after.kind:
+        yield FieldChange("type", before.kind, after.kind)
+    if before.title != after.title:
+        yield FieldChange("title", before.title, after.title)
+    for change in _iter_field_changes(before.data, after.data):
         if change.path not in ("title", "type"):
             yield change
 
 
-def _field_changes(before: Json, after: Json) -> Iterator[FieldChange]:
-    for path, value, _how in sorted(changes(before, after), key=lambda c: written(c[0])):
-        former = before
+def _iter_field_changes(before: Json, after: Json) -> Iterator[FieldChange]:
+    for path, value, _how in sorted(iter_changes(before, after), key=lambda c: format_path(c[0])):
+        previous = before
         for step in path:
-            former = former.get(step) if isinstance(former, Mapping) else former[step]
-        yield FieldChange(written(path), former, value)
+            previous = previous.get(step) if isinstance(previous, Mapping) else previous[step]
+        yield FieldChange(format_path(path), previous, value)
 
 
-def _variable_changes(old: Memory, new: Memory) -> Iterator[FieldChange]:
+def _iter_variable_changes(old: InMemoryStore, new: InMemoryStore) -> Iterator[FieldChange]:
     for key in sorted(old.variables.keys() | new.variables.keys()):
-        one, other = old.variables.get(key), new.variables.get(key)
+        old_variable, new_variable = old.variables.get(key), new.variables.get(key)
         before, after = (
             None
             if v is None
             else {"type": v.value_type, "value": v.value, "description": v.description}
-            for v in (one, other)
+            for v in (old_variable, new_variable)
         )
-        if not same(before, after):
+        if not is_same(before, after):
             yield FieldChange(".".join(key), before, after)

@@ -1,6 +1,6 @@
-"""Plain operations as JSON, for the log and the wire, and back from the log.
+"""Encodes plain operations as JSON for the log and the wire, and reads them back from the log.
 
-The shape is the one ``reading`` takes; the log is ours, so reading it back checks nothing.
+The shape is the one ``decode`` takes; the log is ours, so reading it back checks nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from workflows.engine.editing.ops import (
     Add,
+    ChangeRule,
     Connect,
     Delete,
     Disconnect,
     Feature,
     Header,
-    How,
     Move,
     Op,
     Paste,
@@ -25,7 +25,7 @@ from workflows.engine.editing.ops import (
     Tidy,
     Variable,
 )
-from workflows.engine.editing.records import Item, Named, Wire
+from workflows.engine.editing.records import Item, VariableRecord, Wire
 from workflows.engine.language.document import Json
 
 
@@ -37,7 +37,7 @@ def write_ops(ops: Iterable[Op]) -> list[Tree]:
 
 
 def read_log(trees: Iterable[Mapping[str, Json]]) -> tuple[Op, ...]:
-    """What ``write_ops`` wrote."""
+    """Return the operations that ``write_ops`` wrote."""
     return tuple(_READ[tree["op"]](tree) for tree in trees)
 
 
@@ -45,7 +45,7 @@ def write_op(op: Op) -> Tree:
     return _WRITE[type(op)](op)
 
 
-def item_tree(item: Item) -> Tree:
+def encode_item(item: Item) -> Tree:
     tree: Tree = {
         "id": item.id,
         "kind": item.kind,
@@ -64,7 +64,7 @@ def item_tree(item: Item) -> Tree:
     return tree | {name: value for name, value in optional.items() if value is not None}
 
 
-def wire_tree(wire: Wire) -> Tree:
+def encode_wire(wire: Wire) -> Tree:
     tree: Tree = {
         "id": wire.id,
         "source": wire.source,
@@ -76,68 +76,76 @@ def wire_tree(wire: Wire) -> Tree:
     return {**tree, "extra": wire.extra} if wire.extra else tree
 
 
-def _add(op: Add) -> Tree:
+def _encode_add(op: Add) -> Tree:
     if op.item.is_note:
-        return {"op": "note", "note": item_tree(op.item)}
-    return {"op": "add", "node": item_tree(op.item)}
+        return {"op": "note", "note": encode_item(op.item)}
+    return {"op": "add", "node": encode_item(op.item)}
 
 
-def _delete(op: Delete) -> Tree:
+def _encode_delete(op: Delete) -> Tree:
     return {"op": "delete", "id": op.id, **({"heal": True} if op.heal else {})}
 
 
-def _change(op: Set | Feature) -> Tree:
+def _encode_change(op: Set | Feature) -> Tree:
     tree: Tree = {"path": list(op.path)}
-    if op.rule is How.REMOVE:
+    if op.rule is ChangeRule.REMOVE:
         return {**tree, "remove": True}
-    return {**tree, "value": op.value, **({"insert": True} if op.rule is How.INSERT else {})}
+    return {**tree, "value": op.value, **({"insert": True} if op.rule is ChangeRule.INSERT else {})}
 
 
-def _variable(op: Variable) -> Tree:
+def _encode_variable(op: Variable) -> Tree:
     tree: Tree = {"op": "variable", "area": op.area, "name": op.name, "spec": None}
     if op.spec is not None:
-        tree["spec"] = _spec(op.spec)
+        tree["spec"] = _encode_spec(op.spec)
     return {**tree, "rename": op.rename} if op.rename is not None else tree
 
 
-def _spec(named: Named) -> Tree:
+def _encode_spec(record: VariableRecord) -> Tree:
     tree: Tree = {
-        "value_type": named.value_type,
-        "value": None if named.is_secret else named.value,
-        "rank": named.rank,
+        "value_type": record.value_type,
+        "value": None if record.is_secret else record.value,
+        "rank": record.rank,
     }
-    optional = {"id": named.id, "description": named.description, "extra": named.extra}
+    optional = {"id": record.id, "description": record.description, "extra": record.extra}
     return tree | {name: value for name, value in optional.items() if value}
 
 
 # Any: each takes the operation it stands beside.
 _WRITE: Final[Mapping[type, Callable[[Any], Tree]]] = {
-    Add: _add,
-    Delete: _delete,
+    Add: _encode_add,
+    Delete: _encode_delete,
     Move: lambda op: {"op": "move", "id": op.id, "x": op.x, "y": op.y},
-    Set: lambda op: {"op": "set", "id": op.id, **_change(op)},
+    Set: lambda op: {"op": "set", "id": op.id, **_encode_change(op)},
     Rename: lambda op: {"op": "rename", "id": op.id, "title": op.title},
-    Connect: lambda op: {"op": "connect", "edge": wire_tree(op.wire)},
+    Connect: lambda op: {"op": "connect", "edge": encode_wire(op.wire)},
     Disconnect: lambda op: {"op": "disconnect", "id": op.id},
     Reparent: lambda op: {"op": "reparent", "id": op.id, "parent": op.parent, "x": op.x, "y": op.y},
     Resize: lambda op: {"op": "resize", "id": op.id, "width": op.width, "height": op.height},
     Paste: lambda op: {"op": "paste", "text": op.text, "x": op.x, "y": op.y, "parent": op.parent},
     Tidy: lambda op: {"op": "tidy", "ids": list(op.ids), "scope": op.scope},
-    Variable: _variable,
-    Feature: lambda op: {"op": "feature", **_change(op)},
+    Variable: _encode_variable,
+    Feature: lambda op: {"op": "feature", **_encode_change(op)},
     Header: lambda op: {"op": "header", "field": op.field, "value": op.value},
     Replace: lambda op: {"op": "replace", "snapshot": op.snapshot},
 }
 
 
-def _read_change(tree: Mapping[str, Json]) -> tuple[tuple[str | int, ...], Json, How]:
-    how = How.REMOVE if tree.get("remove") else How.INSERT if tree.get("insert") else How.PUT
-    return tuple(tree["path"]), tree.get("value"), how
+def _read_change(tree: Mapping[str, Json]) -> tuple[tuple[str | int, ...], Json, ChangeRule]:
+    rule = (
+        ChangeRule.REMOVE
+        if tree.get("remove")
+        else ChangeRule.INSERT
+        if tree.get("insert")
+        else ChangeRule.PUT
+    )
+    return tuple(tree["path"]), tree.get("value"), rule
 
 
 def _read_variable(tree: Mapping[str, Json]) -> Variable:
     area, name, spec = tree["area"], tree["name"], tree["spec"]
-    return Variable(area, name, None if spec is None else Named(area=area, name=name, **spec))
+    return Variable(
+        area, name, None if spec is None else VariableRecord(area=area, name=name, **spec)
+    )
 
 
 _READ: Final[Mapping[str, Callable[[Mapping[str, Json]], Op]]] = {

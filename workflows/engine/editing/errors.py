@@ -1,4 +1,4 @@
-"""Why an operation can't be done."""
+"""The error of an operation that is rejected."""
 
 from workflows.engine.errors import WorkflowFault
 from workflows.engine.language.problems import Problem
@@ -12,7 +12,7 @@ class EditRefused(WorkflowFault):
         super().__init__("; ".join(problem.message for problem in problems))
 
 
-def refuse(
+def build_refusal(
     code: str,
     message: str,
     *,

@@ -1,6 +1,6 @@
-"""From what is asked for to plain operations, one by one, on a store that moves along.
+"""Expands a client's operations to plain ones, one by one, on a store that moves along.
 
-Each function yields plain operations; whoever asks for the next one has applied those before.
+Each function yields plain operations; the caller has applied those before it asks for the next one.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -8,22 +8,22 @@ from dataclasses import replace
 from typing import Any, Final
 
 from workflows.engine.editing import guards
-from workflows.engine.editing.apply import item_at
+from workflows.engine.editing.apply import require_item
 from workflows.engine.editing.context import (
     CONTAINER,
     Context,
-    marks_of,
+    build_marks,
 )
-from workflows.engine.editing.errors import refuse
-from workflows.engine.editing.layout.auto_layout import tidy
+from workflows.engine.editing.errors import build_refusal
+from workflows.engine.editing.layout.auto_layout import expand_tidy
 from workflows.engine.editing.ops import (
     Add,
+    ChangeRule,
     Connect,
     Delete,
     Disconnect,
     Feature,
     Header,
-    How,
     Move,
     Op,
     Paste,
@@ -35,12 +35,12 @@ from workflows.engine.editing.ops import (
     Tidy,
     Variable,
 )
-from workflows.engine.editing.paste import paste
-from workflows.engine.editing.paths import NOTHING, look, settled
+from workflows.engine.editing.paste import expand_paste
+from workflows.engine.editing.paths import ABSENT, get_value, normalize_change
 from workflows.engine.editing.records import Item, Wire
 from workflows.engine.editing.store import Store
-from workflows.engine.editing.variables import variable
-from workflows.engine.editing.wiring import dressed
+from workflows.engine.editing.variables import expand_variable
+from workflows.engine.editing.wiring import complete_wire
 from workflows.engine.language.containers import CONTAINERS, INSIDE_MARKS, get_entry_kind
 from workflows.engine.language.document import Json
 
@@ -50,7 +50,7 @@ Companions = frozenset[str]  # of the same gesture: nodes that change their cont
 
 
 def expand(store: Store, op: Op, context: Context, together: Companions = frozenset()) -> Plain:
-    """Plain operations that do what is asked. Raises EditRefused when the rules don't allow it."""
+    """Yield the plain operations of an operation. Raises EditRefused when the rules forbid it."""
     if isinstance(op, Reparent):
         return _reparent(store, op, context, together)
     return _EXPAND[type(op)](store, op, context)
@@ -59,16 +59,16 @@ def expand(store: Store, op: Op, context: Context, together: Companions = frozen
 def _add(store: Store, op: Add, context: Context) -> Plain:
     item = op.item
     guards.check_new_id(store, item.id)
-    parent = guards.container_for(store, item.id, item.parent, context)
+    parent = guards.get_container(store, item.id, item.parent, context)
     if item.is_note:
         yield op
         return
     guards.check_root(store, item)
-    title = item.title or context.title_of(item.kind)
-    data = {**context.defaults_of(item.kind), **item.data, **marks_of(parent)}
+    title = item.title or context.get_title(item.kind)
+    data = {**context.get_defaults(item.kind), **item.data, **build_marks(parent)}
     data |= {"type": item.kind, "title": title}
-    begins = item.kind in CONTAINERS and not data.get("start_node_id")
-    if begins:
+    has_entry = item.kind in CONTAINERS and not data.get("start_node_id")
+    if has_entry:
         data["start_node_id"] = f"{item.id}start"
         item = replace(
             item,
@@ -77,11 +77,11 @@ def _add(store: Store, op: Add, context: Context) -> Plain:
         )
     item = replace(item, title=title, data=data)
     yield Add(item)
-    if begins:
-        yield Add(_start_of(item))
+    if has_entry:
+        yield Add(_build_entry(item))
 
 
-def _start_of(container: Item) -> Item:
+def _build_entry(container: Item) -> Item:
     kind = get_entry_kind(container.kind)
     return Item(
         id=f"{container.id}start",
@@ -91,135 +91,140 @@ def _start_of(container: Item) -> Item:
         y=68.0,
         width=44.0,
         height=48.0,
-        data={"type": kind, "title": "", "desc": "", **marks_of(container)},
+        data={"type": kind, "title": "", "desc": "", **build_marks(container)},
         extra={"draggable": False, "selectable": False},
     )
 
 
 def _delete(store: Store, op: Delete, context: Context) -> Plain:
-    item = item_at(store, op.id)
-    guards.check_not_start_of(store, item, "deleted")
-    yield from _emptied(store, item, heal=op.heal)
+    item = require_item(store, op.id)
+    guards.check_not_entry(store, item, "deleted")
+    yield from _delete_with_content(store, item, heal=op.heal)
 
 
-def _emptied(store: Store, item: Item, *, heal: bool = False) -> Plain:
-    """The node's edges, whatever is in it, then the node itself. Nesting is shallow: the language's depth."""
-    for child in store.children(item.id):
-        yield from _emptied(store, child)
-    wires = store.wires_at(item.id)
+def _delete_with_content(store: Store, item: Item, *, heal: bool = False) -> Plain:
+    """Delete the node's edges, its content, then the node. Nesting is as shallow as the language allows."""
+    for child in store.list_children(item.id):
+        yield from _delete_with_content(store, child)
+    wires = store.list_wires(item.id)
     for wire in wires:
         yield Disconnect(wire.id)
     if heal:
-        yield from _healed(store, item.id, wires)
+        yield from _heal(store, item.id, wires)
     yield Delete(item.id)
 
 
-def _healed(store: Store, id_: str, wires: list[Wire]) -> Plain:
-    """What came in goes on to where the node led, unless it had several ways out: then nobody knows."""
+def _heal(store: Store, id_: str, wires: list[Wire]) -> Plain:
+    """Connect the nodes before the deleted one with those behind it, unless it had several used handles."""
     into = [wire for wire in wires if wire.target == id_]
     out = [wire for wire in wires if wire.source == id_]
     if len({wire.handle for wire in out}) != 1:
         return
-    for before in into:
-        for after in out:
+    for incoming in into:
+        for outgoing in out:
             bridge = Wire(
-                "", before.source, after.target, before.handle, after.target_handle, before.extra
+                "",
+                incoming.source,
+                outgoing.target,
+                incoming.handle,
+                outgoing.target_handle,
+                incoming.extra,
             )
-            if before.source != after.target and not guards.is_drawn(store, bridge):
-                yield Connect(dressed(store, bridge))
+            if incoming.source != outgoing.target and not guards.has_wire(store, bridge):
+                yield Connect(complete_wire(store, bridge))
 
 
 def _move(store: Store, op: Move, context: Context) -> Plain:
-    item = item_at(store, op.id)
+    item = require_item(store, op.id)
     if (item.x, item.y) != (op.x, op.y):
         yield op
 
 
 def _set(store: Store, op: Set, context: Context) -> Plain:
-    item = item_at(store, op.id)
+    item = require_item(store, op.id)
     if not item.is_note and op.path == ("title",):
-        yield from _retitled(item, op.value)
+        yield from _change_title(item, op.value)
         return
     if not item.is_note and op.path[0] == "type":
-        raise refuse("kind", "The type of a node can't be changed", node=op.id, field="type")
-    found = settled(item.data, op.path, op.value, op.rule)
-    if found is not None:
-        path, value, how = found
-        yield Set(op.id, path, value, how)
+        raise build_refusal("kind", "The type of a node can't be changed", node=op.id, field="type")
+    change = normalize_change(item.data, op.path, op.value, op.rule)
+    if change is not None:
+        path, value, rule = change
+        yield Set(op.id, path, value, rule)
 
 
-def _retitled(item: Item, title: Json) -> Plain:
+def _change_title(item: Item, title: Json) -> Plain:
     if not isinstance(title, str):
-        raise refuse("title", "A title must be text", node=item.id, field="title")
+        raise build_refusal("title", "A title must be text", node=item.id, field="title")
     if item.title != title:
         yield Rename(item.id, title)
-    if look(item.data, ("title",)) not in (NOTHING, title):
+    if get_value(item.data, ("title",)) not in (ABSENT, title):
         yield Set(item.id, ("title",), title)
 
 
 def _rename(store: Store, op: Rename, context: Context) -> Plain:
-    return _retitled(item_at(store, op.id), op.title)
+    return _change_title(require_item(store, op.id), op.title)
 
 
 def _connect(store: Store, op: Connect, context: Context) -> Plain:
     wire = op.wire
     guards.check_wire(store, wire)
-    if wire.id and store.wire(wire.id) is not None:
-        raise refuse("edge_taken", f"Edge {wire.id} already exists", edge=wire.id)
-    yield Connect(dressed(store, wire))
+    if wire.id and store.get_wire(wire.id) is not None:
+        raise build_refusal("edge_taken", f"Edge {wire.id} already exists", edge=wire.id)
+    yield Connect(complete_wire(store, wire))
 
 
 def _disconnect(store: Store, op: Disconnect, context: Context) -> Plain:
-    if store.wire(op.id) is None:
-        raise refuse("edge_unknown", f"Edge {op.id} doesn't exist", edge=op.id)
+    if store.get_wire(op.id) is None:
+        raise build_refusal("edge_unknown", f"Edge {op.id} doesn't exist", edge=op.id)
     yield op
 
 
 def _reparent(store: Store, op: Reparent, context: Context, together: Companions) -> Plain:
-    item = item_at(store, op.id)
-    guards.check_not_start_of(store, item, "moved elsewhere")
-    parent = guards.container_for(store, item.id, op.parent, context)
+    item = require_item(store, op.id)
+    guards.check_not_entry(store, item, "moved elsewhere")
+    parent = guards.get_container(store, item.id, op.parent, context)
     if op.parent == item.parent:
         yield from _move(store, Move(op.id, op.x, op.y), context)
         return
     if parent is not None:
         guards.check_root(store, replace(item, parent=parent.id))
-    for wire in store.wires_at(op.id):
+    for wire in store.list_wires(op.id):
         if not {wire.source, wire.target} <= together | {op.id}:
             yield Disconnect(wire.id)
     yield op
     if not item.is_note:
-        yield from _marked(item, marks_of(parent))
+        yield from _change_marks(item, build_marks(parent))
 
 
-def _marked(item: Item, marks: Mapping[str, Json]) -> Plain:
+def _change_marks(item: Item, marks: Mapping[str, Json]) -> Plain:
     for name in INSIDE_MARKS:
         if name in marks:
-            found = settled(item.data, (name,), marks[name], How.PUT)
+            change = normalize_change(item.data, (name,), marks[name], ChangeRule.PUT)
         else:
-            found = settled(item.data, (name,), None, How.REMOVE)
-        if found is not None:
-            yield Set(item.id, *found)
+            change = normalize_change(item.data, (name,), None, ChangeRule.REMOVE)
+        if change is not None:
+            yield Set(item.id, *change)
 
 
 def _resize(store: Store, op: Resize, context: Context) -> Plain:
-    item = item_at(store, op.id)
+    item = require_item(store, op.id)
     if (item.width, item.height) != (op.width, op.height):
         yield op
 
 
 def _feature(store: Store, op: Feature, context: Context) -> Plain:
-    found = settled(store.features(), op.path, op.value, op.rule)
-    if found is not None:
-        yield Feature(*found)
+    change = normalize_change(store.get_features(), op.path, op.value, op.rule)
+    if change is not None:
+        yield Feature(*change)
 
 
 def _header(store: Store, op: Header, context: Context) -> Plain:
-    if store.header(op.field) != op.value:
+    if store.get_header(op.field) != op.value:
         yield op
 
 
-def _as_it_is(store: Store, op: Replace, context: Context) -> Plain:
+def _pass_through(store: Store, op: Replace, context: Context) -> Plain:
     yield op
 
 
@@ -233,10 +238,10 @@ _EXPAND: Final[Mapping[type, Callable[[Store, Any, Context], Plain]]] = {
     Connect: _connect,
     Disconnect: _disconnect,
     Resize: _resize,
-    Paste: paste,
-    Tidy: tidy,
-    Variable: variable,
+    Paste: expand_paste,
+    Tidy: expand_tidy,
+    Variable: expand_variable,
     Feature: _feature,
     Header: _header,
-    Replace: _as_it_is,
+    Replace: _pass_through,
 }

@@ -1,13 +1,13 @@
-"""What the language forbids, asked before an operation is done."""
+"""Checks the rules of the language before an operation is applied."""
 
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
-from workflows.engine.editing.apply import item_at
+from workflows.engine.editing.apply import require_item
 from workflows.engine.editing.context import Context
-from workflows.engine.editing.errors import EditRefused, refuse
+from workflows.engine.editing.errors import EditRefused, build_refusal
 from workflows.engine.editing.records import Item, Wire
 from workflows.engine.editing.store import Store, is_root
 from workflows.engine.language.containers import ENTRY_KINDS
@@ -16,138 +16,146 @@ from workflows.engine.language.variables import RESERVED_HEADS
 
 
 ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-FEW: Final = 4  # new edges, up to which looking along their paths is cheaper than reading the graph
+MAX_PATH_SEARCHES: Final = (
+    4  # new edges, up to which looking along their paths is cheaper than reading the graph
+)
 
 
 def check_new_id(store: Store, id_: str) -> None:
     if not ID.fullmatch(id_):
         message = "An ID has up to 64 letters, digits, - and _"
-        raise refuse("id", message, node=id_, field="id")
+        raise build_refusal("id", message, node=id_, field="id")
     if id_ in RESERVED_HEADS:
         message = f"{id_} is reserved for built-in variables; use another node ID"
-        raise refuse("id_reserved", message, node=id_, field="id")
-    if store.item(id_) is not None:
-        raise refuse("taken", f"Node {id_} already exists", node=id_)
+        raise build_refusal("id_reserved", message, node=id_, field="id")
+    if store.get_item(id_) is not None:
+        raise build_refusal("taken", f"Node {id_} already exists", node=id_)
 
 
-def container_for(store: Store, child: str, parent: str | None, context: Context) -> Item | None:
-    """The container by that id, if it may hold nodes."""
+def get_container(store: Store, child: str, parent: str | None, context: Context) -> Item | None:
+    """Return the container of that id. Raises EditRefused if it cannot hold nodes."""
     if parent is None:
         return None
-    found = store.item(parent)
-    if found is None:
-        raise refuse("parent_unknown", f"Container {parent} doesn't exist", node=child)
-    if not context.is_container(found):
-        message = f"{found.title or parent} is not a container"
-        raise refuse("parent_kind", message, node=child)
-    return found
+    container = store.get_item(parent)
+    if container is None:
+        raise build_refusal("parent_unknown", f"Container {parent} doesn't exist", node=child)
+    if not context.is_container(container):
+        message = f"{container.title or parent} is not a container"
+        raise build_refusal("parent_kind", message, node=child)
+    return container
 
 
 def check_root(store: Store, item: Item) -> None:
-    """One start, or triggers, and at the top."""
+    """Check that there is one start, or only triggers, at the top."""
     if not is_root(item):
         return
     if item.parent is not None:
-        raise refuse("root_inside", "A workflow can't start inside a container", node=item.id)
-    others = [root for root in store.roots() if root.id != item.id and root.parent is None]
-    starts = [root for root in others if root.kind == "start"]
+        raise build_refusal(
+            "root_inside", "A workflow can't start inside a container", node=item.id
+        )
+    other_roots = [
+        root for root in store.list_roots() if root.id != item.id and root.parent is None
+    ]
+    starts = [root for root in other_roots if root.kind == "start"]
     if item.kind == "start" and starts:
-        raise refuse("root_several", f"There is already a Start node: {starts[0].id}", node=item.id)
-    if others and (item.kind == "start" or starts):
+        raise build_refusal(
+            "root_several", f"There is already a Start node: {starts[0].id}", node=item.id
+        )
+    if other_roots and (item.kind == "start" or starts):
         message = "A workflow starts with a Start node or with triggers, not both"
-        raise refuse("root_mixed", message, node=item.id)
+        raise build_refusal("root_mixed", message, node=item.id)
 
 
-def check_not_start_of(store: Store, item: Item, verb: str) -> None:
-    """Where a container begins stays with it."""
+def check_not_entry(store: Store, item: Item, verb: str) -> None:
+    """Check that the node is not the entry of a container, which stays with it."""
     if item.parent is None or item.kind not in ENTRY_KINDS:
         return
-    parent = store.item(item.parent)
+    parent = store.get_item(item.parent)
     if parent is not None and parent.data.get("start_node_id") == item.id:
         message = f"The start node of a container can't be {verb} on its own"
-        raise refuse("container_start", message, node=item.id)
+        raise build_refusal("container_start", message, node=item.id)
 
 
 def check_wire(store: Store, wire: Wire) -> None:
-    """What can be seen at its two ends; circles are looked for when the gesture is whole."""
-    source, target = item_at(store, wire.source), item_at(store, wire.target)
+    """Check what the two ends decide; cycles are searched when the gesture is complete."""
+    source, target = require_item(store, wire.source), require_item(store, wire.target)
     for end in (source, target):
         if end.is_note:
-            raise refuse("edge_note", "A note can't be connected", node=end.id)
+            raise build_refusal("edge_note", "A note can't be connected", node=end.id)
     if source.id == target.id:
-        raise refuse("edge_self", "A node can't be connected to itself", node=source.id)
+        raise build_refusal("edge_self", "A node can't be connected to itself", node=source.id)
     if is_root(target) or target.kind in ENTRY_KINDS:
-        raise refuse("edge_into_start", "The start node has no input", node=target.id)
-    if is_drawn(store, wire):
-        raise refuse("edge_twice", "These nodes are already connected", node=source.id)
+        raise build_refusal("edge_into_start", "The start node has no input", node=target.id)
+    if has_wire(store, wire):
+        raise build_refusal("edge_twice", "These nodes are already connected", node=source.id)
 
 
-def is_drawn(store: Store, wire: Wire) -> bool:
-    return any(other.ends == wire.ends for other in store.wires_at(wire.source))
+def has_wire(store: Store, wire: Wire) -> bool:
+    return any(other.ends == wire.ends for other in store.list_wires(wire.source))
 
 
-def check_whole(
+def check_gesture(
     store: Store, wires: Mapping[str, Wire], moved: Iterable[str], bridges: Container[str] = ()
 ) -> None:
-    """What only the finished gesture can be asked: borders, and circles but for the ``bridges``."""
-    touched = dict(wires)
+    """Check what only the finished gesture decides: borders, and cycles except for the ``bridges``."""
+    affected = dict(wires)
     for id_ in moved:
-        touched |= {wire.id: wire for wire in store.wires_at(id_)}
-    for wire in touched.values():
+        affected |= {wire.id: wire for wire in store.list_wires(id_)}
+    for wire in affected.values():
         _check_border(store, wire)
-    _check_circles(store, [wire for id_, wire in wires.items() if id_ not in bridges])
+    _check_cycles(store, [wire for id_, wire in wires.items() if id_ not in bridges])
 
 
 def check_size(store: Store) -> None:
-    nodes, edges = store.counts()
+    nodes, edges = store.count_parts()
     if nodes > MAX_NODES:
-        raise refuse(
+        raise build_refusal(
             "too_many_nodes", f"A workflow can have at most {MAX_NODES} nodes, this one has {nodes}"
         )
     if edges > MAX_EDGES:
-        raise refuse(
+        raise build_refusal(
             "too_many_edges", f"A workflow can have at most {MAX_EDGES} edges, this one has {edges}"
         )
 
 
 def _check_border(store: Store, wire: Wire) -> None:
-    source, target = store.item(wire.source), store.item(wire.target)
+    source, target = store.get_item(wire.source), store.get_item(wire.target)
     if source is not None and target is not None and source.parent != target.parent:
         message = "An edge can't cross the border of a container"
-        raise refuse("edge_crosses", message, node=wire.source, edge=wire.id)
+        raise build_refusal("edge_crosses", message, node=wire.source, edge=wire.id)
 
 
-def _check_circles(store: Store, wires: list[Wire]) -> None:
-    if len(wires) <= FEW:
+def _check_cycles(store: Store, wires: list[Wire]) -> None:
+    if len(wires) <= MAX_PATH_SEARCHES:
         for wire in wires:
-            if store.leads_to(wire.target, wire.source):
-                raise _circle(wire)
+            if store.has_path(wire.target, wire.source):
+                raise _build_cycle_error(wire)
         return
-    around = _going_round(store.whole_graph())
+    cyclic_nodes = _find_cyclic_nodes(store.list_edges())
     for wire in wires:
-        if {wire.source, wire.target} <= around and store.leads_to(wire.target, wire.source):
-            raise _circle(wire)
+        if {wire.source, wire.target} <= cyclic_nodes and store.has_path(wire.target, wire.source):
+            raise _build_cycle_error(wire)
 
 
-def _going_round(pairs: list[tuple[str, str]]) -> set[str]:
-    """Nodes on a circle, or between two: what is left when ends are taken off one after the other."""
-    ahead: dict[str, list[str]] = defaultdict(list)
-    waiting: dict[str, int] = defaultdict(int)
+def _find_cyclic_nodes(pairs: list[tuple[str, str]]) -> set[str]:
+    """Return the nodes on a cycle or between two, by removing ends one after the other."""
+    targets: dict[str, list[str]] = defaultdict(list)
+    indegrees: dict[str, int] = defaultdict(int)
     for source, target in pairs:
-        ahead[source].append(target)
-        waiting[target] += 1
-        waiting.setdefault(source, 0)
-    ready = [node for node, count in waiting.items() if count == 0]
+        targets[source].append(target)
+        indegrees[target] += 1
+        indegrees.setdefault(source, 0)
+    ready = [node for node, count in indegrees.items() if count == 0]
     while ready:
         node = ready.pop()
-        del waiting[node]
-        for target in ahead[node]:
-            waiting[target] -= 1
-            if waiting[target] == 0:
+        del indegrees[node]
+        for target in targets[node]:
+            indegrees[target] -= 1
+            if indegrees[target] == 0:
                 ready.append(target)
-    return set(waiting)
+    return set(indegrees)
 
 
-def _circle(wire: Wire) -> EditRefused:
+def _build_cycle_error(wire: Wire) -> EditRefused:
     message = "The edges would form a cycle. Use a Loop node to repeat steps"
-    return refuse("cycle", message, node=wire.source, edge=wire.id)
+    return build_refusal("cycle", message, node=wire.source, edge=wire.id)

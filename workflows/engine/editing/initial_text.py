@@ -1,4 +1,4 @@
-"""The initial data of a new node when the gesture that adds it also puts it behind one that makes a text."""
+"""Fills the initial data of a new node when the gesture that adds it also puts it behind one that makes a text."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,26 +14,28 @@ from workflows.engine.language.templating import REFERENCE
 PLAIN: Final = "source"  # nobody answers with the text of a model that failed
 
 
-def with_initial_data(store: Store, ops: Sequence[Op], context: Context) -> Sequence[Op]:
-    """Return the operations with the initial data of the nodes they add; what somebody wrote stays as it is."""
-    return [_filled(store, op, ops, context) if isinstance(op, Add) else op for op in ops]
+def add_initial_data(store: Store, ops: Sequence[Op], context: Context) -> Sequence[Op]:
+    """Return the operations with the initial data of the nodes they add; existing data stays."""
+    return [
+        _fill_initial_data(store, op, ops, context) if isinstance(op, Add) else op for op in ops
+    ]
 
 
-def _filled(store: Store, op: Add, ops: Sequence[Op], context: Context) -> Add:
+def _fill_initial_data(store: Store, op: Add, ops: Sequence[Op], context: Context) -> Add:
     kind = context.kinds.get(op.item.kind)
-    text = next(_texts_before(store, op.item.id, ops, context), None)
+    text = next(_iter_preceding_texts(store, op.item.id, ops, context), None)
     data = kind.build_initial_data(text) if kind and text else {}
     if not data or not op.item.data.keys().isdisjoint(data):
         return op
     return replace(op, item=replace(op.item, data={**data, **op.item.data}))
 
 
-def _texts_before(
+def _iter_preceding_texts(
     store: Store, id_: str, ops: Sequence[Op], context: Context
 ) -> Iterator[Selector]:
     for op in ops:
         if isinstance(op, Connect) and op.wire.target == id_ and op.wire.handle == PLAIN:
-            source = store.item(op.wire.source)
+            source = store.get_item(op.wire.source)
             kind = context.kinds.get(source.kind) if source else None
             for name in sorted(kind.streams) if kind else ():
                 selector = (op.wire.source, name)

@@ -1,13 +1,13 @@
-"""What can be done to a document, one frozen record a kind of operation.
+"""The operations on a document, one frozen record for each kind of operation.
 
-A client asks for any of them. *Plain* ones say exactly what changes and are all that the log holds;
-``expanding`` makes plain ones out of the rest. ``Header`` and ``Replace`` come from the server alone.
+A client may send any of them. *Plain* ones say exactly what changes, and only they are in the log; ``expand`` makes
+plain ones out of the rest. ``Header`` and ``Replace`` come from the server alone.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workflows.engine.editing.records import Item, Named, Wire
+from workflows.engine.editing.records import Item, VariableRecord, Wire
 from workflows.engine.language.document import Json
 
 
@@ -15,7 +15,7 @@ Step = str | int
 Path = tuple[Step, ...]
 
 
-class How(StrEnum):
+class ChangeRule(StrEnum):
     PUT = "put"  # the value is what stands there afterwards
     REMOVE = "remove"
     INSERT = "insert"  # into a list, before what stands there
@@ -41,12 +41,12 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """One field in a node's data."""
+    """Set one field in a node's data."""
 
     id: str
     path: Path
     value: Json = None
-    rule: How = How.PUT
+    rule: ChangeRule = ChangeRule.PUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Reparent:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """None: as large as its kind is drawn."""
+    """Change a size; None means the default size of the kind."""
 
     id: str
     width: float | None
@@ -98,11 +98,11 @@ class Tidy:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """The variable by this name becomes ``spec``; None takes it away."""
+    """Set the variable of this name to ``spec``; None removes it."""
 
     area: str
     name: str
-    spec: Named | None
+    spec: VariableRecord | None
     rename: str | None = None
 
 
@@ -110,12 +110,12 @@ class Variable:
 class Feature:
     path: Path
     value: Json = None
-    rule: How = How.PUT
+    rule: ChangeRule = ChangeRule.PUT
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a document says of itself: name, description, mode, dialect, version, extra."""
+    """Set a header field: name, description, mode, dialect, version or extra."""
 
     field: str
     value: Json
@@ -123,7 +123,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """The whole draft becomes the document with this content hash."""
+    """Replace the whole draft with the document of this content hash."""
 
     snapshot: str
 

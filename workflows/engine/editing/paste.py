@@ -1,18 +1,18 @@
-"""Pasting: a fragment or a whole document of either dialect, put in under fresh ids."""
+"""Pastes a fragment or a whole document of either dialect, under new ids."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from workflows.engine.editing import guards
-from workflows.engine.editing.context import Context, marks_of
-from workflows.engine.editing.errors import refuse
-from workflows.engine.editing.layout.extents import frame_of
+from workflows.engine.editing.context import Context, build_marks
+from workflows.engine.editing.errors import build_refusal
+from workflows.engine.editing.layout.extents import compute_frame
 from workflows.engine.editing.ops import Add, Connect, Op, Paste, Variable
 from workflows.engine.editing.records import UNRANKED, Item
-from workflows.engine.editing.references import Names, renamed
-from workflows.engine.editing.store import AREAS, Memory, Store, is_root
-from workflows.engine.editing.wiring import dressed
+from workflows.engine.editing.references import Names, rename_references
+from workflows.engine.editing.store import AREAS, InMemoryStore, Store, is_root
+from workflows.engine.editing.wiring import complete_wire
 from workflows.engine.language.containers import INSIDE_MARKS
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.dsl import load_document, load_tree
@@ -25,53 +25,55 @@ STEPS: Final = 100
 MARGIN: Final = 8.0
 
 
-def paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
-    """Nodes, edges between them, and variables that aren't there yet.
+def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
+    """Yield additions of the nodes, the edges between them, and missing variables.
 
-    A second start stays behind; what followed it follows the one that is there.
+    A second start is left out; what followed it follows the existing one.
     """
-    pasted = Memory(read_fragment(op.text))
-    parent = guards.container_for(store, "", op.parent, context)
-    kept, stand_ins = _kept(store, pasted, parent)
-    if not kept and not pasted.variables:
-        raise refuse("paste_empty", "There are no nodes to paste")
-    ids = {item.id: _fresh(store, item, context) for item in kept}
-    ids |= _starts(kept, ids)
+    pasted = InMemoryStore(read_fragment(op.text))
+    parent = guards.get_container(store, "", op.parent, context)
+    items, stand_ins = _select_items(store, pasted, parent)
+    if not items and not pasted.variables:
+        raise build_refusal("paste_empty", "There are no nodes to paste")
+    ids = {item.id: _create_id(store, item, context) for item in items}
+    ids |= _rename_entries(items, ids)
     names: Names = {(old,): (new,) for old, new in {**stand_ins, **ids}.items()}
-    at = _cleared(store, parent, kept, ids, _Shift.of(kept, ids, op), context)
-    for item in kept:
-        yield Add(_copied(item, ids, names, at, parent))
+    shift = _find_free_shift(store, parent, items, ids, _Shift.of(items, ids, op), context)
+    for item in items:
+        yield Add(_copy_item(item, ids, names, shift, parent))
     for wire in sorted(pasted.wires.values(), key=lambda w: (w.rank, w.id)):
         source = ids.get(wire.source) or (stand_ins.get(wire.source) if parent is None else None)
         if source and wire.target in ids:
             copy = replace(wire, id="", source=source, target=ids[wire.target], rank=UNRANKED)
-            yield Connect(dressed(store, replace(copy, extra=renamed(copy.extra, names))))
-    yield from _variables(store, pasted)
+            yield Connect(
+                complete_wire(store, replace(copy, extra=rename_references(copy.extra, names)))
+            )
+    yield from _iter_variables(store, pasted)
 
 
-def leaves_start(op: Paste, done: Iterable[Op]) -> bool:
-    """Whether the text has a start that is not among what came of it: nobody else would say so."""
-    came = any(isinstance(each, Add) and is_root(each.item) for each in done)
-    return not came and any(map(is_root, Memory(read_fragment(op.text)).items.values()))
+def has_dropped_start(op: Paste, ops: Iterable[Op]) -> bool:
+    """Return whether the text has a start that was not pasted, so that the person can be told."""
+    has_start = any(isinstance(each, Add) and is_root(each.item) for each in ops)
+    return not has_start and any(map(is_root, InMemoryStore(read_fragment(op.text)).items.values()))
 
 
 def read_fragment(text: str) -> Document:
-    """The text as a document, its missing parts filled in. Raises DocumentInvalid for what it can't be."""
-    tree = _tree(text)
+    """Return the text as a document with its missing parts filled in. Raises DocumentInvalid."""
+    tree = _load_fragment(text)
     if "app" in tree or "workflow" in tree or "version" in tree:
         return load_document(tree, confirm_newer=True).document
     nodes, edges = tree.get("nodes") or [], tree.get("edges") or []
     if _is_flat(nodes, edges):
-        whole: dict[str, Json] = {"version": "0.1.0", "nodes": nodes, "edges": edges}
+        document_tree: dict[str, Json] = {"version": "0.1.0", "nodes": nodes, "edges": edges}
     else:
         graph = {"nodes": nodes, "edges": edges}
         app = {"name": "", "mode": "workflow"}
-        whole = {"version": DIFY, "kind": "app", "app": app, "workflow": {"graph": graph}}
-    return load_document(whole, confirm_newer=True).document
+        document_tree = {"version": DIFY, "kind": "app", "app": app, "workflow": {"graph": graph}}
+    return load_document(document_tree, confirm_newer=True).document
 
 
-def _tree(text: str) -> dict[str, Json]:
-    """A list of nodes, or one of them, is a fragment too."""
+def _load_fragment(text: str) -> dict[str, Json]:
+    """Return the tree of a fragment, which may also be a list of nodes, or one of them."""
     stripped = text.strip()
     if stripped.startswith("["):
         stripped = f'{{"nodes": {stripped}}}'
@@ -82,14 +84,14 @@ def _tree(text: str) -> dict[str, Json]:
 
 
 def _is_flat(nodes: Json, edges: Json) -> bool:
-    """Of xworkflow's shape: nothing of a canvas on its nodes."""
+    """Return whether the fragment has xworkflow's shape: nothing of a canvas on its nodes."""
     parts = [part for part in (*nodes, *edges) if isinstance(part, Mapping)]
     return not any({"position", "sourceHandle", "type", "parentId"} & part.keys() for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
 class _Shift:
-    """How far what lies outermost is moved."""
+    """The distance by which the outermost nodes are moved."""
 
     x: float
     y: float
@@ -97,85 +99,97 @@ class _Shift:
     @staticmethod
     def of(items: list[Item], ids: Mapping[str, str], op: Paste) -> "_Shift":
         outer = [item for item in items if item.parent not in ids]
-        left = min((item.x for item in outer), default=0.0)
-        top = min((item.y for item in outer), default=0.0)
+        min_x = min((item.x for item in outer), default=0.0)
+        min_y = min((item.y for item in outer), default=0.0)
         return _Shift(
-            OFFSET if op.x is None else op.x - left, OFFSET if op.y is None else op.y - top
+            OFFSET if op.x is None else op.x - min_x, OFFSET if op.y is None else op.y - min_y
         )
 
 
-def _cleared(
+def _find_free_shift(
     store: Store,
     parent: Item | None,
     items: list[Item],
     ids: Mapping[str, str],
-    at: _Shift,
+    wish: _Shift,
     context: Context,
 ) -> _Shift:
-    """As wished, or as far below as it takes to lie on no other node; who pastes hides nothing."""
-    there = [
-        frame_of(item, context)
-        for item in store.children(parent.id if parent else None)
+    """Return the wished shift, or one far enough below that no other node is covered."""
+    existing = [
+        compute_frame(item, context)
+        for item in store.list_children(parent.id if parent else None)
         if not item.is_note
     ]
     outer = [
-        frame_of(item, context) for item in items if item.parent not in ids and not item.is_note
+        compute_frame(item, context)
+        for item in items
+        if item.parent not in ids and not item.is_note
     ]
-    for down in range(STEPS):
-        tried = _Shift(at.x, at.y + down * STEP)
-        moved = [frame.moved(tried.x, tried.y) for frame in outer]
-        if not any(frame.hits(other, MARGIN) for frame in moved for other in there):
-            return tried
-    return at
+    for step in range(STEPS):
+        candidate = _Shift(wish.x, wish.y + step * STEP)
+        frames = [frame.shift(candidate.x, candidate.y) for frame in outer]
+        if not any(frame.overlaps(other, MARGIN) for frame in frames for other in existing):
+            return candidate
+    return wish
 
 
-def _kept(store: Store, pasted: Memory, parent: Item | None) -> tuple[list[Item], dict[str, str]]:
-    """What is pasted, containers before what is in them; and for a start left out, the one that is there."""
-    there = [root for root in store.roots() if root.parent is None]
-    kept: list[Item] = []
+def _select_items(
+    store: Store, pasted: InMemoryStore, parent: Item | None
+) -> tuple[list[Item], dict[str, str]]:
+    """Return the items to paste, containers first, and the existing start for one that is left out."""
+    roots = [root for root in store.list_roots() if root.parent is None]
+    items: list[Item] = []
     stand_ins: dict[str, str] = {}
-    for item in sorted(pasted.items.values(), key=lambda i: (_depth(i, pasted), i.rank, i.id)):
+    for item in sorted(
+        pasted.items.values(), key=lambda i: (_measure_depth(i, pasted), i.rank, i.id)
+    ):
         if not is_root(item):
-            kept.append(item)
-        elif parent is not None or there:
-            stand_ins |= {item.id: there[0].id} if there else {}
+            items.append(item)
+        elif parent is not None or roots:
+            stand_ins |= {item.id: roots[0].id} if roots else {}
         else:
-            kept.append(item)
-    return kept, stand_ins
+            items.append(item)
+    return items, stand_ins
 
 
-def _depth(item: Item, pasted: Memory) -> int:
-    depth, seen = 0, {item.id}
-    while item.parent and item.parent in pasted.items and item.parent not in seen:
+def _measure_depth(item: Item, pasted: InMemoryStore) -> int:
+    depth, visited = 0, {item.id}
+    while item.parent and item.parent in pasted.items and item.parent not in visited:
         item = pasted.items[item.parent]
-        seen.add(item.id)
+        visited.add(item.id)
         depth += 1
     return depth
 
 
-def _fresh(store: Store, item: Item, context: Context) -> str:
+def _create_id(store: Store, item: Item, context: Context) -> str:
     for _ in range(100):
-        made = context.fresh("note" if item.is_note else item.kind)
-        if store.item(made) is None:
-            return made
-    raise refuse("fresh", "No free ID was found; try again")
+        candidate = context.create_id("note" if item.is_note else item.kind)
+        if store.get_item(candidate) is None:
+            return candidate
+    raise build_refusal("fresh", "No free ID was found; try again")
 
 
-def _starts(items: list[Item], ids: Mapping[str, str]) -> dict[str, str]:
-    """Where a container begins is called after it."""
-    begun = {str(item.data.get("start_node_id")): item.id for item in items if not item.is_note}
-    return {start: f"{ids[owner]}start" for start, owner in begun.items() if start in ids}
+def _rename_entries(items: list[Item], ids: Mapping[str, str]) -> dict[str, str]:
+    """Return the ids of container entries, which follow from their container's id."""
+    containers = {
+        str(item.data.get("start_node_id")): item.id for item in items if not item.is_note
+    }
+    return {start: f"{ids[owner]}start" for start, owner in containers.items() if start in ids}
 
 
-def _copied(
+def _copy_item(
     item: Item,
     ids: Mapping[str, str],
     names: Names,
-    at: _Shift,
+    shift: _Shift,
     parent: Item | None,
 ) -> Item:
     copy = replace(
-        item, id=ids[item.id], rank=UNRANKED, data=renamed(item.data, names), extra=_plain(item)
+        item,
+        id=ids[item.id],
+        rank=UNRANKED,
+        data=rename_references(item.data, names),
+        extra=_clean_extra(item),
     )
     if item.parent is not None and item.parent in ids:
         return replace(copy, parent=ids[item.parent])
@@ -183,20 +197,20 @@ def _copied(
     return replace(
         copy,
         parent=parent.id if parent else None,
-        x=item.x + at.x,
-        y=item.y + at.y,
-        data=data if item.is_note else {**data, **marks_of(parent)},
+        x=item.x + shift.x,
+        y=item.y + shift.y,
+        data=data if item.is_note else {**data, **build_marks(parent)},
     )
 
 
-def _plain(item: Item) -> dict[str, Json]:
-    """Without what was true of the original's place on its canvas only."""
+def _clean_extra(item: Item) -> dict[str, Json]:
+    """Return the extra data without the original's state on its canvas."""
     left_out = ("selected", "dragging")
     return {name: value for name, value in item.extra.items() if name not in left_out}
 
 
-def _variables(store: Store, pasted: Memory) -> Iterator[Op]:
-    for (area, name), named in pasted.variables.items():
-        if area in AREAS and store.named(area, name) is None:
-            value = None if named.is_secret else named.value
-            yield Variable(area, name, replace(named, value=value, rank=UNRANKED))
+def _iter_variables(store: Store, pasted: InMemoryStore) -> Iterator[Op]:
+    for (area, name), variable in pasted.variables.items():
+        if area in AREAS and store.get_variable(area, name) is None:
+            value = None if variable.is_secret else variable.value
+            yield Variable(area, name, replace(variable, value=value, rank=UNRANKED))

@@ -1,108 +1,116 @@
-"""Reading and changing one place in a JSON value. Nothing is changed in place: what is on the way is copied."""
+"""Reads and changes one path in a JSON value. Nothing is changed in place; what lies on the path is copied."""
 
 from collections.abc import Mapping
 from typing import Final, TypeGuard
 
-from workflows.engine.editing.errors import EditRefused, refuse
-from workflows.engine.editing.ops import How, Path, Step
+from workflows.engine.editing.errors import EditRefused, build_refusal
+from workflows.engine.editing.ops import ChangeRule, Path, Step
 from workflows.engine.language.document import Json
 
 
-class _Nothing:
+class _Absent:
     __slots__ = ()
 
     def __bool__(self) -> bool:
         return False
 
 
-NOTHING: Final = _Nothing()  # null is a value
+ABSENT: Final = _Absent()  # null is a value
 
 
-def look(tree: Json, path: Path) -> Json:
-    """What stands at a path, or NOTHING."""
+def get_value(tree: Json, path: Path) -> Json:
+    """Return the value at a path, or ABSENT."""
     for step in path:
         if not _has(tree, step):
-            return NOTHING
+            return ABSENT
         tree = tree[step]
     return tree
 
 
-def changed(tree: Json, path: Path, value: Json, how: How, *, node: str | None = None) -> Json:
-    """A copy with one place changed. Every container on the way must be there already."""
+def change_value(
+    tree: Json, path: Path, value: Json, rule: ChangeRule, *, node: str | None = None
+) -> Json:
+    """Return a copy with one path changed. Every container on the path must exist."""
     step, rest = path[0], path[1:]
     if not rest:
-        return _at_end(tree, step, value, how, node)
+        return _change_member(tree, step, value, rule, node)
     if not _has(tree, step):
-        raise _nowhere(path, node)
-    inner = changed(tree[step], rest, value, how, node=node)
-    return _put(tree, step, inner)
+        raise _build_path_error(path, node)
+    inner = change_value(tree[step], rest, value, rule, node=node)
+    return _replace_member(tree, step, inner)
 
 
-def undone_by(tree: Json, path: Path, how: How) -> tuple[How, Json]:
-    """What takes the change back, seen before it is made."""
-    former = look(tree, path)
-    if how is How.INSERT or former is NOTHING:
-        return How.REMOVE, None
-    in_list = isinstance(look(tree, path[:-1]), list | tuple)
-    return (How.INSERT if how is How.REMOVE and in_list else How.PUT), former
+def invert_change(tree: Json, path: Path, rule: ChangeRule) -> tuple[ChangeRule, Json]:
+    """Return the rule and value that revert a change, computed before it is made."""
+    previous = get_value(tree, path)
+    if rule is ChangeRule.INSERT or previous is ABSENT:
+        return ChangeRule.REMOVE, None
+    in_list = isinstance(get_value(tree, path[:-1]), list | tuple)
+    return (
+        ChangeRule.INSERT if rule is ChangeRule.REMOVE and in_list else ChangeRule.PUT
+    ), previous
 
 
-def settled(tree: Json, path: Path, value: Json, how: How) -> tuple[Path, Json, How] | None:
-    """The change as one whose containers are all there; None when it changes nothing.
+def normalize_change(
+    tree: Json, path: Path, value: Json, rule: ChangeRule
+) -> tuple[Path, Json, ChangeRule] | None:
+    """Return the change as one whose containers all exist; None when it changes nothing.
 
-    Missing objects on the way are made; putting behind the end of a list is an insertion.
+    Missing objects on the path are created; putting a value behind the end of a list is an insertion.
     """
-    former = look(tree, path)
-    if how is How.PUT and former is not NOTHING and same(former, value):
+    previous = get_value(tree, path)
+    if rule is ChangeRule.PUT and previous is not ABSENT and is_same(previous, value):
         return None
-    if how is How.REMOVE and former is NOTHING:
+    if rule is ChangeRule.REMOVE and previous is ABSENT:
         return None
-    for cut in range(1, len(path)):
-        if look(tree, path[:cut]) is NOTHING and all(isinstance(s, str) for s in path[cut:]):
-            for step in reversed(path[cut:]):
+    for length in range(1, len(path)):
+        if get_value(tree, path[:length]) is ABSENT and all(
+            isinstance(s, str) for s in path[length:]
+        ):
+            for step in reversed(path[length:]):
                 value = {step: value}
-            path, how = path[:cut], How.PUT
+            path, rule = path[:length], ChangeRule.PUT
             break
-    home = look(tree, path[:-1])
-    if how is How.PUT and isinstance(home, list | tuple) and path[-1] == len(home):
-        how = How.INSERT
-    return path, value, how
+    parent = get_value(tree, path[:-1])
+    if rule is ChangeRule.PUT and isinstance(parent, list | tuple) and path[-1] == len(parent):
+        rule = ChangeRule.INSERT
+    return path, value, rule
 
 
-def same(one: Json, other: Json) -> bool:
+def is_same(left: Json, right: Json) -> bool:
     """Equal as JSON: True is not 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(is_same(left[key], right[key]) for key in left)
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(is_same, left, right))
+    return bool(left == right)
 
 
-def written(path: Path) -> str:
+def format_path(path: Path) -> str:
     return ".".join(map(str, path))
 
 
-def _at_end(tree: Json, step: Step, value: Json, how: How, node: str | None) -> Json:
-    if how is How.PUT:
+def _change_member(tree: Json, step: Step, value: Json, rule: ChangeRule, node: str | None) -> Json:
+    if rule is ChangeRule.PUT:
         if (isinstance(tree, Mapping) and isinstance(step, str)) or _has(tree, step):
-            return _put(tree, step, value)
-    elif how is How.REMOVE:
+            return _replace_member(tree, step, value)
+    elif rule is ChangeRule.REMOVE:
         if _has(tree, step):
-            return _without(tree, step)
+            return _remove_member(tree, step)
     elif isinstance(tree, list | tuple) and _is_index(step) and step <= len(tree):
         return [*tree[:step], value, *tree[step:]]
-    raise _nowhere((step,), node)
+    raise _build_path_error((step,), node)
 
 
-def _put(tree: Json, step: Step, value: Json) -> Json:
+def _replace_member(tree: Json, step: Step, value: Json) -> Json:
     if isinstance(tree, Mapping):
         return {**tree, step: value}
     return [*tree[:step], value, *tree[step + 1 :]]  # type: ignore[operator]  # an index, by _has
 
 
-def _without(tree: Json, step: Step) -> Json:
+def _remove_member(tree: Json, step: Step) -> Json:
     if isinstance(tree, Mapping):
         return {key: value for key, value in tree.items() if key != step}
     return [*tree[:step], *tree[step + 1 :]]  # type: ignore[operator]  # an index, by _has
@@ -118,6 +126,6 @@ def _is_index(step: Step) -> TypeGuard[int]:
     return isinstance(step, int) and not isinstance(step, bool) and step >= 0
 
 
-def _nowhere(path: Path, node: str | None) -> EditRefused:
-    message = f"{written(path)} can't be changed this way"
-    return refuse("path", message, node=node, field=written(path))
+def _build_path_error(path: Path, node: str | None) -> EditRefused:
+    message = f"{format_path(path)} can't be changed this way"
+    return build_refusal("path", message, node=node, field=format_path(path))

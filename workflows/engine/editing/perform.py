@@ -1,4 +1,4 @@
-"""One gesture: everything asked for, expanded, done and checked as a whole."""
+"""Performs one gesture: expands, applies and checks its operations as a whole."""
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from workflows.engine.editing.apply import apply
 from workflows.engine.editing.context import Context
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.expand import expand
-from workflows.engine.editing.initial_text import with_initial_data
-from workflows.engine.editing.layout.container_growth import grown
+from workflows.engine.editing.initial_text import add_initial_data
+from workflows.engine.editing.layout.container_growth import grow_containers
 from workflows.engine.editing.ops import (
     Add,
     Connect,
@@ -24,8 +24,8 @@ from workflows.engine.language.problems import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Performed:
-    """``origins``: for each plain operation, the index of what it was asked for by."""
+class EditResult:
+    """The result of a gesture. ``origins`` has, for each plain operation, the index of the requested one."""
 
     ops: tuple[Op, ...]
     inverse: tuple[Op, ...]
@@ -33,61 +33,63 @@ class Performed:
 
 
 def perform(
-    store: Store, asked: Sequence[Op], context: Context, *, grows: bool = False
-) -> Performed:
-    """Do what is asked. Raises EditRefused; the store is then half-way and must be thrown away.
+    store: Store, requested: Sequence[Op], context: Context, *, grows: bool = False
+) -> EditResult:
+    """Perform the requested operations. Raises EditRefused; the store is then inconsistent and must be discarded.
 
-    ``grows``: containers grow around what came into them, as part of the last operation asked for.
+    With ``grows`` containers grow around their new content, as part of the last requested operation.
     """
-    together = frozenset(op.id for op in asked if isinstance(op, Reparent))
-    done: list[Op] = []
+    together = frozenset(op.id for op in requested if isinstance(op, Reparent))
+    applied: list[Op] = []
     inverse: list[Op] = []
     origins: list[int] = []
-    for index, op in enumerate(with_initial_data(store, asked, context)):
+    for index, op in enumerate(add_initial_data(store, requested, context)):
         try:
             for plain in expand(store, op, context, together):
-                made, back = apply(store, plain)
-                done.append(made)
-                inverse.append(back)
+                applied_op, inverse_op = apply(store, plain)
+                applied.append(applied_op)
+                inverse.append(inverse_op)
                 origins.append(index)
-        except EditRefused as refused:
-            raise _addressed(refused, index) from None
-    for plain in grown(store, tuple(done), context) if grows else ():
-        made, back = apply(store, plain)
-        done.append(made)
-        inverse.append(back)
-        origins.append(len(asked) - 1)
-    check(store, done, bridges=_bridges(asked, done, origins))
-    return Performed(tuple(done), tuple(reversed(inverse)), tuple(origins))
+        except EditRefused as refusal:
+            raise _add_index(refusal, index) from None
+    for plain in grow_containers(store, tuple(applied), context) if grows else ():
+        applied_op, inverse_op = apply(store, plain)
+        applied.append(applied_op)
+        inverse.append(inverse_op)
+        origins.append(len(requested) - 1)
+    check(store, applied, bridges=_list_bridges(requested, applied, origins))
+    return EditResult(tuple(applied), tuple(reversed(inverse)), tuple(origins))
 
 
-def check(store: Store, done: Sequence[Op], *, bridges: Container[str] = ()) -> None:
-    """What only the finished gesture can be asked."""
+def check(store: Store, ops: Sequence[Op], *, bridges: Container[str] = ()) -> None:
+    """Check what only the finished gesture decides."""
     wires: dict[str, Wire] = {}
     moved: list[str] = []
-    for op in done:
+    for op in ops:
         if isinstance(op, Connect):
             wires[op.wire.id] = op.wire
         elif isinstance(op, Disconnect):
             wires.pop(op.id, None)
         elif isinstance(op, Reparent):
             moved.append(op.id)
-    guards.check_whole(store, wires, moved, bridges)
-    if any(isinstance(op, Add | Connect) for op in done):
+    guards.check_gesture(store, wires, moved, bridges)
+    if any(isinstance(op, Add | Connect) for op in ops):
         guards.check_size(store)
 
 
-def _bridges(asked: Sequence[Op], done: Sequence[Op], origins: Sequence[int]) -> frozenset[str]:
-    """Wires that heal over a deleted node: they lead where the way through it led, so close no new circle."""
+def _list_bridges(
+    requested: Sequence[Op], applied: Sequence[Op], origins: Sequence[int]
+) -> frozenset[str]:
+    """Return the wires that replace a deleted node: they follow its paths, so they close no new cycle."""
     return frozenset(
         op.wire.id
-        for op, origin in zip(done, origins, strict=True)
-        if isinstance(op, Connect) and isinstance(asked[origin], Delete)
+        for op, origin in zip(applied, origins, strict=True)
+        if isinstance(op, Connect) and isinstance(requested[origin], Delete)
     )
 
 
-def _addressed(refused: EditRefused, index: int) -> EditRefused:
-    """With the index of the operation in front of the field."""
+def _add_index(refusal: EditRefused, index: int) -> EditRefused:
+    """Return the refusal with the index of the operation in front of the field."""
     return EditRefused(
         tuple(
             Problem(
@@ -97,6 +99,6 @@ def _addressed(refused: EditRefused, index: int) -> EditRefused:
                 f"ops.{index}.{problem.field}" if problem.field else f"ops.{index}",
                 problem.edge,
             )
-            for problem in refused.problems
+            for problem in refusal.problems
         )
     )

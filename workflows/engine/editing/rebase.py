@@ -1,8 +1,8 @@
-"""Operations that were right for an older draft, fitted to what others did since.
+"""Rebases operations that were made on an older draft onto what others did since.
 
-Operations name ids and fields, so most fit as they are. What others did already is left out; where
-both changed one field to different values, or one changed what the other took away, there is a clash:
-it is said with both values, and nobody's is forced.
+Operations name ids and fields, so most apply unchanged. What others did already is left out. Where both changed one
+field to different values, or one changed what the other deleted, there is a clash: it is reported with both values,
+and neither is forced.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,12 +12,12 @@ from uuid import UUID
 
 from workflows.engine.editing.ops import (
     Add,
+    ChangeRule,
     Connect,
     Delete,
     Disconnect,
     Feature,
     Header,
-    How,
     Move,
     Op,
     Path,
@@ -28,8 +28,8 @@ from workflows.engine.editing.ops import (
     Set,
     Variable,
 )
-from workflows.engine.editing.paths import same, written
-from workflows.engine.editing.records import UNRANKED, Item, Named, Wire
+from workflows.engine.editing.paths import format_path, is_same
+from workflows.engine.editing.records import UNRANKED, Item, VariableRecord, Wire
 from workflows.engine.language.document import Json
 
 
@@ -37,33 +37,33 @@ GONE: Final = "gone"  # what a clash says where one side has no value any more
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
-    """A name isn't enough to know people by: two may have the same."""
+class Author:
+    """The author of an operation. Two people may have the same name, so the id counts."""
 
     name: str = ""
     id: UUID | None = None
 
 
-NOBODY: Final = Who()
+UNKNOWN_AUTHOR: Final = Author()
 
 
 @dataclass(frozen=True, slots=True)
-class Theirs:
-    """An operation done since, and by whom."""
+class ConcurrentOp:
+    """An operation that was applied since, and its author."""
 
     op: Op
-    by: Who = NOBODY
+    by: Author = UNKNOWN_AUTHOR
 
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """``op``: the index among one's own operations."""
+    """A conflict between two edits. ``op`` is the index among the local operations."""
 
     op: int
     field: str
     yours: Json
     theirs: Json
-    by: Who
+    by: Author
     node: str | None = None
     edge: str | None = None
     shifts: bool = False  # a list moved under it: what stands at its place is another thing now
@@ -82,38 +82,38 @@ class Clash:
 
 @dataclass(frozen=True, slots=True)
 class Rebased:
-    """``origins``: for each operation, the index of the one it comes from."""
+    """The result of a rebase. ``origins`` has, for each operation, the index of the local one it comes from."""
 
     ops: tuple[Op, ...]
     clashes: tuple[Clash, ...]
     origins: tuple[int, ...]
 
 
-def rebase(mine: Sequence[Op], theirs: Iterable[Theirs]) -> Rebased:
-    """Mine, to be done after theirs. An operation that clashes isn't among them."""
-    since = _Since.of(theirs)
-    own = _Own.of(mine)
+def rebase(local_ops: Sequence[Op], concurrent_ops: Iterable[ConcurrentOp]) -> Rebased:
+    """Return the local operations, to be applied after the concurrent ones, without those that clash."""
+    concurrent = _ConcurrentChanges.of(concurrent_ops)
+    local = _LocalChanges.of(local_ops)
     ops: list[Op] = []
     origins: list[int] = []
     clashes: list[Clash] = []
-    for index, op in enumerate(mine):
-        verdict = _JUDGE[type(op)](op, since, own)
-        if isinstance(verdict, _Against):
+    for index, op in enumerate(local_ops):
+        outcome = _RULES[type(op)](op, concurrent, local)
+        if isinstance(outcome, _Conflict):
             clashes.append(
                 Clash(
                     index,
-                    verdict.field,
-                    verdict.yours,
-                    verdict.theirs,
-                    verdict.by,
-                    verdict.node,
-                    verdict.edge,
-                    verdict.shifts,
+                    outcome.field,
+                    outcome.yours,
+                    outcome.theirs,
+                    outcome.by,
+                    outcome.node,
+                    outcome.edge,
+                    outcome.shifts,
                 )
             )
             continue
-        ops += verdict
-        origins += [index] * len(verdict)
+        ops += outcome
+        origins += [index] * len(outcome)
     return Rebased(tuple(ops), tuple(clashes), tuple(origins))
 
 
@@ -125,277 +125,289 @@ Subject = tuple[str, ...]
 class _Write:
     path: Path
     value: Json
-    rule: How
-    by: Who
+    rule: ChangeRule
+    by: Author
 
-    def meets(self, other: "_Write") -> bool:
-        """Whether one of them changes what the other is about."""
+    def interferes(self, other: "_Write") -> bool:
+        """Return whether one of the two changes what the other is about."""
         return self._covers(other) or other._covers(self)
 
     def equals(self, other: "_Write") -> bool:
-        alike = self.path == other.path and self.rule is other.rule and not self.shifts
-        return alike and same(self.value, other.value)
+        is_same_field = self.path == other.path and self.rule is other.rule and not self.shifts
+        return is_same_field and is_same(self.value, other.value)
 
     @property
     def shifts(self) -> bool:
-        """Moves what comes after it in a list."""
-        return self.rule is How.INSERT or (
-            self.rule is How.REMOVE and isinstance(self.path[-1], int)
+        """Return whether it moves what comes after it in a list."""
+        return self.rule is ChangeRule.INSERT or (
+            self.rule is ChangeRule.REMOVE and isinstance(self.path[-1], int)
         )
 
     def _covers(self, other: "_Write") -> bool:
         if not self.shifts:
             return other.path[: len(self.path)] == self.path
-        home, index = self.path[:-1], self.path[-1]
-        if other.path[: len(home)] != home or len(other.path) == len(home):
+        parent_path, index = self.path[:-1], self.path[-1]
+        if other.path[: len(parent_path)] != parent_path or len(other.path) == len(parent_path):
             return False
         if other.shifts and len(other.path) == len(self.path):
             return True
-        step = other.path[len(home)]
+        step = other.path[len(parent_path)]
         return isinstance(step, int) and isinstance(index, int) and step >= index
 
 
 @dataclass
-class _Since:
-    """What theirs comes to: what is gone, what came, and the last value of each field."""
+class _ConcurrentChanges:
+    """The net effect of the concurrent operations: deletions, additions, and the last value of each field."""
 
-    gone: dict[str, Who] = field(default_factory=dict)  # node → by whom
-    came: dict[str, tuple[Item, Who]] = field(default_factory=dict)
-    cut: dict[str, Who] = field(default_factory=dict)  # edge → by whom
-    drawn: dict[str, tuple[Wire, Who]] = field(default_factory=dict)
+    deleted_by: dict[str, Author] = field(default_factory=dict)  # node → by whom
+    added_by: dict[str, tuple[Item, Author]] = field(default_factory=dict)
+    disconnected: dict[str, Author] = field(default_factory=dict)  # edge → by whom
+    connected: dict[str, tuple[Wire, Author]] = field(default_factory=dict)
     writes: dict[Subject, list[_Write]] = field(default_factory=dict)
-    homes: dict[str, tuple[str | None, Who]] = field(default_factory=dict)  # node → its container
+    containers: dict[str, tuple[str | None, Author]] = field(
+        default_factory=dict
+    )  # node → its container
 
     @staticmethod
-    def of(theirs: Iterable[Theirs]) -> "_Since":
-        since = _Since()
-        for each in theirs:
-            since._take(each.op, each.by)
-        return since
+    def of(concurrent_ops: Iterable[ConcurrentOp]) -> "_ConcurrentChanges":
+        changes = _ConcurrentChanges()
+        for each in concurrent_ops:
+            changes._add(each.op, each.by)
+        return changes
 
-    def _take(self, op: Op, by: Who) -> None:
+    def _add(self, op: Op, by: Author) -> None:
         if isinstance(op, Add | Delete):
-            self._take_node(op, by)
+            self._add_node(op, by)
         elif isinstance(op, Connect | Disconnect):
-            self._take_edge(op, by)
+            self._add_edge(op, by)
         else:
             if isinstance(op, Reparent):
-                self.homes[op.id] = op.parent, by
-            for subject, write in _writes(op, by):
-                written_here = self.writes.setdefault(subject, [])
-                written_here[:] = [w for w in written_here if not _replaced(w, write)]
-                written_here.append(write)
+                self.containers[op.id] = op.parent, by
+            for subject, write in _iter_writes(op, by):
+                writes = self.writes.setdefault(subject, [])
+                writes[:] = [w for w in writes if not _is_replaced(w, write)]
+                writes.append(write)
 
-    def _take_node(self, op: Add | Delete, by: Who) -> None:
+    def _add_node(self, op: Add | Delete, by: Author) -> None:
         if isinstance(op, Add):
             # Back again, by an undo: as if it had never gone.
-            if self.gone.pop(op.item.id, None) is None:
-                self.came[op.item.id] = op.item, by
-            self.homes[op.item.id] = op.item.parent, by
+            if self.deleted_by.pop(op.item.id, None) is None:
+                self.added_by[op.item.id] = op.item, by
+            self.containers[op.item.id] = op.item.parent, by
             return
-        if self.came.pop(op.id, None) is None:
-            self.gone[op.id] = by
-        self.homes.pop(op.id, None)
+        if self.added_by.pop(op.id, None) is None:
+            self.deleted_by[op.id] = by
+        self.containers.pop(op.id, None)
         for subject in [s for s in self.writes if s[:2] == ("node", op.id)]:
             del self.writes[subject]
 
-    def _take_edge(self, op: Connect | Disconnect, by: Who) -> None:
+    def _add_edge(self, op: Connect | Disconnect, by: Author) -> None:
         if isinstance(op, Connect):
-            if self.cut.pop(op.wire.id, None) is None:
-                self.drawn[op.wire.id] = op.wire, by
-        elif self.drawn.pop(op.id, None) is None:
-            self.cut[op.id] = by
+            if self.disconnected.pop(op.wire.id, None) is None:
+                self.connected[op.wire.id] = op.wire, by
+        elif self.connected.pop(op.id, None) is None:
+            self.disconnected[op.id] = by
 
-    def has_drawn(self, wire: Wire) -> bool:
-        return any(theirs.ends == wire.ends for theirs, _by in self.drawn.values())
+    def has_connected(self, wire: Wire) -> bool:
+        return any(concurrent.ends == wire.ends for concurrent, _by in self.connected.values())
 
-    def against(self, subject: Subject, mine: _Write) -> _Write | None:
-        """Their write that mine can't stand beside."""
-        found = [w for w in self.writes.get(subject, ()) if w.meets(mine)]
-        return next((w for w in reversed(found) if not w.equals(mine)), None)
+    def find_conflict(self, subject: Subject, write: _Write) -> _Write | None:
+        """Return the last concurrent write that conflicts with this one."""
+        writes = [w for w in self.writes.get(subject, ()) if w.interferes(write)]
+        return next((w for w in reversed(writes) if not w.equals(write)), None)
 
-    def says_the_same(self, subject: Subject, mine: _Write) -> bool:
-        return any(write.equals(mine) for write in self.writes.get(subject, ()))
+    def has_equal_write(self, subject: Subject, local: _Write) -> bool:
+        return any(write.equals(local) for write in self.writes.get(subject, ()))
 
 
 @dataclass
-class _Own:
-    """What of mine bears on other operations of mine."""
+class _LocalChanges:
+    """The local operations that matter for other local ones."""
 
     deleted: frozenset[str] = frozenset()
-    cut: frozenset[str] = frozenset()
+    disconnected: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset()
-    drawn: Mapping[str, Wire] = field(default_factory=dict)  # edges that weren't there before
+    connected: Mapping[str, Wire] = field(default_factory=dict)  # edges that weren't there before
 
     @staticmethod
-    def of(mine: Sequence[Op]) -> "_Own":
-        cut: set[str] = set()
-        drawn: dict[str, Wire] = {}
-        for op in mine:
-            if isinstance(op, Connect) and op.wire.id not in cut:
-                drawn.setdefault(op.wire.id, op.wire)
-            elif isinstance(op, Disconnect) and op.id not in drawn:
-                cut.add(op.id)
-        return _Own(
-            frozenset(op.id for op in mine if isinstance(op, Delete)),
-            frozenset(cut),
-            frozenset(op.item.id for op in mine if isinstance(op, Add)),
-            drawn,
+    def of(local_ops: Sequence[Op]) -> "_LocalChanges":
+        disconnected: set[str] = set()
+        connected: dict[str, Wire] = {}
+        for op in local_ops:
+            if isinstance(op, Connect) and op.wire.id not in disconnected:
+                connected.setdefault(op.wire.id, op.wire)
+            elif isinstance(op, Disconnect) and op.id not in connected:
+                disconnected.add(op.id)
+        return _LocalChanges(
+            frozenset(op.id for op in local_ops if isinstance(op, Delete)),
+            frozenset(disconnected),
+            frozenset(op.item.id for op in local_ops if isinstance(op, Add)),
+            connected,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Against:
+class _Conflict:
     field: str
     yours: Json
     theirs: Json
-    by: Who
+    by: Author
     node: str | None = None
     edge: str | None = None
     shifts: bool = False
 
 
-_Verdict = tuple[Op, ...] | _Against
+_Outcome = tuple[Op, ...] | _Conflict
 
 
-def _replaced(former: _Write, latter: _Write) -> bool:
-    """A later write of the same field, or of all of which it is a part."""
-    return not latter.shifts and former.path[: len(latter.path)] == latter.path
+def _is_replaced(earlier: _Write, later: _Write) -> bool:
+    """Return whether a later write sets the same field, or one that contains it."""
+    return not later.shifts and earlier.path[: len(later.path)] == later.path
 
 
-def _writes(op: Op, by: Who) -> Iterable[tuple[Subject, _Write]]:
-    for subject, path, value, how in _FIELDS[type(op)](op) if type(op) in _FIELDS else ():
-        yield subject, _Write(path, value, how, by)
+def _iter_writes(op: Op, by: Author) -> Iterable[tuple[Subject, _Write]]:
+    for subject, path, value, rule in _FIELDS[type(op)](op) if type(op) in _FIELDS else ():
+        yield subject, _Write(path, value, rule, by)
 
 
-Written = tuple[Subject, Path, Json, How]
+FieldWrite = tuple[Subject, Path, Json, ChangeRule]
 
 
-def _put(kind: str, id_: str, name: str, value: Json) -> Written:
-    return (kind, id_, name), (name,), value, How.PUT
+def _build_write(kind: str, id_: str, name: str, value: Json) -> FieldWrite:
+    return (kind, id_, name), (name,), value, ChangeRule.PUT
 
 
 # What each operation writes where. Any: each takes the operation it stands beside.
-_FIELDS: Final[Mapping[type, Callable[[Any], tuple[Written, ...]]]] = {
-    Move: lambda op: (_put("node", op.id, "place", [op.x, op.y]),),
-    Reparent: lambda op: (_put("node", op.id, "place", [op.parent, op.x, op.y]),),
-    Resize: lambda op: (_put("node", op.id, "size", [op.width, op.height]),),
-    Rename: lambda op: (_put("node", op.id, "title", op.title),),
+_FIELDS: Final[Mapping[type, Callable[[Any], tuple[FieldWrite, ...]]]] = {
+    Move: lambda op: (_build_write("node", op.id, "place", [op.x, op.y]),),
+    Reparent: lambda op: (_build_write("node", op.id, "place", [op.parent, op.x, op.y]),),
+    Resize: lambda op: (_build_write("node", op.id, "size", [op.width, op.height]),),
+    Rename: lambda op: (_build_write("node", op.id, "title", op.title),),
     Set: lambda op: ((("node", op.id, "data"), op.path, op.value, op.rule),),
-    Variable: lambda op: (_put("variable", op.area, op.name, _value_of(op.spec)),),
+    Variable: lambda op: (
+        _build_write("variable", op.area, op.name, _get_variable_value(op.spec)),
+    ),
     Feature: lambda op: ((("feature", "", "features"), op.path, op.value, op.rule),),
-    Header: lambda op: (_put("header", "", op.field, op.value),),
+    Header: lambda op: (_build_write("header", "", op.field, op.value),),
 }
 
 
-def _value_of(spec: Named | None) -> Json:
+def _get_variable_value(spec: VariableRecord | None) -> Json:
     if spec is None:
         return None
     return {"type": spec.value_type, "value": spec.value, "description": spec.description}
 
 
-def _judge_fields(op: Op, since: _Since, own: _Own) -> _Verdict:
-    """Operations that write fields and nothing else."""
+def _rebase_fields(op: Op, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
+    """Rebase an operation that writes fields and nothing else."""
     id_ = getattr(op, "id", None)
-    if id_ is not None and id_ in since.gone:
-        return _Against("node", _yours(op), GONE, since.gone[id_], node=id_)
-    if isinstance(op, Reparent) and op.parent in since.gone:
-        return _Against("parent", op.parent, GONE, since.gone[op.parent], node=op.id)
-    repeats = True
-    for subject, mine in _writes(op, NOBODY):
-        if (theirs := since.against(subject, mine)) is not None:
-            value = GONE if theirs.rule is How.REMOVE else theirs.value
-            name = written(mine.path) if subject[0] != "header" else subject[2]
-            shifts = mine.shifts or theirs.shifts
-            return _Against(name, _yours(op), value, theirs.by, node=id_, shifts=shifts)
-        repeats = repeats and since.says_the_same(subject, mine)
-    return () if repeats else (op,)
+    if id_ is not None and id_ in concurrent.deleted_by:
+        return _Conflict("node", _get_local_value(op), GONE, concurrent.deleted_by[id_], node=id_)
+    if isinstance(op, Reparent) and op.parent in concurrent.deleted_by:
+        return _Conflict("parent", op.parent, GONE, concurrent.deleted_by[op.parent], node=op.id)
+    is_repeated = True
+    for subject, write in _iter_writes(op, UNKNOWN_AUTHOR):
+        if (conflict := concurrent.find_conflict(subject, write)) is not None:
+            value = GONE if conflict.rule is ChangeRule.REMOVE else conflict.value
+            name = format_path(write.path) if subject[0] != "header" else subject[2]
+            shifts = write.shifts or conflict.shifts
+            return _Conflict(
+                name, _get_local_value(op), value, conflict.by, node=id_, shifts=shifts
+            )
+        is_repeated = is_repeated and concurrent.has_equal_write(subject, write)
+    return () if is_repeated else (op,)
 
 
-def _yours(op: Op) -> Json:
-    written_here = [write.value for _, write in _writes(op, NOBODY)]
-    if isinstance(op, Set | Feature) and op.rule is How.REMOVE:
+def _get_local_value(op: Op) -> Json:
+    values = [write.value for _, write in _iter_writes(op, UNKNOWN_AUTHOR)]
+    if isinstance(op, Set | Feature) and op.rule is ChangeRule.REMOVE:
         return GONE
-    return written_here[0] if written_here else None
+    return values[0] if values else None
 
 
-def _judge_add(op: Add, since: _Since, own: _Own) -> _Verdict:
+def _rebase_add(op: Add, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
     item = op.item
-    if item.id in since.came:
-        theirs, by = since.came[item.id]
-        if _unranked(theirs) == _unranked(item):
+    if item.id in concurrent.added_by:
+        added, by = concurrent.added_by[item.id]
+        if _remove_rank(added) == _remove_rank(item):
             return ()
-        return _Against("id", item.id, theirs.id, by, node=item.id)
-    if item.parent is not None and item.parent in since.gone:
-        return _Against("parent", item.parent, GONE, since.gone[item.parent], node=item.id)
+        return _Conflict("id", item.id, added.id, by, node=item.id)
+    if item.parent is not None and item.parent in concurrent.deleted_by:
+        return _Conflict(
+            "parent", item.parent, GONE, concurrent.deleted_by[item.parent], node=item.id
+        )
     return (op,)
 
 
-def _unranked(item: Item) -> Item:
+def _remove_rank(item: Item) -> Item:
     return replace(item, rank=UNRANKED)
 
 
-def _judge_delete(op: Delete, since: _Since, own: _Own) -> _Verdict:
-    """Their words in it, and nodes they put into it, are not thrown away unasked; where it lies may be."""
-    if op.id in since.gone:
+def _rebase_delete(op: Delete, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
+    """Rebase a deletion. Others' text in the node and nodes they added are not deleted unasked; a move may be."""
+    if op.id in concurrent.deleted_by:
         return ()
     for name in ("title", "data"):
-        if writes := since.writes.get(("node", op.id, name)):
+        if writes := concurrent.writes.get(("node", op.id, name)):
             last = writes[-1]
-            value = GONE if last.rule is How.REMOVE else last.value
-            return _Against(written(last.path), GONE, value, last.by, node=op.id)
-    for child, (parent, by) in since.homes.items():
-        if parent == op.id and child not in own.deleted:
-            return _Against("parent", GONE, child, by, node=op.id)
+            value = GONE if last.rule is ChangeRule.REMOVE else last.value
+            return _Conflict(format_path(last.path), GONE, value, last.by, node=op.id)
+    for child, (parent, by) in concurrent.containers.items():
+        if parent == op.id and child not in local.deleted:
+            return _Conflict("parent", GONE, child, by, node=op.id)
     return (
         *(
             Disconnect(wire.id)
-            for wire, _by in since.drawn.values()
+            for wire, _by in concurrent.connected.values()
             if op.id in (wire.source, wire.target)
-            and wire.id not in own.cut
+            and wire.id not in local.disconnected
             # of two deleted ends, the one that comes first cuts it
-            and not _cut_before(wire, op.id, own)
+            and not _is_cut_earlier(wire, op.id, local)
         ),
         op,
     )
 
 
-def _cut_before(wire: Wire, id_: str, own: _Own) -> bool:
-    both = wire.source in own.deleted and wire.target in own.deleted
+def _is_cut_earlier(wire: Wire, id_: str, local: _LocalChanges) -> bool:
+    both = wire.source in local.deleted and wire.target in local.deleted
     return both and wire.source != wire.target and id_ == wire.target
 
 
-def _judge_connect(op: Connect, since: _Since, own: _Own) -> _Verdict:
+def _rebase_connect(op: Connect, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
     wire = op.wire
     for end in (wire.source, wire.target):
-        if end in since.gone:
-            return _Against("edge", list(wire.ends), GONE, since.gone[end], node=end, edge=wire.id)
-    if since.has_drawn(wire):
+        if end in concurrent.deleted_by:
+            return _Conflict(
+                "edge", list(wire.ends), GONE, concurrent.deleted_by[end], node=end, edge=wire.id
+            )
+    if concurrent.has_connected(wire):
         return ()
-    for theirs, by in since.drawn.values():
-        if theirs.id == wire.id:
-            return _Against("edge", list(wire.ends), list(theirs.ends), by, edge=wire.id)
+    for connected, by in concurrent.connected.values():
+        if connected.id == wire.id:
+            return _Conflict("edge", list(wire.ends), list(connected.ends), by, edge=wire.id)
     return (op,)
 
 
-def _judge_disconnect(op: Disconnect, since: _Since, own: _Own) -> _Verdict:
-    mine = own.drawn.get(op.id)
-    if mine is not None and since.has_drawn(mine):
+def _rebase_disconnect(
+    op: Disconnect, concurrent: _ConcurrentChanges, local: _LocalChanges
+) -> _Outcome:
+    connected = local.connected.get(op.id)
+    if connected is not None and concurrent.has_connected(connected):
         return ()  # drawn and cut again: all of it comes to nothing, and theirs stands
-    return () if op.id in since.cut else (op,)
+    return () if op.id in concurrent.disconnected else (op,)
 
 
-def _judge_replace(op: Replace, since: _Since, own: _Own) -> _Verdict:
+def _rebase_replace(op: Replace, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
     return (op,)  # whoever has one unfolds it first, where somebody did something since
 
 
-_JUDGE: Final[Mapping[type, Callable[[Any, _Since, _Own], _Verdict]]] = {
+_RULES: Final[Mapping[type, Callable[[Any, _ConcurrentChanges, _LocalChanges], _Outcome]]] = {
     **dict.fromkeys(
-        (Move, Reparent, Resize, Rename, Set, Variable, Feature, Header), _judge_fields
+        (Move, Reparent, Resize, Rename, Set, Variable, Feature, Header), _rebase_fields
     ),
-    Add: _judge_add,
-    Delete: _judge_delete,
-    Connect: _judge_connect,
-    Disconnect: _judge_disconnect,
-    Replace: _judge_replace,
+    Add: _rebase_add,
+    Delete: _rebase_delete,
+    Connect: _rebase_connect,
+    Disconnect: _rebase_disconnect,
+    Replace: _rebase_replace,
 }

@@ -1,4 +1,4 @@
-"""The parts of a draft as an edit sees them: one record each, with its place in the document's order."""
+"""The parts of a draft as an edit sees them: one record each, with its rank in the document's order."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ UNRANKED = -1  # takes the next place when it is put in
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A node, or a sticky note: both are drawn, moved and deleted alike, and share one space of ids."""
+    """A node, or a sticky note: both are drawn, moved and deleted alike, and share their ids."""
 
     id: str
     kind: str = ""
@@ -50,8 +50,8 @@ class Wire:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A variable of the document; the value of a secret one is never in here."""
+class VariableRecord:
+    """A variable of the document; the value of a secret one is never stored here."""
 
     area: str
     name: str
@@ -67,7 +67,7 @@ class Named:
         return self.value_type.strip().lower() == "secret"
 
 
-def item_of(spec: NodeSpec, rank: int) -> Item:
+def build_item(spec: NodeSpec, rank: int) -> Item:
     return Item(
         id=spec.id,
         kind=spec.kind,
@@ -83,7 +83,7 @@ def item_of(spec: NodeSpec, rank: int) -> Item:
     )
 
 
-def item_of_note(note: Note, rank: int) -> Item:
+def build_note_item(note: Note, rank: int) -> Item:
     return Item(
         id=note.id,
         parent=note.parent,
@@ -98,7 +98,7 @@ def item_of_note(note: Note, rank: int) -> Item:
     )
 
 
-def node_of(item: Item) -> NodeSpec:
+def build_node(item: Item) -> NodeSpec:
     return NodeSpec(
         id=item.id,
         kind=item.kind,
@@ -112,7 +112,7 @@ def node_of(item: Item) -> NodeSpec:
     )
 
 
-def note_of(item: Item) -> Note:
+def build_note(item: Item) -> Note:
     return Note(
         id=item.id,
         data=item.data,
@@ -124,23 +124,23 @@ def note_of(item: Item) -> Note:
     )
 
 
-def wire_of(edge: EdgeSpec, rank: int) -> Wire:
+def build_wire(edge: EdgeSpec, rank: int) -> Wire:
     return Wire(
         edge.id, edge.source, edge.target, edge.handle, edge.target_handle, edge.extra, rank
     )
 
 
-def edge_of(wire: Wire) -> EdgeSpec:
+def build_edge(wire: Wire) -> EdgeSpec:
     return EdgeSpec(wire.id, wire.source, wire.target, wire.handle, wire.target_handle, wire.extra)
 
 
-def named_of(area: str, spec: VariableSpec, rank: int) -> Named:
-    return Named(
+def build_variable_record(area: str, spec: VariableSpec, rank: int) -> VariableRecord:
+    return VariableRecord(
         area, spec.name, spec.value_type, spec.value, spec.id, spec.description, spec.extra, rank
     )
 
 
-def variable_of(named: Named) -> VariableSpec:
+def build_variable(record: VariableRecord) -> VariableSpec:
     return VariableSpec(
-        named.name, named.value_type, named.value, named.id, named.description, named.extra
+        record.name, record.value_type, record.value, record.id, record.description, record.extra
     )

@@ -1,6 +1,6 @@
-"""Where operations find and leave the parts of a draft: the contract, and the plain one in memory.
+"""The store of the parts of a draft that operations change: the contract, and the in-memory one.
 
-``Memory`` is the oracle: the rows in ``services/editing/rows.py`` must behave the same.
+``InMemoryStore`` is the oracle: the rows in ``services/editing/rows.py`` must behave the same.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,98 +10,98 @@ from typing import Protocol, TypeVar
 from workflows.engine.editing.records import (
     UNRANKED,
     Item,
-    Named,
+    VariableRecord,
     Wire,
-    edge_of,
-    item_of,
-    item_of_note,
-    named_of,
-    node_of,
-    note_of,
-    variable_of,
-    wire_of,
+    build_edge,
+    build_item,
+    build_node,
+    build_note,
+    build_note_item,
+    build_variable,
+    build_variable_record,
+    build_wire,
 )
 from workflows.engine.language.document import Dialect, Document, Json, Mode
 
 
-T = TypeVar("T", Item, Wire, Named)
+T = TypeVar("T", Item, Wire, VariableRecord)
 
 AREAS = ("environment", "conversation")
 HEADER = ("name", "description", "mode", "dialect", "version", "extra")
 
 
 class Store(Protocol):
-    """Every question is about few parts; only ``whole_graph`` costs what the document is large."""
+    """A store of a draft's parts. Queries are about few parts; only ``list_edges`` reads the whole graph."""
 
-    def item(self, id_: str) -> Item | None: ...
-    def wire(self, id_: str) -> Wire | None: ...
-    def named(self, area: str, name: str) -> Named | None: ...
-    def children(self, parent: str | None) -> list[Item]:
-        """Directly inside a container, or at the top; notes too, in the document's order."""
+    def get_item(self, id_: str) -> Item | None: ...
+    def get_wire(self, id_: str) -> Wire | None: ...
+    def get_variable(self, area: str, name: str) -> VariableRecord | None: ...
+    def list_children(self, parent: str | None) -> list[Item]:
+        """Return the items directly inside a container, or at the top, with notes, in the document's order."""
         ...
 
-    def wires_at(self, id_: str) -> list[Wire]:
-        """Those that begin or end at a node, in the document's order."""
+    def list_wires(self, id_: str) -> list[Wire]:
+        """Return the wires that start or end at a node, in the document's order."""
         ...
 
-    def roots(self) -> list[Item]:
-        """Nodes at which a run could begin: of kind start, or a trigger."""
+    def list_roots(self) -> list[Item]:
+        """Return the nodes at which a run could start: of kind start, or a trigger."""
         ...
 
-    def mentioning(self, text: str) -> list[Item]:
-        """Items whose data hold the text somewhere."""
+    def find_mentions(self, text: str) -> list[Item]:
+        """Return the items whose data contain the text."""
         ...
 
-    def leads_to(self, source: str, goal: str) -> bool:
-        """Whether wires lead from one node to another; a node leads to itself."""
+    def has_path(self, source: str, goal: str) -> bool:
+        """Return whether wires lead from one node to another; a node leads to itself."""
         ...
 
-    def whole_graph(self) -> list[tuple[str, str]]:
-        """Every wire's ends."""
+    def list_edges(self) -> list[tuple[str, str]]:
+        """Return both ends of every wire."""
         ...
 
-    def counts(self) -> tuple[int, int]:
-        """How many items and wires there are."""
+    def count_parts(self) -> tuple[int, int]:
+        """Return the numbers of items and wires."""
         ...
 
-    def names(self, area: str) -> list[str]: ...
-    def features(self) -> Mapping[str, Json]: ...
-    def header(self, field: str) -> Json: ...
+    def list_names(self, area: str) -> list[str]: ...
+    def get_features(self) -> Mapping[str, Json]: ...
+    def get_header(self, field: str) -> Json: ...
     def put_item(self, item: Item) -> Item:
-        """Puts it in, or in place of the one with its id; answers it with its rank."""
+        """Add an item, or replace the one with its id; return it with its rank."""
         ...
 
     def put_wire(self, wire: Wire) -> Wire: ...
-    def put_named(self, named: Named) -> Named: ...
+    def put_variable(self, variable: VariableRecord) -> VariableRecord: ...
     def drop_item(self, id_: str) -> None: ...
     def drop_wire(self, id_: str) -> None: ...
-    def drop_named(self, area: str, name: str) -> None: ...
+    def drop_variable(self, area: str, name: str) -> None: ...
     def put_features(self, features: Mapping[str, Json]) -> None: ...
     def put_header(self, field: str, value: Json) -> None: ...
-    def snapshot(self) -> str:
-        """The content hash by which the document as it is can be brought back."""
+    def take_snapshot(self) -> str:
+        """Return the content hash by which the current document can be restored."""
         ...
 
     def replace(self, snapshot: str) -> None:
-        """The document with that hash in place of everything, but name and description."""
+        """Replace everything but name and description with the document of that hash."""
         ...
 
 
-class Memory:
-    """A document in dictionaries."""
+class InMemoryStore:
+    """Stores a document in dictionaries."""
 
-    def __init__(self, document: Document, shelf: dict[str, Document] | None = None) -> None:
-        self._shelf = {} if shelf is None else shelf
+    def __init__(self, document: Document, snapshots: dict[str, Document] | None = None) -> None:
+        self._snapshots = {} if snapshots is None else snapshots
         self._fill(document)
 
     def _fill(self, document: Document) -> None:
-        items = [item_of(node, rank) for rank, node in enumerate(document.nodes)]
-        items += [item_of_note(note, rank) for rank, note in enumerate(document.notes)]
+        items = [build_item(node, rank) for rank, node in enumerate(document.nodes)]
+        items += [build_note_item(note, rank) for rank, note in enumerate(document.notes)]
         self.items = {item.id: item for item in items}
-        wires = [wire_of(edge, rank) for rank, edge in enumerate(document.edges)]
+        wires = [build_wire(edge, rank) for rank, edge in enumerate(document.edges)]
         self.wires = {wire.id: wire for wire in wires}
         self.variables = {
-            (area, spec.name): named_of(area, spec, rank)
+            (area, spec.name): build_variable_record(area, spec, rank)
             for area, specs in zip(
                 AREAS, (document.environment, document.conversation), strict=True
             )
@@ -118,84 +118,92 @@ class Memory:
         }
 
     def document(self) -> Document:
-        ordered = sorted(self.items.values(), key=_place)
-        variables = sorted(self.variables.values(), key=lambda named: (named.rank, named.name))
+        ordered = sorted(self.items.values(), key=_get_sort_key)
+        variables = sorted(
+            self.variables.values(), key=lambda variable: (variable.rank, variable.name)
+        )
         return Document(
             mode=Mode(self._header["mode"]),
-            nodes=tuple(node_of(item) for item in ordered if not item.is_note),
-            edges=tuple(edge_of(wire) for wire in sorted(self.wires.values(), key=_place)),
+            nodes=tuple(build_node(item) for item in ordered if not item.is_note),
+            edges=tuple(
+                build_edge(wire) for wire in sorted(self.wires.values(), key=_get_sort_key)
+            ),
             name=self._header["name"],
             description=self._header["description"],
-            environment=tuple(variable_of(v) for v in variables if v.area == AREAS[0]),
-            conversation=tuple(variable_of(v) for v in variables if v.area == AREAS[1]),
-            notes=tuple(note_of(item) for item in ordered if item.is_note),
+            environment=tuple(build_variable(v) for v in variables if v.area == AREAS[0]),
+            conversation=tuple(build_variable(v) for v in variables if v.area == AREAS[1]),
+            notes=tuple(build_note(item) for item in ordered if item.is_note),
             features=self._features,
             dialect=Dialect(self._header["dialect"]),
             version=self._header["version"],
             extra=self._header["extra"],
         )
 
-    def item(self, id_: str) -> Item | None:
+    def get_item(self, id_: str) -> Item | None:
         return self.items.get(id_)
 
-    def wire(self, id_: str) -> Wire | None:
+    def get_wire(self, id_: str) -> Wire | None:
         return self.wires.get(id_)
 
-    def named(self, area: str, name: str) -> Named | None:
+    def get_variable(self, area: str, name: str) -> VariableRecord | None:
         return self.variables.get((area, name))
 
-    def children(self, parent: str | None) -> list[Item]:
-        return sorted((i for i in self.items.values() if i.parent == parent), key=_place)
+    def list_children(self, parent: str | None) -> list[Item]:
+        return sorted((i for i in self.items.values() if i.parent == parent), key=_get_sort_key)
 
-    def wires_at(self, id_: str) -> list[Wire]:
-        return sorted((w for w in self.wires.values() if id_ in (w.source, w.target)), key=_place)
+    def list_wires(self, id_: str) -> list[Wire]:
+        return sorted(
+            (w for w in self.wires.values() if id_ in (w.source, w.target)), key=_get_sort_key
+        )
 
-    def roots(self) -> list[Item]:
-        return sorted((i for i in self.items.values() if is_root(i)), key=_place)
+    def list_roots(self) -> list[Item]:
+        return sorted((i for i in self.items.values() if is_root(i)), key=_get_sort_key)
 
-    def mentioning(self, text: str) -> list[Item]:
-        found = [item for item in self.items.values() if text in texts_of(item.data)]
-        return sorted(found, key=_place)
+    def find_mentions(self, text: str) -> list[Item]:
+        items = [item for item in self.items.values() if text in join_texts(item.data)]
+        return sorted(items, key=_get_sort_key)
 
-    def leads_to(self, source: str, goal: str) -> bool:
-        seen, todo = {source}, [source]
-        while todo:
-            here = todo.pop()
-            if here == goal:
+    def has_path(self, source: str, goal: str) -> bool:
+        visited, pending = {source}, [source]
+        while pending:
+            node = pending.pop()
+            if node == goal:
                 return True
-            ahead = {wire.target for wire in self.wires.values() if wire.source == here} - seen
-            seen |= ahead
-            todo += ahead
+            targets = {wire.target for wire in self.wires.values() if wire.source == node} - visited
+            visited |= targets
+            pending += targets
         return False
 
-    def whole_graph(self) -> list[tuple[str, str]]:
+    def list_edges(self) -> list[tuple[str, str]]:
         return [(wire.source, wire.target) for wire in self.wires.values()]
 
-    def counts(self) -> tuple[int, int]:
+    def count_parts(self) -> tuple[int, int]:
         return len(self.items), len(self.wires)
 
-    def names(self, area: str) -> list[str]:
-        return [name for where, name in self.variables if where == area]
+    def list_names(self, area: str) -> list[str]:
+        return [name for variable_area, name in self.variables if variable_area == area]
 
-    def features(self) -> Mapping[str, Json]:
+    def get_features(self) -> Mapping[str, Json]:
         return self._features
 
-    def header(self, field: str) -> Json:
+    def get_header(self, field: str) -> Json:
         return self._header[field]
 
     def put_item(self, item: Item) -> Item:
-        alike = (i.rank for i in self.items.values() if i.is_note == item.is_note)
-        self.items[item.id] = placed = ranked(item, alike)
-        return placed
+        ranks = (i.rank for i in self.items.values() if i.is_note == item.is_note)
+        self.items[item.id] = ranked_item = assign_rank(item, ranks)
+        return ranked_item
 
     def put_wire(self, wire: Wire) -> Wire:
-        self.wires[wire.id] = placed = ranked(wire, (w.rank for w in self.wires.values()))
-        return placed
+        self.wires[wire.id] = ranked_wire = assign_rank(wire, (w.rank for w in self.wires.values()))
+        return ranked_wire
 
-    def put_named(self, named: Named) -> Named:
-        alike = (v.rank for v in self.variables.values() if v.area == named.area)
-        self.variables[named.area, named.name] = placed = ranked(named, alike)
-        return placed
+    def put_variable(self, variable: VariableRecord) -> VariableRecord:
+        ranks = (v.rank for v in self.variables.values() if v.area == variable.area)
+        self.variables[variable.area, variable.name] = ranked_variable = assign_rank(
+            variable, ranks
+        )
+        return ranked_variable
 
     def drop_item(self, id_: str) -> None:
         del self.items[id_]
@@ -203,7 +211,7 @@ class Memory:
     def drop_wire(self, id_: str) -> None:
         del self.wires[id_]
 
-    def drop_named(self, area: str, name: str) -> None:
+    def drop_variable(self, area: str, name: str) -> None:
         del self.variables[area, name]
 
     def put_features(self, features: Mapping[str, Json]) -> None:
@@ -212,40 +220,40 @@ class Memory:
     def put_header(self, field: str, value: Json) -> None:
         self._header[field] = value
 
-    def snapshot(self) -> str:
+    def take_snapshot(self) -> str:
         document = self.document()
-        key = str(len(self._shelf))
-        self._shelf[key] = document
+        key = str(len(self._snapshots))
+        self._snapshots[key] = document
         return key
 
     def replace(self, snapshot: str) -> None:
-        kept = {field: self._header[field] for field in ("name", "description")}
-        self._fill(self._shelf[snapshot])
-        self._header |= kept
+        name_fields = {field: self._header[field] for field in ("name", "description")}
+        self._fill(self._snapshots[snapshot])
+        self._header |= name_fields
 
 
 def is_root(item: Item) -> bool:
     return not item.is_note and (item.kind == "start" or item.kind.startswith("trigger-"))
 
 
-def ranked(part: T, ranks: Iterable[int]) -> T:
+def assign_rank(part: T, ranks: Iterable[int]) -> T:
     return part if part.rank != UNRANKED else replace(part, rank=max(ranks, default=-1) + 1)
 
 
-def texts_of(value: Json) -> str:
-    """Every text in a value, in one piece, to look for something in."""
-    found: list[str] = []
-    todo = [value]
-    while todo:
-        part = todo.pop()
+def join_texts(value: Json) -> str:
+    """Return every text in a value, joined, for searching in it."""
+    texts: list[str] = []
+    pending = [value]
+    while pending:
+        part = pending.pop()
         if isinstance(part, str):
-            found.append(part)
+            texts.append(part)
         elif isinstance(part, Mapping):
-            todo.extend(part.values())
+            pending.extend(part.values())
         elif isinstance(part, list | tuple):
-            todo.extend(part)
-    return "\n".join(found)
+            pending.extend(part)
+    return "\n".join(texts)
 
 
-def _place(part: Item | Wire) -> tuple[int, str]:
+def _get_sort_key(part: Item | Wire) -> tuple[int, str]:
     return part.rank, part.id

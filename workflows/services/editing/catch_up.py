@@ -71,8 +71,8 @@ def _attach_each_part_once(store: Rows, changes: list[Change]) -> list[Change]:
         nodes = [id_ for id_ in change.touched_parts.nodes if id_ not in attached]
         edges = [id_ for id_ in change.touched_parts.edges if id_ not in attached]
         attached.update(nodes, edges)
-        items = tuple(item for id_ in nodes if (item := store.item(id_)) is not None)
-        wires = tuple(wire for id_ in edges if (wire := store.wire(id_)) is not None)
+        items = tuple(item for id_ in nodes if (item := store.get_item(id_)) is not None)
+        wires = tuple(wire for id_ in edges if (wire := store.get_wire(id_)) is not None)
         complete.append(attach_parts(store, change, items, wires) if items or wires else change)
     complete.reverse()
     return complete

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from workflows.engine.editing import Drawn, Op, diff, drawn
+from workflows.engine.editing import DocumentDiff, Op, compare_documents, diff
 from workflows.engine.language.document import Document
 from workflows.models import Version, Workflow
 from workflows.models.documents import from_json, without_secrets
@@ -14,13 +14,13 @@ class Comparison:
     before: Document
     after: Document
     ops: tuple[Op, ...]
-    drawn: Drawn
+    drawn: DocumentDiff
 
 
 def compare(workflow: Workflow, before: Version | None, after: Version | None) -> Comparison:
     """Compare two versions; None is the draft. The caller has found both, so may see them."""
     old, new = load_document(workflow, before), load_document(workflow, after)
-    return Comparison(old, new, diff(old, new), drawn(old, new))
+    return Comparison(old, new, diff(old, new), compare_documents(old, new))
 
 
 def load_document(workflow: Workflow, version: Version | None) -> Document:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine.editing import EditRefused, Op, Performed, perform
+from workflows.engine.editing import EditRefused, EditResult, Op, perform
 from workflows.engine.editing.ops import Delete, Paste, Reparent, Tidy, Variable
 from workflows.engine.editing.records import Item, Wire
 from workflows.engine.language.problems import Problem
@@ -91,7 +91,7 @@ def record_edit(
     principal: Principal,
     workflow: Workflow,
     store: Rows,
-    performed: Performed,
+    performed: EditResult,
     **about: object,
 ) -> Revision:
     """Write the rows, the log and the audit log. Raises EditRefused if the draft becomes too large."""
@@ -142,8 +142,8 @@ def attach_touched(store: Rows, change: Change) -> Change:
     """Return the change with the parts that it touched as they are now, and their problems."""
     touched = change.touched_parts
     store.prefetch(touched.nodes)
-    items = tuple(item for id_ in touched.nodes if (item := store.item(id_)) is not None)
-    wires = tuple(wire for id_ in touched.edges if (wire := store.wire(id_)) is not None)
+    items = tuple(item for id_ in touched.nodes if (item := store.get_item(id_)) is not None)
+    wires = tuple(wire for id_ in touched.edges if (wire := store.get_wire(id_)) is not None)
     return attach_parts(store, change, items, wires)
 
 

@@ -29,14 +29,14 @@ def read_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> 
     with tenant([workflow.team_id]):
         store = Rows(workflow)
         store.prefetch((), around=ids)
-        items = {item.id: item for id_ in ids if (item := store.item(id_)) is not None}
+        items = {item.id: item for id_ in ids if (item := store.get_item(id_)) is not None}
         inside = list(items)
         while inside:
-            children = [child for id_ in inside for child in store.children(id_)]
+            children = [child for id_ in inside for child in store.list_children(id_)]
             inside = [child.id for child in children if child.id not in items]
             items |= {child.id: child for child in children}
-        wires = {wire.id: wire for id_ in items for wire in store.wires_at(id_)}
-        wires |= {id_: wire for id_ in ids if (wire := store.wire(id_)) is not None}
+        wires = {wire.id: wire for id_ in items for wire in store.list_wires(id_)}
+        wires |= {id_: wire for id_ in ids if (wire := store.get_wire(id_)) is not None}
         missing = tuple(id_ for id_ in ids if id_ not in items and id_ not in wires)
         now = attach_parts(
             store, Change(workflow, None), tuple(items.values()), tuple(wires.values())

@@ -15,8 +15,8 @@ from accounts.access import Principal
 from workflows.engine.editing import (
     Clash,
     EditRefused,
+    EditResult,
     Op,
-    Performed,
     Rebased,
     apply_all,
     diff,
@@ -24,9 +24,9 @@ from workflows.engine.editing import (
     rebase,
 )
 from workflows.engine.editing.encode import read_log
-from workflows.engine.editing.ops import Add, Connect, Feature, How, Replace, Set
-from workflows.engine.editing.paths import look
-from workflows.engine.editing.rebase import GONE, Theirs, Who
+from workflows.engine.editing.ops import Add, ChangeRule, Connect, Feature, Replace, Set
+from workflows.engine.editing.paths import get_value
+from workflows.engine.editing.rebase import GONE, Author, ConcurrentOp
 from workflows.engine.language.problems import Problem
 from workflows.errors import EditClash
 from workflows.models import Revision, Snapshot, Workflow
@@ -48,7 +48,7 @@ class _RollBack(Exception):
 class _Replay:
     """The operations' effect on the draft that the author saw, and the lists they left there."""
 
-    performed: Performed
+    performed: EditResult
     lists: Mapping[int, Op]
 
 
@@ -94,9 +94,9 @@ def drop_undone(revisions: Sequence[Revision]) -> list[Revision]:
     return list(effective.values())
 
 
-def list_later_ops(workflow: Workflow, revisions: Sequence[Revision]) -> list[Theirs]:
+def list_later_ops(workflow: Workflow, revisions: Sequence[Revision]) -> list[ConcurrentOp]:
     return [
-        Theirs(op, Who(get_author_name(revision), revision.author_id))
+        ConcurrentOp(op, Author(get_author_name(revision), revision.author_id))
         for revision in revisions
         for op in expand_replacements(workflow, revision.ops, revision.inverse)
     ]
@@ -188,9 +188,9 @@ def _build_whole_list(store: Rows, op: Op) -> Op | None:
         return None
     path = op.path[:cut]
     if isinstance(op, Feature):
-        return Feature(path, look(store.features(), path), How.PUT)
-    item = store.item(op.id)
-    return None if item is None else Set(op.id, path, look(item.data, path), How.PUT)
+        return Feature(path, get_value(store.get_features(), path), ChangeRule.PUT)
+    item = store.get_item(op.id)
+    return None if item is None else Set(op.id, path, get_value(item.data, path), ChangeRule.PUT)
 
 
 def _apply_choices(

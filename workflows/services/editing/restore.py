@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine.editing import EditRefused, Performed, apply_all
+from workflows.engine.editing import EditRefused, EditResult, apply_all
 from workflows.engine.editing.encode import read_log
 from workflows.engine.editing.ops import Replace
 from workflows.engine.language.problems import Problem
@@ -37,7 +37,7 @@ def restore_version(
         if ops == inverse:  # the draft says that already
             return build_change(principal, locked, None)
         label = _("Restored version %(number)s") % {"number": version.number}
-        performed = Performed(ops, inverse, (0,))
+        performed = EditResult(ops, inverse, (0,))
         revision = record_edit(
             principal, locked, store, performed, label=label, client=client, key=key
         )
@@ -68,7 +68,7 @@ def restore_revision(
         inverse_ops = [op for revision in reversed(since) for op in read_log(revision.inverse)]
         ops, inverse = apply_all(store, inverse_ops)
         label = _("Restored revision %(number)s") % {"number": number}
-        performed = Performed(ops, inverse, (0,) * len(ops))
+        performed = EditResult(ops, inverse, (0,) * len(ops))
         revision = record_edit(
             principal, locked, store, performed, label=label, client=client, key=key
         )

@@ -16,9 +16,9 @@ from django.db.models.functions import Cast
 
 from config.encryption.crypto import encrypt
 from config.sql import read_queries
-from workflows.engine.editing.paths import same
-from workflows.engine.editing.records import UNRANKED, Item, Named, Wire
-from workflows.engine.editing.store import texts_of
+from workflows.engine.editing.paths import is_same
+from workflows.engine.editing.records import UNRANKED, Item, VariableRecord, Wire
+from workflows.engine.editing.store import join_texts
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.strict import measure_tree
 from workflows.models import Edge, Node, Snapshot, Variable, Workflow, WorkflowSecret
@@ -28,7 +28,7 @@ from workflows.services.editor import draft_rows, snapshots
 
 QUERIES: Final = read_queries("workflows/sql/queries/drafts.sql")
 
-Part = TypeVar("Part", Item, Wire, Named)
+Part = TypeVar("Part", Item, Wire, VariableRecord)
 Row = TypeVar("Row", bound=Model)
 
 FEW = 3  # rows, up to which one statement each is quicker than one for all
@@ -77,7 +77,7 @@ class Rows:
     def _reset(self) -> None:
         self._items: _TrackedParts[Item] = _TrackedParts()
         self._wires: _TrackedParts[Wire] = _TrackedParts()
-        self._named: _TrackedParts[Named] = _TrackedParts()
+        self._named: _TrackedParts[VariableRecord] = _TrackedParts()
         self._inside: dict[str | None, set[str]] = defaultdict(set)
         self._ends: dict[str, set[str]] = defaultdict(set)
         self._knows_inside: set[str | None] = set()
@@ -114,39 +114,39 @@ class Rows:
 
     # The contract's questions
 
-    def item(self, id_: str) -> Item | None:
+    def get_item(self, id_: str) -> Item | None:
         if id_ not in self._items.now and not self._knows_all:
             self._read_items(Q(key=id_), expected_ids=[id_])
         return self._items.now.get(id_)
 
-    def wire(self, id_: str) -> Wire | None:
+    def get_wire(self, id_: str) -> Wire | None:
         if id_ not in self._wires.now and not self._knows_all:
             for row in self._edges().filter(key=id_):
                 self._learn_wire(row)
             self._wires.now.setdefault(id_, None)
         return self._wires.now.get(id_)
 
-    def named(self, area: str, name: str) -> Named | None:
+    def get_variable(self, area: str, name: str) -> VariableRecord | None:
         if (area, name) not in self._named.now:
             for row in self._variables().filter(area=area, name=name):
                 self._named.learn((area, name), row.pk, _build_named(row))
             self._named.now.setdefault((area, name), None)
         return self._named.now.get((area, name))
 
-    def children(self, parent: str | None) -> list[Item]:
+    def list_children(self, parent: str | None) -> list[Item]:
         if parent not in self._knows_inside and not self._knows_all:
             self._read_items(Q(parent=parent or ""))
             self._knows_inside.add(parent)
         items = (self._items.now[id_] for id_ in self._inside[parent])
         return sorted((item for item in items if item is not None), key=_get_sort_key)
 
-    def wires_at(self, id_: str) -> list[Wire]:
+    def list_wires(self, id_: str) -> list[Wire]:
         if id_ not in self._knows_ends and not self._knows_all:
             self._read_wires([id_])
         wires = (self._wires.now[wire] for wire in self._ends[id_])
         return sorted((wire for wire in wires if wire is not None), key=_get_sort_key)
 
-    def roots(self) -> list[Item]:
+    def list_roots(self) -> list[Item]:
         self.flush()
         self._read_items(Q(is_note=False) & (Q(kind="start") | Q(kind__startswith="trigger-")))
         roots = [
@@ -158,7 +158,7 @@ class Rows:
         ]
         return sorted(roots, key=_get_sort_key)
 
-    def mentioning(self, text: str) -> list[Item]:
+    def find_mentions(self, text: str) -> list[Item]:
         self.flush()
         keys = (
             self._nodes()
@@ -166,10 +166,10 @@ class Rows:
             .filter(words__contains=text)
             .values_list("key", flat=True)
         )
-        items = [item for key in list(keys) if (item := self.item(key)) is not None]
-        return sorted((i for i in items if text in texts_of(i.data)), key=_get_sort_key)
+        items = [item for key in list(keys) if (item := self.get_item(key)) is not None]
+        return sorted((i for i in items if text in join_texts(i.data)), key=_get_sort_key)
 
-    def leads_to(self, source: str, goal: str) -> bool:
+    def has_path(self, source: str, goal: str) -> bool:
         self.flush()
         with connection.cursor() as cursor:
             cursor.execute(
@@ -178,22 +178,22 @@ class Rows:
             row = cursor.fetchone()
         return bool(row and row[0])
 
-    def whole_graph(self) -> list[tuple[str, str]]:
+    def list_edges(self) -> list[tuple[str, str]]:
         self.flush()
         return list(self._edges().values_list("source", "target"))
 
-    def counts(self) -> tuple[int, int]:
+    def count_parts(self) -> tuple[int, int]:
         self.flush()
         return self._nodes().count(), self._edges().count()
 
-    def names(self, area: str) -> list[str]:
+    def list_names(self, area: str) -> list[str]:
         self.flush()
         return list(self._variables().filter(area=area).values_list("name", flat=True))
 
-    def features(self) -> Mapping[str, Json]:
+    def get_features(self) -> Mapping[str, Json]:
         return self.workflow.features  # type: ignore[no-any-return]
 
-    def header(self, field: str) -> Json:
+    def get_header(self, field: str) -> Json:
         return getattr(self.workflow, HEADER_FIELDS[field])
 
     # Changing
@@ -214,9 +214,11 @@ class Rows:
             self._ends[end].add(wire.id)
         return ranked
 
-    def put_named(self, variable: Named) -> Named:
+    def put_variable(self, variable: VariableRecord) -> VariableRecord:
         ranked = self._assign_rank(variable, variable.area, self._last_variable)
-        self.named(variable.area, variable.name)  # so that a row that is there is found again
+        self.get_variable(
+            variable.area, variable.name
+        )  # so that a row that is there is found again
         self._named.put((variable.area, variable.name), ranked)
         return ranked
 
@@ -229,7 +231,7 @@ class Rows:
     def drop_wire(self, id_: str) -> None:
         self._wires.put(id_, None)
 
-    def drop_named(self, area: str, name: str) -> None:
+    def drop_variable(self, area: str, name: str) -> None:
         self._named.put((area, name), None)
 
     def put_features(self, features: Mapping[str, Json]) -> None:
@@ -238,11 +240,11 @@ class Rows:
         self.header_dirty.add("features")
 
     def put_header(self, field: str, value: Json) -> None:
-        self.growth += measure_tree(value) - measure_tree(self.header(field))
+        self.growth += measure_tree(value) - measure_tree(self.get_header(field))
         setattr(self.workflow, HEADER_FIELDS[field], value)
         self.header_dirty.add(HEADER_FIELDS[field])
 
-    def snapshot(self) -> str:
+    def take_snapshot(self) -> str:
         self.flush()
         if self._changed or self.header_dirty:
             return snapshots.store_snapshot(self.workflow, draft_rows.read_rows(self.workflow)).hash
@@ -342,7 +344,7 @@ class Rows:
             else:
                 before = fields_of(previous)
                 # As JSON: to Python, True equals 1.
-                names = tuple(name for name in fields if not same(fields[name], before[name]))
+                names = tuple(name for name in fields if not is_same(fields[name], before[name]))
                 if names:
                     self._grow(_measure_growth(fields, before, names))
                     changed[names].append(model(pk=pk, **{name: fields[name] for name in names}))
@@ -390,7 +392,9 @@ class Rows:
         }
 
     @staticmethod
-    def _variable_fields(variable: Named) -> dict[str, Any]:  # Any: fields of several types
+    def _variable_fields(
+        variable: VariableRecord,
+    ) -> dict[str, Any]:  # Any: fields of several types
         return {
             "area": variable.area,
             "name": variable.name,
@@ -481,7 +485,7 @@ def _build_wire(row: Edge) -> Wire:
     return Wire(row.key, row.source, row.target, row.handle, row.target_handle, row.extra, row.rank)
 
 
-def _build_named(row: Variable) -> Named:
-    return Named(
+def _build_named(row: Variable) -> VariableRecord:
+    return VariableRecord(
         row.area, row.name, row.value_type, row.value, row.key, row.description, row.extra, row.rank
     )

@@ -4,7 +4,7 @@ An edit costs what it touches: the workflow stores an upper bound of its draft's
 adds its growth to that. Only a draft that may be too large is serialized and counted.
 """
 
-from workflows.engine.editing.errors import EditRefused, refuse
+from workflows.engine.editing.errors import EditRefused, build_refusal
 from workflows.engine.language.dsl.strict import MAX_BYTES, measure_tree
 from workflows.models.documents import to_json
 from workflows.services.editing.rows import Rows
@@ -33,4 +33,4 @@ def refuse_size(size: int) -> EditRefused:
         f"A workflow can have at most {MAX_BYTES:,} characters; with this change it would have {size:,}. "
         "Shorten texts or remove something first"
     )
-    return refuse("too_large", message)
+    return build_refusal("too_large", message)

@@ -16,14 +16,14 @@ from workflows import permissions
 from workflows.engine.editing import (
     Clash,
     EditRefused,
+    EditResult,
     Op,
-    Performed,
     apply_all,
     check,
     rebase,
 )
 from workflows.engine.editing.encode import read_log
-from workflows.engine.editing.rebase import NOBODY
+from workflows.engine.editing.rebase import UNKNOWN_AUTHOR
 from workflows.errors import EditClash, NothingToUndo
 from workflows.models import Revision, Workflow
 from workflows.models.editing import RevisionKind
@@ -123,7 +123,7 @@ def _undo_or_redo(
 
 def _apply_inverse(
     workflow: Workflow, store: Rows, target: Revision, resolve: Mapping[int, Choice]
-) -> Performed:
+) -> EditResult:
     since = log.list_revisions_after(workflow, target.number, FARTHEST)
     if since is None:
         raise EditClash(
@@ -137,9 +137,9 @@ def _apply_inverse(
     except EditRefused as refusal:
         if "theirs" in resolve.values() and "mine" not in resolve.values():
             # As it is, then; what was done before it can be taken back.
-            return Performed((), (), ())
+            return EditResult((), (), ())
         raise EditClash([_build_clash(refusal)]) from refusal
-    return Performed(performed, inverse, (0,) * len(performed))
+    return EditResult(performed, inverse, (0,) * len(performed))
 
 
 def _build_inverse(
@@ -182,4 +182,6 @@ def _prefetch(store: Rows, ops: Sequence[Op]) -> None:
 
 def _build_clash(refusal: EditRefused) -> Clash:
     problem = refusal.problems[0]
-    return Clash(0, problem.field or "", None, problem.message, NOBODY, problem.node, problem.edge)
+    return Clash(
+        0, problem.field or "", None, problem.message, UNKNOWN_AUTHOR, problem.node, problem.edge
+    )

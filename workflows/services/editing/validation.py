@@ -6,7 +6,7 @@ a route of its own.
 
 from collections.abc import Iterable
 
-from workflows.engine.editing.records import Item, node_of
+from workflows.engine.editing.records import Item, build_node
 from workflows.engine.language.document import Document, Mode
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.validation.configuration import find_configuration_problems
@@ -15,6 +15,6 @@ from workflows.services.editing.rows import Rows
 
 
 def list_problems(store: Rows, items: Iterable[Item]) -> tuple[Problem, ...]:
-    nodes = tuple(node_of(item) for item in items if not item.is_note)
+    nodes = tuple(build_node(item) for item in items if not item.is_note)
     document = Document(Mode(store.workflow.mode), nodes, ())
     return tuple(find_configuration_problems(document, load_kinds()))

@@ -15,8 +15,8 @@ from accounts.principals import Principal
 from config.http import strict_json
 from workflows.engine.editing import EditRefused, Op, read_log, read_ops
 from workflows.engine.editing.ops import Paste
-from workflows.engine.editing.paste import leaves_start
-from workflows.engine.editing.records import edge_of, node_of, note_of
+from workflows.engine.editing.paste import has_dropped_start
+from workflows.engine.editing.records import build_edge, build_node, build_note
 from workflows.engine.language.config_errors import build_field_label
 from workflows.engine.language.problems import Problem
 from workflows.errors import (
@@ -106,7 +106,7 @@ def draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 def _has_left_start(ops: Iterable[Op], change: Change) -> bool:
     log = read_log(change.revision.ops) if change.revision else ()
-    return any(isinstance(op, Paste) and leaves_start(op, log) for op in ops)
+    return any(isinstance(op, Paste) and has_dropped_start(op, log) for op in ops)
 
 
 @login_required
@@ -162,8 +162,8 @@ def _render_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) 
 
 def _render_html(change: Change, removed_ids: Sequence[str]) -> Fragments:
     return render_fragments(
-        [note_of(item) if item.is_note else node_of(item) for item in change.items],
-        [edge_of(wire) for wire in change.wires],
+        [build_note(item) if item.is_note else build_node(item) for item in change.items],
+        [build_edge(wire) for wire in change.wires],
         gone=removed_ids,
         problems=change.problems,
         pinned=change.pinned,

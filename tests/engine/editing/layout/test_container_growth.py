@@ -3,12 +3,12 @@
 import pytest
 
 from tests.engine.editing.gestures import DOCUMENT, context
-from workflows.engine.editing import Memory, apply_all, perform, read_ops
+from workflows.engine.editing import InMemoryStore, apply_all, perform, read_ops
 
 
-def opened(width: float = 400, height: float = 200) -> Memory:
+def opened(width: float = 400, height: float = 200) -> InMemoryStore:
     """The iteration of the common draft at 900, 0 with the end node right of it at 1300, 0."""
-    store = Memory(DOCUMENT)
+    store = InMemoryStore(DOCUMENT)
     perform(
         store,
         read_ops([{"op": "resize", "id": "it", "width": width, "height": height}]),
@@ -17,19 +17,19 @@ def opened(width: float = 400, height: float = 200) -> Memory:
     return store
 
 
-def size(store: Memory, id_: str) -> tuple[float | None, float | None]:
-    item = store.item(id_)
+def size(store: InMemoryStore, id_: str) -> tuple[float | None, float | None]:
+    item = store.get_item(id_)
     assert item is not None
     return item.width, item.height
 
 
-def place(store: Memory, id_: str) -> tuple[float, float]:
-    item = store.item(id_)
+def place(store: InMemoryStore, id_: str) -> tuple[float, float]:
+    item = store.get_item(id_)
     assert item is not None
     return item.x, item.y
 
 
-def gesture(store: Memory, *ops: dict):
+def gesture(store: InMemoryStore, *ops: dict):
     return perform(store, read_ops(list(ops)), context(), grows=True)
 
 

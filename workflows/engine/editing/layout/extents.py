@@ -1,9 +1,9 @@
-"""What a part takes up of its scope, as it is drawn."""
+"""The area of a node or note in the coordinates of its scope."""
 
 from dataclasses import dataclass
 
 from workflows.engine.editing.context import Context
-from workflows.engine.editing.records import Item, node_of, note_of
+from workflows.engine.editing.records import Item, build_node, build_note
 from workflows.engine.geometry import compute_note_shape, compute_shape
 
 
@@ -22,8 +22,8 @@ class Frame:
     def bottom(self) -> float:
         return self.y + self.height
 
-    def hits(self, other: "Frame", gap: float = 0.0) -> bool:
-        """Whether they overlap, or the other is nearer than the gap to the right or below."""
+    def overlaps(self, other: "Frame", gap: float = 0.0) -> bool:
+        """Return whether the two overlap, or the other is within the gap to the right or below."""
         return (
             self.x < other.right
             and other.x < self.right + gap
@@ -31,13 +31,13 @@ class Frame:
             and other.y < self.bottom + gap
         )
 
-    def moved(self, x: float, y: float) -> "Frame":
+    def shift(self, x: float, y: float) -> "Frame":
         return Frame(self.x + x, self.y + y, self.width, self.height)
 
 
-def frame_of(item: Item, context: Context) -> Frame:
+def compute_frame(item: Item, context: Context) -> Frame:
     if item.is_note:
-        drawn = compute_note_shape(note_of(item))
+        shape = compute_note_shape(build_note(item))
     else:
-        drawn = compute_shape(node_of(item), context.kinds, is_box=context.is_container(item))
-    return Frame(item.x, item.y, drawn.width, drawn.height)
+        shape = compute_shape(build_node(item), context.kinds, is_box=context.is_container(item))
+    return Frame(item.x, item.y, shape.width, shape.height)
