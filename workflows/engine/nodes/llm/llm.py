@@ -52,7 +52,7 @@ class StructuredOutput(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     # Called ``schema`` in documents, which pydantic keeps for itself.
-    def empty_warning(self) -> dict[str, Any] | None:
+    def get_schema(self) -> dict[str, Any] | None:
         return (self.model_extra or {}).get("schema")
 
 
@@ -76,7 +76,7 @@ class LlmConfig(NodeConfig):
     @property
     def schema_wanted(self) -> dict[str, Any] | None:
         on = self.structured_output_switch_on or self.structured_output_enabled
-        return self.structured_output.empty_warning() if on and self.structured_output else None
+        return self.structured_output.get_schema() if on and self.structured_output else None
 
 
 @dataclass(frozen=True, slots=True)
