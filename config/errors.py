@@ -203,7 +203,7 @@ def _answer_invalid(request: HttpRequest, error: Any) -> HttpResponse:
 
 
 # What our operations call a body, and a query taken as one: nothing the client has a name for.
-_PARAMETERS = frozenset({"body", "asked", "params"})
+_PARAMETERS = frozenset({"body", "params"})
 
 
 def _format_location(loc: Sequence[object]) -> str:

@@ -1,4 +1,4 @@
-"""``/api/v1/memory`` of rights: grants, who can see a namespace and why, emergency access."""
+"""``/api/v1/memory``: grants, who can access a namespace and why, and emergency access."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from accounts.models import TeamGroup, User
 from accounts.selectors import find_group
 from config.http.openapi import Limit, Offset
 from memory import selectors, services
-from memory.api.entries import caller_of
+from memory.api.entries import build_caller
 from memory.core.errors import AccessDenied
 from memory.models import EmergencyAccess
 from memory.schemas import access
@@ -28,27 +28,27 @@ GRANTS = "/memory/namespaces/{uuid:namespace_id}/grants"
 
 @router.get("/memory/namespaces/{uuid:namespace_id}/access", response=access.AccessOut)
 def who_can(request: HttpRequest, namespace_id: UUID) -> access.AccessOut:
-    """Every member and key of the team that may do something here, and why."""
-    caller = caller_of(request)
+    """List every member and key of the team that may do something in the namespace, with the reasons."""
+    caller = build_caller(request)
     row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
     return access.access_out(explain_access(caller, namespace=row.text))
 
 
 @router.get(GRANTS, response=list[access.GrantOut])
 def list_grants(request: HttpRequest, namespace_id: UUID) -> list[access.GrantOut]:
-    """What was shared of it; entries inherit."""
-    caller = caller_of(request)
+    """List the grants of the namespace, which its entries inherit."""
+    caller = build_caller(request)
     row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
-    found = explain_access(caller, namespace=row.text)
-    return [access.grant_out(one) for one in found.grants]
+    explanation = explain_access(caller, namespace=row.text)
+    return [access.grant_out(grant) for grant in explanation.grants]
 
 
 @router.post(GRANTS, response={204: None})
 def share_namespace(request: HttpRequest, namespace_id: UUID, body: access.GrantIn) -> Status[None]:
-    """Let a member or a group look, write, forget or share here. Only who may share it may."""
-    caller = caller_of(request)
+    """Allow a member or a group to view, write, forget or share. This requires the permission to share."""
+    caller = build_caller(request)
     row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
-    member = _recipient(caller, body)
+    member = _find_recipient(caller, body)
     services.share(caller, namespace=row.text, verb=body.verb, member=member)
     return Status(204, None)
 
@@ -57,10 +57,10 @@ def share_namespace(request: HttpRequest, namespace_id: UUID, body: access.Grant
 def unshare_namespace(
     request: HttpRequest, namespace_id: UUID, body: access.GrantIn
 ) -> Status[None]:
-    """Ends what was given; nothing happens if there was nothing."""
-    caller = caller_of(request)
+    """Remove a grant. Nothing happens if there is none."""
+    caller = build_caller(request)
     row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
-    member = _recipient(caller, body)
+    member = _find_recipient(caller, body)
     services.unshare(caller, namespace=row.text, verb=body.verb, member=member)
     return Status(204, None)
 
@@ -69,27 +69,27 @@ def unshare_namespace(
 def list_emergency_accesses(
     request: HttpRequest, namespace: str | None = None, limit: Limit = 100, offset: Offset = 0
 ) -> list[access.EmergencyAccessOut]:
-    """Emergency access, the newest first: your own, that into what is yours, and for admins all of the team.
+    """List emergency accesses, newest first: your own, those to your memory, and for admins all of the team.
 
-    A key asks with the namespace of a person it names.
+    A key passes the namespace of a person it names.
     """
-    caller = caller_of(request)
-    found = emergency_access.list_emergency_accesses(
+    caller = build_caller(request)
+    accesses = emergency_access.list_emergency_accesses(
         caller, namespace=namespace, limit=limit, offset=offset
     )
-    return _told(caller, found)
+    return _describe_accesses(caller, accesses)
 
 
 @router.get("/memory/subjects/{subject}/looks", response=list[access.EmergencyAccessOut])
 def list_looks(
     request: HttpRequest, subject: str, limit: Limit = 100, offset: Offset = 0
 ) -> list[access.EmergencyAccessOut]:
-    """Who looked into what is remembered about an outside person, and why: by a key that names them.
+    """List who viewed what is remembered about an outside person, and why. Requires the key that names the person.
 
-    They have no account here to be told by; this is how your product tells them.
+    Outside people have no account here, so your product uses this to tell them.
     """
-    caller = caller_of(request)
-    return _told(
+    caller = build_caller(request)
+    return _describe_accesses(
         caller,
         emergency_access.list_subject_accesses(caller, subject=subject, limit=limit, offset=offset),
     )
@@ -99,66 +99,76 @@ def list_looks(
 def start_emergency_access(
     request: HttpRequest, body: access.EmergencyAccessIn
 ) -> Status[access.EmergencyAccessOut]:
-    """Look into somebody's private memory for a while. They are told at once; every read is recorded."""
-    caller = caller_of(request)
+    """Start to view somebody's private memory for a while. The person is notified at once; every read is recorded."""
+    caller = build_caller(request)
     if caller.principal.kind != "user":
         raise AccessDenied(_("API keys can't do this. Sign in instead."))
-    made = emergency_access.start_emergency_access(caller, **body.dict())
-    return Status(201, _told(caller, [made])[0])
+    emergency = emergency_access.start_emergency_access(caller, **body.dict())
+    return Status(201, _describe_accesses(caller, [emergency])[0])
 
 
 @router.post("/memory/emergency-access/{uuid:access_id}/end", response=access.EmergencyAccessOut)
 def end_emergency_access(request: HttpRequest, access_id: UUID) -> access.EmergencyAccessOut:
-    """By who looks, whose memory it is, or another admin."""
-    caller = caller_of(request)
-    return _told(caller, [emergency_access.end_emergency_access(caller, access_id=access_id)])[0]
+    """End an emergency access: by the person who views, the person whose memory it is, or another admin."""
+    caller = build_caller(request)
+    return _describe_accesses(
+        caller, [emergency_access.end_emergency_access(caller, access_id=access_id)]
+    )[0]
 
 
 @router.post("/memory/emergency-access/{uuid:access_id}/seen", response=access.EmergencyAccessOut)
 def acknowledge_emergency_access(
     request: HttpRequest, access_id: UUID
 ) -> access.EmergencyAccessOut:
-    """The notice is put away; the access stays in the list."""
-    caller = caller_of(request)
-    return _told(caller, [emergency_access.acknowledge(caller, access_id=access_id)])[0]
+    """Hide the notice; the access stays in the list."""
+    caller = build_caller(request)
+    return _describe_accesses(caller, [emergency_access.acknowledge(caller, access_id=access_id)])[
+        0
+    ]
 
 
 @router.get("/memory/policy", response=access.PolicyOut)
-def read_policy(request: HttpRequest, asked: Query[access.PolicyQuery]) -> access.PolicyOut:
-    """What the team set, or set for one application, and what holds."""
-    caller = caller_of(request)
-    return _policy(caller, quotas.get_limits(caller, app_id=asked.app), asked.app)
+def read_policy(request: HttpRequest, params: Query[access.PolicyQuery]) -> access.PolicyOut:
+    """Return the limits set for the team or for one application, and the effective ones."""
+    caller = build_caller(request)
+    return _describe_policy(caller, quotas.get_limits(caller, app_id=params.app), params.app)
 
 
 @router.put("/memory/policy", response=access.PolicyOut)
 def change_policy(
     request: HttpRequest,
-    asked: Query[access.PolicyQuery],
+    params: Query[access.PolicyQuery],
     body: access.PolicyIn,
 ) -> access.PolicyOut:
-    """All limits at once; one that is left out is the installation's own, or for an application the team's.
+    """Set all limits at once. An omitted limit is that of the installation, or for an application that of the team.
 
-    An application's limits narrow the team's: where both say something, the smaller number holds.
+    An application's limits narrow those of the team: the smaller number applies.
     """
-    caller = caller_of(request)
-    return _policy(caller, quotas.change_limits(caller, body.limits(), app_id=asked.app), asked.app)
+    caller = build_caller(request)
+    return _describe_policy(
+        caller, quotas.change_limits(caller, body.limits(), app_id=params.app), params.app
+    )
 
 
-def _policy(caller: MemoryCaller, own: Limits, app_id: str) -> access.PolicyOut:
-    return access.policy_out(own, quotas.get_effective_limits(caller, app_id=app_id))
+def _describe_policy(caller: MemoryCaller, limits: Limits, app_id: str) -> access.PolicyOut:
+    return access.policy_out(limits, quotas.get_effective_limits(caller, app_id=app_id))
 
 
-def _recipient(caller: MemoryCaller, body: access.GrantIn) -> User | TeamGroup:
+def _find_recipient(caller: MemoryCaller, body: access.GrantIn) -> User | TeamGroup:
     if body.group is not None:
         return find_group(caller.principal, caller.team_id, body.group)
     assert body.member is not None  # noqa: S101  # the body's own rule
     return selectors.find_member(caller.principal, caller.team_id, body.member)
 
 
-def _told(caller: MemoryCaller, found: list[EmergencyAccess]) -> list[access.EmergencyAccessOut]:
-    read = emergency_access.summarize_reads(found)
-    who = caller.principal
+def _describe_accesses(
+    caller: MemoryCaller, accesses: list[EmergencyAccess]
+) -> list[access.EmergencyAccessOut]:
+    read_summaries = emergency_access.summarize_reads(accesses)
+    principal = caller.principal
     return [
-        access.emergency_access_out(one, read, theirs=emergency_access.is_notified(who, one))
-        for one in found
+        access.emergency_access_out(
+            emergency, read_summaries, theirs=emergency_access.is_notified(principal, emergency)
+        )
+        for emergency in accesses
     ]

@@ -23,8 +23,8 @@ from memory.services.entries.edit import UNCHANGED
 router = Router(auth=api_auth(), tags=["memory"])
 
 
-def caller_of(request: HttpRequest) -> MemoryCaller:
-    """A person or a key at the door: no run, so permissions alone decide how far they reach."""
+def build_caller(request: HttpRequest) -> MemoryCaller:
+    """Return a caller without a run, whose access depends on permissions alone."""
     return MemoryCaller(principal=get_principal(request), team_id=get_current_team_id(request))
 
 
@@ -36,45 +36,48 @@ def list_namespaces(
     limit: Limit = 200,
     offset: Offset = 0,
 ) -> list[entries.NamespaceOut]:
-    """Those you may look into, and ``X-Total-Count`` of them. A key sees what is shared; a person's it reaches by
-    naming them."""
+    """List the namespaces you may view; ``X-Total-Count`` is their number. A key lists shared namespaces only and
+    reaches a person's namespace by its name.
+    """
     word = None if scope is None else str(scope_named(scope).word)
-    page = services.namespace_page(caller_of(request), scope=word, limit=limit, offset=offset)
+    page = services.namespace_page(build_caller(request), scope=word, limit=limit, offset=offset)
     response["X-Total-Count"] = str(page.total)
     return [entries.namespace_out(row) for row in page.rows]
 
 
 @router.get("/memory/entries", response=entries.EntriesOut)
-def list_entries(request: HttpRequest, asked: Query[entries.EntriesQuery]) -> entries.EntriesOut:
-    """Newest first, quarantined ones included."""
-    page = services.entries(caller_of(request), **asked.dict())
-    found = [entries.entry_out(entry) for entry in page.entries]
-    return entries.EntriesOut(entries=found, total=page.total, offset=page.offset)
+def list_entries(request: HttpRequest, params: Query[entries.EntriesQuery]) -> entries.EntriesOut:
+    """List entries, newest first, including quarantined ones."""
+    page = services.entries(build_caller(request), **params.dict())
+    results = [entries.entry_out(entry) for entry in page.entries]
+    return entries.EntriesOut(entries=results, total=page.total, offset=page.offset)
 
 
 @router.get("/memory/search", response=entries.SearchOut)
 def search_everywhere(
-    request: HttpRequest, asked: Query[entries.EverywhereQuery]
+    request: HttpRequest, params: Query[entries.EverywhereQuery]
 ) -> entries.SearchOut:
-    """By words in every namespace you may look into; a key sees what is shared, as in their list.
+    """Search by words in every namespace you may view; a key searches shared namespaces only.
 
-    Ranked together, with scores and what they are made of. Quarantined ones come last, and to a key only where it
-    names their tier: nobody has looked at them yet.
+    Results are ranked together, with scores and their parts. Quarantined entries come last, and a key finds them only
+    if it names that tier, because nobody has reviewed them yet.
     """
-    given = asked.dict()
-    found = services.search_everywhere(caller_of(request), query=given.pop("q"), **given)
+    conditions = params.dict()
+    results = services.search_everywhere(
+        build_caller(request), query=conditions.pop("q"), **conditions
+    )
     return entries.SearchOut(
-        results=[entries.entry_out(one) for one in found.entries],
-        total=found.total,
-        offset=found.offset,
-        complete=found.is_all,
+        results=[entries.entry_out(entry) for entry in results.entries],
+        total=results.total,
+        offset=results.offset,
+        complete=results.is_all,
     )
 
 
 @router.post("/memory/entries", response={201: entries.EntryOut})
 def store_entry(request: HttpRequest, body: entries.StoreIn) -> Status[entries.EntryOut]:
-    """``source`` is another installation's word for what wrote it: its key needs ``memory:serve``."""
-    caller = caller_of(request)
+    """Store an entry. ``source`` says what wrote it in another installation, whose key needs ``memory:serve``."""
+    caller = build_caller(request)
     if body.source is not None and permissions.get_guest_key_id(caller.principal) is None:
         raise AccessDenied(_("source: requires an API key with the permission memory:serve."))
     source = Source(**body.source.dict()) if body.source else None
@@ -84,60 +87,62 @@ def store_entry(request: HttpRequest, body: entries.StoreIn) -> Status[entries.E
 
 @router.post("/memory/recall", response=entries.RecalledOut)
 def recall_entries(request: HttpRequest, body: entries.RecallIn) -> entries.RecalledOut:
-    """By key, by text (best first, with scores), or the newest."""
-    caller = caller_of(request)
+    """Recall by key, by text (best first, with scores), or the newest."""
+    caller = build_caller(request)
     top_k = body.top_k
     # Another installation whose memory this is keeps to the provider's contract: no number, no end.
     if top_k is None and permissions.get_guest_key_id(caller.principal) is None:
         top_k = MAX_TOP_K if body.query_text is None else entries.RECALLED_BY_TEXT
-    found = services.recall(caller, **{**body.dict(), "top_k": top_k})
-    return entries.RecalledOut(results=[entries.entry_out(one) for one in found], count=len(found))
+    results = services.recall(caller, **{**body.dict(), "top_k": top_k})
+    return entries.RecalledOut(
+        results=[entries.entry_out(entry) for entry in results], count=len(results)
+    )
 
 
 @router.post("/memory/forget", response=entries.ForgottenOut | entries.WouldGoOut)
 def forget_entries(
     request: HttpRequest, body: entries.ForgetIn
 ) -> entries.ForgottenOut | entries.WouldGoOut:
-    """Soft: the answer's ``change`` undoes all of it as one. With ``dry_run`` nothing goes, and it says what would."""
-    caller = caller_of(request)
+    """Forget entries; ``change`` undoes all of it as one. With ``dry_run`` nothing changes, and the answer is a preview."""
+    caller = build_caller(request)
     if body.entries is not None and (
         body.namespace or body.key is not None or body.filter is not None
     ):
         raise InvalidInput("entries: can't be combined with namespace, key, or filter.")
-    named: dict[str, Any] = {"namespace": body.namespace, "key": body.key, "filter": body.filter}
+    target: dict[str, Any] = {"namespace": body.namespace, "key": body.key, "filter": body.filter}
     if body.dry_run:
-        plan = services.plan_forgetting(caller, entry_ids=body.entries, **named)
+        plan = services.plan_forgetting(caller, entry_ids=body.entries, **target)
         return entries.would_go_out(plan)
     if body.entries is not None:
-        done = services.forget_many(caller, entry_ids=body.entries, reason=body.reason)
+        forgotten = services.forget_many(caller, entry_ids=body.entries, reason=body.reason)
     else:
-        done = services.forget(caller, **named, reason=body.reason)
-    return entries.ForgottenOut(count=done.count, change=done.change_id)
+        forgotten = services.forget(caller, **target, reason=body.reason)
+    return entries.ForgottenOut(count=forgotten.count, change=forgotten.change_id)
 
 
 @router.post("/memory/clear", response=entries.ForgottenOut | entries.WouldGoOut)
 def clear_namespace(
     request: HttpRequest, body: entries.ClearIn
 ) -> entries.ForgottenOut | entries.WouldGoOut:
-    """Everything in a namespace, softly: ``change`` undoes it as one. With ``dry_run`` it says what would go."""
-    caller = caller_of(request)
+    """Forget everything in a namespace; ``change`` undoes it as one. With ``dry_run`` the answer is a preview."""
+    caller = build_caller(request)
     if body.dry_run:
         return entries.would_go_out(services.plan_clearing(caller, namespace=body.namespace))
-    done = services.clear(caller, namespace=body.namespace, reason=body.reason)
-    return entries.ForgottenOut(count=done.count, change=done.change_id)
+    forgotten = services.clear(caller, namespace=body.namespace, reason=body.reason)
+    return entries.ForgottenOut(count=forgotten.count, change=forgotten.change_id)
 
 
 @router.get("/memory/history", response=entries.ValuesOut)
-def list_values(request: HttpRequest, asked: Query[entries.HistoryQuery]) -> entries.ValuesOut:
-    """Every value of the living entry under a key; none: nothing lives there."""
-    found = services.list_values(caller_of(request), **asked.dict())
-    return entries.ValuesOut(values=[entries.entry_out(entry) for entry in found])
+def list_values(request: HttpRequest, params: Query[entries.HistoryQuery]) -> entries.ValuesOut:
+    """List every value of the living entry with a key; empty if there is none."""
+    values = services.list_values(build_caller(request), **params.dict())
+    return entries.ValuesOut(values=[entries.entry_out(entry) for entry in values])
 
 
 @router.get("/memory/entries/{uuid:entry_id}", response=entries.EntryOut)
 def read_entry(request: HttpRequest, response: HttpResponse, entry_id: UUID) -> entries.EntryOut:
-    """``ETag`` is the revision, for ``If-Match``."""
-    entry = services.look(caller_of(request), entry_id=entry_id)
+    """Return an entry. ``ETag`` is the revision, for ``If-Match``."""
+    entry = services.look(build_caller(request), entry_id=entry_id)
     response["ETag"] = f'"{entry.revision}"'
     return entries.entry_out(entry)
 
@@ -150,12 +155,12 @@ def edit_entry(
     body: entries.EntryEditIn,
     if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
 ) -> entries.EntryOut:
-    """409 when somebody was quicker."""
+    """Edit an entry; 409 if it was changed meanwhile."""
     changes = body.dict(exclude_unset=True)
     entry = services.edit(
-        caller_of(request),
+        build_caller(request),
         entry_id=entry_id,
-        if_revision=revision_named(if_match),
+        if_revision=parse_revision(if_match),
         **{"value": UNCHANGED, **changes},
     )
     response["ETag"] = f'"{entry.revision}"'
@@ -164,54 +169,60 @@ def edit_entry(
 
 @router.delete("/memory/entries/{uuid:entry_id}", response=entries.ForgottenOut)
 def forget_entry(request: HttpRequest, entry_id: UUID) -> entries.ForgottenOut:
-    """Softly: ``change`` of the answer undoes it, and restoring brings it back."""
-    done = services.forget(caller_of(request), entry_id=entry_id)
-    return entries.ForgottenOut(count=done.count, change=done.change_id)
+    """Forget an entry; ``change`` undoes it, and restoring brings it back."""
+    forgotten = services.forget(build_caller(request), entry_id=entry_id)
+    return entries.ForgottenOut(count=forgotten.count, change=forgotten.change_id)
 
 
 @router.post("/memory/entries/{uuid:entry_id}/restore", response=entries.EntryOut)
 def restore_entry(
     request: HttpRequest, entry_id: UUID, body: entries.RestoreIn
 ) -> entries.EntryOut:
-    """To a revision, or back from being forgotten."""
+    """Restore an entry to a revision, or after it was forgotten."""
     return entries.entry_out(
         services.restore(
-            caller_of(request), entry_id=entry_id, revision=body.revision, reason=body.reason
+            build_caller(request), entry_id=entry_id, revision=body.revision, reason=body.reason
         )
     )
 
 
 @router.get("/memory/entries/{uuid:entry_id}/revisions", response=list[entries.EntryRevisionOut])
 def list_revisions(request: HttpRequest, entry_id: UUID) -> list[entries.EntryRevisionOut]:
-    """Newest first."""
-    found = services.list_revisions(caller_of(request), entry_id=entry_id)
-    return [entries.revision_out(row) for row in found]
+    """List the revisions, newest first."""
+    revisions = services.list_revisions(build_caller(request), entry_id=entry_id)
+    return [entries.revision_out(row) for row in revisions]
 
 
 @router.post("/memory/changes/{uuid:change_id}/undo", response=entries.UndoneOut)
 def undo_change(request: HttpRequest, change_id: UUID) -> entries.UndoneOut:
-    """Everything that one act changed, as it was before; 409 where somebody changed it since."""
-    done = services.undo(caller_of(request), change_id=change_id)
-    return entries.UndoneOut(count=done.count, entries=[UUID(one) for one in done.entry_ids])
+    """Undo everything that one change did; 409 if it was changed since."""
+    result = services.undo(build_caller(request), change_id=change_id)
+    return entries.UndoneOut(
+        count=result.count, entries=[UUID(undone_id) for undone_id in result.entry_ids]
+    )
 
 
 @router.post("/memory/runs/{uuid:run_id}/undo", response=entries.RunUndoneOut)
 def undo_run(request: HttpRequest, run_id: UUID, body: entries.UndoRunIn) -> entries.RunUndoneOut:
-    """Everything a run wrote, where you may change it: ``change`` brings it back as one."""
-    done = services.undo_run(
-        caller_of(request), run_id=str(run_id), reason=body.reason, dry_run=body.dry_run
+    """Undo everything that a run wrote where you may change it; ``change`` restores it as one."""
+    result = services.undo_run(
+        build_caller(request), run_id=str(run_id), reason=body.reason, dry_run=body.dry_run
     )
-    return entries.RunUndoneOut(count=done.count, left=done.skipped, change=done.change_id)
+    return entries.RunUndoneOut(count=result.count, left=result.skipped, change=result.change_id)
 
 
 @router.post("/memory/subjects/{subject}/erase", response=entries.ReceiptOut)
 def erase_person(request: HttpRequest, subject: str, body: entries.EraseIn) -> entries.ReceiptOut:
-    """For good, history included. Without ``dry_run: false`` nothing goes, and the receipt says what would."""
-    done = services.erase(caller_of(request), subject=subject, dry_run=body.dry_run, runs=body.runs)
-    return entries.receipt_out(done)
+    """Erase a person for good, history included. Without ``dry_run: false`` nothing is erased, and the receipt is a
+    preview.
+    """
+    receipt = services.erase(
+        build_caller(request), subject=subject, dry_run=body.dry_run, runs=body.runs
+    )
+    return entries.receipt_out(receipt)
 
 
-def revision_named(if_match: str) -> int:
+def parse_revision(if_match: str) -> int:
     number = if_match.strip().removeprefix("W/").strip('"')
     if not number.isascii() or not number.isdecimal():
         raise InvalidInput("If-Match: must be a revision number.")

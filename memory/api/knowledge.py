@@ -1,4 +1,4 @@
-"""``/api/v1/knowledge``: pages over HTTP; and the history of a conversation with all that was folded of it."""
+"""``/api/v1/knowledge``: knowledge pages; and the history of a conversation with its folded messages."""
 
 from uuid import UUID
 
@@ -7,7 +7,7 @@ from ninja import Header, Query, Router, Status
 
 from accounts.http.auth import api_auth
 from memory import services
-from memory.api.entries import caller_of, revision_named
+from memory.api.entries import build_caller, parse_revision
 from memory.schemas import entries
 from memory.schemas import knowledge as pages
 
@@ -16,50 +16,50 @@ router = Router(auth=api_auth(), tags=["knowledge"])
 
 
 @router.get("/knowledge/pages", response=pages.ShelfOut)
-def list_pages(request: HttpRequest, asked: Query[pages.PagesQuery]) -> pages.ShelfOut:
-    """All pages of a namespace, by title, with what refers to what and what is stale."""
-    return pages.shelf_out(services.shelf(caller_of(request), namespace=asked.namespace))
+def list_pages(request: HttpRequest, params: Query[pages.PagesQuery]) -> pages.ShelfOut:
+    """List all pages of a namespace by title, with their links and stale marks."""
+    return pages.shelf_out(services.shelf(build_caller(request), namespace=params.namespace))
 
 
 @router.get("/knowledge/search", response=pages.FoundPagesOut)
-def search_pages(request: HttpRequest, asked: Query[pages.SearchQuery]) -> pages.FoundPagesOut:
-    """Best first, with the parts the score is made of; without a namespace on all shelves together."""
-    caller, tags = caller_of(request), [asked.tag] if asked.tag else []
-    if not asked.namespace:
-        found = services.find_everywhere(
-            caller, query=asked.query, tags=tags, top_k=asked.limit, min_score=asked.min_score
+def search_pages(request: HttpRequest, params: Query[pages.SearchQuery]) -> pages.FoundPagesOut:
+    """Search pages, best first, with the parts of each score; without a namespace in all knowledge bases together."""
+    caller, tags = build_caller(request), [params.tag] if params.tag else []
+    if not params.namespace:
+        results = services.find_everywhere(
+            caller, query=params.query, tags=tags, top_k=params.limit, min_score=params.min_score
         )
-        return pages.found_out(found.hits)
+        return pages.found_out(results.hits)
     hits = services.find_pages(
         caller,
-        namespace=asked.namespace,
-        query=asked.query,
+        namespace=params.namespace,
+        query=params.query,
         tags=tags,
-        top_k=asked.limit,
-        min_score=asked.min_score,
+        top_k=params.limit,
+        min_score=params.min_score,
     )
     return pages.found_out(hits)
 
 
 @router.post("/knowledge/pages", response={201: list[pages.KeptOut]})
 def write_pages(request: HttpRequest, body: pages.WriteIn) -> Status[list[pages.KeptOut]]:
-    """All or none; each into the page about the same, if there is one."""
-    kept = services.write_pages(
-        caller_of(request),
+    """Write all pages or none. A page about the same subject is merged with, if there is one."""
+    results = services.write_pages(
+        build_caller(request),
         namespace=body.namespace,
-        pages=[one.dict() for one in body.pages],
+        pages=[page.dict() for page in body.pages],
         mode=body.mode,
         reason=body.reason,
     )
-    return Status(201, [pages.kept_out(one) for one in kept])
+    return Status(201, [pages.kept_out(page) for page in results])
 
 
 @router.get("/knowledge/pages/{uuid:entry_id}", response=pages.OpenedOut)
 def read_page(request: HttpRequest, response: HttpResponse, entry_id: UUID) -> pages.OpenedOut:
-    """``ETag`` is the revision, for ``If-Match``."""
-    found = pages.opened_out(services.open_page(caller_of(request), entry_id=entry_id))
-    response["ETag"] = f'"{found.page.revision}"'
-    return found
+    """Return a page. ``ETag`` is the revision, for ``If-Match``."""
+    page = pages.opened_out(services.open_page(build_caller(request), entry_id=entry_id))
+    response["ETag"] = f'"{page.page.revision}"'
+    return page
 
 
 @router.patch("/knowledge/pages/{uuid:entry_id}", response=pages.OpenedOut)
@@ -70,50 +70,50 @@ def rewrite_page(
     body: pages.RewriteIn,
     if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
 ) -> pages.OpenedOut:
-    """409 when somebody was quicker."""
-    done = services.rewrite_page(
-        caller_of(request),
+    """Rewrite a page; 409 if it was changed meanwhile."""
+    view = services.rewrite_page(
+        build_caller(request),
         entry_id=entry_id,
-        if_revision=revision_named(if_match),
+        if_revision=parse_revision(if_match),
         changes=body.changes(),
         reason=body.reason,
     )
-    response["ETag"] = f'"{done.page.revision}"'
-    return pages.opened_out(done)
+    response["ETag"] = f'"{view.page.revision}"'
+    return pages.opened_out(view)
 
 
 @router.delete("/knowledge/pages/{uuid:entry_id}", response=entries.ForgottenOut)
 def delete_page(request: HttpRequest, entry_id: UUID) -> entries.ForgottenOut:
-    """Soft: the answer's ``change`` undoes it. What refers to it is stale from now on."""
-    done = services.delete_page(caller_of(request), entry_id=entry_id)
-    return entries.ForgottenOut(count=done.count, change=done.change_id)
+    """Delete a page; ``change`` undoes it. Pages that link to it become stale."""
+    forgotten = services.delete_page(build_caller(request), entry_id=entry_id)
+    return entries.ForgottenOut(count=forgotten.count, change=forgotten.change_id)
 
 
 @router.get("/knowledge/pages/{uuid:entry_id}/links", response=pages.LinksOut)
 def list_links(request: HttpRequest, entry_id: UUID) -> pages.LinksOut:
-    """What a page refers to, what refers to it, and which of it is stale."""
-    return pages.links_out(services.open_page(caller_of(request), entry_id=entry_id))
+    """List the page's links, the pages that link to it, and which of them are stale."""
+    return pages.links_out(services.open_page(build_caller(request), entry_id=entry_id))
 
 
 @router.get("/knowledge/pages/{uuid:entry_id}/revisions", response=list[pages.KnowledgePageOut])
 def list_page_revisions(request: HttpRequest, entry_id: UUID) -> list[pages.KnowledgePageOut]:
-    """Newest first."""
-    entry, past = services.page_revisions(caller_of(request), entry_id=entry_id)
-    return [pages.page_out(one, entry) for one in past]
+    """List the revisions, newest first."""
+    entry, revisions = services.page_revisions(build_caller(request), entry_id=entry_id)
+    return [pages.page_out(revision, entry) for revision in revisions]
 
 
 @router.post("/knowledge/pages/{uuid:entry_id}/confirm", response=pages.OpenedOut)
 def confirm_page(request: HttpRequest, entry_id: UUID) -> pages.OpenedOut:
-    """Somebody looked and found it still right: it is stale no longer."""
-    return pages.opened_out(services.confirm_page(caller_of(request), entry_id=entry_id))
+    """Confirm that the page is still right, so that it is no longer stale."""
+    return pages.opened_out(services.confirm_page(build_caller(request), entry_id=entry_id))
 
 
 @router.get("/knowledge/export")
-def export_pages(request: HttpRequest, asked: Query[pages.PagesQuery]) -> HttpResponse:
-    """A ZIP of Markdown files, one a page; a page that was imported is its file again, byte for byte."""
-    packed = services.export_pages(caller_of(request), namespace=asked.namespace)
+def export_pages(request: HttpRequest, params: Query[pages.PagesQuery]) -> HttpResponse:
+    """Return a ZIP of Markdown files, one per page. An imported page is its original file, byte for byte."""
+    archive = services.export_pages(build_caller(request), namespace=params.namespace)
     return HttpResponse(
-        packed,
+        archive,
         content_type="application/zip",
         headers={"Content-Disposition": 'attachment; filename="knowledge.zip"'},
     )
@@ -121,34 +121,35 @@ def export_pages(request: HttpRequest, asked: Query[pages.PagesQuery]) -> HttpRe
 
 @router.post("/knowledge/import", response={201: pages.ImportedOut})
 def import_pages(request: HttpRequest, body: pages.PagesImportIn) -> Status[pages.ImportedOut]:
-    """Markdown files as text, or a ZIP of them. A page that is there becomes what its file says; one that reads
-    like orders waits for a person instead, and no secret comes in."""
-    done = services.import_pages(
-        caller_of(request),
+    """Import Markdown files as text, or a ZIP of them. An existing page is replaced by its file. A page that reads like
+    instructions is held for review, and secrets are removed.
+    """
+    result = services.import_pages(
+        build_caller(request),
         namespace=body.namespace,
         archive=body.archive,
         files={name: text.encode() for name, text in body.files.items()},
         reason=body.reason,
         dry_run=body.dry_run,
     )
-    found = pages.ImportedOut(
-        pages=[one.id for one in done.pages],
-        skipped=list(done.skipped),
+    answer = pages.ImportedOut(
+        pages=[item.id for item in result.pages],
+        skipped=list(result.skipped),
         caught=[
             pages.CaughtPageOut(
-                file=one.file,
-                page=one.page_id,
-                secrets=list(one.secrets),
-                held_for=list(one.held_for),
+                file=item.file,
+                page=item.page_id,
+                secrets=list(item.secrets),
+                held_for=list(item.held_for),
             )
-            for one in done.findings
+            for item in result.findings
         ],
         dry_run=body.dry_run,
     )
-    return Status(201, found)
+    return Status(201, answer)
 
 
 @router.get("/memory/conversation", response=pages.FoldedHistoryOut, tags=["memory"])
-def read_history(request: HttpRequest, asked: Query[pages.PagesQuery]) -> pages.FoldedHistoryOut:
-    """The messages a conversation keeps for its models, the summary of the rest, and what was folded."""
-    return pages.history_out(services.look_back(caller_of(request), namespace=asked.namespace))
+def read_history(request: HttpRequest, params: Query[pages.PagesQuery]) -> pages.FoldedHistoryOut:
+    """Return the messages that a conversation keeps for its models, the summary of the others, and the folded messages."""
+    return pages.history_out(services.look_back(build_caller(request), namespace=params.namespace))

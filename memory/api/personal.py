@@ -1,11 +1,11 @@
-"""``/api/v1/memory/subjects/…``: what is remembered about who asks, and pauses: one's own, and an outside person's."""
+"""``/api/v1/memory/subjects/…``: what is remembered about the caller, and pauses of the caller and of outside people."""
 
 from django.http import HttpRequest
 from ninja import Router
 
 from accounts.http.auth import api_auth
 from memory import services
-from memory.api.entries import caller_of
+from memory.api.entries import build_caller
 from memory.personal import load_personal_memory
 from memory.schemas import personal
 
@@ -15,38 +15,40 @@ router = Router(auth=api_auth(), tags=["memory"])
 
 @router.get("/memory/subjects/me", response=personal.AboutMeOut)
 def about_me(request: HttpRequest, text: str = "") -> personal.AboutMeOut:
-    """Newest first, yours and your test persons'; where each was learnt, and how often it was used."""
-    return personal.me_out(load_personal_memory(caller_of(request), text=text[:200]))
+    """List memories about you and your test users, newest first, with the run each was learned in and how often it was
+    used.
+    """
+    return personal.me_out(load_personal_memory(build_caller(request), text=text[:200]))
 
 
 @router.post("/memory/subjects/me/pause", response=personal.PauseOut)
 def pause_me(request: HttpRequest, body: personal.PauseIn) -> personal.PauseOut:
-    """Runs and keys leave it off from now on; you still see, correct and forget by hand."""
-    done = services.pause(caller_of(request), what=body.what, until=body.until)
-    return personal.pause_out(done)
+    """Pause your memory for runs and keys. You can still view, correct and forget it by hand."""
+    state = services.pause(build_caller(request), what=body.what, until=body.until)
+    return personal.pause_out(state)
 
 
 @router.post("/memory/subjects/me/resume", response=personal.ResumedOut)
 def resume_me(request: HttpRequest) -> personal.ResumedOut:
-    """The pause ends now."""
-    return personal.ResumedOut(resumed=services.resume(caller_of(request)))
+    """End the pause now."""
+    return personal.ResumedOut(resumed=services.resume(build_caller(request)))
 
 
 @router.get("/memory/subjects/{subject}/pause", response=personal.SubjectPauseOut)
 def read_pause(request: HttpRequest, subject: str) -> personal.SubjectPauseOut:
-    """What somebody told memory to leave off, by your own id for them."""
-    found = services.get_subject_pause(caller_of(request), subject=subject)
-    return personal.SubjectPauseOut(pause=personal.pause_out(found) if found else None)
+    """Return the pause of an outside person, by your own id for them."""
+    state = services.get_subject_pause(build_caller(request), subject=subject)
+    return personal.SubjectPauseOut(pause=personal.pause_out(state) if state else None)
 
 
 @router.post("/memory/subjects/{subject}/pause", response=personal.PauseOut)
 def pause_subject(request: HttpRequest, subject: str, body: personal.PauseIn) -> personal.PauseOut:
-    """For an outside person, by the key that names them: their runs leave it off from now on."""
-    done = services.pause(caller_of(request), what=body.what, until=body.until, subject=subject)
-    return personal.pause_out(done)
+    """Pause the memory of an outside person in their runs. Requires the key that names them."""
+    state = services.pause(build_caller(request), what=body.what, until=body.until, subject=subject)
+    return personal.pause_out(state)
 
 
 @router.post("/memory/subjects/{subject}/resume", response=personal.ResumedOut)
 def resume_subject(request: HttpRequest, subject: str) -> personal.ResumedOut:
-    """The pause ends now."""
-    return personal.ResumedOut(resumed=services.resume(caller_of(request), subject=subject))
+    """End the pause now."""
+    return personal.ResumedOut(resumed=services.resume(build_caller(request), subject=subject))

@@ -1,4 +1,4 @@
-"""``/api/v1/memory``: what waits in quarantine, and moves between the tiers."""
+"""``/api/v1/memory``: entries in quarantine, and moves between the tiers."""
 
 from uuid import UUID
 
@@ -7,7 +7,7 @@ from ninja import Header, Query, Router
 
 from accounts.http.auth import api_auth
 from memory import services
-from memory.api.entries import caller_of, revision_named
+from memory.api.entries import build_caller, parse_revision
 from memory.schemas import entries, tiers
 
 
@@ -16,12 +16,12 @@ router = Router(auth=api_auth(), tags=["memory"])
 
 @router.get("/memory/quarantine", response=entries.EntriesOut)
 def list_quarantine(
-    request: HttpRequest, asked: Query[tiers.QuarantineQuery]
+    request: HttpRequest, params: Query[tiers.QuarantineQuery]
 ) -> entries.EntriesOut:
-    """What waits in a namespace for somebody to decide, newest first; or what was rejected there."""
-    page = services.list_quarantined(caller_of(request), **asked.dict())
-    found = [entries.entry_out(entry) for entry in page.entries]
-    return entries.EntriesOut(entries=found, total=page.total, offset=page.offset)
+    """List the entries of a namespace that wait for a decision, newest first, or those that were rejected."""
+    page = services.list_quarantined(build_caller(request), **params.dict())
+    results = [entries.entry_out(entry) for entry in page.entries]
+    return entries.EntriesOut(entries=results, total=page.total, offset=page.offset)
 
 
 @router.post("/memory/entries/{uuid:entry_id}/move", response=tiers.MovedOut)
@@ -32,29 +32,29 @@ def move_entry(
     body: tiers.EntryMoveIn,
     if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
 ) -> tiers.MovedOut:
-    """Approve, reject, promote or quarantine one. 409 when somebody was quicker."""
-    done = services.move(
-        caller_of(request),
+    """Approve, reject, promote or quarantine an entry; 409 if it was changed meanwhile."""
+    result = services.move(
+        build_caller(request),
         entry_ids=[entry_id],
-        if_revision=revision_named(if_match),
+        if_revision=parse_revision(if_match),
         **body.dict(),
     )
-    response["ETag"] = f'"{done.entries[0].revision}"'
-    return tiers.moved_out(done)
+    response["ETag"] = f'"{result.entries[0].revision}"'
+    return tiers.moved_out(result)
 
 
 @router.post("/memory/move", response=tiers.MovesOut)
 def move_entries(request: HttpRequest, body: tiers.MovesIn) -> tiers.MovesOut:
-    """Several at once, all or none; the answer's ``change`` undoes them as one."""
-    caller = caller_of(request)
+    """Move several entries, all or none; ``change`` undoes the moves as one."""
+    caller = build_caller(request)
     if body.dry_run:
         planned = services.plan_moves(caller, move=body.move, entry_ids=body.entries, to=body.to)
         return tiers.MovesOut(
-            count=sum(not one.problem for one in planned),
-            planned=[tiers.planned_out(one) for one in planned],
+            count=sum(not plan.problem for plan in planned),
+            planned=[tiers.planned_out(plan) for plan in planned],
         )
-    done = services.move(
+    result = services.move(
         caller, move=body.move, entry_ids=body.entries, to=body.to, reason=body.reason
     )
-    moved = tiers.moved_out(done)
+    moved = tiers.moved_out(result)
     return tiers.MovesOut(count=len(moved.entries), entries=moved.entries, change=moved.change)

@@ -1,4 +1,4 @@
-"""``/api/v1/memory/export`` and ``import``: memory as a file of JSON Lines, out and in."""
+"""``/api/v1/memory/export`` and ``import``: memory as a file of JSON Lines."""
 
 import io
 
@@ -7,7 +7,7 @@ from ninja import Query, Router, Status
 
 from accounts.http.auth import api_auth
 from memory import services
-from memory.api.entries import caller_of
+from memory.api.entries import build_caller
 from memory.downloads import FileDownload
 from memory.schemas import transfer as shapes
 
@@ -16,30 +16,33 @@ router = Router(auth=api_auth(), tags=["memory"])
 
 
 @router.get("/memory/export")
-def export_memory(request: HttpRequest, asked: Query[shapes.ExportQuery]) -> FileDownload:
-    """One namespace, or (for admins) all of the team's that they may see; the first line says how many
-    were left out. Entries with their revisions, metadata, tiers, groups and ends, one thing a line."""
-    caller = caller_of(request)
-    if asked.namespace is not None:
-        made = services.export_namespace(caller, namespace=asked.namespace)
+def export_memory(request: HttpRequest, params: Query[shapes.ExportQuery]) -> FileDownload:
+    """Export one namespace, or for admins everything of the team that they may view; the first line counts what was left
+    out. Entries come with revisions, metadata, tiers, groups and expiry, one object per line.
+    """
+    caller = build_caller(request)
+    if params.namespace is not None:
+        export = services.export_namespace(caller, namespace=params.namespace)
     else:
-        made = services.export_team(caller)
-    return FileDownload(made, asked.namespace or "team-memory")
+        export = services.export_team(caller)
+    return FileDownload(export, params.namespace or "team-memory")
 
 
 @router.get("/memory/subjects/{subject}/export")
 def export_person(request: HttpRequest, subject: str) -> FileDownload:
-    """All that is remembered about a person, with their conversations and the runs it reached. Their own to
-    take; the key that names somebody takes it for them; anybody else gets what they may see."""
-    return FileDownload(services.export_person(caller_of(request), subject=subject), subject)
+    """Export everything that is remembered about a person, with their conversations and the runs it reached. The person
+    and the key that names them get all of it, others what they may view.
+    """
+    return FileDownload(services.export_person(build_caller(request), subject=subject), subject)
 
 
 @router.post("/memory/import", response={200: shapes.ImportOut, 422: shapes.ImportOut})
 def import_memory(request: HttpRequest, body: shapes.MemoryImportIn) -> Status[shapes.ImportOut]:
-    """A dry run first, unless you say otherwise. Bad lines are named with their field, and change nothing (422);
-    what rights, policy or quota refuse is left out and named."""
-    done = services.import_file(
-        caller_of(request),
+    """Import a file; a dry run unless you say otherwise. Invalid lines are reported with their field and change nothing
+    (422); lines that permissions, policy or quota refuse are skipped and reported.
+    """
+    report = services.import_file(
+        build_caller(request),
         io.BytesIO(body.file.encode()),
         clash=body.clash,
         into=body.into,
@@ -47,11 +50,11 @@ def import_memory(request: HttpRequest, body: shapes.MemoryImportIn) -> Status[s
         dry_run=body.dry_run,
         reason=body.reason,
     )
-    return Status(422 if done.problems else 200, shapes.import_out(done))
+    return Status(422 if report.problems else 200, shapes.import_out(report))
 
 
 @router.post("/memory/import/undo", response=shapes.UndoneImportOut)
 def undo_import(request: HttpRequest, body: shapes.UndoImportIn) -> shapes.UndoneImportOut:
-    """All of an import, or none of it."""
-    count = services.undo_import(caller_of(request), changes=body.changes)
+    """Undo all of an import, or nothing."""
+    count = services.undo_import(build_caller(request), changes=body.changes)
     return shapes.UndoneImportOut(count=count)
