@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 
-# Returns a name that nobody else has; the caller decides whether ids sort by time.
+# Returns a unique name; the caller decides whether ids sort by time.
 NewId = Callable[[], str]
 
 # Takes one prompt and returns one text; raises whatever it likes, which its caller reports and survives.

@@ -40,7 +40,7 @@ class Message:
     id: str = ""
     at: datetime | None = None
     shortened: int = 0
-    origin: str = ""  # tool or web, where strangers said it
+    origin: str = ""  # tool or web, if untrusted
 
 
 Group = tuple[Message, ...]

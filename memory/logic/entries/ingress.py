@@ -33,7 +33,7 @@ class IngressOutcome(StrEnum):
     """The outcomes, from the mildest to the strictest."""
 
     ADMIT = "admit"
-    MERGE = "merge"  # one proof more for what is there
+    MERGE = "merge"  # more evidence for an existing entry
     QUARANTINE = "quarantine"
     REFUSE = "refuse"
 

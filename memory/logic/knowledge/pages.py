@@ -38,7 +38,7 @@ class KnowledgePage:
     checked_at: datetime | None = None
     header: Header | None = None
     revision: int = 1
-    origin: str = ""  # tool or web, where strangers wrote some of it
+    origin: str = ""  # tool or web, if a part is untrusted
 
 
 CATEGORY = "page"

@@ -76,7 +76,7 @@ def test_dry_run_shows_what_would_be_and_leaves_no_trace(alice: Person):
 
     diff = proposals.preview_proposal(at_door(alice), proposal_id=found.pk)
 
-    assert diff.applicable
+    assert diff.is_applicable
     survivor, gone = diff.changes
     assert survivor.after is not None
     assert survivor.after.value == {"learnings": ["Bob lives in Lyon"]}

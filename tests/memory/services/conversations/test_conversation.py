@@ -269,7 +269,7 @@ def test_summary_of_a_model_takes_the_place_of_sentences_unless_something_was_fo
     rules = {**LAST_TWO, "summary": "model", "max_turns": 1}
     say(alice, 1, **rules)
     talk = say(alice, 2, **rules)
-    assert [one["content"] for one in talk.left] == [
+    assert [one["content"] for one in talk.removed] == [
         "Question 1 about the harbour at Lisbon.",
         "Answer 1: ships leave at 1 o'clock.",
     ]

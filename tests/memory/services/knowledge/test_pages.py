@@ -45,7 +45,7 @@ def test_second_page_about_the_same_goes_into_the_first(alice: Person) -> None:
 
     assert (first.merged_for, second.merged_for) == ("", "title")
     assert titles(alice) == ["Deployment"]
-    merged = second.written.page
+    merged = second.write.page
     assert merged.content == "Ship with the blue button.\n\nRoll back with the red one."
     assert (merged.id, merged.revision, second.entry.id) == ("deployment", 2, first.entry.id)
     _, past = services.page_revisions(at_door(alice), entry_id=first.entry.id)
@@ -73,7 +73,7 @@ def test_page_message_and_file_are_signed_by_the_step_that_wrote_them(alice: Per
 def test_two_drafts_of_one_call_about_the_same_make_one_page(alice: Person) -> None:
     kept = write(alice, DEPLOY, page("Deployment", content="Roll back with the red one."))
 
-    assert [one.written.page.id for one in kept] == ["deployment", "deployment"]
+    assert [one.write.page.id for one in kept] == ["deployment", "deployment"]
     assert titles(alice) == ["Deployment"]
 
 
@@ -82,7 +82,7 @@ def test_what_says_nothing_new_writes_no_revision_and_makes_nobody_stale(alice: 
 
     (again,) = write(alice, DEPLOY)
 
-    assert again.written.page.revision == 1
+    assert again.write.page.revision == 1
     assert services.shelf(at_door(alice), namespace=WIKI).index.stale == ()
 
 
@@ -91,7 +91,7 @@ def test_replaced_says_only_the_new_and_the_old_stays_a_revision(alice: Person) 
 
     (new,) = write(alice, page("Deployment", content="Nobody ships by hand."), mode="replace")
 
-    assert (new.written.page.content, new.written.page.tags) == ("Nobody ships by hand.", ())
+    assert (new.write.page.content, new.write.page.tags) == ("Nobody ships by hand.", ())
     services.restore(at_door(alice), entry_id=first.entry.id, revision=1)
     found = services.open_page(at_door(alice), entry_id=first.entry.id)
     assert (found.page.content, found.page.tags) == (DEPLOY["content"], ("ops",))
@@ -104,7 +104,7 @@ def test_titles_with_one_slug_are_two_pages(alice: Person) -> None:
         alice, page(f"{long} north", content="Old."), page(f"{long} south", content="New.")
     )
 
-    assert [one.written.page.id for one in kept] == [long, f"{long}-2"]
+    assert [one.write.page.id for one in kept] == [long, f"{long}-2"]
 
 
 def test_references_are_walked_both_ways_and_stale_is_told_and_confirmed(alice: Person) -> None:
@@ -310,7 +310,7 @@ def test_secret_a_run_writes_into_a_page_is_not_in_it(alice: Person) -> None:
 
     (kept,) = write_in_run(alice, page("Keys", content=f"The key is {key}.", tags=[key]))
 
-    assert kept.written.page.content == "The key is [redacted: API key]."
+    assert kept.write.page.content == "The key is [redacted: API key]."
     with tenant([alice.team.id]):
         assert key not in str(list(Entry.objects.unscoped().values_list("value", "text")))
 

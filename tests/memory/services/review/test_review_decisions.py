@@ -237,7 +237,7 @@ def test_agreement_counts_by_kind_what_people_decided_lately(
 
     found = agreement.measure_agreement(at_door(alice))
 
-    assert {kind: (one.decided, one.share) for kind, one in found.items()} == {
+    assert {kind: (one.decision_count, one.share) for kind, one in found.items()} == {
         "add": (2, 0.25),
         "contradiction": (1, 1.0),
     }
