@@ -45,7 +45,7 @@ class NamespaceQuerySet(TenantQuerySet["Namespace"]):
         return self._seen_by(principal, Q(pk__in=[]))
 
     def open_to(self, principal: Principal) -> Self:
-        """The same and what emergency access opens to them: ``permissions.may``, as a query.
+        """The same and what emergency access opens to them: ``permissions.is_allowed``, as a query.
 
         For who names one namespace, and writes down that it was shown. Lists over many never widen.
         """

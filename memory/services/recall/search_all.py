@@ -137,7 +137,7 @@ def _places(caller: MemoryCaller, scope: str | None) -> tuple[Any, bool]:  # as 
 
 def _paused_condition() -> Q:
     """Return the condition for namespaces whose person paused recall, in which a program finds nothing; as
-    ``is_left_off``.
+    ``is_verb_paused``.
     """
     off = Q(paused__in=(PauseChoice.RECALLING, PauseChoice.BOTH), paused_since__isnull=False)
     return off & (Q(paused_until=None) | Q(paused_until__gt=timezone.now()))
