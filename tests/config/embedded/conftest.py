@@ -62,7 +62,7 @@ class Up:
     def address(self, *, seconds: float = 90) -> str:
         """The one it prints."""
         until = time.monotonic() + seconds
-        while "Ctrl-C ends it" not in self.output:
+        while "Press Ctrl-C to stop" not in self.output:
             assert self.process.poll() is None, self.output
             assert time.monotonic() < until, self.output
             time.sleep(0.05)

@@ -45,7 +45,7 @@ def test_up_taken_port_then_ctrl_c_then_killed_then_again(home: Path, up: Callab
     # A second one in the same folder is told where the first is.
     second = up()
     assert second.process.wait(30) != 0
-    assert f"already runs here: {base(address)}" in second.output
+    assert f"already running here: {base(address)}" in second.output
 
     # Ctrl-C ends every child, and the database.
     ours = children(first)
