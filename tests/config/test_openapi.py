@@ -62,6 +62,9 @@ def test_every_operation_says_what_it_does() -> None:
 @pytest.mark.parametrize(("operation", "name"), bodies(), ids=lambda one: one)
 def test_body_has_an_example_that_is_taken(operation: str, name: str) -> None:
     described = DESCRIPTION["components"]["schemas"][name]
-    (shape,) = (shape for shape in shapes() if shape.__name__ == name)
+    # A shape with fields of another record is a subclass of the written one, with its name.
+    (shape,) = (
+        shape for shape in shapes() if shape.__name__ == name and not shape.__subclasses__()
+    )
 
     shape.model_validate(described["example"])
