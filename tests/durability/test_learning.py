@@ -17,7 +17,7 @@ from workflows.services.catalog import importing
 from workflows.services.models.credentials import create_provider
 from workflows.services.runs.runs import start_run
 from workflows.services.tasks import create_task, execute_task
-from workflows.views.runs.memory import recalled_in
+from workflows.views.runs.memory import list_recalled
 
 
 LEARNT = "Quick sort in Rust needs a random pivot"
@@ -89,7 +89,7 @@ def test_similar_task_is_reminded_of_what_the_last_one_taught(
     assert [one["role"] for one in after] == ["system", "system", "user"]
     assert LEARNT in after[1]["content"]
     with tenant([cast.team_a.pk]):
-        shown = recalled_in(cast.alice.principal, again)
+        shown = list_recalled(cast.alice.principal, again)
     [pivot] = [one for one in shown if LEARNT in one.value]
     assert pivot.injected
     assert pivot.percent > 0

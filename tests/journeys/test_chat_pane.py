@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import say, use_sample
 from workflows.models import RunEvent
-from workflows.views.runs.recalled_memory import missed_by
+from workflows.views.runs.recalled_memory import find_missed_query
 
 
 pytestmark = pytest.mark.browser
@@ -81,7 +81,7 @@ def test_live_pane_and_the_runs_page_agree_on_what_a_search_missed(signed_in: Pa
     asked = [[entry, taken, [taken, {**SEARCH, **other}]] for _, other, _ in MISSES]
 
     here = [
-        missed_by(entry, event_of(taken), [event_of(taken), event_of({**SEARCH, **other})])
+        find_missed_query(entry, event_of(taken), [event_of(taken), event_of({**SEARCH, **other})])
         for _, other, _ in MISSES
     ]
     there = page.evaluate(

@@ -14,15 +14,15 @@ from workflows import permissions
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class NavigationItem:
     url: str
     label: str | Promise
     icon: str
     current: bool
 
 
-# url name, label, icon, the paths it stands for
-PLACES: tuple[tuple[str, str | Promise, str, tuple[str, ...]], ...] = (
+# URL name, label, icon, path prefixes of the section
+PAGES: tuple[tuple[str, str | Promise, str, tuple[str, ...]], ...] = (
     ("home", _("Home"), "home", ()),
     ("workflows:samples", _("Samples"), "samples", ("/samples/",)),
     ("workflows:list", _("Workflows"), "workflow", ("/workflows/", "/chat/")),
@@ -35,25 +35,27 @@ PLACES: tuple[tuple[str, str | Promise, str, tuple[str, ...]], ...] = (
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """A context processor; nothing for who isn't signed in."""
+    """Add the navigation to the context; it is empty for people who are not signed in."""
     if not getattr(request, "user", None) or not request.user.is_authenticated:
         return {}
     return {
-        "navigation": [_item(request, *place) for place in PLACES if _is_open(request, place[0])]
+        "navigation": [
+            _build_item(request, *page) for page in PAGES if _is_visible(request, page[0])
+        ]
     }
 
 
-def _is_open(request: HttpRequest, name: str) -> bool:
-    """Nobody is shown a door that is closed to them."""
+def _is_visible(request: HttpRequest, name: str) -> bool:
+    """Return whether the caller may open the page; other pages are not shown."""
     if name == "workflows:providers":
         principal = get_principal(request)
         return any(permissions.may_view_credentials(principal, t) for t in principal.team_ids)
     return not name.startswith("memory:") or apps.is_installed("memory")
 
 
-def _item(
+def _build_item(
     request: HttpRequest, name: str, label: str | Promise, icon: str, paths: tuple[str, ...]
-) -> Item:
+) -> NavigationItem:
     url = reverse(name)
     current = request.path == url or any(request.path.startswith(path) for path in paths)
-    return Item(url=url, label=label, icon=icon, current=current)
+    return NavigationItem(url=url, label=label, icon=icon, current=current)

@@ -1,4 +1,4 @@
-"""Texts of the engine, which speaks English, in the language of the reader."""
+"""Texts of the engine, which are English, in the language of the reader."""
 
 from django.utils.translation import gettext
 

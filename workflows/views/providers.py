@@ -14,7 +14,7 @@ from workflows import permissions, selectors
 from workflows.engine.errors import WorkflowFault
 from workflows.forms import ProviderForm
 from workflows.services.models import connection, credentials
-from workflows.views.request_context import posted, provider_for
+from workflows.views.request_context import get_form_data, provider_for
 
 
 @login_required
@@ -22,7 +22,7 @@ from workflows.views.request_context import posted, provider_for
 def index(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
     providers = selectors.providers_for(principal, team_id)
-    form = ProviderForm(posted(request))
+    form = ProviderForm(get_form_data(request))
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data
         credentials.create_provider(

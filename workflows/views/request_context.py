@@ -1,6 +1,6 @@
-"""What every view begins with: who asks, what for, and what was sent.
+"""The beginning of every view: the caller, the requested object, and the submitted values.
 
-Of an archived workflow there is only what merely shows it: what asks for no more says so (``archived``).
+An archived workflow is not found, except by the views that merely show it (``archived``).
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,18 +34,21 @@ def provider_for(request: HttpRequest, provider_id: UUID) -> tuple[Principal, Mo
     return principal, selectors.provider_for(principal, provider_id, change=True)
 
 
-def posted(request: HttpRequest) -> QueryDict | None:
-    """What binds a form: an empty form that was sent is wrong, one that is first shown isn't."""
+def get_form_data(request: HttpRequest) -> QueryDict | None:
+    """Return the data for a form, or None if it is shown for the first time.
+
+    An empty form that was submitted is invalid, one that is first shown isn't.
+    """
     return request.POST if request.method == "POST" else None
 
 
-def typed(data: Mapping[str, str], name: str) -> str:
-    """What was typed, without the character that no database can keep."""
+def read_text(data: Mapping[str, str], name: str) -> str:
+    """Return a submitted text without the null character, which no database can store."""
     return data.get(name, "").replace("\x00", "").strip()
 
 
-def ids_of(texts: Iterable[str]) -> list[UUID]:
-    """What is no id names nothing that is there."""
+def parse_ids(texts: Iterable[str]) -> list[UUID]:
+    """Parse the ids; an invalid one raises NotFound."""
     try:
         return [UUID(text) for text in texts]
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Pages of tasks: write one down, have it done, read what came of it and what it taught the next one."""
+"""Pages of tasks: create one, run it, and read its result and what was learned from it."""
 
 from typing import Any
 from uuid import UUID
@@ -18,9 +18,9 @@ from workflows.errors import WorkflowArchived
 from workflows.forms import TaskForm
 from workflows.models import Run, Task
 from workflows.services import tasks
-from workflows.views.request_context import posted
-from workflows.views.runs.lessons import learnt_of
-from workflows.views.runs.memory import looked_at, recalled_in
+from workflows.views.request_context import get_form_data
+from workflows.views.runs.lessons import get_learning_result
+from workflows.views.runs.memory import list_recalled, record_access
 from workflows.views.runs.recalled_memory import Recollection
 from workflows.views.value_text import format_value
 
@@ -28,9 +28,11 @@ from workflows.views.value_text import format_value
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
-    """Written down here; with ``then=execute`` it is begun at once."""
+    """List the tasks and create one; with ``then=execute`` it runs at once."""
     principal, team_id = get_principal(request), get_current_team_id(request)
-    form = TaskForm(posted(request), workflows=selectors.workflows_for(principal, team_id=team_id))
+    form = TaskForm(
+        get_form_data(request), workflows=selectors.workflows_for(principal, team_id=team_id)
+    )
     if form.is_valid():
         task = tasks.create_task(
             principal,
@@ -40,7 +42,7 @@ def index(request: HttpRequest) -> HttpResponse:
             workflow=form.cleaned_data["workflow"],
         )
         if request.POST.get("then") == "execute":
-            return _executed(request, principal, task)
+            return _execute(request, principal, task)
         return redirect("workflows:task", task.pk)
     rows, page = paginate_by_offset(request, selectors.tasks_for(principal, team_id=team_id))
     context = {
@@ -56,7 +58,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, task_id: UUID) -> HttpResponse:
     principal = get_principal(request)
-    context = _page(principal, selectors.task_for(principal, task_id))
+    context = _build_context(principal, selectors.task_for(principal, task_id))
     if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return render(request, "tasks/_update.html", context)
     return render(request, "tasks/detail.html", context)
@@ -66,40 +68,47 @@ def detail(request: HttpRequest, task_id: UUID) -> HttpResponse:
 @require_POST
 def execute(request: HttpRequest, task_id: UUID) -> HttpResponse:
     principal = get_principal(request)
-    return _executed(request, principal, selectors.task_for(principal, task_id))
+    return _execute(request, principal, selectors.task_for(principal, task_id))
 
 
-def _executed(request: HttpRequest, principal: Principal, task: Task) -> HttpResponse:
-    """Where it can't be, as the team has no workflow for tasks and this person may make none, the page says so."""
+def _execute(request: HttpRequest, principal: Principal, task: Task) -> HttpResponse:
+    """Run the task and open its page.
+
+    The page says so if the team has no workflow for tasks and the caller may not create one.
+    """
     try:
         tasks.execute_task(principal, task=task)
-    except (NotAllowed, NotFound, InputRejected, WorkflowArchived) as refused:
-        closed = isinstance(refused, NotAllowed)
-        context = {**_page(principal, task), "refused": str(refused), "is_closed": closed}
-        status = 403 if isinstance(refused, NotAllowed | NotFound) else 422
+    except (NotAllowed, NotFound, InputRejected, WorkflowArchived) as error:
+        is_forbidden = isinstance(error, NotAllowed)
+        context = {
+            **_build_context(principal, task),
+            "error": str(error),
+            "is_closed": is_forbidden,
+        }
+        status = 403 if isinstance(error, NotAllowed | NotFound) else 422
         return render(request, "tasks/detail.html", context, status=status)
     return redirect("workflows:task", task.pk)
 
 
-def _page(principal: Principal, task: Task) -> dict[str, Any]:
+def _build_context(principal: Principal, task: Task) -> dict[str, Any]:
     run = task.run
-    done = run is not None and run.has_ended
+    has_ended = run is not None and run.has_ended
     return {
         "task": task,
         "run": run,
-        "live": run is not None and not done,
+        "live": run is not None and not has_ended,
         "not_yours": "" if tasks.can_execute(principal, task) else tasks.NOT_YOURS,
         "outputs": [(name, format_value(value)) for name, value in (run.outputs or {}).items()]
         if run
         else [],
-        "told": _told(principal, run) if run and done else [],
-        "learnt": learnt_of(principal, run) if run else None,
+        "used_memories": _list_used_memories(principal, run) if run and has_ended else [],
+        "learning": get_learning_result(principal, run) if run else None,
     }
 
 
-def _told(principal: Principal, run: Run) -> list[Recollection]:
-    """What earlier tasks had taught and reached the prompt, in words rather than as it is kept."""
+def _list_used_memories(principal: Principal, run: Run) -> list[Recollection]:
+    """Return what was learned from earlier tasks and was in the prompt, as text for people."""
     if not memory_app.is_on():
         return []
-    found = recalled_in(principal, run, written=memory_app.format_value)
-    return looked_at(principal, run, [one for one in found if one.injected])[0]
+    memories = list_recalled(principal, run, format_text=memory_app.format_value)
+    return record_access(principal, run, [memory for memory in memories if memory.injected])[0]

@@ -1,14 +1,14 @@
-"""A value as people read it."""
+"""The text of a value for people."""
 
 import json
 
 from workflows.engine.language.document import Json
 
 
-LONGEST_SHOWN = 20_000
+MAX_LENGTH = 20_000
 
 
 def format_value(value: Json) -> str:
-    """A huge one is cut here, never in what is kept."""
+    """Format a value for people. A long one is shortened only here, not where it is stored."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+    return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}…"

@@ -193,7 +193,7 @@ def test_change_costs_what_it_touches(everything):
     edge = everything.edges[0]
 
     made = render_fragments(
-        [replace(node, title="New")], [edge], gone=["x"], problems=[], kinds=KINDS
+        [replace(node, title="New")], [edge], removed_ids=["x"], problems=[], kinds=KINDS
     )
 
     assert list(made["nodes"]) == ["reply"]

@@ -10,7 +10,7 @@ from django.utils import translation
 from tests.factories.workflows import make_run, make_version, make_workflow
 from workflows.engine.language.document import NodeSpec
 from workflows.services.kinds import installed_kinds
-from workflows.views.canvas.summaries import build_ways, summarize_node
+from workflows.views.canvas.summaries import label_handles, summarize_node
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_condition_reads_as_a_sentence_whatever_its_operator(operator, value, sa
     }
     node = NodeSpec("c", "if-else", {"cases": [{"case_id": "true", "conditions": [condition]}]})
 
-    [way] = build_ways(node, installed_kinds(), ["true"])
+    [way] = label_handles(node, installed_kinds(), ["true"])
 
     assert way.text == said
 

@@ -12,7 +12,7 @@ from workflows.engine.language.document import NodeSpec, Position
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import find_appearance
 from workflows.templatetags.problems import in_words
-from workflows.views.canvas.summaries import Way, build_ways, clip, summarize_node
+from workflows.views.canvas.summaries import LabelledHandle, clip, label_handles, summarize_node
 
 
 # Widths on a card, in columns: a letter is one wide, a Chinese character two. Cut here and not by the
@@ -57,7 +57,7 @@ class CardView:
     width: str
     height: str
     summary: str
-    ways: tuple[Way, ...]
+    handles: tuple[LabelledHandle, ...]
     outs: str  # the handles as JSON; empty for a single plain way out
     rows: int
     has_way_in: bool
@@ -84,7 +84,7 @@ class CardView:
 
     @property
     def has_rows(self) -> bool:
-        return len(self.ways) > 1
+        return len(self.handles) > 1
 
 
 def build_card(
@@ -122,7 +122,7 @@ def build_card(
         )
         if form.rows or form.is_box
         else "",
-        ways=build_ways(node, kinds, form.handles),
+        handles=label_handles(node, kinds, form.handles),
         outs=_encode_handles(form),
         rows=form.rows,
         has_way_in=form.has_target_handle,

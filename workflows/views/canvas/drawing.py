@@ -48,12 +48,12 @@ class Drawing:
 
     @property
     def is_far(self) -> bool:
-        """Tell whether to begin with a picture that the browser paints: so many cards are too small to read."""
+        """Return whether to begin with a painted picture: so many cards are too small to read."""
         return self.nodes >= self.far_from
 
     @property
     def scale_rules(self) -> SafeString:
-        """The rules for a page that shows the graph and nothing else of the canvas."""
+        """Return the rules for a page that shows only the graph."""
         return mark_safe(build_scale_rules(self.frame))  # noqa: S308 - numbers
 
     @property
@@ -69,11 +69,9 @@ def draw(
     pinned: Iterable[str] = (),
     marks: Mapping[str, Mark] | None = None,
 ) -> Drawing:
-    """Draw a document. ``pinned`` are nodes whose output is held, ``marks`` the differences from another version."""
+    """Draw a document. ``pinned`` nodes have fixed outputs; ``marks`` are differences between versions."""
     layout = GraphLayout(document, kinds or installed_kinds())
-    return _DrawingBuilder(
-        layout, group_by_node(problems), frozenset(pinned), marks or {}
-    ).drawing()
+    return _DrawingBuilder(layout, group_by_node(problems), frozenset(pinned), marks or {}).build()
 
 
 def build_edge_view(edge: EdgeSpec, path: str = "", mark: Mark | None = None) -> EdgeView:
@@ -105,32 +103,32 @@ class _DrawingBuilder:
         self.marks = marks
         self.macros: TemplateModule = load_macros()
 
-    def drawing(self) -> Drawing:
+    def build(self) -> Drawing:
         return Drawing(
-            html=self._scope(ROOT),
-            rules=mark_safe(self._rules()),  # noqa: S308 - escaped by position_rule
+            html=self._render_scope(ROOT),
+            rules=mark_safe(self._build_rules()),  # noqa: S308 - escaped by position_rule
             is_unplaced=self.layout.is_unplaced,
             nodes=len(self.layout.document.nodes),
             frame=self.layout.frame,
         )
 
-    def _rules(self) -> str:
+    def _build_rules(self) -> str:
         kinds = (*KNOWN_KINDS.values(), *self.layout.kinds.values())
         notes = chain.from_iterable(self.notes.values())
-        placed: list[CardView | NoteView] = [*self.cards.values(), *notes]
+        views: list[CardView | NoteView] = [*self.cards.values(), *notes]
         icons = build_icon_rules([*CHIP_ICONS, *(kind.icon for kind in kinds)])
-        return icons + "".join(map(build_position_rule, placed))
+        return icons + "".join(map(build_position_rule, views))
 
-    def _scope(self, scope: str) -> SafeString:
+    def _render_scope(self, scope: str) -> SafeString:
         layout = self.layout
         children = layout.children.get(scope, [])
-        inner = {id_: self._scope(id_) for id_ in children if layout.shapes[id_].is_box}
+        inner = {id_: self._render_scope(id_) for id_ in children if layout.shapes[id_].is_box}
         html = self.macros.scope(  # type: ignore[attr-defined]  # a macro of the template
             scope,
             [self.cards[id_] for id_ in children],
             self.notes.get(scope, ()),
             [
-                build_edge_view(edge, layout.path(edge), self.marks.get(edge.id))
+                build_edge_view(edge, layout.build_path(edge), self.marks.get(edge.id))
                 for edge in layout.edges.get(scope, ())
             ],
             inner,
@@ -161,5 +159,5 @@ class _DrawingBuilder:
         notes: dict[str, list[NoteView]] = {}
         for note in self.layout.document.notes:
             view = replace(build_note_view(note), mark=self.marks.get(note.id))
-            notes.setdefault(self.layout.scope_of(note), []).append(view)
+            notes.setdefault(self.layout.get_scope(note), []).append(view)
         return notes

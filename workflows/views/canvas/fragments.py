@@ -18,7 +18,7 @@ from workflows.views.canvas.rendering import load_macros
 
 
 class Fragments(TypedDict):
-    """The ``html`` of a change."""
+    """The HTML of a change."""
 
     nodes: dict[str, str]
     edges: dict[str, str]
@@ -29,25 +29,28 @@ def render_fragments(
     nodes: Iterable[NodeSpec | Note] = (),
     edges: Iterable[EdgeSpec] = (),
     *,
-    gone: Iterable[str] = (),
+    removed_ids: Iterable[str] = (),
     problems: Iterable[Problem] = (),
     kinds: Mapping[str, AnyKind] | None = None,
     pinned: Iterable[str] = (),
 ) -> Fragments:
-    """``problems`` may be those of the whole draft; ``gone`` are ids of nodes, notes and edges."""
+    """Render the nodes, notes and edges of a change.
+
+    ``problems`` may be those of the whole draft; ``removed_ids`` are of nodes, notes and edges.
+    """
     kinds = kinds or installed_kinds()
     by_node, pinned_ids, templates = group_by_node(problems), frozenset(pinned), load_macros()
-    drawn: dict[str, str] = {}
+    node_html: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, Note):
-            drawn[node.id] = str(templates.note(build_note_view(node))).strip()  # type: ignore[attr-defined]
+            node_html[node.id] = str(templates.note(build_note_view(node))).strip()  # type: ignore[attr-defined]
         else:
             view = build_card(
                 node, kinds, problems=by_node.get(node.id, ()), is_pinned=node.id in pinned_ids
             )
-            drawn[node.id] = str(templates.node(view)).strip()  # type: ignore[attr-defined]
+            node_html[node.id] = str(templates.node(view)).strip()  # type: ignore[attr-defined]
     return Fragments(
-        nodes=drawn,
+        nodes=node_html,
         edges={edge.id: str(templates.edge(build_edge_view(edge))) for edge in edges},  # type: ignore[attr-defined]
-        gone=list(gone),
+        gone=list(removed_ids),
     )

@@ -24,7 +24,7 @@ class Frame(NamedTuple):
     width: float
     height: float
 
-    def widened(self, margin: float) -> "Frame":
+    def widen(self, margin: float) -> "Frame":
         """Return the frame with a margin on each side."""
         left, top, width, height = self
         return Frame(left - margin, top - margin, width + 2 * margin, height + 2 * margin)
@@ -40,7 +40,7 @@ class GraphLayout:
 
     @cached_property
     def is_unplaced(self) -> bool:
-        """Tell whether nobody placed the nodes: they are then laid out by their edges."""
+        """Return whether nobody placed the nodes, so that they are laid out by their edges."""
         nodes = self.document.nodes
         return len(nodes) > 1 and len({node.position for node in nodes}) == 1
 
@@ -53,14 +53,14 @@ class GraphLayout:
 
     @cached_property
     def children(self) -> dict[str, list[str]]:
-        """The nodes of each scope."""
+        """Return the nodes of each scope."""
         children: dict[str, list[str]] = defaultdict(list)
         for node in self.nodes.values():
-            children[self.scope_of(node)].append(node.id)
+            children[self.get_scope(node)].append(node.id)
         return children
 
-    def scope_of(self, item: NodeSpec | Note) -> str:
-        """Return where an item lies. A parent that isn't there, or that lies inside its child, is the top."""
+    def get_scope(self, item: NodeSpec | Note) -> str:
+        """Return the scope of an item: the top if its parent is missing or inside the item itself."""
         visited, parent = {item.id}, item.parent
         while parent in self.nodes and parent not in visited:
             visited.add(parent)
@@ -69,7 +69,7 @@ class GraphLayout:
 
     @cached_property
     def edges(self) -> dict[str, list[EdgeSpec]]:
-        """The edges of each scope. One that crosses a border is drawn nowhere: the problems list has it."""
+        """Return the edges of each scope. One that crosses a border is not drawn: the problems list has it."""
         scopes = {id_: scope for scope, ids in self.children.items() for id_ in ids}
         edges: dict[str, list[EdgeSpec]] = defaultdict(list)
         for edge in self.document.edges:
@@ -80,7 +80,7 @@ class GraphLayout:
 
     @cached_property
     def positions(self) -> dict[str, Position]:
-        """The position of each node in its scope."""
+        """Return the position of each node in its scope."""
         if not self.is_unplaced:
             return {node.id: node.position for node in self.nodes.values()}
         positions: dict[str, Position] = {}
@@ -90,17 +90,17 @@ class GraphLayout:
             positions |= arrange_in_layers(boxes, links)
         return positions
 
-    def corner(self, scope: str) -> Position:
+    def get_corner(self, scope: str) -> Position:
         """Return the corner of a scope, counted from the top's."""
-        return ORIGIN if scope == ROOT else self.absolute(self.nodes[scope])
+        return ORIGIN if scope == ROOT else self.get_absolute_position(self.nodes[scope])
 
-    def absolute(self, item: NodeSpec | Note) -> Position:
+    def get_absolute_position(self, item: NodeSpec | Note) -> Position:
         """Return the position of a node or a note, counted from the top's corner."""
-        at = item.position if isinstance(item, Note) else self.positions[item.id]
-        corner = self.corner(self.scope_of(item))
-        return Position(corner.x + at.x, corner.y + at.y)
+        position = item.position if isinstance(item, Note) else self.positions[item.id]
+        corner = self.get_corner(self.get_scope(item))
+        return Position(corner.x + position.x, corner.y + position.y)
 
-    def path(self, edge: EdgeSpec, corner: Position = ORIGIN) -> str:
+    def build_path(self, edge: EdgeSpec, corner: Position = ORIGIN) -> str:
         """Return the path of an edge in its scope, or from the top's corner when given the scope's."""
         source, target = self.positions[edge.source], self.positions[edge.target]
         out_x, out_y = self.shapes[edge.source].locate_source(edge.handle)
@@ -114,12 +114,20 @@ class GraphLayout:
 
     @cached_property
     def frame(self) -> Frame:
-        """The smallest frame around everything."""
-        placed = [(self.absolute(node), self.shapes[node.id]) for node in self.nodes.values()]
-        placed += [(self.absolute(note), compute_note_shape(note)) for note in self.document.notes]
-        if not placed:
+        """Return the smallest frame around all nodes and notes."""
+        boxes = [
+            (self.get_absolute_position(node), self.shapes[node.id]) for node in self.nodes.values()
+        ]
+        boxes += [
+            (self.get_absolute_position(note), compute_note_shape(note))
+            for note in self.document.notes
+        ]
+        if not boxes:
             return Frame(0, 0, 0, 0)
-        left, top = min(at.x for at, _ in placed), min(at.y for at, _ in placed)
-        right = max(at.x + size.width for at, size in placed)
-        bottom = max(at.y + size.height for at, size in placed)
+        left, top = (
+            min(position.x for position, _ in boxes),
+            min(position.y for position, _ in boxes),
+        )
+        right = max(position.x + size.width for position, size in boxes)
+        bottom = max(position.y + size.height for position, size in boxes)
         return Frame(left, top, right - left, bottom - top)

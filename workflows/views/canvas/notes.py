@@ -18,7 +18,7 @@ from workflows.views.canvas.cards import Mark
 
 
 THEMES = ("blue", "cyan", "green", "yellow", "pink", "violet")
-LONGEST = 20_000
+MAX_LENGTH = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def get_note_text(note: Note) -> str:
         return ""
     if text.startswith("{"):
         return _extract_rich_text(text)
-    return text[:LONGEST]
+    return text[:MAX_LENGTH]
 
 
 @lru_cache(maxsize=512)
@@ -77,13 +77,13 @@ def _extract_rich_text(text: str) -> str:
     try:
         root = json.loads(text).get("root", {})
     except (ValueError, AttributeError, RecursionError):
-        return text[:LONGEST]
-    return "\n\n".join(_collect_text(child) for child in _list_children(root))[:LONGEST]
+        return text[:MAX_LENGTH]
+    return "\n\n".join(_collect_text(child) for child in _list_children(root))[:MAX_LENGTH]
 
 
 def _collect_text(part: Json) -> str:
-    own = part.get("text", "") if isinstance(part, dict) else ""
-    return str(own) + "".join(_collect_text(child) for child in _list_children(part))
+    text = part.get("text", "") if isinstance(part, dict) else ""
+    return str(text) + "".join(_collect_text(child) for child in _list_children(part))
 
 
 def _list_children(part: Json) -> list[Json]:

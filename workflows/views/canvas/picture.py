@@ -10,13 +10,13 @@ from workflows.engine.language.document import Document, NodeSpec, Note, Positio
 from workflows.views.canvas.cards import CardView, build_card
 from workflows.views.canvas.layout import ROOT, GraphLayout
 from workflows.views.canvas.notes import NoteView, build_note_view, get_note_text
-from workflows.views.canvas.summaries import Way
+from workflows.views.canvas.summaries import LabelledHandle
 
 
 MARGIN = 32.0
 # A viewer without our fonts must not run words out of their card: wide characters count double.
 TITLE_ROOM, TEXT_ROOM, NOTE_ROOM = 24, 32, 0.16
-LINES_OF_NOTE = 40
+MAX_NOTE_LINES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class PictureCard:
     title: TextLine
     kind: TextLine
     summary: TextLine | None
-    ways: tuple[PictureHandle, ...]
+    handles: tuple[PictureHandle, ...]
     way_in: tuple[str, str] | None
 
 
@@ -66,15 +66,17 @@ class Picture:
 def build_picture(document: Document, kinds: Mapping[str, AnyKind]) -> Picture:
     """Return the whole graph, containers before what lies in them."""
     layout = GraphLayout(document, kinds)
-    frame = layout.frame.widened(MARGIN)
+    frame = layout.frame.widen(MARGIN)
     return Picture(
         view_box=" ".join(map(format_number, frame)),
         width=format_number(frame.width),
         height=format_number(frame.height),
-        notes=tuple(_build_note(note, layout.absolute(note)) for note in document.notes),
+        notes=tuple(
+            _build_note(note, layout.get_absolute_position(note)) for note in document.notes
+        ),
         cards=tuple(_build_cards(layout, ROOT)),
         edges=tuple(
-            layout.path(edge, layout.corner(scope))
+            layout.build_path(edge, layout.get_corner(scope))
             for scope, edges in layout.edges.items()
             for edge in edges
         ),
@@ -85,7 +87,9 @@ def _build_cards(layout: GraphLayout, scope: str) -> Iterator[PictureCard]:
     inner = []
     for id_ in layout.children.get(scope, ()):
         node = layout.nodes[id_]
-        yield _build_card(node, layout.kinds, layout.shapes[id_], layout.absolute(node))
+        yield _build_card(
+            node, layout.kinds, layout.shapes[id_], layout.get_absolute_position(node)
+        )
         inner.append(id_)
     for id_ in inner:
         yield from _build_cards(layout, id_)
@@ -103,14 +107,14 @@ def _build_card(
         title=_build_line(view.title, x + 44, y + 21, TITLE_ROOM),
         kind=_build_line(view.kind_title, x + 44, y + 37, TEXT_ROOM),
         summary=_build_line(view.summary, x + 14, y + HEAD + 16, TEXT_ROOM) if form.rows else None,
-        ways=tuple(_build_handle(way, form, x, y) for way in view.ways),
+        handles=tuple(_build_handle(handle, form, x, y) for handle in view.handles),
         way_in=(format_number(x), format_number(y + PORT_Y)) if form.has_target_handle else None,
     )
 
 
-def _build_handle(way: Way, form: Shape, x: float, y: float) -> PictureHandle:
-    right, down = form.locate_source(way.handle)
-    words = " ".join(filter(None, (way.word, way.text)))
+def _build_handle(handle: LabelledHandle, form: Shape, x: float, y: float) -> PictureHandle:
+    right, down = form.locate_source(handle.handle)
+    words = " ".join(filter(None, (handle.word, handle.text)))
     # a single way out stands at the head and needs no name
     line = _build_line(words, x + 14, y + down + 4, TEXT_ROOM) if len(form.handles) > 1 else None
     return PictureHandle(line, format_number(x + right), format_number(y + down))
@@ -120,11 +124,11 @@ def _build_note(note: Note, at: Position) -> PictureNote:
     view, text = build_note_view(note), get_note_text(note)
     x, y, width = at.x, at.y, float(view.width)
     room = max(8, int((width - 2 * GRID) * NOTE_ROOM))
-    fitting = max(1, int((float(view.height) - GRID) // 18))
-    wrapped = _wrap(text, room)[: min(fitting, LINES_OF_NOTE)]
+    max_lines = max(1, int((float(view.height) - GRID) // 18))
+    text_lines = _wrap(text, room)[: min(max_lines, MAX_NOTE_LINES)]
     lines = tuple(
         TextLine(line, format_number(x + 12), format_number(y + ROW + 18 * at))
-        for at, line in enumerate(wrapped)
+        for at, line in enumerate(text_lines)
     )
     return PictureNote(view, format_number(x), format_number(y), lines)
 
@@ -136,28 +140,28 @@ def _wrap(text: str, room: int) -> list[str]:
         line = ""
         for word in paragraph.lstrip("#>- ").replace("**", "").split(" "):
             longer = f"{line} {word}".strip()
-            if line and _breadth(longer) > room:
+            if line and _count_columns(longer) > room:
                 lines.append(line)
                 longer = word
             line = longer
-        lines.append(_clipped(line, room))
+        lines.append(_clip(line, room))
     return lines
 
 
 def _build_line(text: str, x: float, y: float, room: int) -> TextLine:
-    return TextLine(_clipped(" ".join(text.split()), room), format_number(x), format_number(y))
+    return TextLine(_clip(" ".join(text.split()), room), format_number(x), format_number(y))
 
 
-def _clipped(text: str, room: int) -> str:
-    if _breadth(text) <= room:
+def _clip(text: str, room: int) -> str:
+    if _count_columns(text) <= room:
         return text
-    kept = ""
+    result = ""
     for letter in text:
-        if _breadth(kept + letter) > room - 1:
+        if _count_columns(result + letter) > room - 1:
             break
-        kept += letter
-    return kept.rstrip() + "…"
+        result += letter
+    return result.rstrip() + "…"
 
 
-def _breadth(text: str) -> int:
+def _count_columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

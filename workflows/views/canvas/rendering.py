@@ -17,10 +17,10 @@ from jinja2.environment import TemplateModule
 
 def load_macros() -> TemplateModule:
     """Return ``node``, ``note``, ``edge`` and ``scope`` with the words of the reader's language."""
-    made: TemplateModule = _load_template().make_module(
+    macros: TemplateModule = _load_template().make_module(
         {"w": _translate_words(), "icons": static("icons.svg")}
     )
-    return made
+    return macros
 
 
 def _translate_words() -> dict[str, str]:

@@ -63,7 +63,7 @@ def build_position_rule(view: CardView | NoteView) -> str:
 
 def build_scale_rules(frame: Frame) -> str:
     """Return the rules that show a whole graph in a box that scrolls, without a script."""
-    left, top, width, height = frame.widened(MARGIN)
+    left, top, width, height = frame.widen(MARGIN)
     scale = min(1.0, max(SMALLEST_SCALE, COMFORTABLE_WIDTH / width))
     x, y, k = format_number(-left * scale), format_number(-top * scale), f"{scale:.4g}"
     return (

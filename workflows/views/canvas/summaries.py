@@ -1,4 +1,4 @@
-"""The line on a node's card and the labels of its ways out, in the reader's language.
+"""The line on a node's card and the labels of its handles, in the reader's language.
 
 A line is for orientation: the inspector shows the whole. A variable goes by its own name: the id before it
 says nothing to people, and the title of the other node may change without this card.
@@ -26,8 +26,8 @@ MAX_LENGTH = 200  # more than any card has room for
 _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError)
 
 
-class Way(NamedTuple):
-    """One way out: ``word`` says when a run takes it, ``text`` what is asked there."""
+class LabelledHandle(NamedTuple):
+    """A handle with its label: ``word`` is the condition, ``text`` its details."""
 
     handle: str
     word: str
@@ -51,9 +51,9 @@ def _shorten_reference(reference: re.Match[str]) -> str:
     return "{" + reference[0].strip("{}#").rpartition(".")[2] + "}"
 
 
-def build_ways(
+def label_handles(
     node: NodeSpec, kinds: Mapping[str, AnyKind], handles: Sequence[str]
-) -> tuple[Way, ...]:
+) -> tuple[LabelledHandle, ...]:
     try:
         labels = find_appearance(node.kind, kinds).label_handles(node.data)
     except _UNREADABLE:
@@ -61,15 +61,15 @@ def build_ways(
     return tuple(_label_handle(handle, labels.get(handle)) for handle in handles)
 
 
-def _label_handle(handle: str, label: HandleLabel | None) -> Way:
+def _label_handle(handle: str, label: HandleLabel | None) -> LabelledHandle:
     if label is not None:
         text = "".join(map(translate_text, label.text))
-        return Way(handle, translate_text(label.word), clip(text, LABEL_WIDTH))
+        return LabelledHandle(handle, translate_text(label.word), clip(text, LABEL_WIDTH))
     if handle == FAIL_BRANCH:
-        return Way(handle, _("On failure"))
+        return LabelledHandle(handle, _("On failure"))
     if handle == SOURCE:
-        return Way(handle, _("then"))
-    return Way(handle, "", clip(handle, LABEL_WIDTH))
+        return LabelledHandle(handle, _("then"))
+    return LabelledHandle(handle, "", clip(handle, LABEL_WIDTH))
 
 
 def clip(text: str, width: int) -> str:

@@ -1,4 +1,4 @@
-"""Workflows that were put away: archiving with the way back, the list of them, and the page of one."""
+"""Archived workflows: archiving and restoring, the list of them, and the page of one."""
 
 from uuid import UUID
 
@@ -16,17 +16,17 @@ from workflows import permissions, selectors
 from workflows.models import Workflow
 from workflows.services.editor import drafts
 from workflows.views.canvas.drawing import draw
-from workflows.views.catalog.folder_location import address_of, shelf_of
-from workflows.views.catalog.workflow_page import document_for
-from workflows.views.request_context import ids_of, typed, workflow_for
+from workflows.views.catalog.folder_location import build_address, get_location
+from workflows.views.catalog.workflow_page import get_document
+from workflows.views.request_context import parse_ids, read_text, workflow_for
 
 
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """Those of every folder, newest put away first."""
+    """List the archived workflows of all folders, the last archived first."""
     principal, team_id = get_principal(request), get_current_team_id(request)
-    query = typed(request.GET, "q")
+    query = read_text(request.GET, "q")
     rows = selectors.workflows_for(principal, team_id=team_id, archived=True)
     if query:
         rows = rows.filter(name__icontains=query)
@@ -43,55 +43,57 @@ def index(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def archive(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """From the page of one."""
+    """Archive a workflow from its page."""
     principal, workflow = workflow_for(request, workflow_id)
     drafts.archive(principal, workflow=workflow)
-    _say_archived(request, [workflow])
-    return redirect(address_of(workflow.folder_id))
+    _add_archived_message(request, [workflow])
+    return redirect(build_address(workflow.folder_id))
 
 
 @login_required
 @require_POST
-def archive_chosen(request: HttpRequest) -> HttpResponse:
-    """From the list: those that are named ``workflow``, one or many."""
+def archive_selected(request: HttpRequest) -> HttpResponse:
+    """Archive the workflows selected in the list, which are the values of ``workflow``."""
     principal = get_principal(request)
-    chosen = _chosen(request, principal)
-    shelf = shelf_of(request)
-    if chosen:
-        drafts.archive_all(principal, workflows=chosen)
-        _say_archived(request, chosen)
+    selected = _list_selected(request, principal)
+    location = get_location(request)
+    if selected:
+        drafts.archive_all(principal, workflows=selected)
+        _add_archived_message(request, selected)
     else:
         messages.info(request, _("Select the workflows to archive."))
-    return redirect(shelf.address)
+    return redirect(location.address)
 
 
 @login_required
 @require_POST
 def restore(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """From the page of one that is archived, which is the editor again."""
+    """Restore a workflow from its page, which becomes the editor again."""
     principal, workflow = workflow_for(request, workflow_id, archived=True)
     drafts.unarchive(principal, workflow=workflow)
-    _say_back(request, [workflow])
+    _add_restored_message(request, [workflow])
     return redirect("workflows:detail", workflow.pk)
 
 
 @login_required
 @require_POST
-def restore_chosen(request: HttpRequest) -> HttpResponse:
-    """From the list of archived ones, and from what was said when they went."""
+def restore_selected(request: HttpRequest) -> HttpResponse:
+    """Restore workflows from the list of archived ones, or undo the archiving of several."""
     principal = get_principal(request)
-    chosen = _chosen(request, principal)
-    drafts.unarchive_all(principal, workflows=chosen)
-    if chosen:
-        _say_back(request, chosen)
-    if "undo" in request.POST and chosen:
-        return redirect(address_of(chosen[0].folder_id))
+    selected = _list_selected(request, principal)
+    drafts.unarchive_all(principal, workflows=selected)
+    if selected:
+        _add_restored_message(request, selected)
+    if "undo" in request.POST and selected:
+        return redirect(build_address(selected[0].folder_id))
     return redirect("workflows:archived")
 
 
-def archived_page(request: HttpRequest, principal: Principal, workflow: Workflow) -> HttpResponse:
-    """At its own address: what it was, to look at, and the way back for those who may."""
-    document = document_for(principal, workflow)
+def render_archived_page(
+    request: HttpRequest, principal: Principal, workflow: Workflow
+) -> HttpResponse:
+    """Render an archived workflow at its own address, with a button to restore it."""
+    document = get_document(principal, workflow)
     context = {
         "workflow": workflow,
         "drawing": draw(document),
@@ -100,27 +102,27 @@ def archived_page(request: HttpRequest, principal: Principal, workflow: Workflow
     return render(request, "workflows/catalog/archived.html", context)
 
 
-def _chosen(request: HttpRequest, principal: Principal) -> list[Workflow]:
-    ids = ids_of(request.POST.getlist("workflow"))
+def _list_selected(request: HttpRequest, principal: Principal) -> list[Workflow]:
+    ids = parse_ids(request.POST.getlist("workflow"))
     return selectors.workflows_by_id(principal, ids, "delete")
 
 
-def _say_archived(request: HttpRequest, gone: list[Workflow]) -> None:
-    context = {"said": _said_archived(gone), "workflows": gone}
+def _add_archived_message(request: HttpRequest, workflows: list[Workflow]) -> None:
+    context = {"message": _format_archived_message(workflows), "workflows": workflows}
     messages.success(
         request, render_to_string("workflows/catalog/_archived_message.html", context, request)
     )
 
 
-def _said_archived(gone: list[Workflow]) -> str:
-    if len(gone) == 1:
-        return _("“%(name)s” is archived.") % {"name": gone[0].name}
-    return _("Archived %(count)d workflows.") % {"count": len(gone)}
+def _format_archived_message(workflows: list[Workflow]) -> str:
+    if len(workflows) == 1:
+        return _("“%(name)s” is archived.") % {"name": workflows[0].name}
+    return _("Archived %(count)d workflows.") % {"count": len(workflows)}
 
 
-def _say_back(request: HttpRequest, back: list[Workflow]) -> None:
-    if len(back) == 1:
-        said = _("Restored “%(name)s”.") % {"name": back[0].name}
+def _add_restored_message(request: HttpRequest, workflows: list[Workflow]) -> None:
+    if len(workflows) == 1:
+        message = _("Restored “%(name)s”.") % {"name": workflows[0].name}
     else:
-        said = _("Restored %(count)d workflows.") % {"count": len(back)}
-    messages.success(request, said)
+        message = _("Restored %(count)d workflows.") % {"count": len(workflows)}
+    messages.success(request, message)

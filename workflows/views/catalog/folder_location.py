@@ -1,4 +1,4 @@
-"""Where on the Workflows page one is: which folder, and what was searched for. The address says both."""
+"""The location on the Workflows page: the open folder and the search text, which are in the address."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,12 +12,12 @@ from accounts.errors import NotFound
 from accounts.principals import get_current_team_id, get_principal
 from workflows import selectors
 from workflows.models import Folder, FolderTree
-from workflows.views.request_context import typed
+from workflows.views.request_context import read_text
 
 
 @dataclass(frozen=True)
-class Tile:
-    """A folder as the page shows it; ``path`` is where it stands."""
+class FolderTile:
+    """A folder on the page; ``path`` is the path of its parent."""
 
     folder: Folder
     workflows: int
@@ -26,66 +26,77 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """``here`` is None at the top. Pages that come from it carry ``carried`` in their address to find back."""
+class FolderLocation:
+    """An open folder, None at the top, and a search text.
+
+    Pages that are opened from it have ``query_string`` in their address to return to it.
+    """
 
     tree: FolderTree
-    here: Folder | None
+    folder: Folder | None
     query: str
 
     @property
     def crumbs(self) -> tuple[Folder, ...]:
-        """The folders around the one that is open, from the top."""
-        return self.tree.path(self.here.parent_id) if self.here else ()
+        """Return the folders around the open one, from the top."""
+        return self.tree.path(self.folder.parent_id) if self.folder else ()
 
     @cached_property
-    def tiles(self) -> list[Tile]:
+    def tiles(self) -> list[FolderTile]:
         if self.query:
-            words = self.query.casefold()
-            found = [one for one, _ in self.tree.beneath(None) if words in one.name.casefold()]
+            text = self.query.casefold()
+            folders = [
+                folder
+                for folder, _level in self.tree.beneath(None)
+                if text in folder.name.casefold()
+            ]
         else:
-            found = list(self.tree.children(self.here.pk if self.here else None))
-        return [self.tile_of(folder) for folder in found]
+            folders = list(self.tree.children(self.folder.pk if self.folder else None))
+        return [self.build_tile(folder) for folder in folders]
 
-    def tile_of(self, folder: Folder) -> Tile:
-        held = int(getattr(folder, "workflow_count", 0))  # the selector counts them
-        inside = len(self.tree.children(folder.pk))
-        return Tile(folder, held, inside, self.tree.path_text(folder.parent_id))
+    def build_tile(self, folder: Folder) -> FolderTile:
+        workflow_count = int(getattr(folder, "workflow_count", 0))  # the selector counts them
+        folder_count = len(self.tree.children(folder.pk))
+        return FolderTile(
+            folder, workflow_count, folder_count, self.tree.path_text(folder.parent_id)
+        )
 
     @property
-    def carried(self) -> str:
-        said = {"folder": str(self.here.pk) if self.here else "", "q": self.query}
-        found = urlencode({name: value for name, value in said.items() if value})
-        return f"?{found}" if found else ""
+    def query_string(self) -> str:
+        parameters = {"folder": str(self.folder.pk) if self.folder else "", "q": self.query}
+        query = urlencode({name: value for name, value in parameters.items() if value})
+        return f"?{query}" if query else ""
 
     @property
     def address(self) -> str:
-        return reverse("workflows:list") + self.carried
+        return reverse("workflows:list") + self.query_string
 
     @property
     def above(self) -> str:
-        return address_of(self.here.parent_id if self.here else None)
+        return build_address(self.folder.parent_id if self.folder else None)
 
 
-def shelf_of(request: HttpRequest) -> Shelf:
-    """The folder of the address must be one of the team that is looked at."""
+def get_location(request: HttpRequest) -> FolderLocation:
+    """Return the location in the address; its folder must be one of the current team."""
     tree = selectors.folder_tree(get_principal(request), get_current_team_id(request))
-    return Shelf(tree, folder_of(tree, request.GET.get("folder", "")), typed(request.GET, "q"))
+    return FolderLocation(
+        tree, find_folder(tree, request.GET.get("folder", "")), read_text(request.GET, "q")
+    )
 
 
-def folder_of(tree: FolderTree, text: str) -> Folder | None:
-    """By its id as text; nothing said is the top."""
+def find_folder(tree: FolderTree, text: str) -> Folder | None:
+    """Return the folder with this id as text, or None for an empty text."""
     if not text:
         return None
     try:
-        found = tree.folders.get(UUID(text))
+        folder = tree.folders.get(UUID(text))
     except ValueError:
-        found = None
-    if found is None:
+        folder = None
+    if folder is None:
         raise NotFound
-    return found
+    return folder
 
 
-def address_of(folder_id: UUID | None) -> str:
+def build_address(folder_id: UUID | None) -> str:
     top = reverse("workflows:list")
     return f"{top}?folder={folder_id}" if folder_id else top

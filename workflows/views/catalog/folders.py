@@ -1,4 +1,4 @@
-"""Folders on the Workflows page: forms that open as a dialog there, and are pages of their own without a script."""
+"""Folders on the Workflows page: forms that are dialogs there, and pages of their own without scripts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,26 +19,31 @@ from workflows.forms import FolderForm
 from workflows.models import Folder, Workflow
 from workflows.models.folder import MAX_DEPTH
 from workflows.services.catalog import folders
-from workflows.views.catalog.folder_location import Shelf, address_of, folder_of, shelf_of
-from workflows.views.request_context import ids_of, posted, typed
+from workflows.views.catalog.folder_location import (
+    FolderLocation,
+    build_address,
+    find_folder,
+    get_location,
+)
+from workflows.views.request_context import get_form_data, parse_ids, read_text
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """In the folder that is open."""
+    """Create a folder in the open folder."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     permissions.check_arrange(principal, team_id)
-    shelf = shelf_of(request)
-    return _named(
+    location = get_location(request)
+    return _render_name_form(
         request,
-        shelf,
-        FolderForm(posted(request)),
+        location,
+        FolderForm(get_form_data(request)),
         lambda name: folders.create_folder(
-            principal, team_id=team_id, name=name, parent=shelf.here
+            principal, team_id=team_id, name=name, parent=location.folder
         ),
         title=_("New folder"),
-        too_deep=shelf.tree.level(shelf.here.pk if shelf.here else None) >= MAX_DEPTH,
+        too_deep=location.tree.level(location.folder.pk if location.folder else None) >= MAX_DEPTH,
     )
 
 
@@ -46,10 +51,10 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def rename(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     principal, folder = _folder_for(request, folder_id)
-    return _named(
+    return _render_name_form(
         request,
-        shelf_of(request),
-        FolderForm(posted(request), initial={"name": folder.name}),
+        get_location(request),
+        FolderForm(get_form_data(request), initial={"name": folder.name}),
         lambda name: folders.rename_folder(principal, folder=folder, name=name),
         title=_("Rename folder"),
     )
@@ -59,13 +64,13 @@ def rename(request: HttpRequest, folder_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def move(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     principal, folder = _folder_for(request, folder_id)
-    return _moved(
+    return _render_move_form(
         request,
-        shelf_of(request),
+        get_location(request),
         lambda into: folders.move_folder(principal, folder=folder, into=into),
         title=_("Move “%(name)s”") % {"name": folder.name},
-        left_out=folder,
-        now_in={folder.parent_id},
+        excluded=folder,
+        parent_ids={folder.parent_id},
     )
 
 
@@ -73,42 +78,44 @@ def move(request: HttpRequest, folder_id: UUID) -> HttpResponse:
 @require_POST
 def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     principal, folder = _folder_for(request, folder_id)
-    shelf = shelf_of(request)
+    location = get_location(request)
     folders.delete_folder(principal, folder=folder)
     messages.success(
         request,
         _("Deleted the folder “%(name)s”. Its contents moved to the parent folder.")
         % {"name": folder.name},
     )
-    inside = shelf.here is not None and shelf.tree.is_within(shelf.here.pk, folder.pk)
-    return redirect(address_of(folder.parent_id) if inside else shelf.address)
+    is_inside = location.folder is not None and location.tree.is_within(
+        location.folder.pk, folder.pk
+    )
+    return redirect(build_address(folder.parent_id) if is_inside else location.address)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def move_workflows(request: HttpRequest) -> HttpResponse:
-    """Those that are named ``workflow`` in the request, one or many."""
+    """Move the workflows that are the values of ``workflow`` in the request."""
     principal = get_principal(request)
-    asked = request.POST if request.method == "POST" else request.GET
-    chosen = selectors.workflows_by_id(principal, ids_of(asked.getlist("workflow")), "edit")
-    shelf = shelf_of(request)
-    if not chosen:
+    data = request.POST if request.method == "POST" else request.GET
+    selected = selectors.workflows_by_id(principal, parse_ids(data.getlist("workflow")), "edit")
+    location = get_location(request)
+    if not selected:
         messages.info(request, _("Select the workflows to move."))
-        return _gone_to(request, shelf.address)
-    return _moved(
+        return _redirect(request, location.address)
+    return _render_move_form(
         request,
-        shelf,
-        lambda into: folders.move_workflows(principal, workflows=chosen, into=into),
-        title=_title(chosen),
-        workflows=chosen,
-        now_in={workflow.folder_id for workflow in chosen},
+        location,
+        lambda into: folders.move_workflows(principal, workflows=selected, into=into),
+        title=_build_title(selected),
+        workflows=selected,
+        parent_ids={workflow.folder_id for workflow in selected},
     )
 
 
-def _title(chosen: list[Workflow]) -> str:
-    if len(chosen) == 1:
-        return _("Move “%(name)s”") % {"name": chosen[0].name}
-    return _("Move %(count)d workflows") % {"count": len(chosen)}
+def _build_title(selected: list[Workflow]) -> str:
+    if len(selected) == 1:
+        return _("Move “%(name)s”") % {"name": selected[0].name}
+    return _("Move %(count)d workflows") % {"count": len(selected)}
 
 
 def _folder_for(request: HttpRequest, folder_id: UUID) -> tuple[Principal, Folder]:
@@ -118,95 +125,95 @@ def _folder_for(request: HttpRequest, folder_id: UUID) -> tuple[Principal, Folde
     return principal, folder
 
 
-def _named(
+def _render_name_form(
     request: HttpRequest,
-    shelf: Shelf,
+    location: FolderLocation,
     form: FolderForm,
-    act: Callable[[str], object],
-    **more: Any,  # Any: what the template is told
+    operation: Callable[[str], object],
+    **more: Any,  # Any: template context
 ) -> HttpResponse:
     if form.is_valid():
         try:
-            act(form.cleaned_data["name"])
-        except WorkflowsFault as refused:
-            form.add_error("name", str(refused))
+            operation(form.cleaned_data["name"])
+        except WorkflowsFault as error:
+            form.add_error("name", str(error))
         else:
-            return _gone_to(request, shelf.address)
-    context = {"form": form, "shelf": shelf, **more}
-    return _shown(request, "folder_form", context, wrong=bool(form.errors))
+            return _redirect(request, location.address)
+    context = {"form": form, "location": location, **more}
+    return _render_form(request, "folder_form", context, has_errors=bool(form.errors))
 
 
-def _moved(
+def _render_move_form(
     request: HttpRequest,
-    shelf: Shelf,
-    act: Callable[[Folder | None], object],
+    location: FolderLocation,
+    operation: Callable[[Folder | None], object],
     *,
-    left_out: Folder | None = None,
-    now_in: set[UUID | None],
-    **more: Any,  # Any: what the template is told
+    excluded: Folder | None = None,
+    parent_ids: set[UUID | None],
+    **more: Any,  # Any: template context
 ) -> HttpResponse:
-    refusal = ""
+    message = ""
     if request.method == "POST":
         try:
-            with transaction.atomic():  # no folder is left where nothing could go
-                into = _into(request, shelf)
-                act(into)
-        except WorkflowsFault as refused:
-            refusal = str(refused)
+            with transaction.atomic():  # a failed move creates no folder
+                target = _resolve_target(request, location)
+                operation(target)
+        except WorkflowsFault as error:
+            message = str(error)
         else:
-            messages.success(request, _said(into))
-            return _gone_to(request, shelf.address)
-    places = [
-        (folder, level, folder.pk in now_in)
-        for folder, level in shelf.tree.beneath(None)
-        if left_out is None or not shelf.tree.is_within(folder.pk, left_out.pk)
+            messages.success(request, _format_moved_message(target))
+            return _redirect(request, location.address)
+    targets = [
+        (folder, level, folder.pk in parent_ids)
+        for folder, level in location.tree.beneath(None)
+        if excluded is None or not location.tree.is_within(folder.pk, excluded.pk)
     ]
     context = {
-        "shelf": shelf,
-        "places": places,
-        "is_at_top": None in now_in,
-        "refusal": refusal,
-        "named": request.POST.get("name", ""),
+        "location": location,
+        "targets": targets,
+        "is_at_top": None in parent_ids,
+        "refusal": message,
+        "new_name": request.POST.get("name", ""),
         **more,
     }
-    return _shown(request, "move", context, wrong=bool(refusal))
+    return _render_form(request, "move", context, has_errors=bool(message))
 
 
-def _into(request: HttpRequest, shelf: Shelf) -> Folder | None:
-    """A folder that is there, or one that is made for it at the top."""
-    asked = request.POST.get("into", "")
-    if asked != "new":
-        return folder_of(shelf.tree, asked)
+def _resolve_target(request: HttpRequest, location: FolderLocation) -> Folder | None:
+    """Return the selected folder, or create the new one at the top."""
+    choice = request.POST.get("into", "")
+    if choice != "new":
+        return find_folder(location.tree, choice)
     return folders.create_folder(
         get_principal(request),
         team_id=get_current_team_id(request),
-        name=typed(request.POST, "name"),
+        name=read_text(request.POST, "name"),
     )
 
 
-def _said(into: Folder | None) -> str:
-    if into is None:
+def _format_moved_message(target: Folder | None) -> str:
+    if target is None:
         return _("Moved to the top level.")
-    return _("Moved to “%(name)s”.") % {"name": into.name}
+    return _("Moved to “%(name)s”.") % {"name": target.name}
 
 
-def _shown(
+def _render_form(
     request: HttpRequest,
     template: str,
     context: dict[str, Any],  # Any: as above
     *,
-    wrong: bool,
+    has_errors: bool,
 ) -> HttpResponse:
-    """The same form in the page's dialog and as a page."""
+    """Render the form in the page's dialog or as a page."""
     is_dialog = "HX-Request" in request.headers
     name = (
         f"workflows/catalog/_{template}.html" if is_dialog else f"workflows/catalog/{template}.html"
     )
     context["is_dialog"] = is_dialog
-    return render(request, name, context, status=422 if wrong else 200)
+    return render(request, name, context, status=422 if has_errors else 200)
 
 
-def _gone_to(request: HttpRequest, address: str) -> HttpResponse:
-    if "HX-Request" in request.headers:  # a redirect would be followed into the dialog
+def _redirect(request: HttpRequest, address: str) -> HttpResponse:
+    if "HX-Request" in request.headers:  # a redirect would load into the dialog
         return HttpResponse(status=204, headers={"HX-Redirect": address})
     return redirect(address)

@@ -1,4 +1,4 @@
-"""The cards of the gallery: a sample, a small picture of its nodes, and what it is about."""
+"""The cards of the gallery: a sample with a small picture of its nodes and a description."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from workflows.samples import Sample
 from workflows.services.samples import samples
 
 
-MOST_NODES: Final = 7  # of a picture; what is more is a number
+MAX_NODES: Final = 7  # in a picture; the rest is a number
 
 SCOPES: Final[Mapping[str, Promise]] = {
     "user": _("User memory"),
@@ -26,54 +26,58 @@ SCOPES: Final[Mapping[str, Promise]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class CardNode:
     icon: str
     family: str
     title: str
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class SampleCard:
     sample: Sample
-    nodes: tuple[Node, ...]
+    nodes: tuple[CardNode, ...]
     more: int
     scopes: tuple[Promise, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """``chosen``: the scope that is looked for; empty for all of them."""
+class Gallery:
+    """The cards of the samples with a memory scope, or of all if ``scope`` is empty."""
 
-    cards: tuple[Card, ...]
-    chosen: str
+    cards: tuple[SampleCard, ...]
+    scope: str
 
     @property
     def choices(self) -> list[tuple[str, Promise, bool]]:
         return [
-            ("", _("All"), not self.chosen),
-            *((word, name, word == self.chosen) for word, name in SCOPES.items()),
+            ("", _("All"), not self.scope),
+            *((word, name, word == self.scope) for word, name in SCOPES.items()),
         ]
 
 
-def shelf_of(scope: str) -> Shelf:
-    chosen = scope if scope in SCOPES else ""
-    found = [sample for sample in samples.list_offered() if not chosen or chosen in sample.scopes]
-    return Shelf(tuple(card_of(sample) for sample in found), chosen)
+def build_gallery(scope: str) -> Gallery:
+    selected_scope = scope if scope in SCOPES else ""
+    matches = [
+        sample
+        for sample in samples.list_offered()
+        if not selected_scope or selected_scope in sample.scopes
+    ]
+    return Gallery(tuple(build_card(sample) for sample in matches), selected_scope)
 
 
-def card_of(sample: Sample) -> Card:
-    known = load_kinds()
-    drawn = tuple(_node(name, known) for name in _kinds_of(sample)[:MOST_NODES])
-    more = max(0, len(_kinds_of(sample)) - MOST_NODES)
-    return Card(sample, drawn, more, tuple(SCOPES[scope] for scope in sample.scopes))
+def build_card(sample: Sample) -> SampleCard:
+    kinds = load_kinds()
+    nodes = tuple(_build_node(name, kinds) for name in _list_kinds(sample)[:MAX_NODES])
+    more = max(0, len(_list_kinds(sample)) - MAX_NODES)
+    return SampleCard(sample, nodes, more, tuple(SCOPES[scope] for scope in sample.scopes))
 
 
 @cache
-def _kinds_of(sample: Sample) -> tuple[str, ...]:
-    """The documents are files of ours, which don't change while a process lives."""
+def _list_kinds(sample: Sample) -> tuple[str, ...]:
+    """Return the sample's kinds; its document is a file that doesn't change while the process runs."""
     return sample.kinds
 
 
-def _node(name: str, known: Mapping[str, AnyKind]) -> Node:
-    appearance, kind = find_appearance(name, known), known.get(name)
-    return Node(appearance.icon, appearance.family, gettext(kind.title) if kind else name)
+def _build_node(name: str, kinds: Mapping[str, AnyKind]) -> CardNode:
+    appearance, kind = find_appearance(name, kinds), kinds.get(name)
+    return CardNode(appearance.icon, appearance.family, gettext(kind.title) if kind else name)

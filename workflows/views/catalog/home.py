@@ -10,8 +10,8 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.principals import get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.services.samples import samples
-from workflows.views.catalog.folder_location import shelf_of as folders_shelf
-from workflows.views.catalog.gallery import shelf_of
+from workflows.views.catalog.folder_location import get_location
+from workflows.views.catalog.gallery import build_gallery
 
 
 RECENT = 6
@@ -22,14 +22,14 @@ RECENT = 6
 def home(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
     runs = selectors.runs_for(principal).filter(team_id=team_id)
-    offered = samples.list_offered()
+    sample_list = samples.list_offered()
     return render(
         request,
         "workflows/home.html",
         {
             "workflows": selectors.workflows_for(principal, team_id=team_id)[:RECENT],
             "runs": runs[:RECENT],
-            "first_sample": offered[0].slug if offered else "",
+            "first_sample": sample_list[0].slug if sample_list else "",
             "can_create": permissions.may_create(principal, team_id),
         },
     )
@@ -38,14 +38,14 @@ def home(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def gallery(request: HttpRequest) -> HttpResponse:
-    shelf = shelf_of(request.GET.get("scope", ""))
+    samples_gallery = build_gallery(request.GET.get("scope", ""))
     context = {
-        "into": folders_shelf(request),
-        "cards": [card for card in shelf.cards if not card.sample.is_block],
-        "blocks": [card for card in shelf.cards if card.sample.is_block],
-        "shelf": shelf,
+        "location": get_location(request),
+        "cards": [card for card in samples_gallery.cards if not card.sample.is_block],
+        "blocks": [card for card in samples_gallery.cards if card.sample.is_block],
+        "gallery": samples_gallery,
         "can_create": permissions.may_create(get_principal(request), get_current_team_id(request)),
-        # who came by the start link has no other way back yet
+        # A person who signed in with the start link has no password yet.
         "may_be_lost": request.user.is_authenticated and not request.user.has_usable_password(),
     }
     return render(request, "workflows/samples/samples.html", context)
@@ -58,7 +58,7 @@ def copy_sample(request: HttpRequest, slug: str) -> HttpResponse:
         get_principal(request),
         team_id=get_current_team_id(request),
         slug=slug,
-        folder=folders_shelf(request).here,
+        folder=get_location(request).folder,
     )
     messages.success(request, _("Copy created"))
     return redirect("workflows:detail", workflow.pk)

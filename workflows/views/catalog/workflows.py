@@ -1,4 +1,4 @@
-"""Pages of workflows: list, one of them, and what can be done with it as a whole."""
+"""Pages of workflows: the list, and the operations on a whole workflow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,14 +27,18 @@ from workflows.services import publishing
 from workflows.services.catalog import blank_workflow, importing
 from workflows.services.editor import drafts
 from workflows.templatetags.problems import describe_with_location
-from workflows.views.catalog.folder_location import shelf_of
-from workflows.views.publishing.page_updates import is_in_place, not_public, now_public
-from workflows.views.request_context import posted, workflow_for
+from workflows.views.catalog.folder_location import get_location
+from workflows.views.publishing.page_updates import (
+    is_from_script,
+    render_not_published,
+    render_published,
+)
+from workflows.views.request_context import get_form_data, workflow_for
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A row of the list; ``path`` is said where rows of several folders stand together."""
+class WorkflowRow:
+    """A row of the list; ``path`` is shown if the rows are from several folders."""
 
     workflow: Workflow
     path: str
@@ -43,20 +47,22 @@ class Listed:
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """What lies in a folder, or at the top; a search looks everywhere, and says where it found."""
+    """List the workflows in a folder or at the top; a search covers all folders and shows the path."""
     principal, team_id = get_principal(request), get_current_team_id(request)
-    shelf = shelf_of(request)
+    location = get_location(request)
     rows = selectors.workflows_for(principal, team_id=team_id)
-    if shelf.query:
-        rows = rows.filter(name__icontains=shelf.query)
+    if location.query:
+        rows = rows.filter(name__icontains=location.query)
     else:
-        rows = rows.filter(folder=shelf.here)
+        rows = rows.filter(folder=location.folder)
     page_rows, page = paginate_by_offset(request, rows)
     context = {
-        "shelf": shelf,
-        "workflows": [Listed(row, shelf.tree.path_text(row.folder_id)) for row in page_rows],
+        "location": location,
+        "workflows": [
+            WorkflowRow(row, location.tree.path_text(row.folder_id)) for row in page_rows
+        ],
         "page": page,
-        "query": shelf.query,
+        "query": location.query,
         "can_create": permissions.may_create(principal, team_id),
         "can_arrange": permissions.may_arrange(principal, team_id),
         "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
@@ -67,29 +73,29 @@ def index(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """An empty canvas; what it is to be, and what it is called, can be said first."""
+    """Create a blank workflow; its mode and name can be given."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     permissions.check_create(principal, team_id)
-    shelf = shelf_of(request)
-    form = NewForm(posted(request))
+    location = get_location(request)
+    form = NewForm(get_form_data(request))
     if form.is_valid():
-        made = blank_workflow.create_blank(
+        workflow = blank_workflow.create_blank(
             principal,
             team_id=team_id,
             mode=Mode(form.cleaned_data["mode"]),
             name=form.cleaned_data["name"] or None,
-            folder=shelf.here,
+            folder=location.folder,
         )
-        return redirect("workflows:detail", made.pk)
-    context = {"form": form, "shelf": shelf}
+        return redirect("workflows:detail", workflow.pk)
+    context = {"form": form, "location": location}
     return render(
         request, "workflows/catalog/new.html", context, status=422 if form.errors else 200
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
-    """What came of an import: a workflow, or why not."""
+class ImportResult:
+    """The imported workflow, or the problems that prevented the import."""
 
     workflow: Workflow | None = None
     problems: tuple[str, ...] = ()
@@ -100,90 +106,90 @@ class Upload:
 @require_http_methods(["GET", "POST"])
 def import_(request: HttpRequest) -> HttpResponse:
     permissions.check_create(get_principal(request), get_current_team_id(request))
-    return _import_page(request, None)
+    return _render_import_page(request, None)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def replace(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     _, workflow = workflow_for(request, workflow_id, "edit")
-    return _import_page(request, workflow)
+    return _render_import_page(request, workflow)
 
 
-def _import_page(request: HttpRequest, workflow: Workflow | None) -> HttpResponse:
-    shelf = shelf_of(request)
-    form = ImportForm(posted(request), request.FILES or None)
-    upload, wrong = Upload(), bool(form.errors)
-    if request.method == "POST" and not wrong:
-        upload = _upload(request, workflow, shelf.here, form.cleaned_data)
-        if upload.workflow:
-            return redirect("workflows:detail", upload.workflow.pk)
-        # a file is not sent twice: what it said goes back into the box
+def _render_import_page(request: HttpRequest, workflow: Workflow | None) -> HttpResponse:
+    location = get_location(request)
+    form = ImportForm(get_form_data(request), request.FILES or None)
+    result, has_errors = ImportResult(), bool(form.errors)
+    if request.method == "POST" and not has_errors:
+        result = _import_upload(request, workflow, location.folder, form.cleaned_data)
+        if result.workflow:
+            return redirect("workflows:detail", result.workflow.pk)
+        # The text field is filled, since a file cannot be sent twice.
         form = ImportForm(
             initial={"document": form.cleaned_data["text"], "name": form.cleaned_data["name"]}
         )
     context = {
         "form": form,
-        "problems": upload.problems,
-        "pending": upload.pending,
+        "problems": result.problems,
+        "pending": result.pending,
         "workflow": workflow,
-        "shelf": shelf,
+        "location": location,
     }
     return render(
         request,
         "workflows/catalog/import.html",
         context,
-        status=422 if wrong or upload.problems else 200,
+        status=422 if has_errors or result.problems else 200,
     )
 
 
-def _upload(
+def _import_upload(
     request: HttpRequest,
     workflow: Workflow | None,
     folder: Folder | None,
-    given: Mapping[str, str],
-) -> Upload:
-    principal, text = get_principal(request), given["text"]
-    confirmed = "confirm" in request.POST
+    form_data: Mapping[str, str],
+) -> ImportResult:
+    principal, text = get_principal(request), form_data["text"]
+    is_confirmed = "confirm" in request.POST
     try:
         if workflow is None:
             imported = importing.import_document(
                 principal,
                 team_id=get_current_team_id(request),
                 source=text,
-                name=given["name"] or None,
+                name=form_data["name"] or None,
                 folder=folder,
-                confirm_newer=confirmed,
+                confirm_newer=is_confirmed,
             )
         else:
             imported = importing.reimport(
-                principal, workflow=workflow, source=text, confirm_newer=confirmed
+                principal, workflow=workflow, source=text, confirm_newer=is_confirmed
             )
     except DocumentInvalid as invalid:
-        return Upload(
+        return ImportResult(
             problems=tuple(describe_with_location(problem) for problem in invalid.problems)
         )
     except NewerDocument:
-        return Upload(pending=True)
+        return ImportResult(pending=True)
     for warning in imported.warnings:
         messages.warning(request, describe_with_location(warning))
-    return Upload(workflow=imported.workflow)
+    return ImportResult(workflow=imported.workflow)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def rename(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """A page of its own, and a dialog of the list that asks for it."""
+    """Rename a workflow, on a page of its own or in a dialog of the list."""
     is_dialog = "HX-Request" in request.headers
     principal, workflow = workflow_for(request, workflow_id, "edit")
     form = RenameForm(
-        posted(request),
+        get_form_data(request),
         initial={"name": workflow.name, "description": workflow.description},
     )
     if form.is_valid():
         drafts.rename(principal, workflow=workflow, **form.cleaned_data)
         if is_dialog:
-            return HttpResponse(status=204, headers={"HX-Redirect": shelf_of(request).address})
+            return HttpResponse(status=204, headers={"HX-Redirect": get_location(request).address})
         return redirect("workflows:detail", workflow.pk)
     context = {"workflow": workflow, "form": form, "is_dialog": is_dialog}
     template = "workflows/catalog/_rename.html" if is_dialog else "workflows/catalog/rename.html"
@@ -199,21 +205,21 @@ def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     try:
         version = publishing.publish(principal, workflow=workflow, note=note)
     except DocumentInvalid:
-        # the page lists every problem where it is, which a sentence here could not
-        why = _("Not published: the draft has errors.")
-        if is_in_place(request):
-            return not_public(why, has_problems=True)
-        messages.error(request, why)
+        # The page lists every problem at its node.
+        reason = _("Not published: the draft has errors.")
+        if is_from_script(request):
+            return render_not_published(reason, has_problems=True)
+        messages.error(request, reason)
         return redirect("workflows:detail", workflow.pk)
     except NothingToPublish as unchanged:
-        if is_in_place(request):
-            return not_public(str(unchanged))
+        if is_from_script(request):
+            return render_not_published(str(unchanged))
         messages.info(request, str(unchanged))
         return redirect("workflows:detail", workflow.pk)
-    said = _("Published as version %(number)s.") % {"number": version.number}
-    if is_in_place(request):
-        return now_public(request, principal, workflow, version, said)
-    messages.success(request, said)
+    message = _("Published as version %(number)s.") % {"number": version.number}
+    if is_from_script(request):
+        return render_published(request, principal, workflow, version, message)
+    messages.success(request, message)
     return redirect(f"{reverse('workflows:detail', args=[workflow.pk])}?published")
 
 
@@ -230,7 +236,7 @@ def duplicate(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_safe
 def export(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, archived=True)
-    dialect = _dialect(request.GET.get("dialect", ""))
+    dialect = _parse_dialect(request.GET.get("dialect", ""))
     format_: Literal["json", "yaml"] = "json" if request.GET.get("format") == "json" else "yaml"
     text = drafts.export(principal, workflow=workflow, dialect=dialect, format=format_)
     types = {"json": "application/json", "yaml": "application/yaml"}
@@ -241,5 +247,5 @@ def export(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     return response
 
 
-def _dialect(text: str) -> Dialect | None:
+def _parse_dialect(text: str) -> Dialect | None:
     return Dialect(text) if text in set(Dialect) else None

@@ -1,4 +1,4 @@
-"""What a chat says when a run came to no good end: a plain sentence; the run itself has the details."""
+"""The chat's texts for runs that failed or were stopped; the run itself has the details."""
 
 from collections.abc import Iterable, Mapping
 from uuid import UUID
@@ -11,36 +11,37 @@ from workflows.models import Run
 from workflows.models.run import RunStatus
 
 
-def told(run: Run, *, can_edit: bool, titles: Mapping[UUID, str]) -> str:
-    """Who can't mend the workflow isn't troubled with the names of its nodes."""
-    words = sentences(can_edit=can_edit)
+def describe_failure(run: Run, *, can_edit: bool, titles: Mapping[UUID, str]) -> str:
+    """Describe the failure of a run; only people who can edit the workflow see the node's name."""
+    texts = list_failure_texts(can_edit=can_edit)
     if run.status == RunStatus.STOPPED:
-        return words["stopped"]
+        return texts["stopped"]
     title = titles.get(run.pk)
-    return words["failed_at"].replace("{node}", title) if title else words["failed"]
+    return texts["failed_at"].replace("{node}", title) if title else texts["failed"]
 
 
-def sentences(*, can_edit: bool) -> dict[str, str]:
-    """For the page, which tells the end of a live run itself; ``{node}`` is its to fill in."""
-    ends = {
+def list_failure_texts(*, can_edit: bool) -> dict[str, str]:
+    """Return the texts for the page, which reports the end of a live run and fills in ``{node}``."""
+    texts = {
         "stopped": _("This reply was stopped."),
         "nothing": _("No reply: no Answer node was reached, or its answer was empty."),
     }
     if not can_edit:
-        sorry = _("Something went wrong. Please try again.")
-        return ends | {"failed": sorry, "failed_at": sorry}
-    return ends | {
+        apology = _("Something went wrong. Please try again.")
+        return texts | {"failed": apology, "failed_at": apology}
+    return texts | {
         "failed": _("The run failed. Select “Why?” below for details."),
         "failed_at": _("The run failed at “{node}”. Select “Why?” below for details."),
     }
 
 
-def titles_of(principal: Principal, runs: Iterable[Run]) -> dict[UUID, str]:
-    """Run → what people call the node it failed at."""
-    failed = {run.pk: run.error_node for run in runs if run.has_ended and run.error_node}
-    if not failed:
+def load_failed_titles(principal: Principal, runs: Iterable[Run]) -> dict[UUID, str]:
+    """Return the title of the failed node by run."""
+    failed_nodes = {run.pk: run.error_node for run in runs if run.has_ended and run.error_node}
+    if not failed_nodes:
         return {}
-    found = {
-        (run_id, key): title for run_id, key, title in selectors.step_titles(principal, failed)
+    titles = {
+        (run_id, key): title
+        for run_id, key, title in selectors.step_titles(principal, failed_nodes)
     }
-    return {run: found.get((run, node)) or node for run, node in failed.items()}
+    return {run: titles.get((run, node)) or node for run, node in failed_nodes.items()}

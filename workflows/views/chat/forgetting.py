@@ -1,4 +1,4 @@
-"""“Delete that memory” in the chat, and its undo: each answers with a toast."""
+"""“Delete that memory” in the chat, and its undo; each answers with a toast."""
 
 from uuid import UUID
 
@@ -13,48 +13,52 @@ from accounts.principals import Principal
 from workflows import memory_app
 from workflows.models import Workflow
 from workflows.services.chat import forgetting
-from workflows.views.catalog.workflow_page import person_of
-from workflows.views.request_context import typed, workflow_for
+from workflows.views.catalog.workflow_page import read_person
+from workflows.views.request_context import read_text, workflow_for
 
 
 @login_required
 @require_POST
 def forget_last(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = _with_memory(request, workflow_id)
-    done = forgetting.forget_last(principal, workflow=workflow, person=person_of(request.POST))
-    words = _("Forgotten: “%(text)s”") % {"text": done.text} if done else _("Nothing to forget.")
-    return _toast(request, workflow, words, "forgotten" if done else "", done)
+    principal, workflow = _get_workflow_with_memory(request, workflow_id)
+    memory = forgetting.forget_last(principal, workflow=workflow, person=read_person(request.POST))
+    message = (
+        _("Forgotten: “%(text)s”") % {"text": memory.text} if memory else _("Nothing to forget.")
+    )
+    return _render_toast(request, workflow, message, "forgotten" if memory else "", memory)
 
 
 @login_required
 @require_POST
 def remember_again(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = _with_memory(request, workflow_id)
+    principal, workflow = _get_workflow_with_memory(request, workflow_id)
     try:
         forgetting.undo_forget(
-            principal, workflow=workflow, change_id=typed(request.POST, "change")
+            principal, workflow=workflow, change_id=read_text(request.POST, "change")
         )
     except memory_app.AlreadyExists as fault:
-        return _toast(request, workflow, str(fault), "")
-    return _toast(request, workflow, _("Restored"), "undone")
+        return _render_toast(request, workflow, str(fault), "")
+    return _render_toast(request, workflow, _("Restored"), "undone")
 
 
-def _with_memory(request: HttpRequest, workflow_id: UUID) -> tuple[Principal, Workflow]:
+def _get_workflow_with_memory(
+    request: HttpRequest, workflow_id: UUID
+) -> tuple[Principal, Workflow]:
     principal, workflow = workflow_for(request, workflow_id, "run")
     if not memory_app.is_on():
         raise Http404
     return principal, workflow
 
 
-def _toast(
+def _render_toast(
     request: HttpRequest,
     workflow: Workflow,
-    words: str,
+    message: str,
     happened: str,
-    done: forgetting.ForgottenMemory | None = None,
+    memory: forgetting.ForgottenMemory | None = None,
 ) -> HttpResponse:
     if not getattr(request, "htmx", False):
-        messages.success(request, words)
+        messages.success(request, message)
         return redirect("workflows:detail", workflow.pk)
-    context = {"words": words, "happened": happened, "done": done, "workflow": workflow}
+    context = {"message": message, "happened": happened, "memory": memory, "workflow": workflow}
     return render(request, "chat/_forget_notice.html", context)

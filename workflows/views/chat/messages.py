@@ -1,4 +1,4 @@
-"""Saying something to a chat workflow: one turn, one run."""
+"""A message to a chat workflow: one turn, one run."""
 
 from urllib.parse import urlencode
 from uuid import UUID
@@ -14,43 +14,43 @@ from django.views.decorators.http import require_POST
 from workflows import permissions
 from workflows.services.debugging.start import start_run_with_options
 from workflows.views.catalog.workflow_page import (
-    GROUP,
-    person_of,
-    stream_of,
-    turns_from,
-    version_for,
+    GROUP_FIELD,
+    build_pane_turns,
+    choose_version,
+    read_memory_stream,
+    read_person,
 )
-from workflows.views.request_context import typed, workflow_for
-from workflows.views.runs.options import options_of
+from workflows.views.request_context import read_text, workflow_for
+from workflows.views.runs.options import read_options
 
 
 @login_required
 @require_POST
 def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    query, person = typed(request.POST, "query"), person_of(request.POST)
+    query, person = read_text(request.POST, "query"), read_person(request.POST)
     if not query:
         return HttpResponse(_("Enter a message first."), status=422)
     run = start_run_with_options(
         principal,
-        options_of(request.POST, pins=permissions.may_edit(principal, workflow)),
+        read_options(request.POST, pins=permissions.may_edit(principal, workflow)),
         workflow=workflow,
         inputs={},
         query=query,
-        conversation=typed(request.POST, "conversation") or None,
+        conversation=read_text(request.POST, "conversation") or None,
         subject=person or None,
-        version=version_for(principal, workflow),
-        stream=stream_of(request.POST),
+        version=choose_version(principal, workflow),
+        stream=read_memory_stream(request.POST),
     )
     key = run.conversation.key if run.conversation else ""
-    place = reverse("workflows:detail", args=[workflow.pk])
-    group = typed(request.POST, GROUP)
-    named = {"person": person, "conversation": key, GROUP: group}
-    here = {name: value for name, value in named.items() if value}
-    url = f"{place}?{urlencode(here)}"
+    path = reverse("workflows:detail", args=[workflow.pk])
+    group = read_text(request.POST, GROUP_FIELD)
+    values = {"person": person, "conversation": key, GROUP_FIELD: group}
+    parameters = {name: value for name, value in values.items() if value}
+    url = f"{path}?{urlencode(parameters)}"
     if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return redirect(url)
-    (turn,) = turns_from(principal, workflow, [run])
+    (turn,) = build_pane_turns(principal, workflow, [run])
     html = render_to_string("chat/_pane_turn.html", {"turn": turn}, request)
     html += render_to_string(
         "chat/_pane_conversation_field.html",
@@ -58,6 +58,6 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         request,
     )
     response = HttpResponse(html)
-    # a reload, or a link sent to oneself, comes back to this conversation
+    # A reload or a copied link opens this conversation again.
     response["HX-Replace-Url"] = url
     return response

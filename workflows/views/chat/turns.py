@@ -1,4 +1,4 @@
-"""The turns of a conversation as the one who talks reads them: the answer, what it used, what it remembered."""
+"""The turns of a conversation for its person: the answer, and the memories that it used and stored."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,48 +13,56 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import Principal
 from workflows import memory_app, selectors
 from workflows.models import Conversation, Run, RunEvent, Workflow
-from workflows.views.chat.failure_texts import sentences, titles_of, told
+from workflows.views.chat.failure_texts import (
+    describe_failure,
+    list_failure_texts,
+    load_failed_titles,
+)
 
 
-TURNS_SHOWN: Final = 50
-MOST_USED: Final = 8
-EVENTS: Final = ("memory_recalled", "memory_written", "memory_kept_out")
+MAX_TURNS: Final = 50
+MAX_USED: Final = 8
+MEMORY_EVENTS: Final = ("memory_recalled", "memory_written", "memory_kept_out")
 
-# What belongs to the conversation or the run itself is no news to whoever is in it.
-OWN_TALK: Final = frozenset({"conversation", "run", "run_metadata"})
+# Memory of the conversation or the run itself is not reported to its person.
+CONVERSATION_SCOPES: Final = frozenset({"conversation", "run", "run_metadata"})
 
-SHARED: Final[Mapping[str, Promise]] = {
+SHARED_LABELS: Final[Mapping[str, Promise]] = {
     "global": _("from shared memory"),
     "workflow": _("from this workflow's group memory"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
-    """``told_at`` and ``url``: when and in which conversation the person said it."""
+class UsedMemory:
+    """A memory that was used; ``stated_at`` and ``url`` say when and in which conversation it was stated."""
 
     text: str
-    told_at: datetime | None = None
+    stated_at: datetime | None = None
     url: str = ""
     shared: str | Promise = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """``one``: as memory has it now, if it is the person's to forget."""
+class StoredMemory:
+    """A memory that was stored; ``current`` is its current state, if the person can forget it."""
 
     text: str
-    one: "memory_app.PersonalEntry | None" = None
+    current: "memory_app.PersonalEntry | None" = None
     is_shared: bool = False
 
     @property
     def has_changed(self) -> bool:
-        return self.one is not None and not self.one.row.is_forgotten and self.one.text != self.text
+        return (
+            self.current is not None
+            and not self.current.row.is_forgotten
+            and self.current.text != self.text
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:
-    """``ends``: what the page says of a live one's end. ``paused``: what was left off of memory in it."""
+    """A turn; ``ends`` are the texts for the end of a live one."""
 
     run_id: UUID
     query: str
@@ -63,144 +71,176 @@ class ChatTurn:
     failed: bool
     ends: Mapping[str, str]
     group: str = ""
-    used: tuple[Used, ...] = ()
-    kept: tuple[Kept, ...] = ()
+    used: tuple[UsedMemory, ...] = ()
+    stored: tuple[StoredMemory, ...] = ()
     not_recalled: bool = False
     not_remembered: bool = False
 
 
 @dataclass(slots=True)
-class _Heard:
-    """The events of memory in one run."""
+class _MemoryEvents:
+    """The memory events of a run."""
 
     recalled: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)  # scope, entry
-    written: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
-    withheld: bool = False
-    refused: bool = False
+    stores: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    is_recall_paused: bool = False
+    is_store_paused: bool = False
 
 
-def turns_of(
+def list_turns(
     principal: Principal, workflow: Workflow, conversation: Conversation
 ) -> list[ChatTurn]:
-    """From the runs: one under way has no message yet. What was tried again with success is told once."""
-    found = Run.objects.visible_to(principal).filter(conversation=conversation)
-    runs = list(found.order_by("-created_at", "-id")[:TURNS_SHOWN])[::-1]
-    later = {_query(run): number for number, run in enumerate(runs)}
-    left = [run for at, run in enumerate(runs) if not (_failed(run) and later[_query(run)] > at)]
-    return turns_from(principal, workflow, left)
+    """Return the turns from the runs, since a pending run has no message yet.
+
+    A failed turn that was retried is left out.
+    """
+    rows = Run.objects.visible_to(principal).filter(conversation=conversation)
+    runs = list(rows.order_by("-created_at", "-id")[:MAX_TURNS])[::-1]
+    last_numbers = {_get_query(run): number for number, run in enumerate(runs)}
+    visible_runs = [
+        run
+        for at, run in enumerate(runs)
+        if not (_has_failed(run) and last_numbers[_get_query(run)] > at)
+    ]
+    return build_turns(principal, workflow, visible_runs)
 
 
-def turns_from(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -> list[ChatTurn]:
-    ends, titles = sentences(can_edit=False), titles_of(principal, runs)
-    heard = _heard(principal, runs) if memory_app.is_on() else {}
-    words = _Words(principal, workflow, heard.values())
-    made = []
+def build_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -> list[ChatTurn]:
+    ends, titles = list_failure_texts(can_edit=False), load_failed_titles(principal, runs)
+    events = _load_memory_events(principal, runs) if memory_app.is_on() else {}
+    lookup = _MemoryLookup(principal, workflow, events.values())
+    turns = []
     for run in runs:
-        memory = heard.get(run.pk, _Heard())
+        memory = events.get(run.pk, _MemoryEvents())
         answer = str((run.outputs or {}).get("answer", ""))
-        made.append(
+        turns.append(
             ChatTurn(
                 run_id=run.pk,
-                query=_query(run),
-                answer=told(run, can_edit=False, titles=titles) if _failed(run) else answer,
+                query=_get_query(run),
+                answer=describe_failure(run, can_edit=False, titles=titles)
+                if _has_failed(run)
+                else answer,
                 is_live=not run.has_ended,
-                failed=_failed(run),
+                failed=_has_failed(run),
                 ends=ends,
                 group=str(run.system.get("group_id", "")),
-                used=words.used(memory),
-                kept=words.kept(memory),
-                not_recalled=memory.withheld,
-                not_remembered=memory.refused,
+                used=lookup.list_used(memory),
+                stored=lookup.list_stored(memory),
+                not_recalled=memory.is_recall_paused,
+                not_remembered=memory.is_store_paused,
             )
         )
-    return made
+    return turns
 
 
-def _query(run: Run) -> str:
+def _get_query(run: Run) -> str:
     return str(run.system.get("query", ""))
 
 
-def _failed(run: Run) -> bool:
+def _has_failed(run: Run) -> bool:
     return run.has_ended and bool(run.error)
 
 
-def _heard(principal: Principal, runs: Sequence[Run]) -> dict[UUID, _Heard]:
-    """In one query for all turns; the runs were admitted before."""
+def _load_memory_events(principal: Principal, runs: Sequence[Run]) -> dict[UUID, _MemoryEvents]:
+    """Load the events of all turns in one query; the caller may see the runs."""
     events = RunEvent.objects.visible_to(principal).filter(
-        run__in=[run.pk for run in runs], name__in=EVENTS
+        run__in=[run.pk for run in runs], name__in=MEMORY_EVENTS
     )
-    found: dict[UUID, _Heard] = defaultdict(_Heard)
+    events_by_run: dict[UUID, _MemoryEvents] = defaultdict(_MemoryEvents)
     for event in events.order_by("run_id", "seq"):
-        _note(found[event.run_id], event)
-    return found
+        _add_event(events_by_run[event.run_id], event)
+    return events_by_run
 
 
-def _note(heard: _Heard, event: RunEvent) -> None:
+def _add_event(memory: _MemoryEvents, event: RunEvent) -> None:
     data = event.data
     scope = str(data.get("scope", ""))
     if event.name == "memory_kept_out":
-        heard.refused |= "paused" in data.get("reasons", ())
+        memory.is_store_paused |= "paused" in data.get("reasons", ())
     elif event.name == "memory_recalled":
-        heard.withheld |= data.get("withheld") == "paused"
-        if scope not in OWN_TALK:
-            heard.recalled += [(scope, entry) for entry in data.get("entries", ())]
-    elif scope not in OWN_TALK:
-        heard.written.append((scope, data["entry"]))
+        memory.is_recall_paused |= data.get("withheld") == "paused"
+        if scope not in CONVERSATION_SCOPES:
+            memory.recalled += [(scope, entry) for entry in data.get("entries", ())]
+    elif scope not in CONVERSATION_SCOPES:
+        memory.stores.append((scope, data["entry"]))
 
 
-class _Words:
-    """What stands behind the entries of a page's turns, asked for once."""
+class _MemoryLookup:
+    """The source runs and current states of the memories of all turns, loaded once."""
 
-    def __init__(self, principal: Principal, workflow: Workflow, heard: Any) -> None:
+    def __init__(self, principal: Principal, workflow: Workflow, memories: Any) -> None:
         self._workflow = workflow
-        heard = list(heard)
-        runs = _ids(entry.get("run") for one in heard for _scope, entry in one.recalled)
-        entries = _ids(entry.get("id") for one in heard for _scope, entry in one.written)
-        found = selectors.runs_for(principal).filter(pk__in=runs) if runs else ()
-        self._said = {
-            str(run.pk): (run.created_at, run.conversation_id, run.workflow_id) for run in found
+        memories = list(memories)
+        runs = _parse_ids(
+            entry.get("run") for memory in memories for _scope, entry in memory.recalled
+        )
+        entries = _parse_ids(
+            entry.get("id") for memory in memories for _scope, entry in memory.stores
+        )
+        source_runs = selectors.runs_for(principal).filter(pk__in=runs) if runs else ()
+        self._source_runs = {
+            str(run.pk): (run.created_at, run.conversation_id, run.workflow_id)
+            for run in source_runs
         }
         self._keys = dict(
             Conversation.objects.visible_to(principal)
-            .filter(pk__in={talk for _at, talk, _of in self._said.values() if talk})
+            .filter(
+                pk__in={
+                    conversation_id
+                    for _at, conversation_id, _workflow_id in self._source_runs.values()
+                    if conversation_id
+                }
+            )
             .values_list("pk", "key")
-            if self._said
+            if self._source_runs
             else ()
         )
         caller = memory_app.MemoryCaller(principal, workflow.team_id) if entries else None
-        self._now: Mapping[UUID, memory_app.PersonalEntry] = (
+        self._current_memories: Mapping[UUID, memory_app.PersonalEntry] = (
             memory_app.load_personal_entries(caller, ids=sorted(entries)) if caller else {}
         )
 
-    def used(self, heard: _Heard) -> tuple[Used, ...]:
-        made: dict[str, Used] = {}
-        for scope, entry in heard.recalled:
-            made.setdefault(str(entry.get("id") or len(made)), self._used(scope, entry))
-        return tuple(made.values())[:MOST_USED]
+    def list_used(self, memory: _MemoryEvents) -> tuple[UsedMemory, ...]:
+        used: dict[str, UsedMemory] = {}
+        for scope, entry in memory.recalled:
+            used.setdefault(str(entry.get("id") or len(used)), self._build_used(scope, entry))
+        return tuple(used.values())[:MAX_USED]
 
-    def kept(self, heard: _Heard) -> tuple[Kept, ...]:
-        made: dict[str, Kept] = {}
-        for scope, entry in heard.written:
+    def list_stored(self, memory: _MemoryEvents) -> tuple[StoredMemory, ...]:
+        stored: dict[str, StoredMemory] = {}
+        for scope, entry in memory.stores:
             text = memory_app.format_value(entry.get("value"))
-            mine = scope == "user"
-            one = self._now.get(_id(entry.get("id")) or UUID(int=0)) if mine else None
-            made[str(entry.get("id") or len(made))] = Kept(text, one, is_shared=not mine)
-        return tuple(made.values())
+            is_own = scope == "user"
+            current = (
+                self._current_memories.get(_parse_id(entry.get("id")) or UUID(int=0))
+                if is_own
+                else None
+            )
+            stored[str(entry.get("id") or len(stored))] = StoredMemory(
+                text, current, is_shared=not is_own
+            )
+        return tuple(stored.values())
 
-    def _used(self, scope: str, entry: Mapping[str, Any]) -> Used:
+    def _build_used(self, scope: str, entry: Mapping[str, Any]) -> UsedMemory:
         text = memory_app.format_value(entry.get("value"))
         if scope != "user":
-            return Used(text, shared=SHARED.get(scope, scope))
-        at, talk, workflow_id = self._said.get(str(entry.get("run") or ""), (None, None, None))
-        key = self._keys.get(talk) if talk and workflow_id == self._workflow.pk else None
-        return Used(text, at, f"?conversation={key}" if key else "")
+            return UsedMemory(text, shared=SHARED_LABELS.get(scope, scope))
+        at, conversation_id, workflow_id = self._source_runs.get(
+            str(entry.get("run") or ""), (None, None, None)
+        )
+        key = (
+            self._keys.get(conversation_id)
+            if conversation_id and workflow_id == self._workflow.pk
+            else None
+        )
+        return UsedMemory(text, at, f"?conversation={key}" if key else "")
 
 
-def _ids(texts: Iterable[Any]) -> set[UUID]:
-    return {one for text in texts if (one := _id(text)) is not None}
+def _parse_ids(texts: Iterable[Any]) -> set[UUID]:
+    return {parsed for text in texts if (parsed := _parse_id(text)) is not None}
 
 
-def _id(text: Any) -> UUID | None:
+def _parse_id(text: Any) -> UUID | None:
     try:
         return UUID(str(text))
     except ValueError:

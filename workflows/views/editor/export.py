@@ -18,8 +18,8 @@ from workflows.engine.language.graph import Graph
 from workflows.services.kinds import installed_kinds
 from workflows.views.canvas.notes import THEMES, get_note_text
 from workflows.views.canvas.picture import build_picture
-from workflows.views.catalog.workflow_page import document_for
-from workflows.views.request_context import typed, workflow_for
+from workflows.views.catalog.workflow_page import get_document
+from workflows.views.request_context import read_text, workflow_for
 
 
 @login_required
@@ -30,7 +30,7 @@ def copy(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """
     principal, workflow = workflow_for(request, workflow_id)
     ids = [id_.replace("\x00", "") for id_ in request.GET.getlist("id")]
-    tree = build_fragment(document_for(principal, workflow), ids)
+    tree = build_fragment(get_document(principal, workflow), ids)
     if request.GET.get("format") == "json":
         text, kind = json.dumps(tree, ensure_ascii=False, indent=2), "application/json"
     else:
@@ -43,8 +43,8 @@ def copy(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def note_source(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Return the Markdown of a note, of which its card shows only the rendered form."""
     principal, workflow = workflow_for(request, workflow_id)
-    id_ = typed(request.GET, "id")
-    for note in document_for(principal, workflow).notes:
+    id_ = read_text(request.GET, "id")
+    for note in get_document(principal, workflow).notes:
         if note.id == id_:
             theme = note.data.get("theme")
             return JsonResponse(
@@ -58,7 +58,7 @@ def note_source(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def picture(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Return the drawing as one self-contained file, always in the light theme."""
     principal, workflow = workflow_for(request, workflow_id, archived=True)
-    drawing = build_picture(document_for(principal, workflow), installed_kinds())
+    drawing = build_picture(get_document(principal, workflow), installed_kinds())
     text = render_to_string(
         "editor/canvas/picture.svg", {"picture": drawing, "name": workflow.name}
     )

@@ -17,7 +17,7 @@ from workflows.engine.language.graph import Graph
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import find_appearance
 from workflows.services.kinds import installed_kinds
-from workflows.views.canvas.summaries import Way, build_ways
+from workflows.views.canvas.summaries import LabelledHandle, label_handles
 
 
 # With more nodes, the editor loads the outline after the page.
@@ -115,7 +115,7 @@ class _OutlineBuilder:
         )
 
     def links(self, node: NodeSpec) -> tuple[Link, ...]:
-        labels = {way.handle: format_way(way) for way in list_ways(node)}
+        labels = {handle.handle: format_handle(handle) for handle in list_handles(node)}
         is_only_way = len(labels) == 1
         return tuple(
             Link(
@@ -160,11 +160,11 @@ def get_title(node: NodeSpec) -> str:
     return _(kind.title) if kind else node.kind or node.id
 
 
-def list_ways(node: NodeSpec) -> tuple[Way, ...]:
-    """Return the ways out of a node with their labels."""
+def list_handles(node: NodeSpec) -> tuple[LabelledHandle, ...]:
+    """Return the output handles of a node with their labels."""
     kinds = installed_kinds()
-    return build_ways(node, kinds, list_source_handles(node, kinds.get(node.kind)))
+    return label_handles(node, kinds, list_source_handles(node, kinds.get(node.kind)))
 
 
-def format_way(way: Way) -> str:
-    return " ".join(filter(None, (way.word, way.text)))
+def format_handle(handle: LabelledHandle) -> str:
+    return " ".join(filter(None, (handle.word, handle.text)))

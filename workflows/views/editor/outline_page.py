@@ -30,11 +30,11 @@ from workflows.services.editing import gestures, undo
 from workflows.services.editing.operation_context import generate_id
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import in_words
-from workflows.views.canvas.summaries import Way
-from workflows.views.catalog.workflow_page import document_for
-from workflows.views.editor.outline import build_rows, format_way, get_title, list_ways
+from workflows.views.canvas.summaries import LabelledHandle
+from workflows.views.catalog.workflow_page import get_document
+from workflows.views.editor.outline import build_rows, format_handle, get_title, list_handles
 from workflows.views.editor.palette import PaletteItem, list_palette_groups
-from workflows.views.request_context import typed, workflow_for
+from workflows.views.request_context import read_text, workflow_for
 
 
 GAP = 96.0
@@ -51,7 +51,7 @@ def outline(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         address = reverse("workflows:outline", args=[workflow.pk])
         query = f"?{urlencode({'node': selected_id})}#selected" if selected_id else ""
         return redirect(address + query)
-    document = document_for(principal, workflow)
+    document = get_document(principal, workflow)
     problems = list(validate(document, installed_kinds()))
     context = {
         "rows": build_rows(document, problems),
@@ -61,7 +61,9 @@ def outline(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     if "fragment" in request.GET:
         return render(request, "editor/outline/_tree.html", context)
     context |= _build_page_context(request, principal, workflow, document) | {
-        "node_problems": [p for p in problems if p.node and p.node == typed(request.GET, "node")]
+        "node_problems": [
+            p for p in problems if p.node and p.node == read_text(request.GET, "node")
+        ]
     }
     return render(request, "editor/outline/outline.html", context)
 
@@ -70,7 +72,7 @@ def _build_page_context(
     request: HttpRequest, principal: Principal, workflow: Workflow, document: Document
 ) -> dict[str, Any]:
     nodes = {node.id: node for node in document.nodes}
-    node = nodes.get(typed(request.GET, "node"))
+    node = nodes.get(read_text(request.GET, "node"))
     groups = list_palette_groups(workflow.mode)
     context: dict[str, Any] = {
         "can_edit": permissions.may_edit(principal, workflow),
@@ -98,7 +100,7 @@ def _build_node_context(
     return {
         "title": get_title(node),
         "disabled": node.data.get("disabled") is True,
-        "ways": [(way.handle, _get_way_label(way)) for way in list_ways(node)],
+        "handles": [(handle.handle, _get_handle_label(handle)) for handle in list_handles(node)],
         "incoming": [(edge.id, get_title(nodes[edge.source])) for edge in graph.incoming(node.id)],
         "outgoing": [
             (edge.id, edge.handle, get_title(nodes[edge.target]))
@@ -121,24 +123,24 @@ def _build_node_context(
     }
 
 
-def _get_way_label(way: Way) -> str:
-    return format_way(way) or way.handle
+def _get_handle_label(handle: LabelledHandle) -> str:
+    return format_handle(handle) or handle.handle
 
 
 def _apply_action(request: HttpRequest, principal: Principal, workflow: Workflow) -> str:
     """Apply the requested operation, add a message about it, and return the id of the node to show
     next.
     """
-    action, node = typed(request.POST, "do"), typed(request.POST, "node")
+    action, node = read_text(request.POST, "do"), read_text(request.POST, "node")
     if action in {"undo", "redo"}:
         _undo_or_redo(request, principal, workflow, action)
         return node
-    document = document_for(principal, workflow)
+    document = get_document(principal, workflow)
     nodes = {each.id: each for each in document.nodes}
     if action not in _ACTIONS or (node and node not in nodes):
         messages.error(request, _("This node no longer exists."))
         return ""
-    values = {name: typed(request.POST, name) for name in request.POST}
+    values = {name: read_text(request.POST, name) for name in request.POST}
     ops, label, selected_id = _ACTIONS[action](document, nodes.get(node), values)
     try:
         gestures.edit(

@@ -18,14 +18,14 @@ from workflows.services.editing import catch_up
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import list_titles
 from workflows.views.canvas.drawing import draw
-from workflows.views.catalog.archive import archived_page
-from workflows.views.catalog.workflow_page import workflow_page
+from workflows.views.catalog.archive import render_archived_page
+from workflows.views.catalog.workflow_page import build_workflow_context
 from workflows.views.editor import outline, palette
 from workflows.views.editor.words import translate_texts
-from workflows.views.frame_policy import framable
-from workflows.views.publishing.page_updates import published_page
+from workflows.views.frame_policy import allow_framing
+from workflows.views.publishing.page_updates import build_published_context
 from workflows.views.request_context import workflow_for
-from workflows.views.samples.tour import tour_of
+from workflows.views.samples.tour import get_tour
 
 
 # name → route of the editor; the scripts read them from the page and build no address themselves
@@ -58,15 +58,15 @@ ROUTES = {
 def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, archived=True)
     if workflow.is_archived:
-        return archived_page(request, principal, workflow)
+        return render_archived_page(request, principal, workflow)
     response = render(request, "editor/page.html", build_page_context(request, principal, workflow))
-    return framable(response) if "embed" in request.GET else response
+    return allow_framing(response) if "embed" in request.GET else response
 
 
 def build_page_context(
     request: HttpRequest, principal: Principal, workflow: Workflow
 ) -> dict[str, Any]:
-    context = workflow_page(request, principal, workflow)
+    context = build_workflow_context(request, principal, workflow)
     pins = [pin.node_key for pin in selectors.pins_of(principal, workflow)]
     return context | {
         "drawing": draw(context["document"], context["problems"], pinned=pins),
@@ -77,7 +77,7 @@ def build_page_context(
         "differs": context["can_edit"]
         and publishing.differs_from_published(workflow, context["document"]),
         "can_publish": permissions.may_publish(principal, workflow),
-        "tour": tour_of(workflow),
+        "tour": get_tour(workflow),
         "words": translate_texts(),
         "stacks": catch_up.get_undo_stacks(principal, workflow=workflow),
         "urls": _build_urls(workflow),
@@ -109,7 +109,7 @@ def _build_published_context(
     version = workflow.published_version
     if "published" not in request.GET or version is None or not context["can_run"]:
         return {}
-    return published_page(request, workflow, version)
+    return build_published_context(request, workflow, version)
 
 
 def _build_urls(workflow: Workflow) -> dict[str, str]:

@@ -12,7 +12,7 @@ from workflows.engine.language.validation import validate
 from workflows.services import publishing
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import list_titles
-from workflows.views.catalog.workflow_page import document_for
+from workflows.views.catalog.workflow_page import get_document
 from workflows.views.request_context import workflow_for
 
 
@@ -23,7 +23,7 @@ DIFFERS = "X-Draft-Differs"  # whether the draft differs from the published vers
 @require_safe
 def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    document = document_for(principal, workflow)
+    document = get_document(principal, workflow)
     kinds, can_edit = installed_kinds(), permissions.may_edit(principal, workflow)
     context = {
         "problems": list(validate(document, kinds)),

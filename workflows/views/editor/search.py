@@ -17,9 +17,9 @@ from workflows.engine.nodes import find_appearance
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import in_words
 from workflows.views.canvas.notes import get_note_text
-from workflows.views.catalog.workflow_page import document_for
+from workflows.views.catalog.workflow_page import get_document
 from workflows.views.editor.outline import get_title
-from workflows.views.request_context import typed, workflow_for
+from workflows.views.request_context import read_text, workflow_for
 
 
 MAX_HITS = 100
@@ -55,8 +55,8 @@ class _Candidate:
 @require_safe
 def find(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    query = typed(request.GET, "q")[:MAX_QUERY_LENGTH]
-    hits = search_document(document_for(principal, workflow), query) if query else []
+    query = read_text(request.GET, "q")[:MAX_QUERY_LENGTH]
+    hits = search_document(get_document(principal, workflow), query) if query else []
     context = {"hits": hits, "total": len(hits), "query": query}
     return render(request, "editor/commands/_search_results.html", context)
 

@@ -1,4 +1,4 @@
-"""What can be done with a workflow once it is published: the same call in three languages, ready to run."""
+"""Examples of API calls of a published workflow in three languages, ready to run."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from workflows.engine.language.document import Document, Json
 from workflows.models import Workflow
 
 
-SECONDS: Final = 60
+TIMEOUT: Final = 60
 
 CURL: Final = """curl -X POST {url} \\
   -H "Authorization: Bearer $MNEMOFLOW_KEY" \\
@@ -33,7 +33,7 @@ request = urllib.request.Request(
         "Content-Type": "application/json",
     }},
 )
-with urllib.request.urlopen(request, timeout={patience}) as response:
+with urllib.request.urlopen(request, timeout={timeout}) as response:
     print(json.load(response)["outputs"])"""
 
 JAVASCRIPT: Final = """const response = await fetch("{url}", {{
@@ -47,7 +47,7 @@ JAVASCRIPT: Final = """const response = await fetch("{url}", {{
 console.log((await response.json()).outputs);"""
 
 
-# The first line starts it and reads its id; the second one prints what happens, as it happens.
+# The first command starts the run and reads its id; the second one prints its events.
 STREAM: Final = """RUN=$(curl -s -X POST {url} \\
   -H "Authorization: Bearer $MNEMOFLOW_KEY" \\
   -H "Content-Type: application/json" \\
@@ -65,21 +65,21 @@ class Snippet:
     text: str
 
 
-def snippets_of(request: HttpRequest, workflow: Workflow, document: Document) -> list[Snippet]:
-    body = example_of(workflow, document)
-    written = json.dumps(body, ensure_ascii=False)
-    base = base_url(request)
-    streamed = json.dumps(body | {"response_mode": "async"}, ensure_ascii=False)
+def build_snippets(request: HttpRequest, workflow: Workflow, document: Document) -> list[Snippet]:
+    body = build_example(workflow, document)
+    json_body = json.dumps(body, ensure_ascii=False)
+    base_url = get_base_url(request)
+    stream_body = json.dumps(body | {"response_mode": "async"}, ensure_ascii=False)
     values = {
-        "url": f"{base}/api/v1/workflows/{workflow.pk}/runs",
-        "base": base,
-        "page": f"{base}{reverse('workflows:detail', args=[workflow.pk])}",
+        "url": f"{base_url}/api/v1/workflows/{workflow.pk}/runs",
+        "base": base_url,
+        "page": f"{base_url}{reverse('workflows:detail', args=[workflow.pk])}",
         "title": escape(workflow.name),
-        "stream": streamed.replace("'", "'\\''"),
-        "json": written,
+        "stream": stream_body.replace("'", "'\\''"),
+        "json": json_body,
         "python": repr(body),
-        "shell": written.replace("'", "'\\''"),
-        "patience": SECONDS + 10,
+        "shell": json_body.replace("'", "'\\''"),
+        "timeout": TIMEOUT + 10,
     }
     return [
         Snippet("curl", "curl", CURL.format(**values)),
@@ -90,24 +90,24 @@ def snippets_of(request: HttpRequest, workflow: Workflow, document: Document) ->
     ]
 
 
-def example_of(workflow: Workflow, document: Document) -> dict[str, Json]:
-    """A body the workflow takes as it is: every required input has a value of its kind."""
+def build_example(workflow: Workflow, document: Document) -> dict[str, Json]:
+    """Return a request body that the workflow accepts: every required input has a value of its type."""
     inputs = {
-        str(field["variable"]): _value(field)
+        str(field["variable"]): _choose_value(field)
         for node in document.nodes
         if node.kind == "start" and not node.parent
         for field in node.data.get("variables") or []
         if isinstance(field, Mapping) and field.get("required") and field.get("variable")
     }
-    said: dict[str, Json] = {"query": "Hello!"} if workflow.is_chat else {}
-    return {**said, "inputs": inputs, "user": "ana", "response_mode": "blocking"}
+    query: dict[str, Json] = {"query": "Hello!"} if workflow.is_chat else {}
+    return {**query, "inputs": inputs, "user": "ana", "response_mode": "blocking"}
 
 
-def base_url(request: HttpRequest) -> str:
+def get_base_url(request: HttpRequest) -> str:
     return (settings.PUBLIC_URL or request.build_absolute_uri("/")).rstrip("/")
 
 
-def _value(field: Mapping[str, Json]) -> Json:
+def _choose_value(field: Mapping[str, Json]) -> Json:
     match field.get("type"):
         case "select":
             options = field.get("options") or [""]

@@ -1,4 +1,4 @@
-"""What the editor's page changes when a version was published: the page itself stays."""
+"""The updates of the editor page after a version was published; the page itself stays open."""
 
 from typing import Any
 from uuid import UUID
@@ -17,36 +17,38 @@ from workflows.models import Version, Workflow
 from workflows.models.documents import from_json
 from workflows.services import publishing
 from workflows.services.editor.drafts import draft_document
-from workflows.views.publishing.api_examples import base_url, snippets_of
+from workflows.views.publishing.api_examples import build_snippets, get_base_url
 from workflows.views.request_context import workflow_for
 
 
-def is_in_place(request: HttpRequest) -> bool:
-    """Whether the editor's script asks; a page without it is led back to itself."""
+def is_from_script(request: HttpRequest) -> bool:
+    """Return whether the editor's script sent the request; a plain form is redirected to the page."""
     return "HX-Request" in request.headers
 
 
-def published_page(request: HttpRequest, workflow: Workflow, version: Version) -> dict[str, Any]:
-    """For ``editor/publishing/_published_dialog.html``: how to call it."""
+def build_published_context(
+    request: HttpRequest, workflow: Workflow, version: Version
+) -> dict[str, Any]:
+    """Build the context of ``editor/publishing/_published_dialog.html``, which shows API calls."""
     document = from_json(version.snapshot.document)
     return {
-        "snippets": snippets_of(request, workflow, document),
-        "base_url": base_url(request),
+        "snippets": build_snippets(request, workflow, document),
+        "base_url": get_base_url(request),
         "embed_origins": settings.EMBED_ORIGINS,
     }
 
 
-def now_public(
-    request: HttpRequest, principal: Principal, workflow: Workflow, version: Version, said: str
+def render_published(
+    request: HttpRequest, principal: Principal, workflow: Workflow, version: Version, message: str
 ) -> JsonResponse:
     workflow.published_version = version
     page = reverse("workflows:detail", args=[workflow.pk])
-    context = {**_chip(principal, workflow), "page": page}
+    context = {**_build_chip_context(principal, workflow), "page": page}
     if permissions.may_run(principal, workflow):
-        context |= published_page(request, workflow, version)
+        context |= build_published_context(request, workflow, version)
     return JsonResponse(
         {
-            "said": said,
+            "said": message,
             "chip": render_to_string("editor/publishing/_published_chip.html", context, request),
             "dialog": render_to_string("editor/publishing/_published_dialog.html", context, request)
             if "snippets" in context
@@ -57,13 +59,15 @@ def now_public(
 
 @login_required
 @require_safe
-def chip(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """What is published now, for a tab that hears that somebody published."""
+def published_chip(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Show the published version, for a tab that learns that somebody published."""
     principal, workflow = workflow_for(request, workflow_id)
-    return render(request, "editor/publishing/_published_chip.html", _chip(principal, workflow))
+    return render(
+        request, "editor/publishing/_published_chip.html", _build_chip_context(principal, workflow)
+    )
 
 
-def _chip(principal: Principal, workflow: Workflow) -> dict[str, Any]:
+def _build_chip_context(principal: Principal, workflow: Workflow) -> dict[str, Any]:
     return {
         "workflow": workflow,
         "can_edit": permissions.may_edit(principal, workflow),
@@ -71,5 +75,5 @@ def _chip(principal: Principal, workflow: Workflow) -> dict[str, Any]:
     }
 
 
-def not_public(said: str, *, has_problems: bool = False) -> JsonResponse:
-    return JsonResponse({"refused": said, "problems": has_problems}, status=409)
+def render_not_published(message: str, *, has_problems: bool = False) -> JsonResponse:
+    return JsonResponse({"refused": message, "problems": has_problems}, status=409)

@@ -12,13 +12,13 @@ from workflows.services.debugging.compare import Verdict, compare_steps, compare
 from workflows.views.request_context import run_for
 
 
-CHOICES = 20
+MAX_CHOICES = 20
 
 
 @login_required
 @require_safe
 def compare(request: HttpRequest, run_id: UUID, other_id: UUID) -> HttpResponse:
-    """Both must be one's own to see; they may be of different workflows, versions or people."""
+    """Compare two runs that the caller may see, even of different workflows, versions or people."""
     principal, first = run_for(request, run_id)
     _, second = run_for(request, other_id)
     pairs = compare_steps(
@@ -31,15 +31,17 @@ def compare(request: HttpRequest, run_id: UUID, other_id: UUID) -> HttpResponse:
         "differing": sum(pair.verdict is not Verdict.SAME for pair in pairs),
         "outputs": compare_values("outputs", first.outputs or {}, second.outputs or {}),
         "inputs": compare_values(
-            "inputs", first.inputs | _said(first.system), second.inputs | _said(second.system)
+            "inputs",
+            first.inputs | _extract_query(first.system),
+            second.inputs | _extract_query(second.system),
         ),
         "is_same_draft": first.snapshot_id == second.snapshot_id,
-        "others": selectors.runs_for(principal, workflow=first.workflow).exclude(pk=first.pk)[
-            :CHOICES
+        "other_runs": selectors.runs_for(principal, workflow=first.workflow).exclude(pk=first.pk)[
+            :MAX_CHOICES
         ],
     }
     return render(request, "runs/comparison/compare.html", context)
 
 
-def _said(system: dict[str, object]) -> dict[str, object]:
+def _extract_query(system: dict[str, object]) -> dict[str, object]:
     return {"query": system["query"]} if system.get("query") else {}

@@ -1,4 +1,4 @@
-"""What else a run did to memory: what it forgot, and what memory's gate let not in, with why."""
+"""Other effects of a run on memory: forgotten memories, and those that the gate rejected or quarantined."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
 from workflows.models import Run, RunEvent
-from workflows.views.runs.memory import titles_of
-from workflows.views.runs.recalled_memory import WHOSE, entry_url
+from workflows.views.runs.memory import load_step_titles
+from workflows.views.runs.recalled_memory import SCOPE_LABELS, build_entry_url
 from workflows.views.value_text import format_value
 
 
-FORGOTTEN: Final = "memory_forgotten"
-KEPT_OUT: Final = "memory_kept_out"
+FORGOTTEN_EVENT: Final = "memory_forgotten"
+REJECTED_EVENT: Final = "memory_kept_out"
 
-# The gate's words, for people: memory.logic.entries.ingress. That a person paused it is said elsewhere.
+# Labels of the gate's reasons (memory.logic.entries.ingress), except the pause, which is shown elsewhere.
 REASONS: Final[Mapping[str, Promise]] = {
     "too_short": _("Too short"),
     "duplicate": _("Already stored"),
@@ -31,59 +31,65 @@ PAUSED: Final = "paused"
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
-    """``what``: the key, or the metadata they were found by."""
+class ForgottenMemory:
+    """Memories that a run forgot; ``target`` is their key or the metadata filter."""
 
     title: str
-    whose: str | Promise
-    what: str
+    scope_label: str | Promise
+    target: str
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOut:
-    """``url``: of the memory, where it waits in quarantine."""
+class RejectedMemory:
+    """A memory that the gate did not accept; ``url`` is its page if it waits in quarantine."""
 
     title: str
-    whose: str | Promise
+    scope_label: str | Promise
     key: str
     reasons: tuple[str | Promise, ...]
     url: str
 
 
-def apart_in(principal: Principal, run: Run, said: Iterable[RunEvent]) -> dict[str, Any]:
-    """Titles are asked for where there is something to name."""
-    told = [one for one in said if one.name in (FORGOTTEN, KEPT_OUT)]
-    titles = titles_of(principal, run) if told else {}
+def build_other_changes(
+    principal: Principal, run: Run, events: Iterable[RunEvent]
+) -> dict[str, Any]:
+    """Build the context of forgotten and rejected memories; titles are loaded only if there are any."""
+    changes = [event for event in events if event.name in (FORGOTTEN_EVENT, REJECTED_EVENT)]
+    titles = load_step_titles(principal, run) if changes else {}
     forgotten = [
-        _forgotten(one.data, titles)
-        for one in told
-        if one.name == FORGOTTEN and one.data.get("count")
+        _build_forgotten(event.data, titles)
+        for event in changes
+        if event.name == FORGOTTEN_EVENT and event.data.get("count")
     ]
-    kept_out = [
-        _kept_out(one.data, titles)
-        for one in told
-        if one.name == KEPT_OUT and PAUSED not in one.data.get("reasons", ())
+    rejected = [
+        _build_rejected(event.data, titles)
+        for event in changes
+        if event.name == REJECTED_EVENT and PAUSED not in event.data.get("reasons", ())
     ]
-    return {"forgotten": forgotten, "kept_out": kept_out}
+    return {"forgotten": forgotten, "rejected": rejected}
 
 
-def _forgotten(data: Mapping[str, Any], titles: Mapping[str, str]) -> Forgotten:
-    what = data.get("key") or (format_value(data["filter"]) if data.get("filter") else "")
-    return Forgotten(_title(data, titles), _whose(data), str(what), int(data["count"]))
+def _build_forgotten(data: Mapping[str, Any], titles: Mapping[str, str]) -> ForgottenMemory:
+    target = data.get("key") or (format_value(data["filter"]) if data.get("filter") else "")
+    return ForgottenMemory(
+        _get_title(data, titles), _get_scope_label(data), str(target), int(data["count"])
+    )
 
 
-def _kept_out(data: Mapping[str, Any], titles: Mapping[str, str]) -> KeptOut:
-    reasons = tuple(REASONS.get(one, one) for one in data.get("reasons", ()))
-    url = entry_url(str(data.get("entry") or ""))
-    return KeptOut(_title(data, titles), _whose(data), str(data.get("key", "")), reasons, url)
+def _build_rejected(data: Mapping[str, Any], titles: Mapping[str, str]) -> RejectedMemory:
+    reasons = tuple(REASONS.get(reason, reason) for reason in data.get("reasons", ()))
+    url = build_entry_url(str(data.get("entry") or ""))
+    return RejectedMemory(
+        _get_title(data, titles), _get_scope_label(data), str(data.get("key", "")), reasons, url
+    )
 
 
-def _title(data: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+def _get_title(data: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     node = str(data.get("node", ""))
     return titles.get(node) or node
 
 
-def _whose(data: Mapping[str, Any]) -> str | Promise:
+def _get_scope_label(data: Mapping[str, Any]) -> str | Promise:
     scope = str(data.get("scope", ""))
-    return WHOSE.get(scope, scope)
+    return SCOPE_LABELS.get(scope, scope)

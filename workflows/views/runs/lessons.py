@@ -1,4 +1,4 @@
-"""What a run taught its application: under way, done with what is known now, or failed and why."""
+"""The learning of an application from a run: pending, finished with its rules, or failed with a reason."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,20 +17,20 @@ from accounts.principals import Principal
 from workflows import memory_app
 from workflows.models import Run
 from workflows.views.request_context import run_for
-from workflows.views.runs.recalled_memory import entry_url, name_of
+from workflows.views.runs.recalled_memory import build_entry_url, shorten_key
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class LearningResult:
     run: Run
     status: str
     problem: str
-    counted: str
-    waiting: int
+    counts_text: str
+    waiting_count: int
     entries: tuple[Mapping[str, Any], ...]
 
     @property
-    def is_going_on(self) -> bool:
+    def is_pending(self) -> bool:
         return self.status in {"waiting", "running"}
 
     @property
@@ -38,33 +38,42 @@ class Learnt:
         return self.status == "failed"
 
 
-def learnt_of(principal: Principal, run: Run) -> Learnt | None:
+def get_learning_result(principal: Principal, run: Run) -> LearningResult | None:
     if not memory_app.is_on() or not run.has_ended:
         return None
-    found = memory_app.summarize_curation(
+    result = memory_app.summarize_curation(
         memory_app.MemoryCaller(principal, run.team_id), run_id=str(run.pk)
     )
-    if found is None:
+    if result is None:
         return None
-    row = found.curation
+    curation = result.curation
     entries = tuple(
         {
-            "key": one.key,
-            "name": name_of(one.key),
-            "text": one.text,
-            "waits": one.is_quarantined,
-            "url": entry_url(one.id),
+            "key": entry.key,
+            "name": shorten_key(entry.key),
+            "text": entry.text,
+            "waits": entry.is_quarantined,
+            "url": build_entry_url(entry.id),
         }
-        for one in found.entries
+        for entry in result.entries
     )
-    return Learnt(run, row.status, row.problem, _counted(row.counts), found.open_proposals, entries)
+    return LearningResult(
+        run,
+        curation.status,
+        curation.problem,
+        _format_counts(curation.counts),
+        result.open_proposals,
+        entries,
+    )
 
 
 @login_required
 @require_safe
-def learnt(request: HttpRequest, run_id: UUID) -> HttpResponse:
+def show_learning(request: HttpRequest, run_id: UUID) -> HttpResponse:
     principal, run = run_for(request, run_id)
-    return render(request, "runs/memory/_learned.html", {"learnt": learnt_of(principal, run)})
+    return render(
+        request, "runs/memory/_learned.html", {"learning": get_learning_result(principal, run)}
+    )
 
 
 @login_required
@@ -80,14 +89,16 @@ def learn_again(request: HttpRequest, run_id: UUID) -> HttpResponse:
     memory_app.retry_curation(caller, curation_id=row.pk)
     if not getattr(request, "htmx", False):
         return redirect("workflows:run", run.pk)
-    return render(request, "runs/memory/_learned.html", {"learnt": learnt_of(principal, run)})
+    return render(
+        request, "runs/memory/_learned.html", {"learning": get_learning_result(principal, run)}
+    )
 
 
-def _counted(counts: Mapping[str, int]) -> str:
-    """What became of what was found, where there is something to say."""
-    found = Counter(counts)
-    said = [
-        (found["merge"], _("Already known: %(n)s")),
-        (found["refuse"], _("Not stored: %(n)s")),
+def _format_counts(counts: Mapping[str, int]) -> str:
+    """Format the numbers of candidates that were not stored, if there are any."""
+    counter = Counter(counts)
+    parts = [
+        (counter["merge"], _("Already known: %(n)s")),
+        (counter["refuse"], _("Not stored: %(n)s")),
     ]
-    return " · ".join(words % {"n": n} for n, words in said if n)
+    return " · ".join(text % {"n": n} for n, text in parts if n)

@@ -1,4 +1,4 @@
-"""The memory of one run: what it recalled, with scores and their parts; what it wrote; what it would have."""
+"""The memory of a run: recalled entries with their scores, written entries, and changes of a dry run."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -13,188 +13,200 @@ from workflows.engine.language.document import Json
 from workflows.models import DryRunChange, Run, RunEvent
 from workflows.services.runs.run_access import find_private_namespace, record_page_access
 from workflows.views.runs.recalled_memory import (
-    WHOSE,
-    Learnt,
+    SCOPE_LABELS,
     Recollection,
-    missed_by,
-    recollection,
+    SourceRun,
+    build_recollection,
+    find_missed_query,
 )
 from workflows.views.value_text import format_value
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A would-be change with what stands there now."""
+class SandboxChange:
+    """A change of a dry run with the current and the new value."""
 
     row: DryRunChange
     before: str = ""
     after: str = ""
     title: str = ""
-    whose: str | Promise = ""
+    scope_label: str | Promise = ""
 
 
-# What a run says of its memory as it goes on.
-SAID = ("memory_recalled", "memory_written", "memory_kept_out", "memory_forgotten")
+# The memory events of a run.
+MEMORY_EVENTS = ("memory_recalled", "memory_written", "memory_kept_out", "memory_forgotten")
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOff:
-    """What of a run's memory its person had paused."""
+class Pauses:
+    """The parts of a run's memory that its person had paused."""
 
     recalling: bool = False
     remembering: bool = False
 
 
-def run_memory(principal: Principal, run: Run) -> dict[str, Any]:
-    said = said_in(principal, run)
+def build_memory_context(principal: Principal, run: Run) -> dict[str, Any]:
+    events = list_memory_events(principal, run)
     changes = list(selectors.memory_changes_of(principal, run))
-    titles = titles_of(principal, run) if changes else {}
-    recalled, written = looked_at(
+    titles = load_step_titles(principal, run) if changes else {}
+    recalled, stored = record_access(
         principal,
         run,
-        recalled_in(principal, run, said=said),
-        written_in(principal, run, said=said),
-        besides={row.namespace for row in changes},
+        list_recalled(principal, run, events=events),
+        list_written(principal, run, events=events),
+        other_namespaces={row.namespace for row in changes},
     )
     return {
         "run": run,
         "in_sandbox": (run.debug or {}).get("memory") == "sandbox",
         "recalled": recalled,
-        "written": written,
-        "left_off": left_off_in(said),
-        "changes": [_change(row, titles) for row in changes],
+        "written": stored,
+        "pauses": find_pauses(events),
+        "changes": [_build_change(row, titles) for row in changes],
         "undecided": sum(row.fate == DryRunChange.Fate.OPEN for row in changes),
         "can_decide": permissions.may_cancel(principal, run),
     }
 
 
-def looked_at(
-    principal: Principal, run: Run, *lists: list[Recollection], besides: Iterable[str] = ()
+def record_access(
+    principal: Principal, run: Run, *lists: list[Recollection], other_namespaces: Iterable[str] = ()
 ) -> list[list[Recollection]]:
-    """As they are shown: what is private to an outside person says so, and that it was shown is in the trail.
+    """Record the access to an outside person's private memories, and mark them.
 
-    ``besides``: namespaces of what else the page shows.
+    ``other_namespaces`` are the namespaces of what else the page shows.
     """
-    spaces = {one.namespace for rows in lists for one in rows}.union(besides)
-    whose = record_page_access(principal, run, spaces)
-    if not whose:
+    namespaces = {memory.namespace for rows in lists for memory in rows}.union(other_namespaces)
+    person = record_page_access(principal, run, namespaces)
+    if not person:
         return [*lists]
-    space = find_private_namespace(principal, run)
+    private_namespace = find_private_namespace(principal, run)
     return [
         [
-            # the page of that memory is theirs alone: the link would lead nowhere
-            replace(one, private_to=whose, url="") if one.namespace == space else one
-            for one in rows
+            # Only that person may open the page of this memory.
+            replace(memory, private_to=person, url="")
+            if memory.namespace == private_namespace
+            else memory
+            for memory in rows
         ]
         for rows in lists
     ]
 
 
-def said_in(principal: Principal, run: Run) -> list[RunEvent]:
-    return list(selectors.events_of(principal, run, *SAID))
+def list_memory_events(principal: Principal, run: Run) -> list[RunEvent]:
+    return list(selectors.events_of(principal, run, *MEMORY_EVENTS))
 
 
-def left_off_in(said: Iterable[RunEvent]) -> LeftOff | None:
+def find_pauses(events: Iterable[RunEvent]) -> Pauses | None:
     recalling = remembering = False
-    for event in said:
+    for event in events:
         recalling |= event.data.get("withheld") == "paused"
-        remembering |= event.name == SAID[2] and "paused" in event.data.get("reasons", ())
-    return LeftOff(recalling, remembering) if recalling or remembering else None
+        remembering |= event.name == MEMORY_EVENTS[2] and "paused" in event.data.get("reasons", ())
+    return Pauses(recalling, remembering) if recalling or remembering else None
 
 
-def recalled_in(
+def list_recalled(
     principal: Principal,
     run: Run,
     node: str | None = None,
     *,
-    said: Iterable[RunEvent] | None = None,
-    written: Callable[[Json], str] = format_value,
+    events: Iterable[RunEvent] | None = None,
+    format_text: Callable[[Json], str] = format_value,
 ) -> list[Recollection]:
-    """What has a score first, whichever node was quicker. ``node``: only what this one recalled, and what others did
-    that stands in its prompt. ``said``: the run's events of memory, where they are known already. ``written``: a value
-    as text."""
-    heard = selectors.events_of(principal, run, SAID[0]) if said is None else said
-    events = [event for event in heard if event.name == SAID[0]]
+    """Return the recalled memories, those with a score first, whichever node was quicker.
+
+    ``node`` limits them to those that this node recalled or that are in its prompt. ``events`` are the run's memory
+    events, if they are loaded already. ``format_text`` formats a value.
+    """
+    memory_events = (
+        selectors.events_of(principal, run, MEMORY_EVENTS[0]) if events is None else events
+    )
+    recall_events = [event for event in memory_events if event.name == MEMORY_EVENTS[0]]
     steps = selectors.steps_of(principal, run).values_list("node_key", "title", "inputs")
     titles: dict[str, str] = {}
     prompts: dict[str, str] = {}
-    for key, title, inputs in steps if events else ():
+    for key, title, inputs in steps if recall_events else ():
         titles[key] = title
-        prompts[key] = prompts.get(key, "") + _prompt(inputs)
-    asked = "".join(prompts.values()) if node is None else prompts.get(node, "")
-    found = sorted(
+        prompts[key] = prompts.get(key, "") + _join_prompt(inputs)
+    prompt = "".join(prompts.values()) if node is None else prompts.get(node, "")
+    matches = sorted(
         (
-            (event, entry, _stands_in(asked, entry))
-            for event in events
+            (event, entry, _is_in_prompt(prompt, entry))
+            for event in recall_events
             for entry in event.data.get("entries", [])
         ),
-        key=lambda one: one[1].get("score") is None,
+        key=lambda match: match[1].get("score") is None,
     )
     if node is not None:
-        found = _once([one for one in found if one[2] or one[0].data.get("node") == node])
-    learnt = _learnt(principal, events)
+        matches = _deduplicate(
+            [match for match in matches if match[2] or match[0].data.get("node") == node]
+        )
+    source_runs = _load_source_runs(principal, recall_events)
     rows = [
-        recollection(
+        build_recollection(
             entry,
             event,
-            value=written(entry.get("value")),
+            value=format_text(entry.get("value")),
             titles=titles,
-            learnt=learnt.get(str(entry.get("run") or "")),
-            missed=missed_by(entry, event, events),
+            source_run=source_runs.get(str(entry.get("run") or "")),
+            missed_query=find_missed_query(entry, event, recall_events),
         )
-        for event, entry, _ in found
+        for event, entry, _ in matches
     ]
     return [
         replace(row, injected=row.injected or is_in)
-        for row, (_, _, is_in) in zip(rows, found, strict=True)
+        for row, (_, _, is_in) in zip(rows, matches, strict=True)
     ]
 
 
-def _prompt(inputs: Any) -> str:
-    """What a model was sent in a step."""
+def _join_prompt(inputs: Any) -> str:
+    """Return the text that was sent to a model in a step."""
     messages = inputs.get("messages") if isinstance(inputs, Mapping) else None
-    return "\n".join(str(one.get("text", "")) for one in messages or () if isinstance(one, Mapping))
+    return "\n".join(
+        str(message.get("text", "")) for message in messages or () if isinstance(message, Mapping)
+    )
 
 
-def _stands_in(prompt: str, entry: Mapping[str, Any]) -> bool:
+def _is_in_prompt(prompt: str, entry: Mapping[str, Any]) -> bool:
     value = entry.get("value")
     return isinstance(value, str) and bool(value.strip()) and value in prompt
 
 
-Found = tuple[RunEvent, Mapping[str, Any], bool]
+RecalledEntry = tuple[RunEvent, Mapping[str, Any], bool]
 
 
-def _once(found: Iterable[Found]) -> list[Found]:
-    """Each memory once, though two nodes came upon it: as the first did, which searched for it."""
-    kept: dict[str, Found] = {}
-    for one in found:
-        kept.setdefault(str(one[1].get("id") or len(kept)), one)
-    return list(kept.values())
+def _deduplicate(matches: Iterable[RecalledEntry]) -> list[RecalledEntry]:
+    """Return each memory once, as the first node found it, which searched for it."""
+    unique: dict[str, RecalledEntry] = {}
+    for match in matches:
+        unique.setdefault(str(match[1].get("id") or len(unique)), match)
+    return list(unique.values())
 
 
-def written_in(
-    principal: Principal, run: Run, *, said: Iterable[RunEvent] | None = None
+def list_written(
+    principal: Principal, run: Run, *, events: Iterable[RunEvent] | None = None
 ) -> list[Recollection]:
-    heard = selectors.events_of(principal, run, SAID[1]) if said is None else said
-    events = [event for event in heard if event.name == SAID[1]]
-    titles = titles_of(principal, run) if events else {}
+    memory_events = (
+        selectors.events_of(principal, run, MEMORY_EVENTS[1]) if events is None else events
+    )
+    write_events = [event for event in memory_events if event.name == MEMORY_EVENTS[1]]
+    titles = load_step_titles(principal, run) if write_events else {}
     return [
-        recollection(
+        build_recollection(
             event.data["entry"],
             event,
             value=format_value(event.data["entry"].get("value")),
             titles=titles,
         )
-        for event in events
+        for event in write_events
     ]
 
 
-def titles_of(principal: Principal, run: Run) -> Mapping[str, str]:
+def load_step_titles(principal: Principal, run: Run) -> Mapping[str, str]:
     return dict(selectors.steps_of(principal, run).values_list("node_key", "title"))
 
 
-def _learnt(principal: Principal, events: Iterable[RunEvent]) -> dict[str, Learnt]:
-    """The runs these entries come from, of those the principal may see."""
+def _load_source_runs(principal: Principal, events: Iterable[RunEvent]) -> dict[str, SourceRun]:
+    """Return the runs in which these entries were learned, if the caller may see them."""
     ids = set()
     for event in events:
         for entry in event.data.get("entries", []):
@@ -202,12 +214,12 @@ def _learnt(principal: Principal, events: Iterable[RunEvent]) -> dict[str, Learn
                 ids.add(UUID(str(entry.get("run"))))
             except ValueError:
                 continue
-    found = selectors.runs_for(principal).filter(pk__in=ids) if ids else ()
-    return {str(run.pk): Learnt(run.pk, run.summary) for run in found}
+    runs = selectors.runs_for(principal).filter(pk__in=ids) if ids else ()
+    return {str(run.pk): SourceRun(run.pk, run.summary) for run in runs}
 
 
-def _change(row: DryRunChange, titles: Mapping[str, str]) -> Change:
+def _build_change(row: DryRunChange, titles: Mapping[str, str]) -> SandboxChange:
     before = format_value(row.before["value"]) if row.before else ""
     after = format_value(row.entry["value"]) if row.entry else ""
     title = titles.get(row.node_key) or row.node_key
-    return Change(row, before, after, title, WHOSE.get(row.scope, row.scope))
+    return SandboxChange(row, before, after, title, SCOPE_LABELS.get(row.scope, row.scope))

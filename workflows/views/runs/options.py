@@ -1,4 +1,4 @@
-"""What a page sends about looking into a run: JSON in one field of the form."""
+"""The debugging options of a run: JSON in one field of the form."""
 
 import json
 from collections.abc import Mapping
@@ -12,72 +12,74 @@ from workflows.errors import InvalidValue
 from workflows.services.debugging.options import RunOptions, select_part
 
 
-LONGEST = 1024 * 1024
+MAX_LENGTH = 1024 * 1024
 
 
-def options_of(data: Mapping[str, str], *, pins: bool) -> RunOptions | None:
-    """None: nothing was asked for. ``pins``: whether this person's runs take pinned outputs."""
+def read_options(data: Mapping[str, str], *, pins: bool) -> RunOptions | None:
+    """Read the options, or None if there are none. ``pins``: whether the caller's runs use pinned outputs."""
     text = data.get("debug", "")
     if not text.strip():
         return RunOptions(pins=True) if pins else None
-    if len(text) > LONGEST:
+    if len(text) > MAX_LENGTH:
         raise InvalidValue(_("This is too large."), field="debug")
     try:
-        asked = strict_json.loads(text)
-    except (strict_json.NotStrictJson, ValueError) as broken:
-        raise InvalidValue(_("This is not valid JSON."), field="debug") from broken
-    if not isinstance(asked, dict):
+        payload = strict_json.loads(text)
+    except (strict_json.NotStrictJson, ValueError) as error:
+        raise InvalidValue(_("This is not valid JSON."), field="debug") from error
+    if not isinstance(payload, dict):
         raise InvalidValue(_("This is not valid JSON."), field="debug")
     return RunOptions(
         part=select_part(
-            only=_names(asked.get("only")),
-            until=_names(asked.get("until")),
-            start_from=_names(asked.get("from")),
+            only=_read_names(payload.get("only")),
+            until=_read_names(payload.get("until")),
+            start_from=_read_names(payload.get("from")),
         ),
-        reuse=_uuid(asked.get("reuse")),
-        breakpoints=_names(asked.get("breakpoints")),
-        step=asked.get("step") is True,
-        memory="sandbox" if asked.get("memory") == "sandbox" else "real",
+        reuse=_read_run_id(payload.get("reuse")),
+        breakpoints=_read_names(payload.get("breakpoints")),
+        step=payload.get("step") is True,
+        memory="sandbox" if payload.get("memory") == "sandbox" else "real",
         pins=pins,
-        values=_values(asked.get("values")),
+        values=_read_values(payload.get("values")),
     )
 
 
-def outputs_of(text: str) -> dict[str, Json]:
-    """Outputs as somebody typed them."""
+def read_outputs(text: str) -> dict[str, Json]:
+    """Parse the outputs that a person entered as JSON."""
     try:
-        found = strict_json.loads(text)
-    except (strict_json.NotStrictJson, ValueError) as broken:
-        raise InvalidValue(_("This is not valid JSON."), field="outputs") from broken
-    if not isinstance(found, dict):
+        outputs = strict_json.loads(text)
+    except (strict_json.NotStrictJson, ValueError) as error:
+        raise InvalidValue(_("This is not valid JSON."), field="outputs") from error
+    if not isinstance(outputs, dict):
         raise InvalidValue(_("Outputs must be an object of names and values."), field="outputs")
-    return found
+    return outputs
 
 
-def as_typed(value: Json) -> str:
+def format_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _names(given: Json) -> tuple[str, ...]:
-    if given is None:
+def _read_names(names: Json) -> tuple[str, ...]:
+    if names is None:
         return ()
-    if not isinstance(given, list) or not all(isinstance(one, str) and one for one in given):
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
         raise InvalidValue(_("Nodes must be a list of node IDs."), field="debug")
-    return tuple(given)
+    return tuple(names)
 
 
-def _values(given: Json) -> Mapping[str, Mapping[str, Json]]:
-    if given is None:
+def _read_values(values: Json) -> Mapping[str, Mapping[str, Json]]:
+    if values is None:
         return {}
-    if not isinstance(given, dict) or not all(isinstance(one, dict) for one in given.values()):
+    if not isinstance(values, dict) or not all(
+        isinstance(outputs, dict) for outputs in values.values()
+    ):
         raise InvalidValue(_("Values must be keyed by node and output."), field="values")
-    return given
+    return values
 
 
-def _uuid(given: Json) -> UUID | None:
-    if not given:
+def _read_run_id(text: Json) -> UUID | None:
+    if not text:
         return None
     try:
-        return UUID(str(given))
+        return UUID(str(text))
     except ValueError:
         raise InvalidValue(_("This is not a run."), field="reuse") from None

@@ -1,4 +1,4 @@
-"""Pages of runs: start one, watch it, look at it later."""
+"""Pages of runs: start one, follow it, and view it later."""
 
 from uuid import UUID
 
@@ -22,42 +22,28 @@ from workflows.services.debugging.start import start_run_with_options
 from workflows.services.kinds import installed_kinds
 from workflows.services.runs.runs import cancel_run
 from workflows.templatetags.problems import in_words
-from workflows.views.catalog.workflow_page import (
-    document_for,
-    group_asked,
-    person_of,
-    stream_of,
-    version_for,
-)
+from workflows.views.catalog.workflow_page import build_group_context, choose_version, get_document, read_memory_stream, read_person
 from workflows.views.editor.page import build_page_context
-from workflows.views.request_context import run_for, typed, workflow_for
-from workflows.views.runs.detail import run_page
-from workflows.views.runs.filters import filter_asked, ignored_in
-from workflows.views.runs.options import options_of
-from workflows.views.runs.undo import undone_change
+from workflows.views.request_context import read_text, run_for, workflow_for
+from workflows.views.runs.detail import build_run_context
+from workflows.views.runs.filters import list_ignored, read_filter
+from workflows.views.runs.options import read_options
+from workflows.views.runs.undo import find_undone_change
 
 
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     principal = get_principal(request)
-    asked = filter_asked(request.GET)
-    mine = selectors.runs_for(principal).filter(team_id=get_current_team_id(request))
-    rows = asked.apply(mine)
+    run_filter = read_filter(request.GET)
+    team_runs = selectors.runs_for(principal).filter(team_id=get_current_team_id(request))
+    rows = run_filter.apply(team_runs)
     workflow = None
     if request.GET.get("workflow"):
-        _, workflow = workflow_for(request, _uuid(request.GET["workflow"]))
+        _, workflow = workflow_for(request, _parse_id(request.GET["workflow"]))
         rows = rows.filter(workflow=workflow)
     page = paginate_by_time(request, rows.select_related("workflow", "subject_user"))
-    context = {
-        "runs": page.items,
-        "page": page,
-        "asked": asked,
-        "ignored": ignored_in(request.GET, asked),
-        "statuses": RunStatus.choices,
-        "workflow": workflow,
-        "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
-    }
+    context = {"runs": page.items, "page": page, "run_filter": run_filter, "ignored": list_ignored(request.GET, run_filter), "statuses": RunStatus.choices, "workflow": workflow, "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/")}
     return render(request, "runs/list.html", context)
 
 
@@ -65,8 +51,8 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     principal, run = run_for(request, run_id)
-    context = run_page(principal, run)
-    context["undone"] = undone_change(principal, request.GET.get("undone", ""))
+    context = build_run_context(principal, run)
+    context["undone"] = find_undone_change(principal, request.GET.get("undone", ""))
     if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return render(request, "runs/_update.html", context)
     return render(request, "runs/detail.html", context)
@@ -76,19 +62,19 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    document = document_for(principal, workflow)
+    document = get_document(principal, workflow)
     errors: dict[str, str] = {}
     run, message = None, ""
     try:
         run = start_run_with_options(
             principal,
-            options_of(request.POST, pins=permissions.may_edit(principal, workflow)),
+            read_options(request.POST, pins=permissions.may_edit(principal, workflow)),
             workflow=workflow,
             inputs=read_inputs(document, request.POST),
-            conversation=typed(request.POST, "conversation") or None,
-            subject=person_of(request.POST) or None,
-            version=version_for(principal, workflow),
-            stream=stream_of(request.POST),
+            conversation=read_text(request.POST, "conversation") or None,
+            subject=read_person(request.POST) or None,
+            version=choose_version(principal, workflow),
+            stream=read_memory_stream(request.POST),
         )
     except InputRejected as rejected:
         message = str(rejected)
@@ -99,7 +85,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     except NotFound as missing:
         if missing.field != "conversation_id":
             raise
-        # In words that don't tell whose it is, or that there is one: names are the whole team's.
+        # The message must not reveal that the conversation exists, or its owner.
         message = _("This conversation name can't be used for a run. Choose another one.")
     if run and not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return redirect("workflows:run", run.pk)
@@ -107,21 +93,17 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "workflow": workflow,
         "fields": build_input_fields(document, request.POST.dict(), errors=errors),
         "person": request.POST.get("person", ""),
-        # a new one that the run opened is the one to go on with
-        "conversation_id": run.conversation.key
-        if run and run.conversation
-        else request.POST.get("conversation", ""),
+        # The next run continues the conversation that this one opened.
+        "conversation_id": run.conversation.key if run and run.conversation else request.POST.get("conversation", ""),
         "by_conversation": "conversation" in list_memory_scopes(document, installed_kinds()),
-        **group_asked(request.POST, document),
+        **build_group_context(request.POST, document),
         "group_error": errors.get("group_id", ""),
-        # what is said at each field isn't said above them once more
+        # Errors that are shown at a field are not repeated above the form.
         "run_error": "" if errors else message,
         "started": run,
     }
     if request.htmx:  # type: ignore[attr-defined]
-        return render(
-            request, "workflows/runs/_run_form.html", context, status=422 if message else 200
-        )
+        return render(request, "workflows/runs/_run_form.html", context, status=422 if message else 200)
     page = build_page_context(request, principal, workflow) | context
     return render(request, "editor/page.html", page, status=422)
 
@@ -134,7 +116,7 @@ def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
     return redirect("workflows:run", run.pk)
 
 
-def _uuid(text: str) -> UUID:
+def _parse_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A memory that a run recalled or wrote, as people read it: whose it is, how well it fitted, and why."""
+"""A memory that a run recalled or wrote, as the pages show it: its scope, its score and the reasons."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,11 +15,10 @@ from workflows.engine.language.document import Json
 from workflows.models import RunEvent
 
 
-# What a score is made of, by the names the retriever has for it: memory.core.recall.ranking.
-NO_VECTOR: Final = (
-    "no_vector"  # gives nothing, and is told all the same: memory.core.recall.selection
-)
-PARTS: Final[Mapping[str, Promise]] = {
+# The parts of a score by their names in memory.core.recall.ranking.
+# Adds nothing to the score, but is reported: memory.core.recall.selection.
+NO_VECTOR: Final = "no_vector"
+SCORE_PARTS: Final[Mapping[str, Promise]] = {
     "words": _("Words"),
     "context": _("With context"),
     "literal": _("Exact match"),
@@ -28,7 +27,7 @@ PARTS: Final[Mapping[str, Promise]] = {
     "recency": _("Recency"),
     NO_VECTOR: _("Not searched by meaning: the embedding model did not respond"),
 }
-WHOSE: Final[Mapping[str, Promise]] = {
+SCOPE_LABELS: Final[Mapping[str, Promise]] = {
     "conversation": _("Conversation"),
     "user": _("User"),
     "global": _("Global"),
@@ -39,31 +38,34 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{8}([
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
-    """The run an entry was learnt in: what was said there."""
+class SourceRun:
+    """The run in which an entry was learned, with its query."""
 
     run_id: UUID
-    words: str
+    query: str
 
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """``key`` and ``namespace`` to the letter; ``name`` and ``whose`` are for reading."""
+    """A recalled or written memory.
+
+    ``key`` and ``namespace`` are exact; ``name`` and ``scope_label`` are for reading.
+    """
 
     node: str
     title: str
     key: str
     value: str
     namespace: str
-    whose: str | Promise
+    scope_label: str | Promise
     url: str
     score: float | None = None
     parts: tuple[tuple[str | Promise, float], ...] = ()
-    is_newest: bool = False  # nothing was searched for: taken because it is new
-    missed: str = ""  # what another node of the run searched for, to which this one's score is zero
+    is_newest: bool = False  # recalled as one of the newest, without a query
+    missed_query: str = ""  # the query of another node that did not match this entry
     injected: bool = False
-    learnt: Learnt | None = None
-    private_to: str = ""  # the outside person whose own it is, where somebody else reads it
+    source_run: SourceRun | None = None
+    private_to: str = ""  # the outside person to whom it belongs, if somebody else reads it
 
     @property
     def percent(self) -> int:
@@ -71,65 +73,71 @@ class Recollection:
 
     @property
     def name(self) -> str:
-        return name_of(self.key)
+        return shorten_key(self.key)
 
 
-def recollection(
+def build_recollection(
     entry: Mapping[str, Json],
     event: RunEvent,
     *,
     value: str,
     titles: Mapping[str, str],
-    learnt: Learnt | None = None,
-    missed: str = "",
+    source_run: SourceRun | None = None,
+    missed_query: str = "",
 ) -> Recollection:
     data = event.data
     node, scope = str(data.get("node", "")), str(data.get("scope", ""))
-    score = 0.0 if missed else entry.get("score")
+    score = 0.0 if missed_query else entry.get("score")
     return Recollection(
         node=node,
         title=titles.get(node) or node,
         key=str(entry.get("key", "")),
         value=value,
         namespace=str(data.get("namespace", "")),
-        whose=WHOSE.get(scope, scope),
-        url=entry_url(str(entry.get("id", ""))),
+        scope_label=SCOPE_LABELS.get(scope, scope),
+        url=build_entry_url(str(entry.get("id", ""))),
         score=score,
-        parts=tuple(_parts(entry)),
-        is_newest=is_among_the_newest(entry, event),
-        missed=missed,
+        parts=tuple(_list_score_parts(entry)),
+        is_newest=is_recency_match(entry, event),
+        missed_query=missed_query,
         injected=bool(data.get("injected")),
-        learnt=learnt,
+        source_run=source_run,
     )
 
 
-def name_of(key: str) -> str:
-    """The key without the ids in it, which nobody reads: their last four characters tell them apart."""
+def shorten_key(key: str) -> str:
+    """Return the key with the ids in it shortened to their last four characters."""
     return _ID.sub(r"…\1", key)
 
 
-def is_among_the_newest(entry: Mapping[str, Json], event: RunEvent) -> bool:
-    taken = event.name == "memory_recalled" and entry.get("score") is None
-    return taken and not event.data.get("query")
+def is_recency_match(entry: Mapping[str, Json], event: RunEvent) -> bool:
+    is_unscored = event.name == "memory_recalled" and entry.get("score") is None
+    return is_unscored and not event.data.get("query")
 
 
-def missed_by(entry: Mapping[str, Json], event: RunEvent, events: Iterable[RunEvent]) -> str:
-    """What was searched for in the same memory without finding this entry, though there was room left for
-    whatever shares a word with it; nothing, where no search tells."""
-    if not is_among_the_newest(entry, event) or not entry.get("id"):
+def find_missed_query(
+    entry: Mapping[str, Json], event: RunEvent, events: Iterable[RunEvent]
+) -> str:
+    """Return a query that searched the same memory without finding this entry, or an empty text.
+
+    The search must have had room left for any entry that shares a word with the query.
+    """
+    if not is_recency_match(entry, event) or not entry.get("id"):
         return ""
     for other in events:
-        sought, found = other.data.get("sought") or {}, other.data.get("entries", [])
-        same = other.data.get("scope") == event.data.get("scope") and not sought.get("key")
-        same &= sought.get("filter") == (event.data.get("sought") or {}).get("filter")
-        room = other.data.get("query") and len(found) < (sought.get("top_k") or 0)
-        if same and room and all(one.get("id") != entry["id"] for one in found):
+        search, entries = other.data.get("sought") or {}, other.data.get("entries", [])
+        is_same_search = other.data.get("scope") == event.data.get("scope") and not search.get(
+            "key"
+        )
+        is_same_search &= search.get("filter") == (event.data.get("sought") or {}).get("filter")
+        has_room = other.data.get("query") and len(entries) < (search.get("top_k") or 0)
+        if is_same_search and has_room and all(hit.get("id") != entry["id"] for hit in entries):
             return str(other.data["query"])
     return ""
 
 
-def entry_url(entry_id: str) -> str:
-    """None for what another provider keeps: there it has an id of that one's own, and no page here."""
+def build_entry_url(entry_id: str) -> str:
+    """Return the entry's page, or an empty text for an entry of an external provider."""
     return reverse("memory:entry", args=[entry_id]) if _has_page(entry_id) else ""
 
 
@@ -141,7 +149,9 @@ def _has_page(entry_id: str) -> bool:
     return apps.is_installed("memory")
 
 
-def _parts(entry: Mapping[str, Json]) -> list[tuple[str | Promise, float]]:
-    """Only what added to the score, and what could not."""
-    found = ((name, float(part)) for name, part in (entry.get("parts") or {}).items())
-    return [(PARTS.get(name, name), part) for name, part in found if part > 0 or name == NO_VECTOR]
+def _list_score_parts(entry: Mapping[str, Json]) -> list[tuple[str | Promise, float]]:
+    """Return the parts that added to the score, and the note that there was no vector."""
+    parts = ((name, float(part)) for name, part in (entry.get("parts") or {}).items())
+    return [
+        (SCORE_PARTS.get(name, name), part) for name, part in parts if part > 0 or name == NO_VECTOR
+    ]

@@ -1,4 +1,4 @@
-"""Everything a run wrote to memory, taken back as one: tried first, then done, and undone again if that was wrong."""
+"""The undoing of a run's writes to memory as one change: previewed first, and itself undoable."""
 
 from uuid import UUID
 
@@ -13,36 +13,38 @@ from django.views.decorators.http import require_POST
 from accounts.principals import Principal
 from workflows import memory_app
 from workflows.views.request_context import run_for
-from workflows.views.runs.detail import run_page
+from workflows.views.runs.detail import build_run_context
 
 
 @login_required
 @require_POST
-def undo_written(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Without ``sure`` it is only counted. Whose memory it is, memory's own door asks."""
+def undo_writes(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Undo the run's writes; without ``sure`` only count them. The memory app checks the permission."""
     principal, run = run_for(request, run_id)
     if not memory_app.is_on():
         raise Http404
     caller = memory_app.MemoryCaller(principal, run.team_id)
     if "sure" not in request.POST:
-        planned = memory_app.undo_run(caller, run_id=str(run.pk), dry_run=True)
-        return render(request, "runs/detail.html", run_page(principal, run) | {"planned": planned})
+        preview = memory_app.undo_run(caller, run_id=str(run.pk), dry_run=True)
+        return render(
+            request, "runs/detail.html", build_run_context(principal, run) | {"preview": preview}
+        )
     reason = request.POST.get("reason", "").replace("\x00", "")[:500]
-    done = memory_app.undo_run(caller, run_id=str(run.pk), reason=reason)
-    if done.change_id is None:
+    result = memory_app.undo_run(caller, run_id=str(run.pk), reason=reason)
+    if result.change_id is None:
         messages.info(request, _("Nothing to undo."))
         return redirect("workflows:run", run.pk)
     address = reverse("workflows:run", args=[run.pk])
-    return HttpResponseRedirect(f"{address}?undone={done.change_id}#undo-written")
+    return HttpResponseRedirect(f"{address}?undone={result.change_id}#undo-written")
 
 
-def undone_change(principal: Principal, change_id: str) -> UUID | None:
-    """The undoing that a page offers to undo; a stale or foreign address offers nothing."""
+def find_undone_change(principal: Principal, change_id: str) -> UUID | None:
+    """Return the change that the page offers to undo; an old or foreign address offers none."""
     try:
-        wanted = UUID(change_id)
+        pk = UUID(change_id)
     except ValueError:
         return None
     if not memory_app.is_on():
         return None
     changes = memory_app.Change.objects.visible_to(principal)
-    return wanted if changes.filter(pk=wanted, undone_at=None).exists() else None
+    return pk if changes.filter(pk=pk, undone_at=None).exists() else None

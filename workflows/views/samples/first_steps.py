@@ -1,4 +1,4 @@
-"""The corner card with the first seven steps: what they are, where each is done, how far one is."""
+"""The checklist of the first seven steps in the corner, with the address and state of each."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,12 +16,12 @@ from workflows import selectors
 from workflows.models import Workflow
 from workflows.services.samples import first_steps
 from workflows.services.samples.first_steps import Progress, Step, list_steps
-from workflows.views.request_context import typed
+from workflows.views.request_context import read_text
 from workflows.views.samples.tour import CHATBOT
 
 
-# what to do, and how it is known that it was done
-WORDS: Final[dict[Step, tuple[Promise, Promise]]] = {
+# step → title, hint
+TEXTS: Final[dict[Step, tuple[Promise, Promise]]] = {
     Step.RUN: (_("Run a workflow"), _("Tell the chatbot something.")),
     Step.RECALL: (_("See it remember"), _("Start a new conversation and ask about it.")),
     Step.ISOLATE: (
@@ -39,7 +39,7 @@ WORDS: Final[dict[Step, tuple[Promise, Promise]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ChecklistItem:
     step: Step
     title: Promise
     hint: Promise
@@ -53,14 +53,14 @@ class Item:
 def steps(request: HttpRequest) -> HttpResponse:
     principal = get_principal(request)
     if request.method == "POST":
-        _act(principal, typed(request.POST, "act"), typed(request.POST, "place"))
+        _apply_action(principal, read_text(request.POST, "act"), read_text(request.POST, "place"))
     is_fragment = request.headers.get("X-Fragment") == "1"
     if request.method == "POST" and not is_fragment:
         return redirect("home")
     progress = first_steps.get_progress(principal)
     context = {
         "progress": progress,
-        "items": _items(request, progress),
+        "items": _build_items(request, progress),
         "most": len(list_steps()),
     }
     name = (
@@ -71,31 +71,31 @@ def steps(request: HttpRequest) -> HttpResponse:
     return render(request, name, context)
 
 
-def _act(principal: Principal, act: str, place: str) -> None:
-    match act:
+def _apply_action(principal: Principal, action: str, position: str) -> None:
+    match action:
         case "dismiss" | "show":
-            first_steps.dismiss(principal, dismissed=act == "dismiss")
+            first_steps.dismiss(principal, dismissed=action == "dismiss")
         case "tour":
-            first_steps.save_tour_position(principal, place)
+            first_steps.save_tour_position(principal, position)
 
 
-def _items(request: HttpRequest, progress: Progress) -> list[Item]:
-    chat = _own_chatbot(request)
-    places = _places(reverse("workflows:detail", args=[chat.pk]) if chat else "")
+def _build_items(request: HttpRequest, progress: Progress) -> list[ChecklistItem]:
+    chat = _find_own_chatbot(request)
+    urls = _build_urls(reverse("workflows:detail", args=[chat.pk]) if chat else "")
     steps = list_steps()
-    following = next((step for step in steps if step not in progress.completed), None)
+    next_step = next((step for step in steps if step not in progress.completed), None)
     return [
-        Item(step, *WORDS[step], places[step], step in progress.completed, step == following)
+        ChecklistItem(step, *TEXTS[step], urls[step], step in progress.completed, step == next_step)
         for step in steps
     ]
 
 
-def _own_chatbot(request: HttpRequest) -> Workflow | None:
+def _find_own_chatbot(request: HttpRequest) -> Workflow | None:
     rows = selectors.workflows_for(get_principal(request), team_id=get_current_team_id(request))
     return rows.filter(sample=CHATBOT).order_by("-created_at", "-id").first()
 
 
-def _places(chat: str) -> dict[Step, str]:
+def _build_urls(chat: str) -> dict[Step, str]:
     gallery = reverse("workflows:samples")
     return {
         Step.RUN: chat or gallery,

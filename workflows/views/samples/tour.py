@@ -1,6 +1,6 @@
-"""The guided tour of the first sample: a bubble at a time, each until what it asks for was done.
+"""The guided tour of the first sample: one bubble at a time, until its step is completed.
 
-``anchor`` is a ``data-tour`` id on the page; ``until`` is what ``static/js/editor/tour.js`` waits for.
+``anchor`` is a ``data-tour`` id on the page; ``until`` is the event that ``static/js/editor/tour.js`` waits for.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ CHATBOT: Final = "chatbot"
 
 @dataclass(frozen=True, slots=True)
 class Bubble:
-    place: str
+    name: str
     anchor: str
     until: str
     title: Promise
@@ -50,6 +50,6 @@ BUBBLES: Final = (
 )  # fmt: skip
 
 
-def tour_of(workflow: Workflow) -> tuple[Bubble, ...]:
-    """Only the sample it speaks of has it."""
+def get_tour(workflow: Workflow) -> tuple[Bubble, ...]:
+    """Return the tour for its sample, and none for other workflows."""
     return BUBBLES if workflow.sample == CHATBOT and workflow.is_chat else ()

@@ -22,7 +22,7 @@ from workflows.services import publishing
 from workflows.services.samples import first_steps
 from workflows.services.samples.first_steps import Step
 from workflows.services.samples.samples import copy_sample
-from workflows.views.catalog.gallery import MOST_NODES, shelf_of
+from workflows.views.catalog.gallery import MAX_NODES, build_gallery
 
 
 GALLERY = reverse("workflows:samples")
@@ -81,18 +81,18 @@ def test_gallery_of_a_scope_has_the_samples_about_it_and_no_others(alice: Person
 
 
 def test_gallery_of_a_scope_there_is_none_of_shows_all(alice: Person):
-    assert len(shelf_of("no-such").cards) == len(SAMPLES)
+    assert len(build_gallery("no-such").cards) == len(SAMPLES)
     assert alice.client.get(GALLERY, {"scope": "<b>"}).status_code == 200
 
 
 def test_card_draws_its_nodes_from_left_to_right_and_counts_the_rest():
-    card = next(card for card in shelf_of("").cards if card.sample.slug == "chatbot")
-    long = next(card for card in shelf_of("").cards if card.sample.slug == "forget-me")
+    card = next(card for card in build_gallery("").cards if card.sample.slug == "chatbot")
+    long = next(card for card in build_gallery("").cards if card.sample.slug == "forget-me")
 
     assert [node.icon for node in card.nodes] == [
         *("start", "recall", "recall", "model", "chat", "branch", "store"),
     ]
-    assert (card.more, len(long.nodes)) == (0, MOST_NODES)
+    assert (card.more, len(long.nodes)) == (0, MAX_NODES)
     assert long.more > 0
 
 

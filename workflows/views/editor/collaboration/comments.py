@@ -17,7 +17,7 @@ from workflows import permissions
 from workflows.errors import InvalidValue
 from workflows.models import Comment, Workflow
 from workflows.services.editor import comments as service
-from workflows.views.request_context import typed, workflow_for
+from workflows.views.request_context import read_text, workflow_for
 
 
 @login_required
@@ -26,13 +26,13 @@ def comments(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     if request.method != "POST":
         return _render_panel(request, principal, workflow)
-    answers = typed(request.POST, "answers")
+    answers = read_text(request.POST, "answers")
     try:
         service.write(
             principal,
             workflow=workflow,
             body=request.POST.get("body", ""),
-            node=typed(request.POST, "node"),
+            node=read_text(request.POST, "node"),
             answers=service.get_comment(principal, _parse_id(answers)) if answers else None,
         )
     except InvalidValue as error:

@@ -17,7 +17,7 @@ from workflows.models import TestCase, Workflow
 from workflows.services.debugging import cases
 from workflows.templatetags.problems import in_words
 from workflows.views.editor.debugging.case_form import SUBJECTS, CaseForm, build_form, read_form
-from workflows.views.request_context import run_for, typed, workflow_for
+from workflows.views.request_context import read_text, run_for, workflow_for
 
 
 @login_required
@@ -33,7 +33,7 @@ def run_tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Run all cases, or the one with the id ``case``."""
     principal, workflow = workflow_for(request, workflow_id, "edit")
     selected_cases = selectors.cases_for(principal, workflow.pk)
-    if case_id := typed(request.POST, "case"):
+    if case_id := read_text(request.POST, "case"):
         selected_cases = selected_cases.filter(pk=_parse_id(case_id))
     cases.run_cases(principal, workflow=workflow, cases=list(selected_cases))
     return _render_list(request, principal, workflow)
@@ -50,7 +50,7 @@ def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "name": "",
         "turns": [{"checks": [{"of": "answer" if workflow.is_chat else "status"}]}],
     }
-    if run_id := typed(request.GET, "run"):
+    if run_id := read_text(request.GET, "run"):
         _, run = run_for(request, _parse_id(run_id))
         if run.workflow_id != workflow.pk:
             raise NotFound

@@ -36,9 +36,9 @@ from workflows.engine.text_rendering import as_text
 from workflows.models import Workflow
 from workflows.services.kinds import installed_kinds
 from workflows.services.runs.runs import Subject, resolve_subject
-from workflows.views.catalog.workflow_page import document_for, people_of, person_of
+from workflows.views.catalog.workflow_page import get_document, list_recent_people, read_person
 from workflows.views.editor.debugging.template_preview import build_pool, get_node, render_jinja
-from workflows.views.request_context import typed, workflow_for
+from workflows.views.request_context import read_text, workflow_for
 
 
 MAX_CONVERSATIONS = 20
@@ -52,14 +52,14 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
     principal, workflow = workflow_for(request, workflow_id)
     if not memory_app.is_on():
         raise NotFound
-    document = document_for(principal, workflow)
+    document = get_document(principal, workflow)
     spec = get_node(document, node_key)
     config = _read_config(spec)
-    person, key = person_of(request.GET), typed(request.GET, "conversation")
+    person, key = read_person(request.GET), read_text(request.GET, "conversation")
     subject = resolve_subject(principal, person or None)
     run = selectors.runs_for(principal, workflow=workflow).first()
     searches = ".".join(config["query_selector"])
-    group = typed(request.GET, "group")
+    group = read_text(request.GET, "group")
     query = request.GET.get("query")
     if query is None and searches:
         query = as_text(
@@ -67,7 +67,7 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
         )
     context: dict[str, Any] = {
         "person": person,
-        "people": people_of(principal, workflow),
+        "people": list_recent_people(principal, workflow),
         "conversation": key,
         "conversations": _list_conversations(principal, workflow, subject),
         "searches": searches,

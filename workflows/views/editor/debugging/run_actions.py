@@ -22,19 +22,19 @@ from workflows.services.debugging.start import start_run_with_options
 from workflows.templatetags.problems import in_words
 from workflows.views.catalog.workflow_page import (
     RECENT_RUNS,
-    document_for,
-    person_of,
-    stream_of,
-    version_for,
+    choose_version,
+    get_document,
+    read_memory_stream,
+    read_person,
 )
 from workflows.views.editor.debugging.step_page import (
     build_pin_context,
     build_step_context,
     build_value_context,
 )
-from workflows.views.request_context import run_for, typed, workflow_for
-from workflows.views.runs.memory import run_memory
-from workflows.views.runs.options import options_of, outputs_of
+from workflows.views.request_context import read_text, run_for, workflow_for
+from workflows.views.runs.memory import build_memory_context
+from workflows.views.runs.options import read_options, read_outputs
 
 
 @login_required
@@ -43,17 +43,17 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Start a run of a part of the workflow and return JSON; the editor follows its events."""
     principal, workflow = workflow_for(request, workflow_id, "run")
     try:
-        options = options_of(request.POST, pins=permissions.may_edit(principal, workflow))
+        options = read_options(request.POST, pins=permissions.may_edit(principal, workflow))
         run = start_run_with_options(
             principal,
             options or RunOptions(),
             workflow=workflow,
-            inputs=read_inputs(document_for(principal, workflow), request.POST),
-            query=typed(request.POST, "query") or None,
-            conversation=typed(request.POST, "conversation") or None,
-            subject=person_of(request.POST) or None,
-            version=version_for(principal, workflow),
-            stream=stream_of(request.POST),
+            inputs=read_inputs(get_document(principal, workflow), request.POST),
+            query=read_text(request.POST, "query") or None,
+            conversation=read_text(request.POST, "conversation") or None,
+            subject=read_person(request.POST) or None,
+            version=choose_version(principal, workflow),
+            stream=read_memory_stream(request.POST),
         )
     except NodeNeedsValues as error:
         return JsonResponse({"error": _serialize_error(error)})  # a question, not a failure
@@ -96,8 +96,8 @@ def last_step(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpRes
     ``part``: inputs, outputs or all (which is the default).
     """
     principal, workflow = workflow_for(request, workflow_id)
-    context = build_step_context(principal, workflow, node_key, typed(request.GET, "run"))
-    context["part"] = typed(request.GET, "part") or "all"
+    context = build_step_context(principal, workflow, node_key, read_text(request.GET, "run"))
+    context["part"] = read_text(request.GET, "part") or "all"
     return render(request, "editor/debugging/_run_step.html", context)
 
 
@@ -115,8 +115,8 @@ def pin(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
                 principal,
                 workflow=workflow,
                 node=node_key,
-                outputs=outputs_of(text),
-                handle=typed(request.POST, "handle") or None,
+                outputs=read_outputs(text),
+                handle=read_text(request.POST, "handle") or None,
             )
     except InvalidValue as invalid:
         error = str(invalid)
@@ -133,7 +133,7 @@ def edit_step(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse
     principal, run = run_for(request, run_id)
     error = ""
     try:
-        outputs = outputs_of(request.POST.get("outputs", ""))
+        outputs = read_outputs(request.POST.get("outputs", ""))
         pauses.edit_step(principal, run, node=node_key, outputs=outputs)
     except WorkflowsFault as fault:
         error = str(fault)
@@ -147,9 +147,9 @@ def edit_step(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse
 def step_value(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse:
     """Show the value on an edge, shortened unless the query has ``all``."""
     principal, run = run_for(request, run_id)
-    step = selectors.step_for(principal, run, node_key, typed(request.GET, "rounds"))
+    step = selectors.step_for(principal, run, node_key, read_text(request.GET, "rounds"))
     context = build_value_context(
-        run, step, typed(request.GET, "part"), is_complete="all" in request.GET
+        run, step, read_text(request.GET, "part"), is_complete="all" in request.GET
     )
     return render(request, "editor/debugging/_run_value.html", context)
 
@@ -158,7 +158,7 @@ def step_value(request: HttpRequest, run_id: UUID, node_key: str) -> HttpRespons
 @require_safe
 def memory(request: HttpRequest, run_id: UUID) -> HttpResponse:
     principal, run = run_for(request, run_id)
-    return render(request, "runs/memory/_panel.html", run_memory(principal, run))
+    return render(request, "runs/memory/_panel.html", build_memory_context(principal, run))
 
 
 @login_required
@@ -168,13 +168,13 @@ def decide_memory(request: HttpRequest, run_id: UUID) -> HttpResponse:
     principal, run = run_for(request, run_id)
     if not memory_app.is_on():
         raise NotFound
-    number = typed(request.POST, "number")
+    number = read_text(request.POST, "number")
     numbers = [int(number)] if number.isascii() and number.isdigit() and len(number) < 9 else None
     operation = (
         sandbox_memory.keep_memories if "keep" in request.POST else sandbox_memory.drop_memories
     )
     result = operation(principal, run, numbers=numbers)
-    context = run_memory(principal, run) | {"refused": result.refused}
+    context = build_memory_context(principal, run) | {"rejections": result.refused}
     return render(request, "runs/memory/_panel.html", context)
 
 

@@ -10,8 +10,8 @@ from workflows.engine.language.document import Json
 from workflows.engine.runtime.step_reports import measure_size
 from workflows.models import Pin, Run, Step, Workflow
 from workflows.views.runs.detail import StepRow
-from workflows.views.runs.memory import looked_at, recalled_in
-from workflows.views.runs.options import as_typed
+from workflows.views.runs.memory import list_recalled, record_access
+from workflows.views.runs.options import format_json
 from workflows.views.value_text import format_value
 
 
@@ -41,7 +41,7 @@ def build_step_context(
         "inputs": _serialize_values(exclude_prompt(step.inputs)),
         "messages": list_prompt_messages(step.inputs),
         "outputs": _serialize_values(step.outputs),
-        "recalled": looked_at(principal, run, recalled_in(principal, run, node))[0],
+        "recalled": record_access(principal, run, list_recalled(principal, run, node))[0],
         "rounds": selectors.rounds_of(principal, step),
         "before": previous_step,
         "before_outputs": _serialize_values(previous_step.outputs) if previous_step else [],
@@ -49,7 +49,7 @@ def build_step_context(
         "can_edit_step": run.status == "paused"
         and not step.rounds
         and permissions.may_cancel(principal, run),
-        "typed_outputs": as_typed(step.outputs),
+        "typed_outputs": format_json(step.outputs),
     }
 
 
@@ -72,7 +72,7 @@ def build_pin_context(
         "workflow": workflow,
         "node": node,
         "pin": pin,
-        "pin_text": text if text is not None else as_typed(outputs),
+        "pin_text": text if text is not None else format_json(outputs),
         "pin_handle": handle or "",
         "pin_error": error,
         "can_pin": permissions.may_edit(principal, workflow),
@@ -118,7 +118,7 @@ def _serialize_value(name: str, value: Json, limit: int | None) -> dict[str, Any
     text = (
         format_value(value)
         if limit is not None
-        else (value if isinstance(value, str) else as_typed(value))
+        else (value if isinstance(value, str) else format_json(value))
     )
     is_cut = limit is not None and len(text) > limit
     return {

@@ -22,8 +22,8 @@ from workflows.models import Run, Workflow
 from workflows.models.documents import is_secret
 from workflows.sandbox.templates import TemplatePool
 from workflows.services.kinds import installed_kinds
-from workflows.views.catalog.workflow_page import document_for
-from workflows.views.request_context import typed, workflow_for
+from workflows.views.catalog.workflow_page import get_document
+from workflows.views.request_context import read_text, workflow_for
 
 
 MAX_LENGTH = 20_000
@@ -34,9 +34,9 @@ MAX_LENGTH = 20_000
 def preview_template(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
     """Render the text at ``path``, which is dotted and inside the node's data."""
     principal, workflow = workflow_for(request, workflow_id)
-    document = document_for(principal, workflow)
+    document = get_document(principal, workflow)
     spec = get_node(document, node_key)
-    path = typed(request.GET, "path").split(".")
+    path = read_text(request.GET, "path").split(".")
     text = _get_value(spec.data, path)
     if not isinstance(text, str):
         raise NotFound

@@ -28,8 +28,8 @@ from workflows.views.editor.history.descriptions import (
     collect_ids,
     describe_edit,
 )
-from workflows.views.publishing.page_updates import is_in_place, now_public
-from workflows.views.request_context import typed, workflow_for
+from workflows.views.publishing.page_updates import is_from_script, render_published
+from workflows.views.request_context import read_text, workflow_for
 
 
 MAX_EDITS = 40
@@ -118,7 +118,7 @@ def go_back(request: HttpRequest, workflow_id: UUID, number: int) -> HttpRespons
 @require_POST
 def add_version(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "publish")
-    note = typed(request.POST, "note")[:MAX_NOTE_LENGTH]
+    note = read_text(request.POST, "note")[:MAX_NOTE_LENGTH]
     return _perform(
         request,
         workflow,
@@ -152,8 +152,8 @@ def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
         lambda: publishing.publish_version(principal, workflow=workflow, version=version),
         message,
     )
-    if is_in_place(request) and response.status_code == HTTPStatus.OK:
-        return now_public(request, principal, workflow, version, message)
+    if is_from_script(request) and response.status_code == HTTPStatus.OK:
+        return render_published(request, principal, workflow, version, message)
     return response
 
 
@@ -166,11 +166,11 @@ def _perform(
     try:
         action()
     except (WorkflowsFault, DocumentInvalid) as error:
-        if is_in_place(request):
+        if is_from_script(request):
             return HttpResponse(_format_error(error), status=409, content_type="text/plain")
         messages.error(request, _format_error(error))
         return redirect("workflows:detail", workflow.pk)
-    if is_in_place(request):
+    if is_from_script(request):
         return HttpResponse(message, content_type="text/plain")
     messages.success(request, message)
     return redirect("workflows:detail", workflow.pk)

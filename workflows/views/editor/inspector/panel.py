@@ -26,7 +26,7 @@ from workflows.llm.config import normalize_name
 from workflows.models import Workflow
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import by_title, in_words, list_titles
-from workflows.views.catalog.workflow_page import document_for
+from workflows.views.catalog.workflow_page import get_document
 from workflows.views.editor.inspector import fields as forms
 from workflows.views.editor.inspector.docs import build_docs
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
@@ -52,7 +52,7 @@ class UnknownKind(NodeKind[Any, Any]):
 @require_safe
 def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    document = document_for(principal, workflow)
+    document = get_document(principal, workflow)
     spec = next((node_spec for node_spec in document.nodes if node_spec.id == node_key), None)
     if spec is None:
         raise NotFound
@@ -76,7 +76,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
 def overview(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Show the panel for several selected nodes, an edge, or no selection."""
     principal, workflow = workflow_for(request, workflow_id)
-    document = document_for(principal, workflow)
+    document = get_document(principal, workflow)
     context: dict[str, Any] = {
         "workflow": workflow,
         "can_edit": permissions.may_edit(principal, workflow),
