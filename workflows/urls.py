@@ -21,7 +21,7 @@ from workflows.views.editor.debugging import (
 from workflows.views.editor.history import difference, history
 from workflows.views.editor.inspector import panel
 from workflows.views.publishing import page_updates
-from workflows.views.runs import compare, lessons, undo
+from workflows.views.runs import compare, learning, undo
 from workflows.views.runs import pages as runs
 from workflows.views.samples import first_steps
 
@@ -149,8 +149,8 @@ pages = [
     path("runs/<uuid:run_id>/memory/", run_actions.memory, name="run_memory"),
     path("runs/<uuid:run_id>/memory/decide/", run_actions.decide_memory, name="decide_memory"),
     path("runs/<uuid:run_id>/memory/undo/", undo.undo_writes, name="undo_written"),
-    path("runs/<uuid:run_id>/learnt/", lessons.show_learning, name="run_learnt"),
-    path("runs/<uuid:run_id>/learnt/again/", lessons.learn_again, name="learn_again"),
+    path("runs/<uuid:run_id>/learnt/", learning.show_learning, name="run_learnt"),
+    path("runs/<uuid:run_id>/learnt/again/", learning.learn_again, name="learn_again"),
     path("runs/<uuid:run_id>/previews/", edge_previews.list_previews, name="run_previews"),
     path(
         "runs/<uuid:run_id>/steps/<str:node_key>/value/", run_actions.step_value, name="step_value"

@@ -19,7 +19,7 @@ from workflows.forms import TaskForm
 from workflows.models import Run, Task
 from workflows.services import tasks
 from workflows.views.request_context import get_form_data
-from workflows.views.runs.lessons import get_learning_result
+from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory import list_recalled, record_access
 from workflows.views.runs.recalled_memory import Recollection
 from workflows.views.value_text import format_value

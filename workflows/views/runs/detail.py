@@ -13,7 +13,7 @@ from workflows.views.canvas.drawing import draw
 from workflows.views.editor.words import translate_texts
 from workflows.views.editor.words.canvas import RUN_STATES
 from workflows.views.runs.held_memory import build_other_changes
-from workflows.views.runs.lessons import get_learning_result
+from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory import (
     find_pauses,
     list_memory_events,
