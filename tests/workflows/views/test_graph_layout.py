@@ -34,7 +34,7 @@ def layout_of(drawn: Document) -> GraphLayout:
 
 def places(drawn: Document) -> dict[str, tuple[float, float]]:
     layout = layout_of(drawn)
-    found = {node.id: layout.absolute(node) for node in drawn.nodes}
+    found = {node.id: layout.get_absolute_position(node) for node in drawn.nodes}
     return {id_: (place.x, place.y) for id_, place in found.items()}
 
 

@@ -2,6 +2,7 @@
 
 import html
 import re
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from tests.factories.workflows import (
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import HTMX, text_of
 from workflows.models import Run, RunEvent, Step, Workflow
-from workflows.views import pagination
+from workflows.views.runs import pages
 
 
 RUNS = reverse("workflows:runs")
@@ -199,7 +200,7 @@ def test_list_with_one_and_with_three_runs_asks_as_often(alice: Person, django_a
 def test_list_goes_on_where_the_page_before_ended_though_runs_were_started_since(
     alice: Person, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(pagination, "PER_PAGE", 2)
+    monkeypatch.setattr(pages, "paginate_by_time", partial(pages.paginate_by_time, size=2))
     workflow = make_workflow(alice)
     runs = [link_to(make_run(alice, workflow)) for _ in range(3)]
     first = text_of(alice.client.get(RUNS, {"status": "queued"}))
