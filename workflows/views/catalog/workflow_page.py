@@ -21,7 +21,11 @@ from workflows.services.editor.drafts import draft_document
 from workflows.services.kinds import installed_kinds
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import VersionChoice, check_external_user, resolve_subject
-from workflows.views.chat.failure_texts import describe_failure, list_failure_texts, load_failed_titles
+from workflows.views.chat.failure_texts import (
+    describe_failure,
+    list_failure_texts,
+    load_failed_titles,
+)
 from workflows.views.request_context import read_text
 
 
@@ -47,15 +51,30 @@ class PaneTurn:
     pinned: str = ""  # ids of the pinned nodes, separated by spaces
 
 
-def build_workflow_context(request: HttpRequest, principal: Principal, workflow: Workflow) -> dict[str, Any]:
+def build_workflow_context(
+    request: HttpRequest, principal: Principal, workflow: Workflow
+) -> dict[str, Any]:
     document = get_document(principal, workflow)
     problems = list(validate(document, installed_kinds()))
     visible_runs = Run.objects.visible_to(principal).filter(workflow=workflow)
     runs = list(visible_runs.select_related("workflow", "subject_user")[:RECENT_RUNS])
-    context = {"workflow": workflow, "document": document, "problems": problems, "has_errors": any(p.severity == "error" for p in problems), "can_edit": permissions.may_edit(principal, workflow), "can_run": permissions.may_run(principal, workflow), "runs": runs, "person": read_person(request.GET)}
+    context = {
+        "workflow": workflow,
+        "document": document,
+        "problems": problems,
+        "has_errors": any(p.severity == "error" for p in problems),
+        "can_edit": permissions.may_edit(principal, workflow),
+        "can_run": permissions.may_run(principal, workflow),
+        "runs": runs,
+        "person": read_person(request.GET),
+    }
     if workflow.is_chat:
         return context | build_pane_context(request.GET, principal, workflow, document)
-    return context | {"fields": build_input_fields(document, last=_find_last_inputs(principal, runs)), "by_conversation": "conversation" in list_memory_scopes(document, installed_kinds()), **build_group_context(request.GET, document)}
+    return context | {
+        "fields": build_input_fields(document, last=_find_last_inputs(principal, runs)),
+        "by_conversation": "conversation" in list_memory_scopes(document, installed_kinds()),
+        **build_group_context(request.GET, document),
+    }
 
 
 def _find_last_inputs(principal: Principal, runs: Sequence[Run]) -> Mapping[str, Json]:
@@ -77,7 +96,9 @@ def get_document(principal: Principal, workflow: Workflow) -> Document:
     return from_json(published.snapshot.document)
 
 
-def build_pane_context(query: Mapping[str, str], principal: Principal, workflow: Workflow, document: Document) -> dict[str, Any]:
+def build_pane_context(
+    query: Mapping[str, str], principal: Principal, workflow: Workflow, document: Document
+) -> dict[str, Any]:
     """Build the pane with the requested conversation if it is the person's own, else empty."""
     person = read_person(query)
     subject = resolve_subject(principal, person or None).id
@@ -87,14 +108,24 @@ def build_pane_context(query: Mapping[str, str], principal: Principal, workflow:
         **build_group_context(query, document),
         "people": list_recent_people(principal, workflow),
         "conversation": conversation,
-        "messages_of_conversation": list_pane_turns(principal, workflow, conversation) if conversation else [],
-        "earlier": selectors.list_recent_conversations(principal, workflow, subject, excluded_key=conversation.key if conversation else "", limit=MAX_EARLIER),
+        "messages_of_conversation": list_pane_turns(principal, workflow, conversation)
+        if conversation
+        else [],
+        "earlier": selectors.list_recent_conversations(
+            principal,
+            workflow,
+            subject,
+            excluded_key=conversation.key if conversation else "",
+            limit=MAX_EARLIER,
+        ),
         "opening": _get_opening(document),
         "suggestions": _list_suggestions(document),
     }
 
 
-def find_conversation(principal: Principal, workflow: Workflow, subject: str, key: str) -> Conversation | None:
+def find_conversation(
+    principal: Principal, workflow: Workflow, subject: str, key: str
+) -> Conversation | None:
     """Return the conversation that ``open_conversation`` would continue, or None if it is somebody else's."""
     if not key:
         return None
@@ -114,7 +145,10 @@ def read_person(data: Mapping[str, str]) -> str:
 
 def build_group_context(data: Mapping[str, str], document: Document) -> dict[str, Any]:
     """Return whether runs need a group because the workflow has group memory, and the requested group."""
-    return {"by_group": "workflow" in list_memory_scopes(document, installed_kinds()), "group": read_text(data, GROUP_FIELD)}
+    return {
+        "by_group": "workflow" in list_memory_scopes(document, installed_kinds()),
+        "group": read_text(data, GROUP_FIELD),
+    }
 
 
 def read_memory_stream(data: Mapping[str, str]) -> MemoryStream | None:
@@ -123,20 +157,26 @@ def read_memory_stream(data: Mapping[str, str]) -> MemoryStream | None:
     return MemoryStream(group) if group else None
 
 
-def list_pane_turns(principal: Principal, workflow: Workflow, conversation: Conversation) -> list[PaneTurn]:
+def list_pane_turns(
+    principal: Principal, workflow: Workflow, conversation: Conversation
+) -> list[PaneTurn]:
     """Return the turns from the runs: a pending run has no message yet, and a failed one never has."""
     runs = Run.objects.visible_to(principal).filter(conversation=conversation)
     return build_pane_turns(principal, workflow, list(reversed(runs[:MAX_TURNS])))
 
 
-def build_pane_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -> list[PaneTurn]:
+def build_pane_turns(
+    principal: Principal, workflow: Workflow, runs: Sequence[Run]
+) -> list[PaneTurn]:
     can_edit = permissions.may_edit(principal, workflow)
     ends, titles = list_failure_texts(can_edit=can_edit), load_failed_titles(principal, runs)
     return [
         PaneTurn(
             run_id=run.pk,
             query=str(run.system.get("query", "")),
-            answer=describe_failure(run, can_edit=can_edit, titles=titles) if _has_failed(run) else str((run.outputs or {}).get("answer", "")),
+            answer=describe_failure(run, can_edit=can_edit, titles=titles)
+            if _has_failed(run)
+            else str((run.outputs or {}).get("answer", "")),
             is_live=not run.has_ended,
             failed=_has_failed(run),
             ends=ends,
@@ -153,7 +193,9 @@ def _has_failed(run: Run) -> bool:
 
 def list_recent_people(principal: Principal, workflow: Workflow) -> Sequence[str]:
     """Return the outside persons that this member used in tests of the workflow, newest first."""
-    runs = Run.objects.visible_to(principal).filter(workflow=workflow, started_by_id=principal.user_id, subject_user__isnull=True)
+    runs = Run.objects.visible_to(principal).filter(
+        workflow=workflow, started_by_id=principal.user_id, subject_user__isnull=True
+    )
     newest = runs.order_by("-created_at", "-id").values_list("subject", flat=True)[:200]
     return list(dict.fromkeys(map(strip_player, newest)))[:RECENT_PEOPLE]
 

@@ -19,7 +19,13 @@ from workflows.engine.editing.paste import has_dropped_start
 from workflows.engine.editing.records import build_edge, build_node, build_note
 from workflows.engine.language.config_errors import build_field_label
 from workflows.engine.language.problems import Problem
-from workflows.errors import EditClash, InvalidValue, NothingToUndo, WorkflowArchived, WorkflowsFault
+from workflows.errors import (
+    EditClash,
+    InvalidValue,
+    NothingToUndo,
+    WorkflowArchived,
+    WorkflowsFault,
+)
 from workflows.models import Workflow
 from workflows.services.editing import gestures
 from workflows.services.editing import undo as undoing
@@ -35,7 +41,13 @@ from workflows.views.request_context import workflow_for
 
 P = ParamSpec("P")
 
-STATUS: Mapping[type[Exception], int] = {EditRefused: 422, InvalidValue: 422, NothingToUndo: 409, WorkflowArchived: 409, strict_json.NotStrictJson: 400}
+STATUS: Mapping[type[Exception], int] = {
+    EditRefused: 422,
+    InvalidValue: 422,
+    NothingToUndo: 409,
+    WorkflowArchived: 409,
+    strict_json.NotStrictJson: 400,
+}
 
 
 class EditRequest(BaseModel):
@@ -77,7 +89,16 @@ def draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     payload = _read_request(request)
     ops = read_ops(payload.ops)
     try:
-        change = gestures.edit(principal, workflow=workflow, ops=ops, base=payload.base, key=payload.key, label=payload.label, client=payload.client, resolve=payload.resolve)
+        change = gestures.edit(
+            principal,
+            workflow=workflow,
+            ops=ops,
+            base=payload.base,
+            key=payload.key,
+            label=payload.label,
+            client=payload.client,
+            resolve=payload.resolve,
+        )
     except EditClash as clash:
         return _render_clash(principal, workflow, clash)
     return JsonResponse({**serialize_change(change), "left_start": _has_left_start(ops, change)})
@@ -118,7 +139,15 @@ def changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     if len(part_ids) > MOST:
         raise InvalidValue(field="part")
     delta = list_changes(principal, workflow=workflow, after=int(after[:9]))
-    return JsonResponse({"revision": delta.revision, "reload": delta.reload, "changes": [serialize_change(change) for change in delta.changes], "shape": compute_shape(principal, workflow).tree(), "parts": _render_parts(principal, workflow, part_ids) if part_ids else None})
+    return JsonResponse(
+        {
+            "revision": delta.revision,
+            "reload": delta.reload,
+            "changes": [serialize_change(change) for change in delta.changes],
+            "shape": compute_shape(principal, workflow).tree(),
+            "parts": _render_parts(principal, workflow, part_ids) if part_ids else None,
+        }
+    )
 
 
 def serialize_change(change: Change) -> dict[str, Any]:  # Any: JSON
@@ -132,13 +161,23 @@ def _render_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) 
 
 
 def _render_html(change: Change, removed_ids: Sequence[str]) -> Fragments:
-    return render_fragments([build_note(item) if item.is_note else build_node(item) for item in change.items], [build_edge(wire) for wire in change.wires], removed_ids=removed_ids, problems=change.problems, pinned=change.pinned)
+    return render_fragments(
+        [build_note(item) if item.is_note else build_node(item) for item in change.items],
+        [build_edge(wire) for wire in change.wires],
+        removed_ids=removed_ids,
+        problems=change.problems,
+        pinned=change.pinned,
+    )
 
 
-def _undo_or_redo(request: HttpRequest, workflow_id: UUID, operation: Callable[..., Change]) -> HttpResponse:
+def _undo_or_redo(
+    request: HttpRequest, workflow_id: UUID, operation: Callable[..., Change]
+) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
     payload = _read_request(request)
-    decision = None if payload.undoes is None else undoing.Resolution(payload.undoes, payload.resolve)
+    decision = (
+        None if payload.undoes is None else undoing.Resolution(payload.undoes, payload.resolve)
+    )
     options = {"client": payload.client, "key": payload.key, "resolution": decision}
     try:
         change = operation(principal, workflow=workflow, **options)
@@ -152,16 +191,32 @@ def _read_request(request: HttpRequest) -> EditRequest:
         body = strict_json.read_body(request)
         return EditRequest.model_validate(strict_json.loads(body) if body else {})
     except ValidationError as invalid:
-        raise EditRefused(tuple(Problem(f"edit.{error['type']}", error["msg"], field=".".join(str(step) for step in error["loc"])) for error in invalid.errors(include_url=False, include_context=False))) from None
+        raise EditRefused(
+            tuple(
+                Problem(
+                    f"edit.{error['type']}",
+                    error["msg"],
+                    field=".".join(str(step) for step in error["loc"]),
+                )
+                for error in invalid.errors(include_url=False, include_context=False)
+            )
+        ) from None
 
 
 def _render_clash(principal: Principal, workflow: Workflow, clash: EditClash) -> HttpResponse:
     """Return both values of each clash; the tab itself requests other changes that it missed."""
-    own_flags = [field_clash.by.id is not None and field_clash.by.id == principal.user_id for field_clash in clash.clashes]
+    own_flags = [
+        field_clash.by.id is not None and field_clash.by.id == principal.user_id
+        for field_clash in clash.clashes
+    ]
     kinds = dict(workflow.nodes.values_list("key", "kind"))
     clashes = [
         # own: the other change came from another tab of the same person
-        {**field_clash.tree(), "own": is_own, "label": _build_field_label(field_clash.field, kinds.get(field_clash.node or ""))}
+        {
+            **field_clash.tree(),
+            "own": is_own,
+            "label": _build_field_label(field_clash.field, kinds.get(field_clash.node or "")),
+        }
         for field_clash, is_own in zip(clash.clashes, own_flags, strict=True)
     ]
     error = {**_build_error(clash), "clashes": clashes, "undoes": clash.undoes}

@@ -22,7 +22,13 @@ from workflows.services.debugging.start import start_run_with_options
 from workflows.services.kinds import installed_kinds
 from workflows.services.runs.runs import cancel_run
 from workflows.templatetags.problems import in_words
-from workflows.views.catalog.workflow_page import build_group_context, choose_version, get_document, read_memory_stream, read_person
+from workflows.views.catalog.workflow_page import (
+    build_group_context,
+    choose_version,
+    get_document,
+    read_memory_stream,
+    read_person,
+)
 from workflows.views.editor.page import build_page_context
 from workflows.views.request_context import read_text, run_for, workflow_for
 from workflows.views.runs.detail import build_run_context
@@ -43,7 +49,15 @@ def index(request: HttpRequest) -> HttpResponse:
         _, workflow = workflow_for(request, _parse_id(request.GET["workflow"]))
         rows = rows.filter(workflow=workflow)
     page = paginate_by_time(request, rows.select_related("workflow", "subject_user"))
-    context = {"runs": page.items, "page": page, "run_filter": run_filter, "ignored": list_ignored(request.GET, run_filter), "statuses": RunStatus.choices, "workflow": workflow, "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/")}
+    context = {
+        "runs": page.items,
+        "page": page,
+        "run_filter": run_filter,
+        "ignored": list_ignored(request.GET, run_filter),
+        "statuses": RunStatus.choices,
+        "workflow": workflow,
+        "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
+    }
     return render(request, "runs/list.html", context)
 
 
@@ -94,7 +108,9 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "fields": build_input_fields(document, request.POST.dict(), errors=errors),
         "person": request.POST.get("person", ""),
         # The next run continues the conversation that this one opened.
-        "conversation_id": run.conversation.key if run and run.conversation else request.POST.get("conversation", ""),
+        "conversation_id": run.conversation.key
+        if run and run.conversation
+        else request.POST.get("conversation", ""),
         "by_conversation": "conversation" in list_memory_scopes(document, installed_kinds()),
         **build_group_context(request.POST, document),
         "group_error": errors.get("group_id", ""),
@@ -103,7 +119,9 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "started": run,
     }
     if request.htmx:  # type: ignore[attr-defined]
-        return render(request, "workflows/runs/_run_form.html", context, status=422 if message else 200)
+        return render(
+            request, "workflows/runs/_run_form.html", context, status=422 if message else 200
+        )
     page = build_page_context(request, principal, workflow) | context
     return render(request, "editor/page.html", page, status=422)
 
