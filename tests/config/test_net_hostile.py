@@ -15,7 +15,7 @@ from config import net
 from tests.support.documents import document, end, node, start
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import Message, ModelRequest, Origin
-from workflows.engine.testing.backends import InProcess, Request
+from workflows.engine.testing.backends import InProcessBackend, Request
 from workflows.execution.ports.http import GuardedHttp
 from workflows.llm.config import ProviderConfig
 from workflows.llm.openai_compatible import OpenAICompatible
@@ -167,7 +167,7 @@ async def test_hostile_url_in_a_workflow_fails_its_node_without_contact(
     request = node("h", "http-request", method="post", url="{{#start.u#}}", headers="X-Key: canary",
                    body={"type": "json", "data": '{"secret": "canary"}'})  # fmt: skip
     made = document([start("u"), request, end(o=["h", "body"])], ["start -> h", "h -> end"])
-    backend = InProcess(http=GuardedHttp(allow=(), resolver=resolver))
+    backend = InProcessBackend(http=GuardedHttp(allow=(), resolver=resolver))
 
     outcome = await backend.run(Request(made, inputs={"u": url}, checked=True))
 

@@ -8,7 +8,7 @@ import pytest
 from tests.durability.backend import child_worker, durable
 from tests.spec.nodes.tables import ROWS, Row
 from workflows.engine.nodes import build_kinds
-from workflows.engine.testing.conformance import Case, judge, read_cases
+from workflows.engine.testing.conformance import ConformanceCase, evaluate_case, read_cases
 from workflows.services.runs.durable_backend import ChildWorker, DurableBackend
 
 
@@ -30,7 +30,7 @@ async def test_row_of_the_tables_gives_what_it_says(row: Row, durable: DurableBa
         assert outcome.conversation[name] == value
 
 
-def _built() -> list[Case]:
+def _built() -> list[ConformanceCase]:
     if not SUITE.is_dir():
         return []
     return [case for case in read_cases(SUITE) if all(kind in KINDS for kind in case.kinds)]
@@ -39,8 +39,10 @@ def _built() -> list[Case]:
 @pytest.mark.slow
 @pytest.mark.skipif(not SUITE.is_dir(), reason="no ../shared/conformance beside the checkout")
 @pytest.mark.parametrize("case", _built(), ids=lambda case: case.id)
-async def test_case_of_the_reference_suite_passes(case: Case, durable: DurableBackend) -> None:
-    verdict = await judge(case, durable, KINDS)
+async def test_case_of_the_reference_suite_passes(
+    case: ConformanceCase, durable: DurableBackend
+) -> None:
+    verdict = await evaluate_case(case, durable, KINDS)
 
     assert verdict.differences == ()
 

@@ -7,14 +7,14 @@ import pytest
 from tests.support.documents import document, end, node, start
 from workflows.engine.language.document import NodeSpec
 from workflows.engine.nodes.http.http_request import HttpRequestNode
-from workflows.engine.testing.backends import InProcess, Outcome, Request
+from workflows.engine.testing.backends import InProcessBackend, Outcome, Request
 
 
 async def run(data: dict[str, Any], *replies: dict[str, Any], **inputs: Any) -> Outcome:
     request = node("h", "http-request", **{"method": "get", "url": "http://h.test/x", **data})
     made = document([start("q"), request, end(o=["h", "body"])], ["start -> h", "h -> end"])
     mocks = {"h": {"http": list(replies) or [{"status": 200, "body": "ok"}]}}
-    return await InProcess().run(Request(made, inputs=inputs, mocks=mocks, checked=True))
+    return await InProcessBackend().run(Request(made, inputs=inputs, mocks=mocks, checked=True))
 
 
 def sent(outcome: Outcome) -> Any:

@@ -15,7 +15,7 @@ from workflows.engine.runtime.events import MemoryRecalled
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus
-from workflows.engine.testing.mocks import words
+from workflows.engine.testing.mocks import split_words
 
 
 class Says:
@@ -197,7 +197,7 @@ async def test_mock_by_kind_and_usage() -> None:
     [("a b", ["a", " b", ""]), ("", ["", ""]), ("a  b", ["a", " ", " b", ""])],
 )
 def test_words_keep_every_space_and_end_with_nothing(text: str, pieces: list[str]) -> None:
-    assert words(text) == pieces
+    assert split_words(text) == pieces
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])

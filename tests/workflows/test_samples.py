@@ -122,7 +122,7 @@ async def test_case_of_a_sample_passes_offline(sample, number, language, service
     findings = [finding for turn in result.turns for finding in turn.findings]
     assert (result.problem, [finding for finding in findings if not finding.ok]) == ("", [])
     assert len(findings) >= 1
-    assert result.passed
+    assert result.has_passed
 
 
 def found_by_recall_nodes(document, facts) -> int | None:
@@ -429,7 +429,7 @@ def test_sample_that_needs_memory_is_not_offered_without_it(bob, settings):
 
 def test_sample_is_offered_where_all_its_kinds_are(monkeypatch):
     assert samples.list_offered() == samples.SAMPLES
-    known = build_kinds(memory=False, remembers=True)
+    known = build_kinds(memory=False, has_recall=True)
     monkeypatch.setattr(samples, "load_kinds", lambda: known)
 
     left = {sample.slug for sample in samples.list_offered()}

@@ -1,6 +1,6 @@
-"""What the engine asks of a memory that can do more than keep entries: a talk's history, and pages.
+"""The interfaces of a memory that can do more than store entries: conversation history, and pages.
 
-A memory port offers these beside its own; ``workflows.engine.ports`` says what ``identity`` and ``origin`` are.
+A memory port offers them besides its own; ``workflows.engine.ports`` describes ``identity`` and ``origin``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,12 @@ class ConversationResult(Protocol):
     @property
     def count(self) -> int: ...
     @property
-    def folded(self) -> int: ...
+    def removed_count(self) -> int: ...
     @property
     def entries(self) -> Sequence[MemoryHit]: ...
     @property
-    def held(self) -> Sequence[MemoryHit]:
-        """What waits in quarantine, while something stands in for it."""
+    def held_entries(self) -> Sequence[MemoryHit]:
+        """Return the entries in quarantine, each of which has a placeholder."""
         ...
 
     @property
@@ -39,8 +39,8 @@ class ConversationResult(Protocol):
     def previous_summary(self) -> str: ...
 
 
-class FoundPage(Protocol):
-    """``page``: id, title, summary, content, tags, references…"""
+class PageHit(Protocol):
+    """A page that was found. ``page``: id, title, summary, content, tags, references…"""
 
     @property
     def page(self) -> Mapping[str, Json]: ...
@@ -52,10 +52,11 @@ class FoundPage(Protocol):
     def entry(self) -> MemoryHit: ...
 
 
-class KeptPage(Protocol):
-    """``merged_for``: why it went into a page that was there (title, alias, content), or nothing.
+class StoredPage(Protocol):
+    """A page that was written.
 
-    ``held``: why it waits in quarantine instead, as ``entry``.
+    ``merged_for`` is why it was merged into an existing page (title, alias, content), or empty. ``held`` is why it
+    waits in quarantine instead, as ``entry``.
     """
 
     @property
@@ -79,13 +80,12 @@ class ConversationPort(Protocol):
         messages: Sequence[Json] = (),
         rules: Mapping[str, Json] | None = None,
     ) -> ConversationResult:
-        """``append``, ``read`` or ``clear``. The same step again appends nothing a second time.
-        ``summarise`` puts the ``text`` of ``rules`` in the place of the summary ``instead_of``.
+        """Append to, read or clear the history; a repeated step appends nothing a second time.
 
-        A message may say whose words it is: ``origin`` is person, model, tool, web or rule.
-
-        ``rules``: strategy, max_turns, max_messages, context_window, reserved_tokens, keep_recent,
-        summary; what isn't said folds nothing.
+        The action is ``append``, ``read``, ``clear``, or ``summarise``, which replaces the summary ``instead_of`` by
+        the ``text`` of ``rules``. A message may name its ``origin``: person, model, tool, web or rule. ``rules``:
+        strategy, max_turns, max_messages, context_window, reserved_tokens, keep_recent, summary; a missing one
+        removes nothing.
         """
         ...
 
@@ -102,7 +102,7 @@ class KnowledgePort(Protocol):
         top_k: int = 20,
         min_score: float = 0.1,
         tags: Sequence[str] = (),
-    ) -> Sequence[FoundPage]: ...
+    ) -> Sequence[PageHit]: ...
 
     async def write_pages(
         self,
@@ -112,13 +112,13 @@ class KnowledgePort(Protocol):
         origin: Origin,
         pages: Sequence[Mapping[str, Json]],
         mode: str = "merge",
-    ) -> Sequence[KeptPage]:
-        """All or none. ``merge`` into the page about the same, or ``replace`` the one of that name.
+    ) -> Sequence[StoredPage]:
+        """Write all pages or none: ``merge`` into the page on the same subject, or ``replace`` the one of that name.
 
-        A page may say whose words it is, as a message does, and ``hold`` that it has to wait for a person.
+        A page may name its origin, as a message does, and ``hold`` that it has to be reviewed.
         """
         ...
 
 
-class WholeMemory(MemoryPort, ConversationPort, KnowledgePort, Protocol):
-    """What a server's memory can do."""
+class FullMemoryPort(MemoryPort, ConversationPort, KnowledgePort, Protocol):
+    """Everything that a server's memory offers."""

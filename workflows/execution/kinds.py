@@ -14,7 +14,7 @@ def load_kinds() -> Kinds:
     """Return the installed kinds; those of memory are included if memory's nodes are enabled."""
     return build_kinds(
         memory=memory_app.offers_nodes(),
-        remembers=memory_app.is_on(),
+        has_recall=memory_app.is_on(),
         plugins=collect_lists("node_kinds"),
         scopes=_list_scopes(),
         languages=list_languages(),

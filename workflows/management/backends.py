@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from workflows import memory_app
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
-from workflows.engine.testing.backends import Backend, InProcess
+from workflows.engine.testing.backends import Backend, InProcessBackend
 from workflows.execution.ports.http import GuardedHttp
 from workflows.llm.offline import OfflineModels
 from workflows.sandbox.codes import CodePool
@@ -41,7 +41,7 @@ class MemoryOptions:
 IN_MEMORY = MemoryOptions()
 
 
-class ShellBackend(InProcess):
+class ShellBackend(InProcessBackend):
     """A backend in this process, by default with a memory that lasts as long as the command."""
 
     def __init__(self, *, offline: bool, memory: MemoryOptions = IN_MEMORY) -> None:

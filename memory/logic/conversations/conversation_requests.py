@@ -38,18 +38,18 @@ class ConversationRequest:
 class ConversationResult:
     """The conversation after a request, with the messages as a model takes them.
 
-    ``folded`` messages left in this request; they are in ``removed``, and ``previous_summary`` is
+    ``removed_count`` messages left in this request; they are in ``removed``, and ``previous_summary`` is
     the summary before it. ``entries`` were read or written; ``count`` messages exist, or were
-    cleared. ``held`` entries wait for a review, with placeholders among the messages.
+    cleared. ``held_entries`` wait for a review, with placeholders among the messages.
     """
 
     messages: tuple[Mapping[str, Json], ...] = ()
     summary: str = ""
     tokens: int = 0
     count: int = 0
-    folded: int = 0
+    removed_count: int = 0
     entries: tuple[MemoryEntry, ...] = ()
-    held: tuple[MemoryEntry, ...] = ()
+    held_entries: tuple[MemoryEntry, ...] = ()
     removed: tuple[Mapping[str, Json], ...] = ()
     previous_summary: str = ""
 
@@ -150,9 +150,9 @@ def _append(
         summary=after.summary,
         tokens=after.tokens,
         count=len(after.messages),
-        folded=len(removed_ids),
+        removed_count=len(removed_ids),
         entries=memory.get_entries(added),
-        held=tuple(quarantined),
+        held_entries=tuple(quarantined),
         removed=tuple(
             to_json(message) for message in (*before.messages, *added) if message.id in removed_ids
         ),
@@ -172,7 +172,7 @@ def _read(
         summary=view.summary,
         tokens=count_tokens(plan.remaining),
         count=len(view.messages),
-        folded=len(history) - len(plan.remaining),
+        removed_count=len(history) - len(plan.remaining),
         entries=memory.get_entries(message for message in plan.remaining if message.id),
     )
 

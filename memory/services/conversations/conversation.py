@@ -107,9 +107,9 @@ _OPERATIONS: dict[str, tuple[Verb, str]] = {
 def _append(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
     access.claim()  # before the history is read: writers of one conversation wait for each other
     talk = _talk(access, request)
-    access.detail.update(folded=talk.folded)
-    if talk.held:
-        access.detail["held"] = len(talk.held)
+    access.detail.update(folded=talk.removed_count)
+    if talk.held_entries:
+        access.detail["held"] = len(talk.held_entries)
     return talk
 
 
@@ -123,7 +123,9 @@ def _clear(access: NamespaceAccess, request: ConversationRequest) -> Conversatio
     """Undone as one; other memories of the conversation stay."""
     view = _memory(access, request.folding).read_view()
     forgotten = forget_chosen(access, lambda query: query.filter(key__startswith=KEY_PREFIX), "")
-    return ConversationResult(count=len(view.messages), folded=forgotten.count - len(view.messages))
+    return ConversationResult(
+        count=len(view.messages), removed_count=forgotten.count - len(view.messages)
+    )
 
 
 _WORK = {"append": _append, "read": _read, "clear": _clear, "summarise": _append}

@@ -9,7 +9,7 @@ from workflows.engine.language.dsl import load_document
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import StepError, StepKey, StepRecord, StepStatus
 from workflows.engine.testing.case_runs import run_case
-from workflows.engine.testing.cases import Check, Facts, Turn, judge, read_case, read_cases
+from workflows.engine.testing.cases import Check, Facts, Turn, evaluate_turn, read_case, read_cases
 from workflows.llm.offline import OfflineModels
 from workflows.sandbox.templates import TemplatePool
 
@@ -67,20 +67,20 @@ FACTS = Facts(
 def test_check_sees_what_the_run_gave(of, operator, value, ok):
     turn = Turn(checks=(Check(of=of, operator=operator, value=value),))
 
-    (finding,) = judge(turn, FACTS).findings
+    (finding,) = evaluate_turn(turn, FACTS).findings
 
     assert finding.ok is ok
 
 
 def test_turn_without_checks_asks_for_success_alone():
-    assert judge(Turn(), FACTS).passed
-    assert not judge(Turn(), Facts(status="failed", outputs={})).passed
+    assert evaluate_turn(Turn(), FACTS).has_passed
+    assert not evaluate_turn(Turn(), Facts(status="failed", outputs={})).has_passed
 
 
 def test_check_that_makes_no_sense_for_the_value_fails_with_the_reason():
     turn = Turn(checks=(Check(of="output.list", operator=">", value=3),))
 
-    (finding,) = judge(turn, FACTS).findings
+    (finding,) = evaluate_turn(turn, FACTS).findings
 
     assert not finding.ok
     assert finding.problem
@@ -192,7 +192,7 @@ async def test_turns_share_memory_and_people_do_not(making):
 
     result = await run_case(load_document(CHAT).document, case, make, memory)
 
-    assert result.passed, result
+    assert result.has_passed, result
 
 
 async def test_case_that_fails_says_what_there_was_instead(making):
@@ -203,7 +203,7 @@ async def test_case_that_fails_says_what_there_was_instead(making):
 
     result = await run_case(load_document(CHAT).document, case, make, memory)
 
-    assert not result.passed
+    assert not result.has_passed
     assert result.turns[0].findings[0].actual == "0 known"
 
 
@@ -214,7 +214,7 @@ async def test_case_that_cannot_begin_gives_the_reason(making):
 
     result = await run_case(document, case, make, memory)
 
-    assert not result.passed
+    assert not result.has_passed
     assert "colour" in result.problem
 
 
@@ -229,4 +229,4 @@ async def test_pinned_step_is_not_run(making):
         }
     )
 
-    assert (await run_case(load_document(CHAT).document, case, make, memory)).passed
+    assert (await run_case(load_document(CHAT).document, case, make, memory)).has_passed

@@ -9,8 +9,8 @@ import pytest
 from tests.support.code import CODE
 from tests.support.engine import JinjaHere
 from workflows.engine.nodes import build_kinds
-from workflows.engine.testing.backends import InProcess
-from workflows.engine.testing.conformance import Case, judge, read_cases
+from workflows.engine.testing.backends import InProcessBackend
+from workflows.engine.testing.conformance import ConformanceCase, evaluate_case, read_cases
 
 
 SUITE = Path(__file__).resolve().parents[3].parent / "shared" / "conformance"
@@ -38,7 +38,7 @@ DOCUMENT = {
 }
 
 
-def _built() -> list[Case]:
+def _built() -> list[ConformanceCase]:
     if not SUITE.is_dir():
         return []
     return [case for case in read_cases(SUITE) if all(kind in KINDS for kind in case.kinds)]
@@ -46,13 +46,13 @@ def _built() -> list[Case]:
 
 @pytest.mark.skipif(not SUITE.is_dir(), reason="no ../shared/conformance beside the checkout")
 @pytest.mark.parametrize("case", _built(), ids=lambda case: case.id)
-async def test_case_of_the_reference_suite_passes(case: Case) -> None:
-    verdict = await judge(case, InProcess(templates=JinjaHere(), code=CODE), KINDS)
+async def test_case_of_the_reference_suite_passes(case: ConformanceCase) -> None:
+    verdict = await evaluate_case(case, InProcessBackend(templates=JinjaHere(), code=CODE), KINDS)
 
     assert verdict.differences == ()
 
 
-def _suite(folder: Path, **expect: Any) -> list[Case]:
+def _suite(folder: Path, **expect: Any) -> list[ConformanceCase]:
     case = {"id": "c", "group": "g", "file": "d.json", "inputs": {"q": "x"},
             "node_types": ["start", "end"], "expect": expect}  # fmt: skip
     (folder / "d.json").write_text(json.dumps(DOCUMENT))
@@ -63,7 +63,7 @@ def _suite(folder: Path, **expect: Any) -> list[Case]:
 async def test_harness_right_answer_passes(tmp_path: Path) -> None:
     (case,) = _suite(tmp_path, status="succeeded", outputs={"o": "x"}, nodes_run=["start", "end"])
 
-    assert (await judge(case, InProcess(), KINDS)).passed
+    assert (await evaluate_case(case, InProcessBackend(), KINDS)).has_passed
 
 
 async def test_harness_every_wrong_answer_is_a_difference(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ async def test_harness_every_wrong_answer_is_a_difference(tmp_path: Path) -> Non
         llm_messages={"x": []},
     )
 
-    verdict = await judge(case, InProcess(), KINDS)
+    verdict = await evaluate_case(case, InProcessBackend(), KINDS)
 
     assert [difference.what for difference in verdict.differences] == [
         "outputs", "stream_text", "stream_chunks", "stream_chunk_count", "nodes_run",
@@ -93,7 +93,7 @@ async def test_harness_every_wrong_answer_is_a_difference(tmp_path: Path) -> Non
 async def test_harness_unexpected_status_is_the_only_difference(tmp_path: Path) -> None:
     (case,) = _suite(tmp_path, status="failed", outputs={"o": "y"})
 
-    verdict = await judge(case, InProcess(), KINDS)
+    verdict = await evaluate_case(case, InProcessBackend(), KINDS)
 
     assert [difference.what for difference in verdict.differences] == ["status"]
 

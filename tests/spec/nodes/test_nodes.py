@@ -5,12 +5,12 @@ import pytest
 from tests.spec.nodes.tables import ROWS, Row
 from tests.support.code import CODE
 from tests.support.engine import EchoModels, JinjaHere
-from workflows.engine.testing.backends import Backend, InProcess
+from workflows.engine.testing.backends import Backend, InProcessBackend
 
 
 @pytest.fixture
 def backend() -> Backend:
-    return InProcess(models=EchoModels(), templates=JinjaHere(), code=CODE)
+    return InProcessBackend(models=EchoModels(), templates=JinjaHere(), code=CODE)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -77,15 +77,17 @@ def normalize_change(
     return path, value, rule
 
 
-def is_same(left: Json, right: Json) -> bool:
+def is_same(value: Json, other: Json) -> bool:
     """Equal as JSON: True is not 1."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(is_same(left[key], right[key]) for key in left)
-    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        return len(left) == len(right) and all(map(is_same, left, right))
-    return bool(left == right)
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(
+            is_same(value[key], other[key]) for key in value
+        )
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return len(value) == len(other) and all(map(is_same, value, other))
+    return bool(value == other)
 
 
 def format_path(path: Path) -> str:

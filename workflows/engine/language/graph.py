@@ -129,11 +129,11 @@ class Graph:
 
     def order(self) -> tuple[str, ...] | None:
         """Return the nodes so that every edge points forward, ties by id; None when there is a cycle."""
-        return self._sorted if len(self._sorted) == len(self.nodes) else None
+        return self._topological_order if len(self._topological_order) == len(self.nodes) else None
 
     def find_cycle(self) -> tuple[str, ...]:
         """Return the nodes of one cycle, or nothing."""
-        remaining = self.nodes.keys() - set(self._sorted)
+        remaining = self.nodes.keys() - set(self._topological_order)
         if not remaining:
             return ()
         # Every node left over is on or behind a circle, so walking backwards must come round.
@@ -146,7 +146,7 @@ class Graph:
         return tuple(reversed(cycle))
 
     @cached_property
-    def _sorted(self) -> tuple[str, ...]:
+    def _topological_order(self) -> tuple[str, ...]:
         """Return the topological order, as far as there is one."""
         indegrees = {node: len(self.incoming(node)) for node in self.nodes}
         ready = deque(sorted(node for node, count in indegrees.items() if count == 0))
@@ -176,7 +176,7 @@ class Graph:
     def _ancestors(self) -> Mapping[str, int]:
         """Return everything upstream of a node as the bits of one number: thousands of nodes take milliseconds."""
         masks: dict[str, int] = {}
-        for node in self._sorted:
+        for node in self._topological_order:
             mask = 0
             for edge in self.incoming(node):
                 mask |= masks[edge.source] | 1 << self._numbers[edge.source]

@@ -153,9 +153,9 @@ def _format_message(where: str, words: str) -> str:
     return f"{where[1:].replace('/', '.') or 'it'} {words}"
 
 
-def _is_equal(left: Json, right: Json) -> bool:
+def _is_equal(value: Json, other: Json) -> bool:
     # True is 1 to Python, not to JSON.
-    return isinstance(left, bool) is isinstance(right, bool) and bool(left == right)
+    return isinstance(value, bool) is isinstance(other, bool) and bool(value == other)
 
 
 def _is_number(value: Json) -> bool:

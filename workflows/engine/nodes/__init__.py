@@ -49,23 +49,20 @@ Choices = Sequence[tuple[str, str]]  # value, label
 def build_kinds(
     *,
     memory: bool = True,
-    remembers: bool | None = None,
+    has_recall: bool | None = None,
     plugins: Iterable[AnyKind] = (),
     scopes: Choices = (),
     languages: Choices = (),
 ) -> Kinds:
-    """Return the built-in kinds and those of plug-ins; without ``memory`` none that need one, which the validator then
-    names unknown.
+    """Return the built-in kinds and those of plug-ins; without ``memory`` none that need one.
 
-    ``remembers`` says whether nodes of other kinds may recall into their prompts; it is as ``memory`` unless given.
-    ``scopes`` are words that plug-ins add to those a memory field offers, ``languages`` those of code that this
-    installation
-    can run besides.
+    ``has_recall`` says whether nodes of other kinds may recall into their prompts; by default it is as ``memory``.
+    ``scopes`` are added to the choices of memory fields, ``languages`` to those of code.
     """
     choices = {"scope": scopes, "code_language": languages}
-    offered = [kind for kind in NODE_KINDS if memory or not kind.needs_memory]
-    kinds = [_add_choices(kind, choices) for kind in offered]
-    if not (memory if remembers is None else remembers):
+    available = [kind for kind in NODE_KINDS if memory or not kind.needs_memory]
+    kinds = [_add_choices(kind, choices) for kind in available]
+    if not (memory if has_recall is None else has_recall):
         kinds = [_remove_memory_field(kind) for kind in kinds]
     return Kinds([*kinds, *plugins])
 

@@ -109,7 +109,7 @@ class Frame:
         alone.
         """
         mocks = self.run_context.mocks
-        mock = mocks.of(node.id, node.kind_name) if mocks is not None else None
+        mock = mocks.find(node.id, node.kind_name) if mocks is not None else None
         step_start = self._mark_running(node)
         ctx = self._build_context(node, step_start)
         first: NodeResult | Awaitable[NodeResult] | Exception | None = None
@@ -131,7 +131,7 @@ class Frame:
         self._unsettled += 1
         tasks = self._tasks
         tasks.add(task)
-        task.add_done_callback(lambda done: _discard_task(done, tasks, first))
+        task.add_done_callback(lambda finished: _discard_task(finished, tasks, first))
 
     async def _yield_turn(self) -> None:
         self.run_context.steps_since_yield += 1

@@ -119,11 +119,11 @@ async def _try(
     first: NodeResult | Awaitable[NodeResult] | None,
 ) -> NodeResult:
     if mock is not None:
-        if mock.replaces_step or mock.fails(tries):
+        if mock.replaces_step or mock.should_fail(tries):
             return await mock.play(node, ctx, tries)
         if mock.delay_s:
             await ctx.ports.clock.sleep(mock.delay_s)
-        ctx = mock.scripted(ctx)
+        ctx = mock.build_context(ctx)
     result = node.kind.run(node.prepared, ctx) if first is None else first
     return result if isinstance(result, NodeResult) else await result
 

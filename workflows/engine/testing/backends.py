@@ -1,6 +1,6 @@
-"""Ways to run a workflow that must agree: here and now, or through the database and a worker.
+"""Backends that must agree: they run a workflow in process, or through the database and a worker.
 
-The conformance suite, the tables of ``tests/spec`` and ``run_workflow`` speak to this alone.
+The conformance suite, the tables of ``tests/spec`` and ``run_workflow`` use this interface alone.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from workflows.engine.runtime.step_records import StepRecord
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``checked``: take the inputs as they are, the start form isn't asked."""
+    """A run to perform. With ``checked`` the inputs are not checked against the start form."""
 
     document: Document
     inputs: Mapping[str, Json] = field(default_factory=dict)
@@ -53,14 +53,14 @@ Watcher = Callable[[Event], None]
 
 
 class Backend(Protocol):
-    """Raises InputRejected or DocumentInvalid before anything runs."""
+    """Runs requests. Raises InputRejected or DocumentInvalid before anything runs."""
 
     async def run(self, request: Request, watch: Watcher | None = None) -> Outcome: ...
 
     async def close(self) -> None: ...
 
 
-class InProcess:
+class InProcessBackend:
     def __init__(
         self,
         *,
@@ -109,4 +109,4 @@ class InProcess:
         )
 
     async def close(self) -> None:
-        """It holds nothing."""
+        """Do nothing: it holds no resources."""

@@ -1,4 +1,4 @@
-"""Runs test cases through a backend: every turn a run, memory and conversations of the case's own."""
+"""Runs test cases: every turn is a run, with memory and conversations of the case's own."""
 
 import json
 import time
@@ -13,12 +13,12 @@ from workflows.engine.memory_ports import KnowledgePort
 from workflows.engine.ports import MemoryPort, Origin
 from workflows.engine.runtime.events import Event, MemoryRecalled, MemoryWritten, TextChunk
 from workflows.engine.runtime.runner import WorkflowRunner
-from workflows.engine.testing.cases import Case, CaseResult, Facts, Turn, TurnResult, judge
+from workflows.engine.testing.cases import Case, CaseResult, Facts, Turn, TurnResult, evaluate_turn
 from workflows.engine.testing.mocks import Mocks
 
 
 class RunnerMaker(Protocol):
-    """Builds the runner of a case: its ports are the caller's business, memory and history are ours."""
+    """Builds the runner of a case. The caller provides its ports, the case its memory and history."""
 
     def __call__(
         self, document: Document, *, history: "CaseHistory", mocks: Mocks | None
@@ -29,14 +29,18 @@ class RunnerMaker(Protocol):
 class CaseHistory:
     """Implements ``engine.ports.HistoryPort`` for one conversation at a time."""
 
-    said: list[tuple[str, str]] = field(default_factory=list)
+    exchanges: list[tuple[str, str]] = field(default_factory=list)
 
     async def list_turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]:
-        return self.said if limit is None else self.said[max(0, len(self.said) - limit) :]
+        return (
+            self.exchanges
+            if limit is None
+            else self.exchanges[max(0, len(self.exchanges) - limit) :]
+        )
 
 
 @dataclass
-class _Talk:
+class _Conversation:
     variables: Mapping[str, Json]
     untrusted: tuple[str, ...] = ()
     history: CaseHistory = field(default_factory=CaseHistory)
@@ -50,26 +54,28 @@ async def run_case(
     *,
     app_id: str = "test",
 ) -> CaseResult:
-    """Never raises for what the workflow does: that is what the case is about."""
-    begun = time.monotonic()
+    """Run a case. Failures of the workflow are results, not exceptions."""
+    started_at = time.monotonic()
     turns: list[TurnResult] = []
     problem = ""
     try:
         if memory is not None:
-            await _remember(case, memory, app_id)
-        talks: dict[tuple[str, str], _Talk] = {}
+            await _store_seeds(case, memory, app_id)
+        conversations: dict[tuple[str, str], _Conversation] = {}
         for turn in case.turns:
-            talk = talks.setdefault((turn.person, turn.conversation), _Talk(dict(case.variables)))
-            facts = await _one_turn(document, case, turn, talk, make_runner, app_id)
-            turns.append(judge(turn, facts))
+            conversation = conversations.setdefault(
+                (turn.person, turn.conversation), _Conversation(dict(case.variables))
+            )
+            facts = await _run_turn(document, case, turn, conversation, make_runner, app_id)
+            turns.append(evaluate_turn(turn, facts))
     except WorkflowFault as fault:
         problem = fault.message
-    return CaseResult(case.name, tuple(turns), problem, time.monotonic() - begun)
+    return CaseResult(case.name, tuple(turns), problem, time.monotonic() - started_at)
 
 
-async def _remember(case: Case, memory: MemoryPort, app_id: str) -> None:
+async def _store_seeds(case: Case, memory: MemoryPort, app_id: str) -> None:
     for seed in case.memories:
-        identity = _identity(app_id, seed.person, seed.conversation)
+        identity = _build_identity(app_id, seed.person, seed.conversation)
         origin = Origin("seed", "seed", f"seed:{seed.scope}:{seed.person}:{seed.key}")
         if seed.is_page and isinstance(memory, KnowledgePort):
             await memory.write_pages(
@@ -86,61 +92,66 @@ async def _remember(case: Case, memory: MemoryPort, app_id: str) -> None:
         )
 
 
-async def _one_turn(
-    document: Document, case: Case, turn: Turn, talk: _Talk, make_runner: RunnerMaker, app_id: str
+async def _run_turn(
+    document: Document,
+    case: Case,
+    turn: Turn,
+    conversation: _Conversation,
+    make_runner: RunnerMaker,
+    app_id: str,
 ) -> Facts:
-    system = dict(_identity(app_id, turn.person, turn.conversation))
+    system = dict(_build_identity(app_id, turn.person, turn.conversation))
     if turn.say is not None:
         system["query"] = turn.say
-        system["dialogue_count"] = len(talk.history.said) + 1
+        system["dialogue_count"] = len(conversation.history.exchanges) + 1
     runner = make_runner(
-        document, history=talk.history, mocks=Mocks(case.pins) if case.pins else None
+        document, history=conversation.history, mocks=Mocks(case.pins) if case.pins else None
     )
-    begun = time.monotonic()
+    started_at = time.monotonic()
     handle = runner.start(
         inputs=check_start(document, turn.inputs),
         system=system,
-        conversation=talk.variables,
-        untrusted=talk.untrusted,
+        conversation=conversation.variables,
+        untrusted=conversation.untrusted,
     )
-    seen = _Seen()
+    collector = _EventCollector()
     async for event in handle.events():
-        seen.take(event)
+        collector.add(event)
     result = await handle.result()
-    talk.variables, talk.untrusted = result.conversation, result.untrusted
+    conversation.variables, conversation.untrusted = result.conversation, result.untrusted
     answer = result.outputs.get("answer")
     if turn.say is not None and isinstance(answer, str):
-        talk.history.said.append((turn.say, answer))
+        conversation.history.exchanges.append((turn.say, answer))
     return Facts(
         status=result.status.value,
         outputs=result.outputs,
         error=result.error or "",
         steps=result.steps,
-        recalled=seen.recalled,
-        written=seen.written,
-        stream="".join(seen.stream),
-        seconds=time.monotonic() - begun,
+        recalled=collector.recalled,
+        written=collector.written,
+        stream="".join(collector.stream),
+        seconds=time.monotonic() - started_at,
         tokens=result.usage.total_tokens,
     )
 
 
 @dataclass
-class _Seen:
+class _EventCollector:
     recalled: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     stream: list[str] = field(default_factory=list)
 
-    def take(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         match event:
             case MemoryRecalled(entries=entries):
-                self.recalled += [_text(entry) for entry in entries]
+                self.recalled += [_format_entry(entry) for entry in entries]
             case MemoryWritten(entry=entry):
-                self.written.append(_text(entry))
+                self.written.append(_format_entry(entry))
             case TextChunk(text=text):
                 self.stream.append(text)
 
 
-def _identity(app_id: str, person: str, conversation: str) -> dict[str, Json]:
+def _build_identity(app_id: str, person: str, conversation: str) -> dict[str, Json]:
     return {
         "user_id": person,
         "app_id": app_id,
@@ -149,7 +160,7 @@ def _identity(app_id: str, person: str, conversation: str) -> dict[str, Json]:
     }
 
 
-def _text(entry: Mapping[str, Json]) -> str:
+def _format_entry(entry: Mapping[str, Json]) -> str:
     value = entry.get("value")
-    shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return f"{entry.get('key')}: {shown}"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return f"{entry.get('key')}: {text}"

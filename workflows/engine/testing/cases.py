@@ -1,6 +1,6 @@
-"""Saved test cases: what somebody says or puts in, turn by turn, and what must come of it.
+"""Saved test cases: the messages or inputs of each turn, and the checks of its result.
 
-A case is data, kept as JSON with its workflow or as YAML beside a document:
+A case is data, stored as JSON with its workflow or as YAML next to a document:
 
     name: It knows her again
     memories: [{scope: user, key: diet, value: no peanuts}]
@@ -33,7 +33,7 @@ from workflows.engine.language.problems import Problem
 from workflows.engine.runtime.step_records import StepRecord
 
 
-MOST_TURNS: Final = 50
+MAX_TURNS: Final = 50
 PERSON: Final = "somebody"
 CONVERSATION: Final = "first"
 
@@ -51,12 +51,12 @@ SUBJECTS: Final = (
 )
 
 
-class _Part(BaseModel):
+class _CaseModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Check(_Part):
-    """One thing that must be so. ``recalled`` and ``written`` are texts, one a memory."""
+class Check(_CaseModel):
+    """A condition that must hold. ``recalled`` and ``written`` are texts, one for each memory."""
 
     of: str
     operator: str = "contains"
@@ -64,32 +64,32 @@ class Check(_Part):
 
     @field_validator("of")
     @classmethod
-    def _of_something(cls, given: str) -> str:
-        if given.split(".", 1)[0] not in SUBJECTS:
+    def _check_subject(cls, value: str) -> str:
+        if value.split(".", 1)[0] not in SUBJECTS:
             raise ValueError(f"must start with one of {', '.join(SUBJECTS)}")
-        return given
+        return value
 
     @field_validator("operator")
     @classmethod
-    def _known(cls, given: str) -> str:
-        name = normalize_operator(given)
+    def _check_operator(cls, value: str) -> str:
+        name = normalize_operator(value)
         if name is None:
             raise ValueError(f"must be one of {', '.join(OPERATORS)}")
         return name
 
     @model_validator(mode="after")
-    def _expects(self) -> "Check":
+    def _check_value(self) -> "Check":
         if self.operator not in UNARY and self.value is None:
             raise ValueError("value: this operator needs a value")
         return self
 
     @property
     def sentence(self) -> str:
-        expected = "" if self.operator in UNARY else f" {_short(self.value)}"
+        expected = "" if self.operator in UNARY else f" {_shorten(self.value)}"
         return f"{self.of} {self.operator}{expected}"
 
 
-class Turn(_Part):
+class Turn(_CaseModel):
     """One run: a message in a chat, or the inputs of a workflow."""
 
     say: str | None = None
@@ -99,8 +99,8 @@ class Turn(_Part):
     checks: tuple[Check, ...] = ()
 
 
-class Seed(_Part):
-    """A memory that is there before the first turn. Of the category "page" its value is a knowledge page."""
+class Seed(_CaseModel):
+    """A memory that exists before the first turn. In the category "page" its value is a knowledge page."""
 
     scope: str = "user"
     person: str = PERSON
@@ -114,7 +114,7 @@ class Seed(_Part):
         return self.metadata.get("category") == "page" and isinstance(self.value, dict)
 
 
-class Case(_Part):
+class Case(_CaseModel):
     name: str = Field(min_length=1, max_length=200)
     turns: tuple[Turn, ...]
     memories: tuple[Seed, ...] = ()
@@ -125,15 +125,15 @@ class Case(_Part):
 
     @field_validator("turns")
     @classmethod
-    def _some(cls, given: tuple[Turn, ...]) -> tuple[Turn, ...]:
-        if not 1 <= len(given) <= MOST_TURNS:
-            raise ValueError(f"must have 1 to {MOST_TURNS} turns")
-        return given
+    def _check_turn_count(cls, value: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        if not 1 <= len(value) <= MAX_TURNS:
+            raise ValueError(f"must have 1 to {MAX_TURNS} turns")
+        return value
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What one run gave, as checks see it."""
+    """The result of one run, as checks see it."""
 
     status: str
     outputs: Mapping[str, Json]
@@ -148,7 +148,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A check and what came of it; ``actual`` is shortened for people."""
+    """The result of a check; ``actual`` is shortened for people."""
 
     check: str
     ok: bool
@@ -162,13 +162,13 @@ class TurnResult:
     findings: tuple[Finding, ...] = ()
 
     @property
-    def passed(self) -> bool:
+    def has_passed(self) -> bool:
         return all(finding.ok for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """``problem`` says why the case could not be run to its end at all."""
+    """The result of a case. ``problem`` says why it could not be run to its end at all."""
 
     name: str
     turns: tuple[TurnResult, ...] = ()
@@ -176,16 +176,16 @@ class CaseResult:
     seconds: float = field(default=0.0, compare=False)
 
     @property
-    def passed(self) -> bool:
-        return not self.problem and all(turn.passed for turn in self.turns)
+    def has_passed(self) -> bool:
+        return not self.problem and all(turn.has_passed for turn in self.turns)
 
 
-def read_case(written: Json) -> Case:
-    """Raises DocumentInvalid with a problem for every field that isn't as it should be."""
-    if isinstance(written, Mapping) and "turns" not in written:
-        written = _one_turn(written)
+def read_case(source: Json) -> Case:
+    """Return a case. Raises DocumentInvalid with a problem for every invalid field."""
+    if isinstance(source, Mapping) and "turns" not in source:
+        source = _wrap_turn(source)
     try:
-        return Case.model_validate(written)
+        return Case.model_validate(source)
     except ValidationError as invalid:
         raise DocumentInvalid(
             Problem(
@@ -197,56 +197,56 @@ def read_case(written: Json) -> Case:
         ) from None
 
 
-def read_cases(written: Json) -> list[Case]:
-    """A list of cases, or one; raises DocumentInvalid."""
-    if not isinstance(written, list):
-        written = [written]
-    return [read_case(item) for item in written]
+def read_cases(sources: Json) -> list[Case]:
+    """Return the cases of a list, or a single one. Raises DocumentInvalid."""
+    if not isinstance(sources, list):
+        sources = [sources]
+    return [read_case(item) for item in sources]
 
 
-def judge(turn: Turn, facts: Facts) -> TurnResult:
-    """Every check of a turn; without any, the run must simply have succeeded."""
+def evaluate_turn(turn: Turn, facts: Facts) -> TurnResult:
+    """Evaluate every check of a turn; without any, the run must simply have succeeded."""
     checks = turn.checks or (Check(of="status", operator="in", value=["succeeded"]),)
-    return TurnResult(facts, tuple(_finding(check, facts) for check in checks))
+    return TurnResult(facts, tuple(_evaluate_check(check, facts) for check in checks))
 
 
-def _finding(check: Check, facts: Facts) -> Finding:
-    found = _look_up(check.of, facts)
+def _evaluate_check(check: Check, facts: Facts) -> Finding:
+    actual = _look_up(check.of, facts)
     try:
-        ok = _holds(check, found)
+        ok = _is_met(check, actual)
     except WorkflowFault as fault:
-        return Finding(check.sentence, ok=False, actual=_short(found), problem=fault.message)
-    return Finding(check.sentence, ok=ok, actual=_short(found))
+        return Finding(check.sentence, ok=False, actual=_shorten(actual), problem=fault.message)
+    return Finding(check.sentence, ok=ok, actual=_shorten(actual))
 
 
-def _holds(check: Check, found: Json) -> bool:
-    if isinstance(found, _Texts):
-        return _holds_of_texts(check, found)
-    return compare(check.operator, found, convert_expected(found, check.value))
+def _is_met(check: Check, actual: Json) -> bool:
+    if isinstance(actual, _Texts):
+        return _is_met_by_texts(check, actual)
+    return compare(check.operator, actual, convert_expected(actual, check.value))
 
 
-def _holds_of_texts(check: Check, found: "_Texts") -> bool:
-    """ "Contains" asks whether one of them does; a negation, whether none does."""
+def _is_met_by_texts(check: Check, texts: "_Texts") -> bool:
+    """Return whether a check holds: "contains" for one of the texts, a negation for all of them."""
     if check.operator in UNARY:
-        return compare(check.operator, list(found), None)
+        return compare(check.operator, list(texts), None)
     negated = check.operator.startswith("not ") or check.operator == "is not"
-    answers = [compare(check.operator, text, check.value) for text in found]
+    answers = [compare(check.operator, text, check.value) for text in texts]
     return all(answers) if negated else any(answers)
 
 
 class _Texts(tuple[str, ...]):
-    """Several texts of which one must do."""
+    """Several texts, of which one has to match."""
 
 
 def _look_up(of: str, facts: Facts) -> Json:
     head, _dot, path = of.partition(".")
     match head:
         case "output":
-            return _walk(facts.outputs, path)
+            return _follow_path(facts.outputs, path)
         case "answer":
             return facts.outputs.get("answer", facts.stream)
         case "step":
-            return _of_step(path, facts.steps)
+            return _look_up_step(path, facts.steps)
         case "recalled":
             return len(facts.recalled) if path == "count" else _Texts(facts.recalled)
         case "written":
@@ -259,29 +259,29 @@ def _look_up(of: str, facts: Facts) -> Json:
     }[head]
 
 
-def _of_step(path: str, steps: Iterable[StepRecord]) -> Json:
-    """``node.status``, ``node.handle``, ``node.error`` or ``node.outputs.…`` of its last execution."""
+def _look_up_step(path: str, steps: Iterable[StepRecord]) -> Json:
+    """Return ``node.status``, ``node.handle``, ``node.error`` or ``node.outputs.…`` of its last execution."""
     node, _dot, rest = path.partition(".")
-    found = [step for step in steps if step.key.node_id == node]
-    if not found:
+    executions = [step for step in steps if step.key.node_id == node]
+    if not executions:
         return None
-    step = found[-1]
+    step = executions[-1]
     head, _dot, inner = rest.partition(".")
-    known: dict[str, Json] = {
+    values: dict[str, Json] = {
         "": step.status.value,
         "status": step.status.value,
         "handle": step.handle,
         "error": step.error.message if step.error else None,
-        "count": len(found),
+        "count": len(executions),
     }
-    if head in known:
-        return known[head]
+    if head in values:
+        return values[head]
     if head in ("outputs", "inputs"):
-        return _walk(step.outputs if head == "outputs" else step.inputs, inner)
-    return _walk(step.outputs, rest)
+        return _follow_path(step.outputs if head == "outputs" else step.inputs, inner)
+    return _follow_path(step.outputs, rest)
 
 
-def _walk(value: Json, path: str) -> Json:
+def _follow_path(value: Json, path: str) -> Json:
     for part in filter(None, path.split(".")):
         if isinstance(value, Mapping):
             value = value.get(part)
@@ -292,13 +292,13 @@ def _walk(value: Json, path: str) -> Json:
     return value
 
 
-def _one_turn(written: Mapping[str, Json]) -> dict[str, Json]:
-    """A case of one turn may be written without the list."""
-    of_turn = {key: written[key] for key in Turn.model_fields if key in written}
-    rest = {key: value for key, value in written.items() if key not in of_turn}
-    return {**rest, "turns": [of_turn]}
+def _wrap_turn(source: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a case with a list of turns; a case of one turn may be written without the list."""
+    turn = {key: source[key] for key in Turn.model_fields if key in source}
+    rest = {key: value for key, value in source.items() if key not in turn}
+    return {**rest, "turns": [turn]}
 
 
-def _short(value: Json, most: int = 200) -> str:
+def _shorten(value: Json, max_length: int = 200) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"

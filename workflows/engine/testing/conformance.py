@@ -1,4 +1,4 @@
-"""Runs a ``cases.json``: documents, what goes in, what must come out. Its ``how_to_run`` says the rest."""
+"""Runs a ``cases.json``: documents, their inputs and their expected results. Its ``how_to_run`` says the rest."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,15 +26,15 @@ _EXECUTED = (StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ConformanceCase:
     id: str
     group: str
     path: Path
-    written: Mapping[str, Json]
+    source: Mapping[str, Json]
 
     @property
     def expected(self) -> Mapping[str, Json]:
-        return self.written["expect"]  # type: ignore[no-any-return]
+        return self.source["expect"]  # type: ignore[no-any-return]
 
     @property
     def is_import(self) -> bool:
@@ -42,198 +42,222 @@ class Case:
 
     @property
     def kinds(self) -> frozenset[str]:
-        return frozenset(self.written.get("node_types") or ())
+        return frozenset(self.source.get("node_types") or ())
 
 
 @dataclass(frozen=True, slots=True)
-class Got:
-    """What happened to a case. ``outcome`` is None when it didn't come to a run."""
+class CaseOutcome:
+    """The outcome of a case. ``outcome`` is None when there was no run."""
 
     status: str
     error: str | None = None
     outcome: Outcome | None = None
-    warned: bool = False
+    has_warnings: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    what: str
+    field: str
     expected: Json
-    got: Json
+    actual: Json
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    case: Case
-    got: Got
+    case: ConformanceCase
+    actual: CaseOutcome
     differences: tuple[Difference, ...]
     missing_kinds: tuple[str, ...] = ()
 
     @property
-    def passed(self) -> bool:
+    def has_passed(self) -> bool:
         return not self.differences
 
 
-def read_cases(folder: Path, only: Iterable[str] = ()) -> list[Case]:
+def read_cases(folder: Path, only: Iterable[str] = ()) -> list[ConformanceCase]:
     """The suite's cases in its order; ``only`` names groups (all, when it names none)."""
-    wanted = set(only)
+    groups = set(only)
     suite = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
     return [
-        Case(case["id"], case["group"], folder / case["file"], case)
+        ConformanceCase(case["id"], case["group"], folder / case["file"], case)
         for case in suite["cases"]
-        if not wanted or case["group"] in wanted
+        if not groups or case["group"] in groups
     ]
 
 
-async def judge(case: Case, backend: Backend, kinds: Kinds) -> Verdict:
-    got = await _run(case, backend)
+async def evaluate_case(case: ConformanceCase, backend: Backend, kinds: Kinds) -> Verdict:
+    actual = await _run_case(case, backend)
     missing = tuple(sorted(kind for kind in case.kinds if kind not in kinds))
-    return Verdict(case, got, tuple(_differences(case, got)), missing)
+    return Verdict(case, actual, tuple(_iter_differences(case, actual)), missing)
 
 
-async def _run(case: Case, backend: Backend) -> Got:
+async def _run_case(case: ConformanceCase, backend: Backend) -> CaseOutcome:
     try:
         loaded = load_document(case.path.read_bytes(), confirm_newer=not case.is_import)
     except DocumentInvalid as invalid:
         status = "import-rejected" if case.is_import else "load-error"
-        return Got(status, invalid.message)
+        return CaseOutcome(status, invalid.message)
     if case.is_import:
         status = "import-pending" if loaded.pending else "import-ok"
-        return Got(status, warned=bool(loaded.warnings))
-    written = case.written
+        return CaseOutcome(status, has_warnings=bool(loaded.warnings))
+    source = case.source
     request = Request(
         document=loaded.document,
-        inputs=written.get("inputs") or {},
-        system={**SYSTEM, **(written.get("sys") or {})},
-        conversation=written.get("conversation") or {},
-        mocks=_mocks(written),
-        env=written.get("env") or {},
+        inputs=source.get("inputs") or {},
+        system={**SYSTEM, **(source.get("sys") or {})},
+        conversation=source.get("conversation") or {},
+        mocks=_build_mocks(source),
+        env=source.get("env") or {},
         checked=case.group != "start validation",
     )
     try:
         outcome = await backend.run(request)
     except InputRejected as rejected:
-        return Got("input-rejected", rejected.message)
+        return CaseOutcome("input-rejected", rejected.message)
     except DocumentInvalid as invalid:
-        return Got("load-error", invalid.message)
-    return Got(outcome.status, outcome.error, outcome)
+        return CaseOutcome("load-error", invalid.message)
+    return CaseOutcome(outcome.status, outcome.error, outcome)
 
 
-def _mocks(written: Mapping[str, Json]) -> Mapping[str, Mapping[str, Json]]:
-    """What a case's server answers is one more mock: every request without one of its own gets it."""
-    mocks = dict(written.get("mocks") or {})
-    if "http" in written and _HTTP not in mocks:
-        mocks[_HTTP] = {"http": written["http"]}
+def _build_mocks(source: Mapping[str, Json]) -> Mapping[str, Mapping[str, Json]]:
+    """Return the mocks of a case; its server's replies are one for every request without a mock of its own."""
+    mocks = dict(source.get("mocks") or {})
+    if "http" in source and _HTTP not in mocks:
+        mocks[_HTTP] = {"http": source["http"]}
     return mocks
 
 
-def _differences(case: Case, got: Got) -> Iterator[Difference]:
+def _iter_differences(case: ConformanceCase, actual: CaseOutcome) -> Iterator[Difference]:
     expected = case.expected
     allowed = expected.get("status_any") or [expected["status"]]
     if expected["status"] == "load-error":
         allowed = [*allowed, "failed"]
-    if got.status not in allowed:
-        yield Difference("status", expected["status"], f"{got.status}: {got.error}")
+    if actual.status not in allowed:
+        yield Difference("status", expected["status"], f"{actual.status}: {actual.error}")
         return
-    if expected.get("warning") and not got.warned:
+    if expected.get("warning") and not actual.has_warnings:
         yield Difference("warning", True, False)
-    if got.outcome is None:
+    if actual.outcome is None:
         return
     for name, check in _CHECKS.items():
         if name in expected:
-            yield from check(expected[name], got.outcome, case)
+            yield from check(expected[name], actual.outcome, case)
 
 
-Check = Callable[[Json, Outcome, Case], Iterator[Difference]]
+Check = Callable[[Json, Outcome, ConformanceCase], Iterator[Difference]]
 
 
-def _outputs(expected: Json, outcome: Outcome, case: Case) -> Iterator[Difference]:
-    got = dict(outcome.outputs)
+def _compare_outputs(
+    expected: Json, outcome: Outcome, case: ConformanceCase
+) -> Iterator[Difference]:
+    actual = dict(outcome.outputs)
     if "files" not in expected:
-        got.pop("files", None)
+        actual.pop("files", None)
     if case.expected.get("outputs_match") == "subset":
-        got = {name: got.get(name) for name in expected}
-    if got != expected:
-        yield Difference("outputs", expected, got)
+        actual = {name: actual.get(name) for name in expected}
+    if actual != expected:
+        yield Difference("outputs", expected, actual)
 
 
-def _stream_text(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
+def _compare_stream_text(
+    expected: Json, outcome: Outcome, _case: ConformanceCase
+) -> Iterator[Difference]:
     if outcome.stream != expected:
         yield Difference("stream_text", expected, outcome.stream)
 
 
-def _stream_chunks(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
+def _compare_stream_chunks(
+    expected: Json, outcome: Outcome, _case: ConformanceCase
+) -> Iterator[Difference]:
     if list(outcome.chunks) != expected:
         yield Difference("stream_chunks", expected, list(outcome.chunks))
 
 
-def _chunk_count(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
+def _compare_chunk_count(
+    expected: Json, outcome: Outcome, _case: ConformanceCase
+) -> Iterator[Difference]:
     if len(outcome.chunks) != expected:
         yield Difference("stream_chunk_count", expected, list(outcome.chunks))
 
 
-def _executed(outcome: Outcome) -> set[str]:
+def _list_executed(outcome: Outcome) -> set[str]:
     return {step.key.node_id for step in outcome.steps if step.status in _EXECUTED}
 
 
-def _nodes_run(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
-    got = {
+def _compare_nodes_run(
+    expected: Json, outcome: Outcome, _case: ConformanceCase
+) -> Iterator[Difference]:
+    actual = {
         step.key.node_id
         for step in outcome.steps
         if step.status in _EXECUTED and not step.key.rounds
     }
-    if got != set(expected):
-        yield Difference("nodes_run", sorted(expected), sorted(got))
+    if actual != set(expected):
+        yield Difference("nodes_run", sorted(expected), sorted(actual))
 
 
-def _nodes_not_run(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
-    wrong = _executed(outcome) & set(expected)
+def _compare_nodes_not_run(
+    expected: Json, outcome: Outcome, _case: ConformanceCase
+) -> Iterator[Difference]:
+    wrong = _list_executed(outcome) & set(expected)
     if wrong:
         yield Difference("nodes_not_run", expected, sorted(wrong))
 
 
-def _conversation(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
-    got = {name: outcome.conversation.get(name) for name in expected}
-    if got != expected:
-        yield Difference("conversation_after", expected, got)
+def _compare_conversation(
+    expected: Json, outcome: Outcome, _case: ConformanceCase
+) -> Iterator[Difference]:
+    actual = {name: outcome.conversation.get(name) for name in expected}
+    if actual != expected:
+        yield Difference("conversation_after", expected, actual)
 
 
-def _attempts(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
+def _compare_attempts(
+    expected: Json, outcome: Outcome, _case: ConformanceCase
+) -> Iterator[Difference]:
     tries = {step.key.node_id: step.tries for step in outcome.steps}
-    got = {node: tries.get(node, 0) for node in expected}
-    if got != expected:
-        yield Difference("attempts", expected, got)
+    actual = {node: tries.get(node, 0) for node in expected}
+    if actual != expected:
+        yield Difference("attempts", expected, actual)
 
 
-def _exceptions(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
+def _compare_exceptions(
+    expected: Json, outcome: Outcome, _case: ConformanceCase
+) -> Iterator[Difference]:
     if outcome.exceptions_count != expected:
         yield Difference("exceptions_count", expected, outcome.exceptions_count)
 
 
-def _llm_messages(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
+def _compare_llm_messages(
+    expected: Json, outcome: Outcome, _case: ConformanceCase
+) -> Iterator[Difference]:
     sent = {step.key.node_id: step.inputs.get("messages") for step in outcome.steps}
-    got = {node: sent.get(node) for node in expected}
-    if got != expected:
-        yield Difference("llm_messages", expected, got)
+    actual = {node: sent.get(node) for node in expected}
+    if actual != expected:
+        yield Difference("llm_messages", expected, actual)
 
 
-def _http_request(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
+def _compare_http_request(
+    expected: Json, outcome: Outcome, _case: ConformanceCase
+) -> Iterator[Difference]:
     sent = [step.inputs["sent"] for step in outcome.steps if "sent" in step.inputs]
     last = sent[-1] if sent else {}
-    got = {name: last.get(name) for name in expected}
+    actual = {name: last.get(name) for name in expected}
     # Nothing to send may be written as nothing, or as an empty something.
-    if any((got[name] or None) != (wanted or None) for name, wanted in expected.items()):
-        yield Difference("http_request", expected, got)
+    if any((actual[name] or None) != (value or None) for name, value in expected.items()):
+        yield Difference("http_request", expected, actual)
 
 
-def _http_request_count(expected: Json, outcome: Outcome, _case: Case) -> Iterator[Difference]:
-    got = sum(
+def _compare_http_request_count(
+    expected: Json, outcome: Outcome, _case: ConformanceCase
+) -> Iterator[Difference]:
+    actual = sum(
         step.tries
         for step in outcome.steps
         if f"type:{step.kind}" == _HTTP and (step.error is None or step.error.type in _SENT)
     )
-    if got != expected:
-        yield Difference("http_request_count", expected, got)
+    if actual != expected:
+        yield Difference("http_request_count", expected, actual)
 
 
 # Errors that come after a request was sent; all others keep it from being sent.
@@ -241,16 +265,16 @@ _SENT = frozenset({"HTTPResponseCodeError", "HttpFailed", "ResponseSizeError"})
 
 # ``error_contains`` isn't here: it holds the wording of the reference, ours may differ.
 _CHECKS: Mapping[str, Check] = {
-    "outputs": _outputs,
-    "stream_text": _stream_text,
-    "stream_chunks": _stream_chunks,
-    "stream_chunk_count": _chunk_count,
-    "nodes_run": _nodes_run,
-    "nodes_not_run": _nodes_not_run,
-    "conversation_after": _conversation,
-    "attempts": _attempts,
-    "exceptions_count": _exceptions,
-    "llm_messages": _llm_messages,
-    "http_request": _http_request,
-    "http_request_count": _http_request_count,
+    "outputs": _compare_outputs,
+    "stream_text": _compare_stream_text,
+    "stream_chunks": _compare_stream_chunks,
+    "stream_chunk_count": _compare_chunk_count,
+    "nodes_run": _compare_nodes_run,
+    "nodes_not_run": _compare_nodes_not_run,
+    "conversation_after": _compare_conversation,
+    "attempts": _compare_attempts,
+    "exceptions_count": _compare_exceptions,
+    "llm_messages": _compare_llm_messages,
+    "http_request": _compare_http_request,
+    "http_request_count": _compare_http_request_count,
 }

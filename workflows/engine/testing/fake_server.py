@@ -1,4 +1,4 @@
-"""A server that says what a test case wrote down, in order, the last answer again and again."""
+"""A server that gives the replies of a test case in order, and then the last one again and again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,14 +31,14 @@ class FakeServer:
         return HttpResponse(
             int(reply.get("status") or 200),
             headers,
-            _body(reply),
+            _build_body(reply),
             request.url,
             describe_request(request),
         )
 
 
 def describe_request(request: HttpRequest) -> dict[str, Json]:
-    """A request as a test case describes it, before a client adds anything of its own."""
+    """Return a request as a test case describes it, before a client adds anything of its own."""
     form = None if request.form is None else dict(request.form)
     content = request.content
     return {
@@ -53,7 +53,7 @@ def describe_request(request: HttpRequest) -> dict[str, Json]:
     }
 
 
-def _body(reply: Mapping[str, Json]) -> bytes:
+def _build_body(reply: Mapping[str, Json]) -> bytes:
     repeat = reply.get("body_repeat")
     if repeat:
         return str(repeat[0]).encode() * min(int(repeat[1]), 64 * 1024 * 1024)

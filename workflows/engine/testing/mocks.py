@@ -1,7 +1,7 @@
-"""Pinned steps: a run without the services its workflow talks to.
+"""Mocks steps, so that a run needs none of the services that its workflow uses.
 
-Keys are node ids or ``type:<node kind>``; a node's own pin wins. Used by the editor's "pin", by saved
-test cases and by the conformance suite.
+Keys are node ids or ``type:<node kind>``; a node's own mock wins. The editor's pins, saved test cases and the
+conformance suite use them.
 """
 
 import re
@@ -35,11 +35,11 @@ class Mock:
 
     @property
     def replaces_step(self) -> bool:
-        """Otherwise the node runs for real, only its model's or server's answer is given."""
+        """Return whether the node does not run; otherwise only its model's or server's answer is mocked."""
         scripted = self.llm_text is not None or self.http is not None
         return self.outputs is not None or self.handle is not None or not scripted
 
-    def fails(self, tries: int) -> bool:
+    def should_fail(self, tries: int) -> bool:
         if self.fail_times:
             return tries <= self.fail_times
         return self.error is not None
@@ -47,24 +47,24 @@ class Mock:
     async def play(self, node: PlanNode, ctx: NodeContext, tries: int) -> NodeResult:
         if self.delay_s:
             await ctx.ports.clock.sleep(self.delay_s)
-        if self.fails(tries):
+        if self.should_fail(tries):
             raise NodeFailed("MockError", self.error or "The pinned node fails", retryable=True)
         inputs = await node.kind.preview_inputs(node.prepared, ctx)
         outputs = dict(self.outputs or {})
         await self._stream(node.kind, outputs, ctx)
-        return NodeResult(outputs, handle=self.handle, inputs=inputs, usage=_usage(outputs))
+        return NodeResult(outputs, handle=self.handle, inputs=inputs, usage=_read_usage(outputs))
 
     async def _stream(self, kind: AnyKind, outputs: Mapping[str, Json], ctx: NodeContext) -> None:
         for name in sorted(kind.streams):
             text = outputs.get(name)
             if not isinstance(text, str):
                 continue
-            for piece in self.chunks if self.chunks is not None else words(text):
+            for piece in self.chunks if self.chunks is not None else split_words(text):
                 if self.chunk_delay_s:
                     await ctx.ports.clock.sleep(self.chunk_delay_s)
                 ctx.stream(name, piece)
 
-    def scripted(self, ctx: NodeContext) -> NodeContext:
+    def build_context(self, ctx: NodeContext) -> NodeContext:
         if self._server is not None:
             return replace(ctx, ports=replace(ctx.ports, http=self._server))
         model = ScriptedModel(self.llm_text or "", self.chunks, self.chunk_delay_s, ctx.ports.clock)
@@ -72,23 +72,23 @@ class Mock:
 
 
 class Mocks:
-    def __init__(self, written: Mapping[str, Mapping[str, Json]]) -> None:
-        self._by_key = {key: read_mock(key, value) for key, value in written.items()}
+    def __init__(self, sources: Mapping[str, Mapping[str, Json]]) -> None:
+        self._by_key = {key: read_mock(key, value) for key, value in sources.items()}
 
-    def of(self, node_id: str, kind: str) -> Mock | None:
+    def find(self, node_id: str, kind: str) -> Mock | None:
         return self._by_key.get(node_id) or self._by_key.get(f"type:{kind}")
 
 
-def read_mock(key: str, written: Mapping[str, Json]) -> Mock:
-    known = {known.name for known in fields(Mock) if known.init}
-    unknown = set(written) - known
+def read_mock(key: str, source: Mapping[str, Json]) -> Mock:
+    names = {names.name for names in fields(Mock) if names.init}
+    unknown = set(source) - names
     if unknown:
         raise NodeFailed("MockInvalid", f"The mock of {key} has unknown keys: {sorted(unknown)}")
-    return Mock(**written)
+    return Mock(**source)
 
 
-def words(text: str) -> list[str]:
-    """Split at spaces, each later word with its space, then one empty piece that says it is over."""
+def split_words(text: str) -> list[str]:
+    """Split at spaces, each later word with its space, then one empty piece that marks the end."""
     return [*re.findall(r"^[^ ]*| [^ ]*", text), ""]
 
 
@@ -102,15 +102,15 @@ class ScriptedModel:
     clock: ClockPort
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        for piece in self.chunks if self.chunks is not None else words(self.text):
+        for piece in self.chunks if self.chunks is not None else split_words(self.text):
             if self.chunk_delay_s:
                 await self.clock.sleep(self.chunk_delay_s)
             yield ModelChunk(text=piece)
         yield ModelChunk(finish_reason="stop", usage=Usage())
 
 
-def _usage(outputs: Mapping[str, Json]) -> Usage | None:
-    given = outputs.get("usage")
-    if not isinstance(given, Mapping):
+def _read_usage(outputs: Mapping[str, Json]) -> Usage | None:
+    usage = outputs.get("usage")
+    if not isinstance(usage, Mapping):
         return None
-    return Usage(int(given.get("prompt_tokens") or 0), int(given.get("completion_tokens") or 0))
+    return Usage(int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0))

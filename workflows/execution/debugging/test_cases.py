@@ -61,7 +61,7 @@ def run_saved_case(team_id: UUID, result_id: UUID) -> None:
     result = _run_to_result(row, secrets)
     with tenant([team_id]):
         TestResult.objects.unscoped().filter(pk=result_id).update(
-            status=ResultStatus.PASSED if result.passed else ResultStatus.FAILED,
+            status=ResultStatus.PASSED if result.has_passed else ResultStatus.FAILED,
             detail=_build_detail(result, build_run_redactor(str(result_id), secrets)),
             finished_at=timezone.now(),
             elapsed=result.seconds,

@@ -17,7 +17,7 @@ from config.redaction import build_redactor
 from workflows import memory_app
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.memory_usage import list_memory_scopes
-from workflows.engine.memory_ports import WholeMemory
+from workflows.engine.memory_ports import FullMemoryPort
 from workflows.engine.ports import (
     CodePort,
     HttpPort,
@@ -116,7 +116,7 @@ async def clear_notes(claim: Claim, ports: Ports) -> None:
         log.warning("notes_left", extra={"run": str(claim.run_id), "why": str(error)})
 
 
-def build_memory(claim: Claim, secrets: Iterable[str] = ()) -> WholeMemory:
+def build_memory(claim: Claim, secrets: Iterable[str] = ()) -> FullMemoryPort:
     """Return the run's memory. The caller is determined when the run first uses memory.
 
     Memories outlive the run, so the run's secrets are removed from them permanently.

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from workflows.engine.nodes import build_kinds
-from workflows.engine.testing.conformance import Case, Verdict, judge, read_cases
+from workflows.engine.testing.conformance import ConformanceCase, Verdict, evaluate_case, read_cases
 from workflows.management.backends import build_backend
 
 
@@ -31,7 +31,7 @@ class Command(BaseCommand):
             groups = sorted({case.group for case in read_cases(options["folder"])})
             raise CommandError(f"Unknown group of cases. Available: {', '.join(groups)}.")
         verdicts = asyncio.run(_run_cases(cases, durable=options["durable"]))
-        failed = [verdict for verdict in verdicts if not verdict.passed]
+        failed = [verdict for verdict in verdicts if not verdict.has_passed]
         if options["as_json"]:
             self.stdout.write(json.dumps(_build_report(verdicts), ensure_ascii=False, indent=2))
         else:
@@ -45,19 +45,19 @@ class Command(BaseCommand):
             if verdict.missing_kinds:
                 self.stdout.write(f"  needs {', '.join(verdict.missing_kinds)}")
             for difference in verdict.differences:
-                self.stdout.write(f"  {difference.what}")
+                self.stdout.write(f"  {difference.field}")
                 self.stdout.write(f"    expected {_format_value(difference.expected)}")
-                self.stdout.write(f"    got      {_format_value(difference.got)}")
+                self.stdout.write(f"    got      {_format_value(difference.actual)}")
         missing = Counter(kind for verdict in failed for kind in verdict.missing_kinds)
         for kind, count in sorted(missing.items()):
             self.stdout.write(f"not built: {kind} ({count} cases)")
         self.stdout.write(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed")
 
 
-async def _run_cases(cases: list[Case], *, durable: bool) -> list[Verdict]:
+async def _run_cases(cases: list[ConformanceCase], *, durable: bool) -> list[Verdict]:
     backend, kinds = build_backend(durable=durable, offline=True), build_kinds()
     try:
-        return [await judge(case, backend, kinds) for case in cases]
+        return [await evaluate_case(case, backend, kinds) for case in cases]
     finally:
         await backend.close()
 
@@ -68,21 +68,21 @@ def _format_value(value: Any) -> str:
 
 def _build_report(verdicts: list[Verdict]) -> dict[str, Any]:
     return {
-        "passed": sum(verdict.passed for verdict in verdicts),
-        "failed": sum(not verdict.passed for verdict in verdicts),
+        "passed": sum(verdict.has_passed for verdict in verdicts),
+        "failed": sum(not verdict.has_passed for verdict in verdicts),
         "cases": [
             {
                 "id": verdict.case.id,
                 "group": verdict.case.group,
-                "passed": verdict.passed,
-                "status": verdict.got.status,
-                "error": verdict.got.error,
+                "passed": verdict.has_passed,
+                "status": verdict.actual.status,
+                "error": verdict.actual.error,
                 "missing_kinds": list(verdict.missing_kinds),
                 "differences": [
                     {
-                        "what": difference.what,
+                        "what": difference.field,
                         "expected": difference.expected,
-                        "got": difference.got,
+                        "got": difference.actual,
                     }
                     for difference in verdict.differences
                 ],

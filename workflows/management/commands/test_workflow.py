@@ -55,7 +55,7 @@ class Command(BaseCommand):
             )
         results = asyncio.run(_run_cases(subject, selected, offline=options["offline"]))
         self._print(results, as_json=options["as_json"])
-        if not all(result.passed for result in results):
+        if not all(result.has_passed for result in results):
             raise SystemExit(1)
 
     def _print(self, results: list[CaseResult], *, as_json: bool) -> None:
@@ -68,7 +68,7 @@ class Command(BaseCommand):
             return
         for result in results:
             self.stdout.write(
-                f"{'ok  ' if result.passed else 'FAIL'} {result.name} ({result.seconds:.2f} s)"
+                f"{'ok  ' if result.has_passed else 'FAIL'} {result.name} ({result.seconds:.2f} s)"
             )
             if result.problem:
                 self.stdout.write(f"       {result.problem}")
@@ -78,7 +78,7 @@ class Command(BaseCommand):
                         self.stdout.write(
                             f"       turn {number}: {finding.check}; it was {finding.actual} {finding.problem}".rstrip()
                         )
-        passed = sum(result.passed for result in results)
+        passed = sum(result.has_passed for result in results)
         self.stdout.write(f"{passed} of {len(results)} passed")
 
 
@@ -130,7 +130,7 @@ def _read_cases(path: Path) -> list[Case]:
 def _build_report(result: CaseResult) -> dict[str, Any]:
     return {
         "name": result.name,
-        "passed": result.passed,
+        "passed": result.has_passed,
         "problem": result.problem,
         "seconds": round(result.seconds, 3),
         "turns": [

@@ -16,7 +16,7 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.dsl import load_document
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
 from workflows.engine.runtime.events import Event
-from workflows.engine.testing.backends import InProcess, Request
+from workflows.engine.testing.backends import InProcessBackend, Request
 from workflows.execution.kinds import load_kinds
 from workflows.sandbox.templates import TemplatePool
 from workflows.services.catalog.importing import import_document
@@ -51,7 +51,7 @@ class NodeTrials:
     ) -> Iterator[tuple[str, str]]:
         templates = TemplatePool()
         try:
-            backend = InProcess(memory=memory, models=_Echo(), templates=templates)
+            backend = InProcessBackend(memory=memory, models=_Echo(), templates=templates)
             for name, config in _list_trials():
                 source = _build_document(name, config)
                 yield f"node {name}", async_to_sync(_run_to_text)(backend, source, system, TEXT)
@@ -105,7 +105,7 @@ def _build_document(kind: str, config: Mapping[str, Json]) -> dict[str, Json]:
 
 
 async def _run_to_text(
-    backend: InProcess, source: Mapping[str, Json], system: Mapping[str, Json], text: str
+    backend: InProcessBackend, source: Mapping[str, Json], system: Mapping[str, Json], text: str
 ) -> str:
     """Return all that came of a run as text: events, outputs and errors."""
     events: list[Event] = []

@@ -55,7 +55,7 @@ def test_what_is_said_is_read_again_in_order_and_noted_as_read(alice: Person) ->
         "Question 1 about the harbour at Lisbon.",
         "Answer 1: ships leave at 1 o'clock.",
     ]
-    assert (said.count, said.folded, read.count) == (2, 0, 2)
+    assert (said.count, said.removed_count, read.count) == (2, 0, 2)
     assert [entry.source.run_id for entry in read.entries] == ["r1", "r1"]
     with tenant([alice.team.id]):
         reads = Read.objects.unscoped().filter(run_id="r2")
@@ -248,7 +248,7 @@ def test_order_of_a_tool_waits_while_a_stand_in_keeps_the_pair_whole(alice: Pers
 
     assert [one["role"] for one in said.messages] == ["assistant", "tool"]
     assert ORDER not in str(said.messages)
-    assert (again.count, len(again.held)) == (2, 1)
+    assert (again.count, len(again.held_entries)) == (2, 1)
     waiting = services.list_quarantined(at_door(alice), namespace=PLACE)
     assert [
         (one.value, one.metadata["quarantined_for"][0]["reason"]) for one in waiting.entries

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.http_server import FakeHttp, Reply
 from tests.support.documents import document, end, node, start
-from workflows.engine.testing.backends import InProcess, Outcome, Request
+from workflows.engine.testing.backends import InProcessBackend, Outcome, Request
 from workflows.execution.ports.http import GuardedHttp
 
 
@@ -29,7 +29,7 @@ async def run(server: FakeHttp, *, inputs: Any = None, allow: Any = None, **data
     outputs = {name: ["h", name] for name in ("status_code", "body", "headers", "files")}
     made = document([start("q", "f"), request, end("end", **outputs)], ["start -> h", "h -> end"])
     allowed = (server.address,) if allow is None else allow
-    backend = InProcess(http=GuardedHttp(allow=allowed))
+    backend = InProcessBackend(http=GuardedHttp(allow=allowed))
     return await backend.run(Request(made, inputs=inputs or {"q": "v"}, checked=True))
 
 

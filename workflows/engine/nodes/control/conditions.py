@@ -1,8 +1,7 @@
 """Conditions of branches and loops: one table from operator to function.
 
-``parse_condition`` and ``parse_group`` read them, ``holds`` decides. A selector that finds nothing raises, and so does
-a
-value that the operator makes no sense for: a guess would send a run the wrong way unnoticed.
+``parse_condition`` and ``parse_group`` read them, ``is_met`` decides. A selector without a value raises an error, and
+so does a value that the operator does not fit: a guess would send a run the wrong way unnoticed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,12 +36,12 @@ class FileCondition:
     operator: str
     value: Json = None
 
-    def holds(self, files: Sequence[Mapping[str, Json]]) -> bool:
-        answers = (self._holds_for(file) for file in files)
+    def is_met(self, files: Sequence[Mapping[str, Json]]) -> bool:
+        answers = (self._is_met_by(file) for file in files)
         # "none of them is a pdf", yet "one of them is a pdf".
         return all(answers) if "not" in self.operator else any(answers)
 
-    def _holds_for(self, file: Mapping[str, Json]) -> bool:
+    def _is_met_by(self, file: Mapping[str, Json]) -> bool:
         actual, expected = get_file_attribute(file, self.key), self.value
         if self.key == "extension":
             actual, expected = _add_dot(actual), _add_dot(expected)
@@ -54,8 +53,8 @@ class FileConditionGroup:
     conditions: tuple[FileCondition, ...]
     logic: Logic = "and"
 
-    def holds(self, files: Sequence[Mapping[str, Json]]) -> bool:
-        return _combine(self.logic, (condition.holds(files) for condition in self.conditions))
+    def is_met(self, files: Sequence[Mapping[str, Json]]) -> bool:
+        return _combine(self.logic, (condition.is_met(files) for condition in self.conditions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +64,17 @@ class Condition:
     value: Json = None
     over_files: FileConditionGroup | None = None
 
-    def holds(self, pool: VariablePool) -> bool:
+    def is_met(self, pool: VariablePool) -> bool:
         actual = pool.require(self.selector)
-        if self.operator in OVER_FILES and self._asks_files(actual):
+        if self.operator in OVER_FILES and self._compares_files(actual):
             if self.over_files is None:
                 raise ConditionInvalid("A condition on a list of files needs a file condition")
-            return self.over_files.holds(actual)
+            return self.over_files.is_met(actual)
         if self.operator in UNARY:
             return compare(self.operator, actual, None)
         return compare(self.operator, actual, convert_expected(actual, _render(self.value, pool)))
 
-    def _asks_files(self, actual: Json) -> bool:
+    def _compares_files(self, actual: Json) -> bool:
         # An empty list doesn't tell what it is a list of; the condition's shape does.
         return _are_files(actual) or (actual == [] and self.over_files is not None)
 
@@ -94,8 +93,8 @@ class ConditionGroup:
     conditions: tuple[Condition, ...] = ()
     logic: Logic = "and"
 
-    def holds(self, pool: VariablePool) -> bool:
-        return _combine(self.logic, (condition.holds(pool) for condition in self.conditions))
+    def is_met(self, pool: VariablePool) -> bool:
+        return _combine(self.logic, (condition.is_met(pool) for condition in self.conditions))
 
 
 def parse_condition(data: Mapping[str, Json]) -> Condition:

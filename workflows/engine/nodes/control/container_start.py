@@ -22,7 +22,7 @@ class _ContainerStart(NodeKind[NodeConfig, str]):
         return spec.parent or ""
 
     def run(self, prepared: str, ctx: NodeContext) -> NodeResult:
-        """Keep what the round begins with as the step's input, so that a later attempt begins it with the same."""
+        """Record the initial variables of the round as inputs, so that a later attempt starts it with the same."""
         return NodeResult(inputs=dict(ctx.pool.head(prepared)))
 
 

@@ -33,7 +33,7 @@ class IfElseConfig(NodeConfig):
     logical_operator: str | None = None
     conditions: _Conditions | None = None
 
-    def written_cases(self) -> tuple[dict[str, Any], ...]:
+    def list_cases(self) -> tuple[dict[str, Any], ...]:
         """Return the cases; documents from before there were several have one, without a name."""
         if self.cases is not None:
             return self.cases
@@ -66,14 +66,14 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
     def prepare(self, spec: NodeSpec) -> Cases:
         return tuple(
             (_get_case_id(case), parse_group(case.get("conditions"), case.get("logical_operator")))
-            for case in self.configure(spec).written_cases()
+            for case in self.configure(spec).list_cases()
         )
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         problems = super().check(spec)
         if problems:
             return problems
-        for index, case in enumerate(self.configure(spec).written_cases()):
+        for index, case in enumerate(self.configure(spec).list_cases()):
             try:
                 parse_group(case.get("conditions"), case.get("logical_operator"))
             except ConditionInvalid as invalid:
@@ -82,13 +82,13 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
         return problems
 
     def list_handles(self, spec: NodeSpec) -> tuple[str, ...]:
-        return (*(_get_case_id(case) for case in self.configure(spec).written_cases()), "false")
+        return (*(_get_case_id(case) for case in self.configure(spec).list_cases()), "false")
 
     def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
         cases = data.get("cases")
-        written = list_objects(cases) if isinstance(cases, list | tuple) else [data]
+        case_data = list_objects(cases) if isinstance(cases, list | tuple) else [data]
         labels: dict[str, HandleLabel] = {}
-        for case in written:
+        for case in case_data:
             word = gettext_noop("Else if") if labels else gettext_noop("If")
             labels.setdefault(_get_case_id(case), HandleLabel(Phrase(word), _describe_case(case)))
         return {**labels, "false": HandleLabel(Phrase(gettext_noop("Else")))}
@@ -110,7 +110,7 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
 
     def run(self, prepared: Cases, ctx: NodeContext) -> NodeResult:
         for case_id, group in prepared:
-            if group.holds(ctx.pool):
+            if group.is_met(ctx.pool):
                 return NodeResult({"result": True, "selected_case_id": case_id}, handle=case_id)
         return NodeResult({"result": False, "selected_case_id": "false"}, handle="false")
 

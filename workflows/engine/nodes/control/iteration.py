@@ -99,17 +99,19 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
         kind = str(config.output_type or "array[any]").lower()
-        about = gettext_noop("Results of all rounds, in list order")
-        return (Output(config.output_name, kind, about, _derive_type(config, kind)),)
+        help_text = gettext_noop("Results of all rounds, in list order")
+        return (Output(config.output_name, kind, help_text, _derive_type(config, kind)),)
 
     def list_inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
-        written = config.iterator_input_type
-        kind = parse_type(written) if isinstance(written, str) else None
+        list_type = config.iterator_input_type
+        kind = parse_type(list_type) if isinstance(list_type, str) else None
         item = str(ELEMENTS[kind]) if kind is not None and kind in ELEMENTS else "any"
-        like = DerivedType(config.iterator_selector, TypeRule.ELEMENT) if item == "any" else None
+        derived_type = (
+            DerivedType(config.iterator_selector, TypeRule.ELEMENT) if item == "any" else None
+        )
         return (
-            Output("item", item, gettext_noop("Current item"), like),
+            Output("item", item, gettext_noop("Current item"), derived_type),
             Output("index", "number", gettext_noop("Round index, starting at 0")),
         )
 
@@ -125,19 +127,19 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         results = _Results(prepared, ctx.node_id, items, ctx.body)
         ctx.body.begin(len(items))
         if prepared.is_parallel:
-            await run_concurrently(len(items), prepared.parallel_nums, results.round)
+            await run_concurrently(len(items), prepared.parallel_nums, results.run_round)
         else:
             for index in range(len(items)):
-                await results.round(index)
-        return NodeResult({prepared.output_name: results.output()})
+                await results.run_round(index)
+        return NodeResult({prepared.output_name: results.build_output()})
 
 
 def _derive_type(config: IterationConfig, kind: str) -> DerivedType | None:
     """Return the rule for the output's type where no type was written down: it follows from what a round gives."""
     if config.output_selector is None or parse_type(kind) is not ValueType.ARRAY_ANY:
         return None
-    how = TypeRule.JOINED if config.flatten_output else TypeRule.GATHERED
-    return DerivedType(config.output_selector, how)
+    rule = TypeRule.JOINED if config.flatten_output else TypeRule.GATHERED
+    return DerivedType(config.output_selector, rule)
 
 
 def _get_items(config: IterationConfig, ctx: NodeContext) -> list[Json]:
@@ -164,24 +166,26 @@ class _Results:
         self._results: list[Json] = [None] * len(items)
         self._failed: set[int] = set()
 
-    async def round(self, index: int) -> None:
-        begins = {"item": self._items[index], "index": index}
+    async def run_round(self, index: int) -> None:
+        variables = {"item": self._items[index], "index": index}
         try:
-            finished_round = await self._body.run(index, {self._node_id: begins, SCOPE: begins})
+            finished_round = await self._body.run(
+                index, {self._node_id: variables, SCOPE: variables}
+            )
         except RoundFailed:
             if self._config.error_handle_mode is ErrorMode.TERMINATED:
                 raise
             self._failed.add(index)
         else:
-            self._results[index] = self._result(finished_round)
+            self._results[index] = self._get_result(finished_round)
 
-    def _result(self, finished_round: Round) -> Json:
+    def _get_result(self, finished_round: Round) -> Json:
         if self._config.output_selector is None:
             return dict(finished_round.results) if finished_round.results else None
         value = finished_round.pool.get(self._config.output_selector)
         return None if value is MISSING else value
 
-    def output(self) -> list[Json]:
+    def build_output(self) -> list[Json]:
         results = self._results
         if self._config.error_handle_mode is ErrorMode.REMOVE:
             results = [result for index, result in enumerate(results) if index not in self._failed]

@@ -87,7 +87,7 @@ class Until:
 
     count: int
     variables: tuple[LoopVariable, ...]
-    stops: ConditionGroup
+    exit_conditions: ConditionGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class While:
 
     count: int
     initial: Mapping[str, Json]
-    goes_on: Condition
+    condition: Condition
     output: str
 
 
@@ -138,8 +138,8 @@ class Loop(NodeKind[LoopConfig, Prepared]):
             condition = parse_condition(config.condition)
             output = config.output_variable or "output"
             return While(count, config.initial_vars or {}, condition, output)
-        stops = parse_group(list(config.break_conditions), config.logical_operator)
-        return Until(config.loop_count, config.loop_variables, stops)
+        exit_conditions = parse_group(list(config.break_conditions), config.logical_operator)
+        return Until(config.loop_count, config.loop_variables, exit_conditions)
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         problems = super().check(spec)
@@ -155,8 +155,8 @@ class Loop(NodeKind[LoopConfig, Prepared]):
         for index, variable in enumerate(config.loop_variables):
             message = _find_mistake(variable, labels)
             if message:
-                where = f"loop_variables.{index}"
-                problems.append(Problem("loop.variable", message, spec.id, where))
+                path = f"loop_variables.{index}"
+                problems.append(Problem("loop.variable", message, spec.id, path))
             labels.add(variable.label)
         return problems
 
@@ -190,7 +190,9 @@ class Loop(NodeKind[LoopConfig, Prepared]):
         if isinstance(prepared, While):
             return ()  # its condition is about its own variables, under a head of their own
         compared = (
-            selector for condition in prepared.stops.conditions for selector in condition.references
+            selector
+            for condition in prepared.exit_conditions.conditions
+            for selector in condition.references
         )
         sources = (_get_source(variable) for variable in prepared.variables)
         return (*(selector for selector in sources if selector), *compared)
@@ -204,14 +206,14 @@ class Loop(NodeKind[LoopConfig, Prepared]):
 
 
 async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeResult:
-    pool, name, stops = ctx.pool, ctx.node_id, prepared.stops
+    pool, name, exit_conditions = ctx.pool, ctx.node_id, prepared.exit_conditions
     initial = {
         variable.label: _get_initial_value(variable, pool) for variable in prepared.variables
     }
     ctx.record_inputs(initial)
     pool.set_outputs(name, initial)
     body.begin(prepared.count)
-    if _is_over_before_start(stops, pool):
+    if _is_over_before_start(exit_conditions, pool):
         # No outputs, for there was no round; the variables can be read all the same.
         return NodeResult(writes=tuple(Write((name, label), initial[label]) for label in initial))
     rounds = 0
@@ -220,7 +222,7 @@ async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeRes
         rounds = index + 1
         if finished_round.results:
             _set_values(pool, name, finished_round.results)
-        if finished_round.is_last or (stops.conditions and stops.holds(pool)):
+        if finished_round.is_last or (exit_conditions.conditions and exit_conditions.is_met(pool)):
             break
     values = pool.head(name)
     return NodeResult({**{label: values.get(label) for label in initial}, ROUND: rounds})
@@ -231,7 +233,7 @@ async def _run_while(prepared: While, ctx: NodeContext, body: Rounds) -> NodeRes
     ctx.record_inputs(values)
     body.begin(prepared.count)
     rounds = 0
-    while _should_continue(prepared.goes_on, values, ctx):
+    while _should_continue(prepared.condition, values, ctx):
         if rounds >= prepared.count:
             raise NodeFailed("LoopLimitError", f"Max iterations {prepared.count} exceeded")
         scope = {**ctx.pool.head(SCOPE), ITERATION: rounds}
@@ -242,21 +244,21 @@ async def _run_while(prepared: While, ctx: NodeContext, body: Rounds) -> NodeRes
     return NodeResult({prepared.output: values, ITERATIONS: rounds})
 
 
-def _is_over_before_start(stops: ConditionGroup, pool: VariablePool) -> bool:
-    """Tell whether the conditions hold before the first round; they may ask for what isn't there yet."""
+def _is_over_before_start(exit_conditions: ConditionGroup, pool: VariablePool) -> bool:
+    """Return whether the conditions hold before the first round; they may refer to missing values."""
     try:
-        return bool(stops.conditions) and stops.holds(pool)
+        return bool(exit_conditions.conditions) and exit_conditions.is_met(pool)
     except WorkflowFault:
         return False
 
 
 def _should_continue(condition: Condition, values: Mapping[str, Json], ctx: NodeContext) -> bool:
-    """Tell whether the condition holds; one that makes no sense for its variable ends the loop."""
+    """Return whether the condition holds; one that does not fit its variable ends the loop."""
     pool = ctx.pool.copy()
     pool.set_outputs(LOOP, values)
     pool.set_outputs(ctx.node_id, values)
     try:
-        return condition.holds(pool)
+        return condition.is_met(pool)
     except WorkflowFault:
         return False
 

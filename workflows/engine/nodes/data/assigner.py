@@ -116,13 +116,13 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
         return tuple(assignment.target for assignment in prepared)
 
     def run(self, prepared: tuple[Assignment, ...], ctx: NodeContext) -> NodeResult:
-        changed: dict[Selector, Json] = {}
+        new_values: dict[Selector, Json] = {}
         for assignment in prepared:
-            value = _compute_value(assignment, ctx, changed)
+            value = _compute_value(assignment, ctx, new_values)
             if value is not MISSING:
-                changed[assignment.target] = value
-        writes = tuple(Write(selector, value) for selector, value in changed.items())
-        return NodeResult(inputs=_describe_changes(changed), writes=writes)
+                new_values[assignment.target] = value
+        writes = tuple(Write(selector, value) for selector, value in new_values.items())
+        return NodeResult(inputs=_describe_changes(new_values), writes=writes)
 
 
 def _read_second_form(item: AssignerItem) -> Assignment:
@@ -155,11 +155,11 @@ def _get_source(assignment: Assignment) -> Selector | None:
 
 
 def _compute_value(
-    assignment: Assignment, ctx: NodeContext, changed: Mapping[Selector, Json]
+    assignment: Assignment, ctx: NodeContext, new_values: Mapping[Selector, Json]
 ) -> Json:
     """Return the new value, or MISSING when a null source leaves the variable as it is."""
     target = assignment.target
-    current = changed[target] if target in changed else ctx.pool.get(target)
+    current = new_values[target] if target in new_values else ctx.pool.get(target)
     if current is MISSING:
         raise _build_not_found_error(target)
     kind = ctx.resolve_type(target, current)
@@ -168,7 +168,7 @@ def _compute_value(
     operand = assignment.operand
     selector = _get_source(assignment)
     if selector is not None:
-        operand = changed[selector] if selector in changed else ctx.pool.get(selector)
+        operand = new_values[selector] if selector in new_values else ctx.pool.get(selector)
         if operand is MISSING:
             raise _build_not_found_error(selector)
     if operand is None and find_operation(assignment.operation).has_operand:
@@ -181,5 +181,5 @@ def _build_not_found_error(selector: Selector) -> NodeFailed:
     return NodeFailed("VariableNotFoundError", f"Variable {list(selector)} not found")
 
 
-def _describe_changes(changed: Mapping[Selector, Json]) -> dict[str, Json]:
-    return {".".join(selector): value for selector, value in changed.items()}
+def _describe_changes(new_values: Mapping[Selector, Json]) -> dict[str, Json]:
+    return {".".join(selector): value for selector, value in new_values.items()}

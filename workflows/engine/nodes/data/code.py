@@ -162,8 +162,8 @@ def _add_stdout(inputs: dict[str, Json], printed: str) -> dict[str, Json]:
     return {"stdout": printed[:_MAX_PRINTED], **inputs} if printed else inputs
 
 
-def _read_declaration(written: CodeOutput | str, depth: int = 1) -> Declaration:
-    output = CodeOutput(type=written) if isinstance(written, str) else written
+def _read_declaration(declared: CodeOutput | str, depth: int = 1) -> Declaration:
+    output = CodeOutput(type=declared) if isinstance(declared, str) else declared
     children = output.children if depth < _MAX_DECLARED_DEPTH else None
     return Declaration(
         parse_type(output.type) or ValueType.ANY,
@@ -193,9 +193,9 @@ def _find_problems(spec: NodeSpec, config: CodeConfig) -> Iterator[Problem]:
             message = f"Duplicate variable {name!r}"
             yield Problem("code.variable", message, spec.id, f"variables.{index}.variable")
     for name, output in (config.outputs or {}).items():
-        written = output if isinstance(output, str) else output.type
-        if parse_type(written) is None:
-            message = f"Unknown type {written!r}"
+        type_name = output if isinstance(output, str) else output.type
+        if parse_type(type_name) is None:
+            message = f"Unknown type {type_name!r}"
             yield Problem("code.output_type", message, spec.id, f"outputs.{name}.type")
 
 

@@ -66,109 +66,122 @@ def _check_members(
     _check_depth(depth)
     outputs: dict[str, Json] = {}
     for name, declaration in declared.items():
-        where = f"{path}.{name}" if path else name
+        path_name = f"{path}.{name}" if path else name
         if name not in result:
-            raise OutputInvalid(f"Output {where} is missing.")
-        outputs[name] = _check_value(result[name], declaration, where, depth)
+            raise OutputInvalid(f"Output {path_name} is missing.")
+        outputs[name] = _check_value(result[name], declaration, path_name, depth)
     undeclared = [name for name in result if name not in declared]
     if undeclared and not keep:
-        named = ", ".join(f"{path}.{name}" if path else str(name) for name in undeclared[:5])
-        raise OutputInvalid(f"Not all output parameters are validated: {named} isn't declared.")
+        names = ", ".join(f"{path}.{name}" if path else str(name) for name in undeclared[:5])
+        raise OutputInvalid(f"Not all output parameters are validated: {names} isn't declared.")
     for name in undeclared:
         outputs[name] = _check_undeclared(result[name], f"{path}.{name}" if path else name, depth)
     return outputs
 
 
-def _check_value(value: Json, declaration: Declaration, where: str, depth: int) -> Json:
+def _check_value(value: Json, declaration: Declaration, path_name: str, depth: int) -> Json:
     if value is None:
         return None
     if declaration.type.is_array:
-        return _check_array(value, declaration, where, depth)
+        return _check_array(value, declaration, path_name, depth)
     if declaration.type is ValueType.OBJECT:
-        return _check_object(value, declaration.children, where, depth)
-    return _SCALARS.get(declaration.type, _check_scalar)(value, where)
+        return _check_object(value, declaration.children, path_name, depth)
+    return _SCALARS.get(declaration.type, _check_scalar)(value, path_name)
 
 
-def _check_array(value: Json, declaration: Declaration, where: str, depth: int) -> list[Json]:
+def _check_array(value: Json, declaration: Declaration, path_name: str, depth: int) -> list[Json]:
     if not isinstance(value, list):
-        raise OutputInvalid(f"Output {where} is not an array, got {describe_type(value)} instead.")
+        raise OutputInvalid(
+            f"Output {path_name} is not an array, got {describe_type(value)} instead."
+        )
     element = ELEMENTS[declaration.type]
-    most = MAX_ITEMS.get(element, MAX_ITEMS[ValueType.ANY])
-    if len(value) > most:
-        raise OutputInvalid(f"The length of output variable {where} must be at most {most} items.")
+    max_items = MAX_ITEMS.get(element, MAX_ITEMS[ValueType.ANY])
+    if len(value) > max_items:
+        raise OutputInvalid(
+            f"The length of output variable {path_name} must be at most {max_items} items."
+        )
     inner = Declaration(element, declaration.children)
     return [
-        _check_value(item, inner, f"{where}[{index}]", depth) for index, item in enumerate(value)
+        _check_value(item, inner, f"{path_name}[{index}]", depth)
+        for index, item in enumerate(value)
     ]
 
 
 def _check_object(
-    value: Json, children: Mapping[str, Declaration] | None, where: str, depth: int
+    value: Json, children: Mapping[str, Declaration] | None, path_name: str, depth: int
 ) -> dict[str, Json]:
     if not isinstance(value, Mapping):
-        raise OutputInvalid(f"Output {where} is not an object, got {describe_type(value)} instead.")
+        raise OutputInvalid(
+            f"Output {path_name} is not an object, got {describe_type(value)} instead."
+        )
     if children:
-        return _check_members(value, children, where, depth + 1, keep=False)
+        return _check_members(value, children, path_name, depth + 1, keep=False)
     _check_depth(depth + 1)
     return {
-        _clean(str(name)): _check_undeclared(item, f"{where}.{name}", depth + 1)
+        _clean(str(name)): _check_undeclared(item, f"{path_name}.{name}", depth + 1)
         for name, item in value.items()
     }
 
 
-def _check_undeclared(value: Json, where: str, depth: int) -> Json:
+def _check_undeclared(value: Json, path_name: str, depth: int) -> Json:
     """Check a value that nobody declared: any JSON within the bounds."""
     if isinstance(value, Mapping):
-        return _check_object(value, None, where, depth)
+        return _check_object(value, None, path_name, depth)
     if isinstance(value, list):
         _check_depth(depth)
-        return [_check_undeclared(item, f"{where}[{i}]", depth + isinstance(item, list))
+        return [_check_undeclared(item, f"{path_name}[{i}]", depth + isinstance(item, list))
                 for i, item in enumerate(value)]  # fmt: skip
-    return _check_scalar(value, where)
+    return _check_scalar(value, path_name)
 
 
-def _check_text(value: Json, where: str) -> str:
+def _check_text(value: Json, path_name: str) -> str:
     if not isinstance(value, str):
-        raise OutputInvalid(f"Output {where} is not a string, got {describe_type(value)} instead.")
+        raise OutputInvalid(
+            f"Output {path_name} is not a string, got {describe_type(value)} instead."
+        )
     if len(value) > MAX_CHARACTERS:
         raise OutputInvalid(
-            f"The length of output variable {where} must be at most {MAX_CHARACTERS} characters."
+            f"The length of output variable {path_name} must be at most {MAX_CHARACTERS} characters."
         )
     return _clean(value)
 
 
-def _check_number(value: Json, where: str) -> int | float:
+def _check_number(value: Json, path_name: str) -> int | float:
     if isinstance(value, bool):
         return int(value)
     if not isinstance(value, int | float):
-        raise OutputInvalid(f"Output {where} is not a number, got {describe_type(value)} instead.")
+        raise OutputInvalid(
+            f"Output {path_name} is not a number, got {describe_type(value)} instead."
+        )
     if not -MAX_NUMBER <= value <= MAX_NUMBER:
         raise OutputInvalid(
-            f"Output variable {where} is out of range, "
+            f"Output variable {path_name} is out of range, "
             f"it must be between {-MAX_NUMBER} and {MAX_NUMBER}."
         )
     if isinstance(value, float) and _count_decimals(value) > MAX_DECIMALS:
         raise OutputInvalid(
-            f"Output variable {where} has too high precision, "
+            f"Output variable {path_name} has too high precision, "
             f"it must have at most {MAX_DECIMALS} decimals."
         )
     return value
 
 
-def _check_boolean(value: Json, where: str) -> bool:
+def _check_boolean(value: Json, path_name: str) -> bool:
     if not isinstance(value, bool):
-        raise OutputInvalid(f"Output {where} is not a boolean, got {describe_type(value)} instead.")
+        raise OutputInvalid(
+            f"Output {path_name} is not a boolean, got {describe_type(value)} instead."
+        )
     return value
 
 
-def _check_scalar(value: Json, where: str) -> Json:
+def _check_scalar(value: Json, path_name: str) -> Json:
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, str):
-        return _check_text(value, where)
+        return _check_text(value, path_name)
     if isinstance(value, int | float):
-        return _check_number(value, where)
-    return _check_undeclared(value, where, 1)
+        return _check_number(value, path_name)
+    return _check_undeclared(value, path_name, 1)
 
 
 def _count_decimals(value: float) -> int:

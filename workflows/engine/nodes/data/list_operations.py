@@ -50,8 +50,8 @@ def filter_items(items: Sequence[Json], key: str, operator: str, expected: Json)
             for item in items
             if _matches(_get_compared_value(item, key), canonical, expected, key)
         ]
-    except (ConditionInvalid, ValueMismatch) as wrong:
-        raise build_error(wrong.message) from None
+    except (ConditionInvalid, ValueMismatch) as error:
+        raise build_error(error.message) from None
 
 
 def pick_item(items: Sequence[Json], serial: str) -> list[Json]:
@@ -67,12 +67,12 @@ def pick_item(items: Sequence[Json], serial: str) -> list[Json]:
 def sort_items(items: Sequence[Json], key: str, *, descending: bool) -> list[Json]:
     """Sort items; equal ones keep their order, and those without a value come last."""
 
-    def place(item: Json) -> tuple[bool, Any]:
+    def get_sort_key(item: Json) -> tuple[bool, Any]:
         value = _get_compared_value(item, key)
         return (value is None) is not descending, "" if value is None else value
 
     try:
-        return sorted(items, key=place, reverse=descending)
+        return sorted(items, key=get_sort_key, reverse=descending)
     except TypeError:
         raise build_error(f"The items can't be sorted by {key or 'their value'}") from None
 
@@ -136,15 +136,15 @@ _KINDS: Final[Sequence[tuple[Callable[[Json], bool], frozenset[str]]]] = (
 )
 
 
-def parse_size(written: Json) -> int:
-    if isinstance(written, str):
+def parse_size(size: Json) -> int:
+    if isinstance(size, str):
         try:
-            written = parse_number(written)
-        except ValueMismatch as wrong:
-            raise build_error(wrong.message) from None
-    if not isinstance(written, int) or isinstance(written, bool) or written < 0:
+            size = parse_number(size)
+        except ValueMismatch as error:
+            raise build_error(error.message) from None
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         raise build_error("The limit must be a whole number, zero or greater")
-    return written
+    return size
 
 
 def build_outputs(items: Sequence[Json]) -> Mapping[str, Json]:

@@ -129,8 +129,8 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         http = ctx.ports.http
         if http is None:
             raise PortMissing("http")
-        building = RequestContext(ctx.pool, lambda url: _fetch(http, url))
-        request = await build_request(prepared.config, building, ctx.origin.idempotency_key)
+        context = RequestContext(ctx.pool, lambda url: _fetch(http, url))
+        request = await build_request(prepared.config, context, ctx.origin.idempotency_key)
         ctx.record_inputs(_describe_exchange(prepared, request, None))
         response = await http.send(request)
         ctx.record_inputs(_describe_exchange(prepared, request, response))
@@ -143,9 +143,9 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         return NodeResult(_build_outputs(response, request))
 
     async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
-        building = RequestContext(ctx.pool, _fetch_nothing)
+        context = RequestContext(ctx.pool, _fetch_nothing)
         try:
-            request = await build_request(prepared.config, building, ctx.origin.idempotency_key)
+            request = await build_request(prepared.config, context, ctx.origin.idempotency_key)
         except NodeFailed as fault:
             return {"request_error": fault.message}
         return _describe_exchange(prepared, request, None)
@@ -203,10 +203,10 @@ def _describe_exchange(
 
 def _list_secret_headers(config: HttpConfig) -> frozenset[str]:
     authorization = config.authorization
-    named = {item.key.strip().lower() for item in authorization.headers}
+    names = {item.key.strip().lower() for item in authorization.headers}
     if authorization.config is not None:
-        named.add(authorization.config.header.strip().lower())
-    return _SECRET_HEADERS | named
+        names.add(authorization.config.header.strip().lower())
+    return _SECRET_HEADERS | names
 
 
 def _describe_body(request: HttpRequest) -> Json:

@@ -37,7 +37,7 @@ def get_media_type(headers: Mapping[str, str]) -> str:
 
 
 def is_declared_file(headers: Mapping[str, str]) -> bool | None:
-    """Tell whether the headers alone declare a file; None if they leave it open."""
+    """Return whether the headers alone declare a file; None if they leave it open."""
     if parse_disposition(headers)[0]:
         return True
     kind = get_media_type(headers)
@@ -96,12 +96,12 @@ def build_file(response: HttpResponse, url: str) -> dict[str, Json]:
 
 
 def parse_disposition(headers: Mapping[str, str]) -> tuple[bool, str]:
-    """Tell whether the response is meant to be saved as a file, and return its name."""
-    written = headers.get("content-disposition", "")
-    if not written:
+    """Return whether the response is an attachment, and its file name."""
+    disposition = headers.get("content-disposition", "")
+    if not disposition:
         return False, ""
     message = Message()
-    message["content-disposition"] = written
+    message["content-disposition"] = disposition
     name = message.get_filename() or ""
     return message.get_content_disposition() == "attachment" or bool(name), name
 

@@ -14,7 +14,7 @@ from workflows.engine.language.document import Json
 
 
 class NotJson(ValueError):
-    """There is no way to read this as JSON."""
+    """The text cannot be read as JSON."""
 
 
 _SPACE: Final = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*.*?\*/)+", re.DOTALL)
@@ -32,125 +32,125 @@ _MAX_DEPTH: Final = 100
 
 
 def read_json(text: str) -> Json:
-    """Raises NotJson. Numbers that aren't finite are no JSON, repaired or not."""
+    """Return the value in a text. Raises NotJson, also for numbers that are not finite."""
     try:
-        return json.loads(text, strict=False, parse_constant=_refuse)
+        return json.loads(text, strict=False, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         pass
     fenced = _FENCE.match(text)
-    return _Reader(fenced[1] if fenced else text).document()
+    return _Reader(fenced[1] if fenced else text).read_document()
 
 
-def _refuse(name: str) -> Json:
+def _reject_constant(name: str) -> Json:
     raise NotJson(name)
 
 
 class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._at = 0
+        self._position = 0
         self._depth = 0
 
-    def document(self) -> Json:
-        if self._next() == "":
+    def read_document(self) -> Json:
+        if self._skip_space() == "":
             raise NotJson("there is nothing")
-        value = self._value()
-        if self._next() != "":
-            raise NotJson(f"unexpected {self._text[self._at : self._at + 20]!r}")
+        value = self._read_value()
+        if self._skip_space() != "":
+            raise NotJson(f"unexpected {self._text[self._position : self._position + 20]!r}")
         return value
 
-    def _next(self) -> str:
-        """The next character that means something; "" at the end."""
-        space = _SPACE.match(self._text, self._at)
+    def _skip_space(self) -> str:
+        """Return the next significant character; "" at the end."""
+        space = _SPACE.match(self._text, self._position)
         if space:
-            self._at = space.end()
-        return self._text[self._at : self._at + 1]
+            self._position = space.end()
+        return self._text[self._position : self._position + 1]
 
-    def _value(self) -> Json:
-        mark = self._next()
+    def _read_value(self) -> Json:
+        mark = self._skip_space()
         if mark in ("{", "["):
             self._depth += 1
             if self._depth > _MAX_DEPTH:
                 raise NotJson("nested too deeply")
-            self._at += 1
-            value = self._object() if mark == "{" else self._array()
+            self._position += 1
+            value = self._read_object() if mark == "{" else self._read_array()
             self._depth -= 1
             return value
         if mark in _CLOSING:
-            return self._string()
-        return self._word()
+            return self._read_string()
+        return self._read_word()
 
-    def _object(self) -> dict[str, Json]:
+    def _read_object(self) -> dict[str, Json]:
         members: dict[str, Json] = {}
         while True:
-            mark = self._next()
+            mark = self._skip_space()
             if mark == ",":
-                self._at += 1
+                self._position += 1
                 continue
             if mark in ("}", ""):
-                self._at += 1
+                self._position += 1
                 return members
             if mark in ("]", ":", "{", "["):
                 raise NotJson(f"unexpected {mark!r} in an object")
-            key = self._string() if mark in _CLOSING else self._bare()
-            if self._next() != ":":
+            key = self._read_string() if mark in _CLOSING else self._read_bare()
+            if self._skip_space() != ":":
                 raise NotJson(f"no value for {key[:40]!r}")
-            self._at += 1
-            members[key] = None if self._next() in (",", "}", "") else self._value()
+            self._position += 1
+            members[key] = None if self._skip_space() in (",", "}", "") else self._read_value()
 
-    def _array(self) -> list[Json]:
+    def _read_array(self) -> list[Json]:
         items: list[Json] = []
         while True:
-            mark = self._next()
+            mark = self._skip_space()
             if mark == ",":
-                self._at += 1
+                self._position += 1
             elif mark in ("]", ""):
-                self._at += 1
+                self._position += 1
                 return items
             elif mark in ("}", ":"):
                 raise NotJson(f"unexpected {mark!r} in a list")
             else:
-                items.append(self._value())
+                items.append(self._read_value())
 
-    def _string(self) -> str:
-        closing = _CLOSING[self._text[self._at]]
-        self._at += 1
+    def _read_string(self) -> str:
+        closing = _CLOSING[self._text[self._position]]
+        self._position += 1
         parts: list[str] = []
-        while self._at < len(self._text):
-            character = self._text[self._at]
-            self._at += 1
+        while self._position < len(self._text):
+            character = self._text[self._position]
+            self._position += 1
             if character == closing:
-                return _whole(parts)
-            parts.append(self._escaped() if character == "\\" else character)
-        return _whole(parts)  # the closing quote was forgotten: all that is left
+                return _join_parts(parts)
+            parts.append(self._read_escape() if character == "\\" else character)
+        return _join_parts(parts)  # the closing quote was forgotten: all that is left
 
-    def _escaped(self) -> str:
-        character = self._text[self._at : self._at + 1]
-        self._at += 1
+    def _read_escape(self) -> str:
+        character = self._text[self._position : self._position + 1]
+        self._position += 1
         if character != "u":
             return _ESCAPES.get(character, character)
-        code = self._text[self._at : self._at + 4]
-        self._at += 4
+        code = self._text[self._position : self._position + 4]
+        self._position += 4
         try:
             return json.loads(f'"\\u{code}"')  # type: ignore[no-any-return]
         except ValueError:
             return f"u{code}"
 
-    def _bare(self) -> str:
-        found = _BARE.match(self._text, self._at)
-        if found is None:
-            raise NotJson(f"unexpected {self._text[self._at : self._at + 20]!r}")
-        self._at = found.end()
-        return found[0].strip()
+    def _read_bare(self) -> str:
+        match = _BARE.match(self._text, self._position)
+        if match is None:
+            raise NotJson(f"unexpected {self._text[self._position : self._position + 20]!r}")
+        self._position = match.end()
+        return match[0].strip()
 
-    def _word(self) -> Json:
-        if self._next() in ("", ",", "}", "]", ":"):
+    def _read_word(self) -> Json:
+        if self._skip_space() in ("", ",", "}", "]", ":"):
             raise NotJson("a value is missing")
-        word = self._bare()
+        word = self._read_bare()
         if word in _WORDS:
             return _WORDS[word]
         if _NUMBER.fullmatch(word):
-            return _number(word)
+            return _parse_number(word)
         if word in ("NaN", "Infinity", "-Infinity"):
             raise NotJson(word)
         if self._depth == 0:
@@ -158,12 +158,12 @@ class _Reader:
         return word
 
 
-def _whole(parts: list[str]) -> str:
-    """Joined, halves of characters beyond the first plane included; half a character alone goes."""
+def _join_parts(parts: list[str]) -> str:
+    """Join the parts and surrogate pairs; half of a pair is replaced."""
     return "".join(parts).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _number(word: str) -> int | float:
+def _parse_number(word: str) -> int | float:
     if re.fullmatch(r"[-+]?\d{1,400}", word):
         return int(word)
     value = float(word)

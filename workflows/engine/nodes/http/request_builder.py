@@ -47,18 +47,18 @@ class RequestContext:
     pool: VariablePool
     fetch: Fetch
 
-    def text(self, written: str) -> str:
-        return render_text(written, self.pool)
+    def render(self, template: str) -> str:
+        return render_text(template, self.pool)
 
 
-async def build_request(config: HttpConfig, building: RequestContext, key: str) -> HttpRequest:
+async def build_request(config: HttpConfig, context: RequestContext, key: str) -> HttpRequest:
     """Build the request. Raise NodeFailed with the type of what is wrong, before anything is sent."""
     method = _check_method(config.method)
-    url = _check_url(building.text(config.url))
-    params = _render_params(config.params, building)
-    headers = _render_headers(config.headers, building)
-    _authorize(config.authorization, building, headers, params)
-    body = await _build_body(config.body, building)
+    url = _check_url(context.render(config.url))
+    params = _render_params(config.params, context)
+    headers = _render_headers(config.headers, context)
+    _authorize(config.authorization, context, headers, params)
+    body = await _build_body(config.body, context)
     _add_content_type(config.body.type, body, headers)
     connect, idle, total = get_timeouts(config.timeout)
     return HttpRequest(
@@ -89,10 +89,10 @@ class _Body:
     files: tuple[HttpFile, ...] = ()
 
 
-def _check_method(written: str) -> str:
-    method = written.strip().upper()
+def _check_method(name: str) -> str:
+    method = name.strip().upper()
     if method not in METHODS:
-        raise NodeFailed("InvalidHttpMethodError", f"Invalid HTTP method {written}")
+        raise NodeFailed("InvalidHttpMethodError", f"Invalid HTTP method {name}")
     return method
 
 
@@ -107,38 +107,38 @@ def _check_url(url: str) -> str:
     return url
 
 
-def _render_params(written: str | tuple[KeyValue, ...], building: RequestContext) -> Pairs:
+def _render_params(params: str | tuple[KeyValue, ...], context: RequestContext) -> Pairs:
     """Split into lines first, so that a value with a line break stays one value."""
     return [
-        (building.text(key), building.text(value)) for key, value in split_lines(written) if key
+        (context.render(key), context.render(value)) for key, value in split_lines(params) if key
     ]
 
 
-def _render_headers(
-    written: str | tuple[KeyValue, ...], building: RequestContext
-) -> dict[str, str]:
+def _render_headers(headers: str | tuple[KeyValue, ...], context: RequestContext) -> dict[str, str]:
     """Fill in first: a variable may hold several lines, and with them several headers."""
-    if isinstance(written, str):
-        return {key: value for key, value in split_lines(building.text(written)) if key}
-    return {building.text(key): building.text(value) for key, value in split_lines(written) if key}
+    if isinstance(headers, str):
+        return {key: value for key, value in split_lines(context.render(headers)) if key}
+    return {
+        context.render(key): context.render(value) for key, value in split_lines(headers) if key
+    }
 
 
 def _authorize(
-    authorization: Authorization, building: RequestContext, headers: dict[str, str], params: Pairs
+    authorization: Authorization, context: RequestContext, headers: dict[str, str], params: Pairs
 ) -> None:
     if authorization.type == "custom-headers":
-        headers.update(_render_headers(authorization.headers, building))
+        headers.update(_render_headers(authorization.headers, context))
     elif authorization.type == "in-query":
-        name = building.text(authorization.key).strip()
-        params.append((name, _check_key(building.text(authorization.value))))
+        name = context.render(authorization.key).strip()
+        params.append((name, _check_key(context.render(authorization.value))))
     elif authorization.type == "api-key":
         config = authorization.config
         if config is None:
             raise NodeFailed("AuthorizationConfigError", "authorization config is required")
-        name = building.text(config.header).strip() or "Authorization"
-        value = _AUTH_HEADERS[config.type or "custom"](_check_key(building.text(config.api_key)))
-        for written in [written for written in headers if written.lower() == name.lower()]:
-            del headers[written]
+        name = context.render(config.header).strip() or "Authorization"
+        value = _AUTH_HEADERS[config.type or "custom"](_check_key(context.render(config.api_key)))
+        for header in [header for header in headers if header.lower() == name.lower()]:
+            del headers[header]
         headers[name] = value
 
 
@@ -160,20 +160,20 @@ _AUTH_HEADERS: Final[Mapping[str, Callable[[str], str]]] = {
 }
 
 
-async def _build_body(body: Body, building: RequestContext) -> _Body:
-    return await _BODIES[body.type](body, building)
+async def _build_body(body: Body, context: RequestContext) -> _Body:
+    return await _BODIES[body.type](body, context)
 
 
 async def _build_no_body(_body: Body, _building: RequestContext) -> _Body:
     return _Body()
 
 
-async def _build_raw_text(body: Body, building: RequestContext) -> _Body:
-    return _Body(content=building.text(_get_text(body)).encode("utf-8", "replace"))
+async def _build_raw_text(body: Body, context: RequestContext) -> _Body:
+    return _Body(content=context.render(_get_text(body)).encode("utf-8", "replace"))
 
 
-async def _build_json(body: Body, building: RequestContext) -> _Body:
-    text = building.text(_get_text(body))
+async def _build_json(body: Body, context: RequestContext) -> _Body:
+    text = context.render(_get_text(body))
     try:
         return _Body(json_value=read_json(text), has_json=True)
     except NotJson as wrong:
@@ -182,24 +182,24 @@ async def _build_json(body: Body, building: RequestContext) -> _Body:
         ) from None
 
 
-async def _build_binary(body: Body, building: RequestContext) -> _Body:
+async def _build_binary(body: Body, context: RequestContext) -> _Body:
     items = body.data if not isinstance(body.data, str) else ()
     if len(items) != 1 or not items[0].file:
         raise NodeFailed("RequestBodyError", "binary body type should have exactly one file")
-    files = await _fetch_files(items[0], building)
+    files = await _fetch_files(items[0], context)
     return _Body(content=files[0].content)
 
 
-async def _build_urlencoded(body: Body, building: RequestContext) -> _Body:
-    return _Body(form=tuple(_render_pairs(body, building)))
+async def _build_urlencoded(body: Body, context: RequestContext) -> _Body:
+    return _Body(form=tuple(_render_pairs(body, context)))
 
 
-async def _build_form(body: Body, building: RequestContext) -> _Body:
+async def _build_form(body: Body, context: RequestContext) -> _Body:
     files: list[HttpFile] = []
     for item in body.data:
         if isinstance(item, BodyItem) and item.type == "file":
-            files += await _fetch_files(item, building)
-    return _Body(form=tuple(_render_pairs(body, building)), files=tuple(files))
+            files += await _fetch_files(item, context)
+    return _Body(form=tuple(_render_pairs(body, context)), files=tuple(files))
 
 
 _BODIES: Final[Mapping[str, Callable[[Body, RequestContext], Awaitable[_Body]]]] = {
@@ -220,31 +220,31 @@ def _get_text(body: Body) -> str:
     return body.data[0].value
 
 
-def _render_pairs(body: Body, building: RequestContext) -> Pairs:
+def _render_pairs(body: Body, context: RequestContext) -> Pairs:
     """Render the fields of a form; old exports write it as ``key:value`` lines."""
     if isinstance(body.data, str):
-        return [(building.text(k), building.text(v)) for k, v in split_lines(body.data) if k]
+        return [(context.render(k), context.render(v)) for k, v in split_lines(body.data) if k]
     return [
-        (building.text(item.key), building.text(item.value))
+        (context.render(item.key), context.render(item.value))
         for item in body.data
         if item.type == "text" and item.key.strip()
     ]
 
 
-async def _fetch_files(item: BodyItem, building: RequestContext) -> list[HttpFile]:
-    value = building.pool.get_or_none(tuple(item.file))
+async def _fetch_files(item: BodyItem, context: RequestContext) -> list[HttpFile]:
+    value = context.pool.get_or_none(tuple(item.file))
     files = [value] if is_file(value) else value if isinstance(value, list) else []
     if not files or not all(map(is_file, files)):
         raise NodeFailed("FileFetchError", f"There is no file at {'.'.join(item.file)}")
-    name = building.text(item.key)
-    return [await _fetch_file(name, file, item.file, building) for file in files]
+    name = context.render(item.key)
+    return [await _fetch_file(name, file, item.file, context) for file in files]
 
 
 async def _fetch_file(
     field: str,
     file: Mapping[str, Json],
     selector: Selector | tuple[str, ...],
-    building: RequestContext,
+    context: RequestContext,
 ) -> HttpFile:
     url = get_file_attribute(file, "url")
     if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
@@ -254,7 +254,7 @@ async def _fetch_file(
         raise NodeFailed("FileFetchError", message)
     name = str(get_file_attribute(file, "name") or "file")
     kind = str(get_file_attribute(file, "mime_type") or "application/octet-stream")
-    return HttpFile(field, name, await building.fetch(url), kind)
+    return HttpFile(field, name, await context.fetch(url), kind)
 
 
 def _add_content_type(body_type: str, body: _Body, headers: dict[str, str]) -> None:

@@ -101,7 +101,7 @@ class HttpConfig(NodeConfig):
 
     @field_validator("authorization", "body", "timeout", mode="before")
     @classmethod
-    def _given(cls, value: Any) -> Any:
+    def _replace_null(cls, value: Any) -> Any:
         return {} if value is None else value
 
     @field_validator("ssl_verify", "fail_on_error_status", mode="before")
@@ -123,16 +123,16 @@ def get_timeouts(timeout: Timeout | float) -> tuple[float, float, float]:
     return connect, idle, min(connect + idle, MAX_SECONDS)
 
 
-def split_lines(written: str | tuple[KeyValue, ...]) -> tuple[tuple[str, str], ...]:
+def split_lines(lines: str | tuple[KeyValue, ...]) -> tuple[tuple[str, str], ...]:
     """Split ``key:value`` lines at the first colon; a key alone has an empty value."""
-    if not isinstance(written, str):
-        return tuple((item.key.strip(), item.value.strip()) for item in written)
-    pairs = (line.partition(":") for line in written.splitlines() if line.strip())
+    if not isinstance(lines, str):
+        return tuple((item.key.strip(), item.value.strip()) for item in lines)
+    pairs = (line.partition(":") for line in lines.splitlines() if line.strip())
     return tuple((key.strip(), value.strip()) for key, _colon, value in pairs)
 
 
 def has_strategy(data: Mapping[str, Any]) -> bool:
-    """Tell whether the node handles its own failures: then an error status is one."""
+    """Return whether the node handles its own failures, so that an error status is one."""
     retry, strategy = data.get("retry_config"), data.get("error_strategy")
     if isinstance(strategy, Mapping):
         strategy = strategy.get("type")

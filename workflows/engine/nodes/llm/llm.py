@@ -70,11 +70,11 @@ class LlmConfig(NodeConfig):
 
     @property
     def messages(self) -> tuple[PromptMessage, ...]:
-        written = self.prompt_template
-        return (written,) if isinstance(written, PromptMessage) else written
+        template = self.prompt_template
+        return (template,) if isinstance(template, PromptMessage) else template
 
     @property
-    def schema_wanted(self) -> dict[str, Any] | None:
+    def json_schema_config(self) -> dict[str, Any] | None:
         on = self.structured_output_switch_on or self.structured_output_enabled
         return self.structured_output.get_schema() if on and self.structured_output else None
 
@@ -191,7 +191,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
             Output("usage", "object", gettext_noop("Prompt and completion tokens")),
             Output("finish_reason", "string", gettext_noop("Finish reason")),
         )
-        schema = self.configure(spec).schema_wanted
+        schema = self.configure(spec).json_schema_config
         return (
             (
                 *outputs,
@@ -223,7 +223,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
         if ctx.ports.model is None:
             raise PortMissing("model")
         config = prepared.config
-        ctx.record_inputs({**_describe_model(config), **prompt.shown()})
+        ctx.record_inputs({**_describe_model(config), **prompt.describe()})
         reasoning = Reasoning(tagged=config.reasoning_format != "separated")
         usage, finish_reason = await _stream_answer(
             _build_request(config, prompt, ctx), reasoning, ctx
@@ -235,16 +235,16 @@ class Llm(NodeKind[LlmConfig, Prepared]):
             "usage": _describe_usage(usage),
             "finish_reason": finish_reason,
         }
-        if config.schema_wanted is not None:
+        if config.json_schema_config is not None:
             outputs["structured_output"] = _parse_object(text)
         return NodeResult(outputs, usage=usage, events=prompt.events)
 
     async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
         try:
-            prompt = await build_prompt(prepared.prompt, ctx, recalls=False)
+            prompt = await build_prompt(prepared.prompt, ctx, with_memory=False)
         except WorkflowFault as fault:
             return {**_describe_model(prepared.config), "prompt_error": fault.message}
-        return {**_describe_model(prepared.config), **prompt.shown()}
+        return {**_describe_model(prepared.config), **prompt.describe()}
 
 
 def _build_request(config: LlmConfig, prompt: Prompt, ctx: NodeContext) -> ModelRequest:
@@ -259,7 +259,7 @@ def _build_request(config: LlmConfig, prompt: Prompt, ctx: NodeContext) -> Model
         origin=ctx.origin,
         mode="completion" if config.model.mode == "completion" else "chat",
         params=params,
-        json_schema=config.schema_wanted,
+        json_schema=config.json_schema_config,
         memories=prompt.memories,
     )
 

@@ -111,7 +111,7 @@ class Prompt:
     memories: tuple[MemoryHit, ...] = ()
     events: tuple[MemoryRecalled, ...] = ()
 
-    def shown(self) -> dict[str, Json]:
+    def describe(self) -> dict[str, Json]:
         """Describe the prompt for the step's record: the messages, and the memories among them."""
         description: dict[str, Json] = {
             "messages": [{"role": m.role, "text": m.text} for m in self.messages]
@@ -123,7 +123,7 @@ class Prompt:
         return description
 
 
-async def build_prompt(spec: PromptSpec, ctx: NodeContext, *, recalls: bool = True) -> Prompt:
+async def build_prompt(spec: PromptSpec, ctx: NodeContext, *, with_memory: bool = True) -> Prompt:
     """Build the prompt. Empty messages are dropped; raise NodeFailed if none is left."""
     messages = [
         Message(message.role, text)
@@ -135,9 +135,9 @@ async def build_prompt(spec: PromptSpec, ctx: NodeContext, *, recalls: bool = Tr
     elif spec.window is not None and spec.window.enabled:
         messages = await _add_window(spec.window, ctx, messages)
     prompt = Prompt(tuple(messages))
-    if recalls and spec.memory is not None and spec.memory.enabled:
+    if with_memory and spec.memory is not None and spec.memory.enabled:
         prompt = await _add_memory(spec.memory, ctx, messages)
-    if recalls and not prompt.memories and not spec.completion:
+    if with_memory and not prompt.memories and not spec.completion:
         prompt = await _add_lessons(prompt, ctx)
     if not any(message.text for message in prompt.messages if message.text):
         raise NodeFailed("NoPromptFoundError", "There are no messages to send to the model")
@@ -188,8 +188,8 @@ async def _add_window(
         past = _read_messages(value if isinstance(value, list) else [])
         if window.window_size is not None:
             past = past[max(len(past) - window.window_size, 0) :]
-        at = _find_last(messages, "user")
-        return [*messages[:at], *past, *messages[at:]]
+        position = _find_last(messages, "user")
+        return [*messages[:position], *past, *messages[position:]]
     past = await _load_turns(window, ctx)
     template = window.query_prompt_template or "{{#sys.query#}}"
     question = Template.of(template).render_text(ctx.pool) if ctx.pool.get(("sys", "query")) else ""
@@ -261,8 +261,8 @@ async def _add_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[M
     if not hits:
         return Prompt(tuple(messages), events=(event,))
     injected = Message("system", await _render_memory(config, hits, ctx))
-    at = _find_position(config.injection_position, messages)
-    return Prompt((*messages[:at], injected, *messages[at:]), tuple(hits), (event,))
+    position = _find_position(config.injection_position, messages)
+    return Prompt((*messages[:position], injected, *messages[position:]), tuple(hits), (event,))
 
 
 async def _add_lessons(prompt: Prompt, ctx: NodeContext) -> Prompt:
@@ -278,9 +278,11 @@ async def _add_lessons(prompt: Prompt, ctx: NodeContext) -> Prompt:
     if not reminder.hits:
         return replace(prompt, events=events)
     injected = Message("system", list_memories(reminder.hits))
-    at = _find_position("after_system", prompt.messages)
+    position = _find_position("after_system", prompt.messages)
     return Prompt(
-        (*prompt.messages[:at], injected, *prompt.messages[at:]), tuple(reminder.hits), events
+        (*prompt.messages[:position], injected, *prompt.messages[position:]),
+        tuple(reminder.hits),
+        events,
     )
 
 

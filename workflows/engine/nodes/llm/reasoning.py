@@ -7,13 +7,13 @@ _CLOSE = "</think>"
 class Reasoning:
     """Splits a stream. ``tagged`` leaves thinking in the text between tags; otherwise it is kept separately."""
 
-    __slots__ = ("_held", "_inside", "_open_tag", "_started", "_tagged", "reasoning", "text")
+    __slots__ = ("_buffer", "_inside", "_open_tag", "_started", "_tagged", "reasoning", "text")
 
     def __init__(self, *, tagged: bool) -> None:
         self._tagged = tagged
         self._inside = False  # between the tags
         self._started = False  # something that isn't white space was said
-        self._held = ""  # may be the beginning of a tag
+        self._buffer = ""  # may be the beginning of a tag
         self._open_tag = False  # a tag of our own, for models that send thinking separately
         self.text: list[str] = []
         self.reasoning: list[str] = []
@@ -32,12 +32,12 @@ class Reasoning:
 
     def end(self) -> str:
         answer = f"\n{_CLOSE}\n" if self._open_tag else ""
-        if self._held:
+        if self._buffer:
             if self._inside:
-                self.reasoning.append(self._held)
+                self.reasoning.append(self._buffer)
             else:
-                answer += self._held
-        self._held, self._open_tag = "", False
+                answer += self._buffer
+        self._buffer, self._open_tag = "", False
         if answer:
             self.text.append(answer)
         return answer
@@ -53,25 +53,25 @@ class Reasoning:
         return answer + text
 
     def _split(self, text: str) -> str:
-        self._held += text
+        self._buffer += text
         answer = ""
-        while self._held:
+        while self._buffer:
             tag = _CLOSE if self._inside else _OPEN
-            before, separator, after = self._held.partition(tag)
+            before, separator, after = self._buffer.partition(tag)
             if not separator:
-                keep = _count_partial_tag(self._held, tag)
-                before, self._held = (
-                    self._held[: len(self._held) - keep],
-                    self._held[-keep:] if keep else "",
+                keep = _count_partial_tag(self._buffer, tag)
+                before, self._buffer = (
+                    self._buffer[: len(self._buffer) - keep],
+                    self._buffer[-keep:] if keep else "",
                 )
-                answer += self._place(before)
+                answer += self._route_piece(before)
                 return answer
-            answer += self._place(before)
+            answer += self._route_piece(before)
             self._inside = not self._inside
-            self._held = after
+            self._buffer = after
         return answer
 
-    def _place(self, piece: str) -> str:
+    def _route_piece(self, piece: str) -> str:
         if self._inside:
             if piece:
                 self.reasoning.append(piece)

@@ -166,7 +166,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
             raise MemoryUnavailable("This memory provider doesn't support conversation history")
         if action == APPEND and not messages:
             action = READ  # nothing was said: the history as it is
-        talk = await memory.converse(
+        history = await memory.converse(
             identity=ctx.identity,
             origin=ctx.origin,
             action=action,
@@ -176,23 +176,23 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
         ctx.record_untrusted_keys(
             [
                 str(message.get("id") or SUMMARY)
-                for message in talk.messages
+                for message in history.messages
                 if _is_untrusted(message)
             ]
         )
-        outputs, events = _build_outputs(talk), _EVENTS[action](ctx.node_id, talk)
+        outputs, events = _build_outputs(history), _EVENTS[action](ctx.node_id, history)
         if prepared.config.summary != BY_MODEL:
             return NodeResult(outputs, events=events)
         text, usage = await summarize(
-            prepared.config.summary_model, talk.previous_summary, talk.removed, ctx
+            prepared.config.summary_model, history.previous_summary, history.removed, ctx
         )
         if text:
-            rules = {**prepared.rules, "text": text, "instead_of": talk.summary, "by": BY_MODEL}
-            anew = await memory.converse(
+            rules = {**prepared.rules, "text": text, "instead_of": history.summary, "by": BY_MODEL}
+            updated = await memory.converse(
                 identity=ctx.identity, origin=ctx.origin, action="summarise", rules=rules
             )
             outputs |= {
-                name: _build_outputs(anew)[name]
+                name: _build_outputs(updated)[name]
                 for name in ("messages", "text", "summary", "tokens")
             }
         return NodeResult(outputs, events=events, usage=usage)
@@ -206,7 +206,7 @@ _RULES = (
 
 def _collect_messages(prepared: Prepared, ctx: NodeContext) -> list[Json]:
     """Return the messages written in the node, then those of the variable."""
-    written = [
+    messages = [
         {
             "role": item.role,
             "content": text,
@@ -219,16 +219,16 @@ def _collect_messages(prepared: Prepared, ctx: NodeContext) -> list[Json]:
     selector = prepared.config.messages_selector
     value = ctx.pool.get_or_none(selector) if selector else None
     if value is None:
-        return [*written]
+        return [*messages]
     items = value if isinstance(value, list) else [value]
     if not all(isinstance(item, dict) for item in items):
         raise NodeFailed("InvalidMessages", "messages_selector: a list of objects was expected")
     origin = _get_origin([selector], ctx)
-    return [*written, *({**_remove_origin(item), **origin} for item in items)]
+    return [*messages, *({**_remove_origin(item), **origin} for item in items)]
 
 
-def _get_origin(read: Sequence[Selector | None], ctx: NodeContext) -> dict[str, Json]:
-    return {"origin": WEB} if has_untrusted_source(read, ctx.untrusted) else {}
+def _get_origin(selectors: Sequence[Selector | None], ctx: NodeContext) -> dict[str, Json]:
+    return {"origin": WEB} if has_untrusted_source(selectors, ctx.untrusted) else {}
 
 
 def _remove_origin(message: Mapping[str, Json]) -> dict[str, Json]:
@@ -244,37 +244,37 @@ def _is_untrusted(message: Mapping[str, Json]) -> bool:
     return message.get("role") == "tool" or is_untrusted_memory(message)
 
 
-def _build_outputs(talk: ConversationResult) -> dict[str, Json]:
-    messages = [dict(message) for message in talk.messages]
+def _build_outputs(history: ConversationResult) -> dict[str, Json]:
+    messages = [dict(message) for message in history.messages]
     return {
         "messages": messages,
         "text": "\n".join(
             f"{message['role']}: {as_text(message['content'])}" for message in messages
         ),
-        "summary": talk.summary,
-        "count": talk.count,
-        "tokens": talk.tokens,
-        "folded": talk.folded,
+        "summary": history.summary,
+        "count": history.count,
+        "tokens": history.tokens,
+        "folded": history.removed_count,
     }
 
 
-def _build_recalled_events(node: str, talk: ConversationResult) -> Sequence[Event]:
-    namespace = talk.entries[0].namespace if talk.entries else ""
-    entries = [to_event_entry(hit) for hit in talk.entries]
+def _build_recalled_events(node: str, history: ConversationResult) -> Sequence[Event]:
+    namespace = history.entries[0].namespace if history.entries else ""
+    entries = [to_event_entry(hit) for hit in history.entries]
     return (MemoryRecalled(node, SCOPE, namespace, None, entries),)
 
 
-def _build_written_events(node: str, talk: ConversationResult) -> Sequence[Event]:
-    written: list[Event] = [
+def _build_written_events(node: str, history: ConversationResult) -> Sequence[Event]:
+    events: list[Event] = [
         MemoryWritten(
             node, SCOPE, hit.namespace, {"id": hit.id, "key": hit.key, "value": hit.value}
         )
-        for hit in talk.entries
+        for hit in history.entries
     ]
-    return [*written, *(build_held_event(hit, node, SCOPE, hit.key) for hit in talk.held)]
+    return [*events, *(build_held_event(hit, node, SCOPE, hit.key) for hit in history.held_entries)]
 
 
-def _build_no_events(node: str, talk: ConversationResult) -> Sequence[Event]:
+def _build_no_events(node: str, history: ConversationResult) -> Sequence[Event]:
     return ()
 
 

@@ -20,7 +20,7 @@ from workflows.engine.kinds import (
 )
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
-from workflows.engine.memory_ports import FoundPage, KnowledgePort
+from workflows.engine.memory_ports import KnowledgePort, PageHit
 from workflows.engine.nodes.memory.memory_access import (
     get_memory,
     get_query,
@@ -54,12 +54,12 @@ class KnowledgeConfig(NodeConfig):
     multiple_retrieval_config: Multiple | None = None
 
     @property
-    def most(self) -> int:
+    def max_results(self) -> int:
         dify = self.multiple_retrieval_config
         return self.top_k or (dify.top_k if dify else None) or DEFAULT_TOP_K
 
     @property
-    def least_score(self) -> float:
+    def score_threshold(self) -> float:
         dify = self.multiple_retrieval_config
         threshold = dify.score_threshold if self.min_score is None and dify else self.min_score
         return DEFAULT_MIN_SCORE if threshold is None else threshold
@@ -122,8 +122,8 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
             identity=ctx.identity,
             origin=ctx.origin,
             query=query,
-            top_k=prepared.most,
-            min_score=prepared.least_score,
+            top_k=prepared.max_results,
+            min_score=prepared.score_threshold,
             tags=prepared.tags,
         )
         hits = [page.entry for page in pages]
@@ -135,11 +135,11 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
             query=query,
             entries=[to_event_entry(hit) for hit in hits],
         )
-        result = [_build_result(place, page) for place, page in enumerate(pages, start=1)]
+        result = [_build_result(position, page) for position, page in enumerate(pages, start=1)]
         return NodeResult({"result": result, "count": len(result)}, events=(event,))
 
 
-def _build_result(place: int, hit: FoundPage) -> dict[str, Json]:
+def _build_result(position: int, hit: PageHit) -> dict[str, Json]:
     """Build a result like a document of Dify's knowledge, so that a prompt written for one takes the other."""
     page: dict[str, Any] = dict(hit.page)
     return {
@@ -153,7 +153,7 @@ def _build_result(place: int, hit: FoundPage) -> dict[str, Json]:
             "document_id": page["id"],
             "document_name": page["title"],
             "score": hit.score,
-            "position": place,
+            "position": position,
             "parts": dict(hit.parts),
             "tags": page["tags"],
             "references": page["references"],

@@ -21,7 +21,7 @@ from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_review
-from workflows.engine.memory_ports import KeptPage, KnowledgePort
+from workflows.engine.memory_ports import KnowledgePort, StoredPage
 from workflows.engine.nodes.memory.memory_access import (
     build_held_event,
     build_rejected_event,
@@ -134,8 +134,8 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
     def needs_review(self, spec: NodeSpec, untrusted: frozenset[str]) -> bool:
         prepared = self.prepare(spec)
         config = prepared.config
-        read = [*_list_selectors(prepared), config.pages_selector]
-        return has_untrusted_source(read, untrusted) and needs_review(
+        selectors = [*_list_selectors(prepared), config.pages_selector]
+        return has_untrusted_source(selectors, untrusted) and needs_review(
             config.scope, trusted=config.trusts_outside
         )
 
@@ -159,19 +159,19 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
                 else ()
             )
         except Exception as fault:
-            refused = build_rejected_event(
+            rejection = build_rejected_event(
                 fault, ctx, config.scope, str(drafts[0].get("title", ""))
             )
-            if refused is None:
+            if rejection is None:
                 raise
-            nothing: dict[str, Json] = {"pages": [], "count": 0, "merged": 0, "id": ""}
-            return NodeResult(nothing, events=(refused,))
-        written = [result for result in results if not result.held]
-        pages = [{**result.page, "merged_for": result.merged_for} for result in written]
+            empty_outputs: dict[str, Json] = {"pages": [], "count": 0, "merged": 0, "id": ""}
+            return NodeResult(empty_outputs, events=(rejection,))
+        stored = [result for result in results if not result.held]
+        pages = [{**result.page, "merged_for": result.merged_for} for result in stored]
         outputs: dict[str, Json] = {
             "pages": pages,
             "count": len(pages),
-            "merged": sum(bool(result.merged_for) for result in written),
+            "merged": sum(bool(result.merged_for) for result in stored),
             "id": pages[0]["id"] if pages else "",
         }
         events: tuple[Event, ...] = tuple(
@@ -190,7 +190,7 @@ def _collect_drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json
         name: template.render_text(ctx.pool) for name, template in prepared.texts.items()
     }
     lists: dict[str, Json] = {"tags": list(config.tags), "references": list(config.references)}
-    own = (
+    drafts = (
         [_add_origin({**texts, **lists}, _list_selectors(prepared), prepared, ctx)]
         if config.page_title
         else []
@@ -198,11 +198,11 @@ def _collect_drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json
     selector = config.pages_selector
     value = ctx.pool.get_or_none(selector) if selector else None
     if value is None:
-        return own
+        return drafts
     items = value if isinstance(value, list) else [value]
     if not all(isinstance(item, dict) for item in items):
         raise NodeFailed("InvalidPages", "pages_selector: a list of objects was expected")
-    return [*own, *(_add_origin(item, [selector], prepared, ctx) for item in items)]
+    return [*drafts, *(_add_origin(item, [selector], prepared, ctx) for item in items)]
 
 
 def _list_selectors(prepared: Prepared) -> list[Selector]:
@@ -211,13 +211,13 @@ def _list_selectors(prepared: Prepared) -> list[Selector]:
 
 def _add_origin(
     draft: Mapping[str, Json],
-    read: Sequence[Selector | None],
+    selectors: Sequence[Selector | None],
     prepared: Prepared,
     ctx: NodeContext,
 ) -> dict[str, Json]:
     """Replace what a draft says of its origin: a model may have written it."""
     plain = {name: value for name, value in draft.items() if name not in ("origin", "hold")}
-    if not has_untrusted_source(read, ctx.untrusted):
+    if not has_untrusted_source(selectors, ctx.untrusted):
         return plain
     config = prepared.config
     return plain | {
@@ -226,7 +226,7 @@ def _add_origin(
     }
 
 
-def _build_event(node: str, scope: str, result: KeptPage) -> MemoryWritten:
+def _build_event(node: str, scope: str, result: StoredPage) -> MemoryWritten:
     entry = result.entry
     values = {"id": entry.id, "key": entry.key, "value": entry.value}
     return MemoryWritten(node, scope, entry.namespace, values)

@@ -43,7 +43,7 @@ async def recall_entries(
     injected: bool = False,
     recency_days: float | None = None,
 ) -> tuple[list[MemoryHit], MemoryRecalled]:
-    """Return the entries that memory recalls, and the event that tells of it."""
+    """Return the entries that memory recalls, and the event that reports it."""
     memory = get_memory(ctx, scope)
     hits = await memory.recall(
         scope=scope,
@@ -58,18 +58,18 @@ async def recall_entries(
     )
     record_untrusted_hits(ctx, hits)
     event = build_recalled_event(ctx, scope, query, hits, injected=injected)
-    sought: dict[str, Json] = {
+    search: dict[str, Json] = {
         "key": key,
         "filter": dict(filter) if filter else None,
         "top_k": top_k,
     }
     if recency_days is not None:
-        sought["recency_days"] = recency_days
-    return list(hits), replace(event, sought=sought)
+        search["recency_days"] = recency_days
+    return list(hits), replace(event, sought=search)
 
 
 def record_untrusted_hits(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:
-    """Record for the step which hits come from strangers; see ``workflows.engine.language.untrusted``."""
+    """Record for the step which hits are untrusted; see ``workflows.engine.language.untrusted``."""
     ctx.record_untrusted_keys([hit.key for hit in hits if is_untrusted_memory(hit.metadata)])
 
 

@@ -33,7 +33,7 @@ class DeleteConfig(NodeConfig):
     filter: dict[str, Any] | None = None
 
     @model_validator(mode="after")
-    def _says_which(self) -> "DeleteConfig":
+    def _check_selection(self) -> "DeleteConfig":
         """Reject empty settings: an empty field must not forget all of a memory."""
         if not self.key and not self.filter:
             raise ValueError("Set a key or a metadata filter to select what to forget")

@@ -68,8 +68,10 @@ class RetrievalConfig(NodeConfig):
     @property
     def inputs(self) -> dict[str, Selector]:
         """The selectors of the inputs that are passed through, by their names in the outputs."""
-        named = {name: getattr(self, f"{name}_selector") for name in (*QUERY_FIELDS, "group_id")}
-        return {name: selector for name, selector in named.items() if selector}
+        selectors = {
+            name: getattr(self, f"{name}_selector") for name in (*QUERY_FIELDS, "group_id")
+        }
+        return {name: selector for name, selector in selectors.items() if selector}
 
 
 class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
@@ -122,12 +124,12 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
         return [get_scope_label(data.get("scope") or self.default_scope), *names]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        passed = self.configure(spec).inputs
+        inputs = self.configure(spec).inputs
         return (
             Output(
                 CONTEXT, "string", gettext_noop("Markdown records, most relevant first, or empty")
             ),
-            *(Output(name, help=gettext_noop("Unchanged input")) for name in passed),
+            *(Output(name, help=gettext_noop("Unchanged input")) for name in inputs),
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -162,7 +164,7 @@ async def _retrieve(
     memory = get_memory(ctx, config.scope)
     withheld: str | None = None
 
-    async def ask(tier: str, text: str | None, most: int) -> Sequence[MemoryHit]:
+    async def recall_tier(tier: str, text: str | None, limit: int) -> Sequence[MemoryHit]:
         nonlocal withheld
         hits = await memory.recall(
             scope=config.scope,
@@ -170,7 +172,7 @@ async def _retrieve(
             origin=ctx.origin,
             query_text=text,
             filter={"tier": tier},
-            top_k=most,
+            top_k=limit,
             group_id=group_id,
             recency_days=config.recency_days if text else None,
         )
@@ -178,8 +180,8 @@ async def _retrieve(
         # An author's own metadata may be called "tier", too.
         return [hit for hit in hits if getattr(hit, "tier", tier) == tier]
 
-    working = await ask("working", None, WORKING_ENTRIES)
-    long_term = await ask("long_term", query, config.top_k) if query else ()
+    working = await recall_tier("working", None, WORKING_ENTRIES)
+    long_term = await recall_tier("long_term", query, config.top_k) if query else ()
     return merge(working, long_term), withheld
 
 

@@ -138,17 +138,17 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
                 ttl_seconds=config.ttl_seconds,
             )
         except Exception as fault:
-            refused = build_rejected_event(fault, ctx, config.scope, key)
-            if refused is None:
+            rejection = build_rejected_event(fault, ctx, config.scope, key)
+            if rejection is None:
                 raise
             outputs = {"stored": False, "key": key, "reason": str(fault)}
-            return NodeResult(outputs, events=(refused,))
+            return NodeResult(outputs, events=(rejection,))
         if config.tier != QUARANTINE and getattr(entry, "tier", config.tier) == QUARANTINE:
             held_event = build_held_event(entry, ctx.node_id, config.scope, key)
             outputs = {"stored": False, "key": key, "reason": ", ".join(held_event.reasons)}
             return NodeResult(outputs, events=(held_event,))
-        written = {"id": entry.id, "key": entry.key, "value": entry.value}
-        event = MemoryWritten(ctx.node_id, config.scope, entry.namespace, written)
+        stored_entry = {"id": entry.id, "key": entry.key, "value": entry.value}
+        event = MemoryWritten(ctx.node_id, config.scope, entry.namespace, stored_entry)
         return NodeResult({"stored": True, "key": key}, events=(event,))
 
 
@@ -162,14 +162,14 @@ def _list_selectors(prepared: Prepared) -> tuple[Selector, ...]:
 
 
 def _choose_tier(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any]) -> str:
-    """Return the tier, and mark metadata, once it is known whose words these are; an author's own setting is trusted."""
+    """Return the tier, and mark the metadata of untrusted content; the author's own setting is trusted."""
     config = prepared.config
     if not has_untrusted_source(_list_selectors(prepared), ctx.untrusted):
         return config.tier
-    written = config.metadata or {}
-    if "origin" not in written:
+    author_metadata = config.metadata or {}
+    if "origin" not in author_metadata:
         metadata["origin"] = WEB
-    if "review" not in written:
+    if "review" not in author_metadata:
         metadata.pop("review", None)  # whether a person has looked at it isn't for strangers to say
     if config.tier == QUARANTINE or not needs_review(config.scope, trusted=config.trusts_outside):
         return config.tier

@@ -1,8 +1,8 @@
-"""Memories as a model reads them: as data that can pass neither for a line of the list nor for an instruction.
+"""Renders memories for a model as data that can pass neither for a line of the list nor for an instruction.
 
-Memory has a message of its own, so that none of it ever stands in the author's system message. What
-people said is listed as it is, each under its key; what strangers said is put in quotation marks, and
-so is whatever looks like the marks that separate the messages of a prompt.
+Memory has a message of its own, so that none of it is ever part of the author's system message. What people said is
+listed unchanged, each under its key; untrusted content is quoted, and so is whatever looks like the marks that
+separate the messages of a prompt.
 """
 
 import json
@@ -66,8 +66,8 @@ def _render_line(hit: MemoryHit) -> tuple[str, bool]:
     key, value = _indent(hit.key), _truncate(as_text(hit.value))
     if not needs_quoting(hit):
         return f"- {key}: {_indent(_TAGS.sub('', value))}", False
-    whence = " (from outside)" if is_untrusted_memory(hit.metadata) else ""
-    return f"- {_escape(key)}{whence}: {_quote(value)}", True
+    origin = " (from outside)" if is_untrusted_memory(hit.metadata) else ""
+    return f"- {_escape(key)}{origin}: {_quote(value)}", True
 
 
 def _quote(text: str) -> str:
