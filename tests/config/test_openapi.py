@@ -64,7 +64,10 @@ def test_body_has_an_example_that_is_taken(operation: str, name: str) -> None:
     described = DESCRIPTION["components"]["schemas"][name]
     # A shape with fields of another record is a subclass of the written one, with its name.
     (shape,) = (
-        shape for shape in shapes() if shape.__name__ == name and not shape.__subclasses__()
+        shape
+        for shape in shapes()
+        if shape.__name__ == name
+        and name not in {derived.__name__ for derived in shape.__subclasses__()}
     )
 
     shape.model_validate(described["example"])

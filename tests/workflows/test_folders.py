@@ -143,7 +143,7 @@ def test_folder_is_not_moved_into_itself_nor_what_is_in_it(bob: Person, into: in
 
 
 def test_team_has_a_most_of_folders(bob: Person, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(folders, "MOST_FOLDERS", 2)
+    monkeypatch.setattr(folders, "MAX_FOLDERS", 2)
     make_line(bob, "1", "2")
 
     with pytest.raises(InvalidValue, match="2 folders"):
@@ -164,7 +164,7 @@ def test_workflows_moved_together_stay_the_same_but_for_their_place(bob: Person)
         (row.revision, row.updated_at) for row in (one, two)
     ]
     (counted,) = tree_of(bob).children(None)
-    assert counted.held == 2
+    assert counted.workflow_count == 2
 
 
 def test_archived_workflow_is_not_moved_nor_the_others_asked_with_it(bob: Person):

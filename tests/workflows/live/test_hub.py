@@ -342,7 +342,7 @@ async def test_tab_that_reads_too_slowly_is_cut_off(cast: Cast, workflow: Workfl
     seat = seat_of(cast.bob, workflow)
 
     for revision in range(2, QUEUE_SIZE + 10):
-        seat.tell_revision(workflow.revision + revision, None)
+        seat.put_revision(workflow.revision + revision, None)
 
     assert seat.cut_off
     heard = [said async for said in follow(Hub(None).feed(DraftFeed), seat, patience=0.1)]

@@ -289,7 +289,7 @@ def test_timeline_folds_an_act_over_many_into_one_line(alice: Person, clock: Clo
 
     told = read_timeline(at_door(alice), namespace=HERE, search=EntrySearch())
 
-    newest, bulk, *stored = told.happened
+    newest, bulk, *stored = told.changes
     assert (newest.keys, newest.operation, newest.value) == (("new",), "store", "fresh")
     assert (bulk.change_id, bulk.count, bulk.reason) == (done.change_id, 8, "all old")
     assert (bulk.keys, bulk.can_undo) == (("k0", "k1", "k2", "k3", "k4"), True)
@@ -297,9 +297,9 @@ def test_timeline_folds_an_act_over_many_into_one_line(alice: Person, clock: Clo
     assert [dict(day.counts) for day in told.days] == [{"store": 8}, {"forget": 8}, {"store": 1}]
     services.undo(at_door(alice), change_id=done.change_id or "")
     again = read_timeline(at_door(alice), namespace=HERE, search=EntrySearch(), limit=1)
-    assert (again.happened[0].operation, again.happened[0].count, again.total) == ("restore", 8, 11)
+    assert (again.changes[0].operation, again.changes[0].count, again.total) == ("restore", 8, 11)
     narrow = read_timeline(at_door(alice), namespace=HERE, search=EntrySearch(key="k3"))
-    assert [one.operation for one in narrow.happened] == ["restore", "forget", "store"]
+    assert [one.operation for one in narrow.changes] == ["restore", "forget", "store"]
 
 
 def test_timeline_is_narrowed_by_what_a_change_made_of_the_metadata(
@@ -313,7 +313,7 @@ def test_timeline_is_narrowed_by_what_a_change_made_of_the_metadata(
     def told(**filter_: Any) -> tuple[list[str], int, list[dict[str, int]]]:
         found = read_timeline(at_door(alice), namespace=HERE, search=EntrySearch(filter=filter_))
         days = [dict(day.counts) for day in found.days]
-        return [one.keys[0] for one in found.happened], found.total, days
+        return [one.keys[0] for one in found.changes], found.total, days
 
     assert told(colour="black") == (["turned"], 1, [{"edit": 1}])
     assert told(colour="green") == (["turned", "green"], 2, [{"store": 2}])
@@ -330,11 +330,11 @@ def test_timeline_asks_as_often_about_revisions_however_many(alice: Person) -> N
             at_door(alice), namespace=HERE, search=EntrySearch(), limit=2, offset=2
         )
 
-    assert ([one.keys for one in told.happened], told.total) == ([("k3",), ("k2",)], 6)
+    assert ([one.keys for one in told.changes], told.total) == ([("k3",), ("k2",)], 6)
     revisions = [one["sql"] for one in asked if 'FROM "memory_revision"' in one["sql"]]
     assert len(revisions) == 4  # those, and keys and values of the page
     past = read_timeline(at_door(alice), namespace=HERE, search=EntrySearch(), limit=2, offset=20)
-    assert (past.happened, past.total) == ((), 6)
+    assert (past.changes, past.total) == ((), 6)
 
 
 def _living(person: Person) -> list[Entry]:
