@@ -259,9 +259,9 @@ def _name_subjects(
     names: dict[tuple[str, str], DisplayName] = {}
     for family, texts in by_family.items():
         namer = audit.NAMERS.get(family)
-        named = dict(namer(principal, team_id, sorted(texts))) if namer else {}
-        named |= _name_actors(texts - set(named), team_id)
-        names |= {(family, text): name for text, name in named.items()}
+        family_names = dict(namer(principal, team_id, sorted(texts))) if namer else {}
+        family_names |= _name_actors(texts - set(family_names), team_id)
+        names |= {(family, text): name for text, name in family_names.items()}
     return names
 
 
