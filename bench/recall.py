@@ -121,7 +121,7 @@ def _loaded(who: Any, one: Set, namespace: Namespace) -> Ask:
 def _embedded(team: Any) -> None:
     """As a worker would, by the same function."""
     from memory.embedding.embedders import get_configured_embedder
-    from memory.services.recall.embedding_status import embedding_state
+    from memory.services.recall.embedding_status import load_embedding_state
     from memory.upkeep.embedding import embed_team
 
     if get_configured_embedder() is None:
@@ -129,7 +129,7 @@ def _embedded(team: Any) -> None:
     began, done = time.monotonic(), 0
     while found := embed_team(team.pk):
         done += found
-    state = embedding_state(team.pk)
+    state = load_embedding_state(team.pk)
     if state is None or state.missing or state.waiting:
         raise SystemExit(f"not embedded: {state}")
     each = (time.monotonic() - began) * 1000 / max(1, done)

@@ -31,9 +31,9 @@ from memory.services.curation.learning_rules import (
 )
 from memory.services.curation.run_texts import list_recalled_texts
 from memory.services.entries.forget import forget
-from memory.services.entries.listing import entries
+from memory.services.entries.listing import list_entries
 from memory.services.entries.remember import remember
-from memory.services.entries.run_notes import clear_run_notes, write_run_down
+from memory.services.entries.run_notes import clear_run_notes, save_run_metadata
 from memory.services.gateway.caller import CallOrigin, MemoryCaller, reach_of
 from memory.services.gateway.engine_port import RunMemory
 from memory.services.gateway.namespace_locks import hold
@@ -65,7 +65,6 @@ __all__ = [
     "WouldChange",
     "clear_run_notes",
     "curate",
-    "entries",
     "errors",
     "find_curation",
     "find_curations",
@@ -74,6 +73,7 @@ __all__ = [
     "get_learning_rule",
     "get_own_pause",
     "hold",
+    "list_entries",
     "list_plugged_scopes",
     "list_recalled_texts",
     "load_personal_entries",
@@ -84,11 +84,11 @@ __all__ = [
     "remember",
     "resolve_namespace",
     "retry_curation",
+    "save_run_metadata",
     "set_learning_rule",
     "stream_of",
     "summarize_curation",
     "undo",
     "undo_run",
     "write_pages",
-    "write_run_down",
 ]

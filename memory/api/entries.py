@@ -40,7 +40,9 @@ def list_namespaces(
     reaches a person's namespace by its name.
     """
     word = None if scope is None else str(scope_named(scope).word)
-    page = services.namespace_page(build_caller(request), scope=word, limit=limit, offset=offset)
+    page = services.list_namespace_page(
+        build_caller(request), scope=word, limit=limit, offset=offset
+    )
     response["X-Total-Count"] = str(page.total)
     return [entries.namespace_out(row) for row in page.rows]
 
@@ -48,7 +50,7 @@ def list_namespaces(
 @router.get("/memory/entries", response=entries.EntriesOut)
 def list_entries(request: HttpRequest, params: Query[entries.EntriesQuery]) -> entries.EntriesOut:
     """List entries, newest first, including quarantined ones."""
-    page = services.entries(build_caller(request), **params.dict())
+    page = services.list_entries(build_caller(request), **params.dict())
     results = [entries.entry_out(entry) for entry in page.entries]
     return entries.EntriesOut(entries=results, total=page.total, offset=page.offset)
 
@@ -63,7 +65,7 @@ def search_everywhere(
     if it names that tier, because nobody has reviewed them yet.
     """
     conditions = params.dict()
-    results = services.search_everywhere(
+    results = services.search_all_namespaces(
         build_caller(request), query=conditions.pop("q"), **conditions
     )
     return entries.SearchOut(
@@ -142,7 +144,7 @@ def list_values(request: HttpRequest, params: Query[entries.HistoryQuery]) -> en
 @router.get("/memory/entries/{uuid:entry_id}", response=entries.EntryOut)
 def read_entry(request: HttpRequest, response: HttpResponse, entry_id: UUID) -> entries.EntryOut:
     """Return an entry. ``ETag`` is the revision, for ``If-Match``."""
-    entry = services.look(build_caller(request), entry_id=entry_id)
+    entry = services.get_entry(build_caller(request), entry_id=entry_id)
     response["ETag"] = f'"{entry.revision}"'
     return entries.entry_out(entry)
 

@@ -15,7 +15,7 @@ from memory.core.records import Json
 from memory.core.scopes import scope_kinds
 from memory.logic.entries.filter_syntax import read_filter
 from memory.models.entries import TierChoice
-from memory.services.entries.bulk import Act
+from memory.services.entries.bulk import BulkAction
 from memory.services.entries.bulk_edit import Amendment
 from memory.services.recall.search import EntrySearch, Sort
 
@@ -165,15 +165,15 @@ class BulkActionForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
-        required = _REQUIRED_FIELDS.get(Act(data.get("act") or Act.FORGET))
+        required = _REQUIRED_FIELDS.get(BulkAction(data.get("act") or BulkAction.FORGET))
         if required and "sure" in self.data and data.get(required) in (None, ""):
             self.add_error(required, _("This field is required."))
         return data
 
     @property
-    def selected_action(self) -> Act:
+    def selected_action(self) -> BulkAction:
         self.is_valid()
-        return Act(self.cleaned_data.get("act") or Act.FORGET)
+        return BulkAction(self.cleaned_data.get("act") or BulkAction.FORGET)
 
     @property
     def required_field(self) -> forms.BoundField | None:
@@ -184,15 +184,21 @@ class BulkActionForm(forms.Form):
     def build_amendment(self) -> Amendment:
         data = self.cleaned_data
         return {
-            Act.CATEGORY: Amendment(category=data.get("category")),
-            Act.IMPORTANCE: Amendment(importance=data.get("importance")),
-            Act.EXPIRY: Amendment(ends=True, lives_seconds=ExpiryChoice(data["lives"]).seconds)
+            BulkAction.CATEGORY: Amendment(category=data.get("category")),
+            BulkAction.IMPORTANCE: Amendment(importance=data.get("importance")),
+            BulkAction.EXPIRY: Amendment(
+                ends=True, lives_seconds=ExpiryChoice(data["lives"]).seconds
+            )
             if data.get("lives")
             else Amendment(),
         }.get(self.selected_action, Amendment())
 
 
-_REQUIRED_FIELDS = {Act.CATEGORY: "category", Act.IMPORTANCE: "importance", Act.EXPIRY: "lives"}
+_REQUIRED_FIELDS = {
+    BulkAction.CATEGORY: "category",
+    BulkAction.IMPORTANCE: "importance",
+    BulkAction.EXPIRY: "lives",
+}
 
 
 def _list_scopes() -> list[tuple[str, str]]:

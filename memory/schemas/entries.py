@@ -14,7 +14,7 @@ from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
 from memory.core.records import EntryContent, EntryState, MemoryEntry, Tier
 from memory.logic.entries.ingress import list_quarantine_reasons
 from memory.models import Namespace, Revision
-from memory.services.entries.preview_forget import WouldGo
+from memory.services.entries.preview_forget import ForgetPreview
 from memory.services.erasure.erase import Receipt
 
 
@@ -370,9 +370,9 @@ def revision_out(row: Revision) -> EntryRevisionOut:
     )
 
 
-def would_go_out(plan: WouldGo) -> WouldGoOut:
+def would_go_out(plan: ForgetPreview) -> WouldGoOut:
     return WouldGoOut(
-        count=plan.count, bytes=plan.size, tables=dict(plan.tables), kept=dict(plan.kept)
+        count=plan.count, bytes=plan.size, tables=dict(plan.tables), kept=dict(plan.kept_tables)
     )
 
 

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 from config.http.openapi import Body, Limit, Offset
 from memory.schemas.entries import EntryOut, entry_out
 from memory.services import MovedEntries, PlannedMove
-from memory.services.entries.forget import MOST_AT_ONCE
+from memory.services.entries.forget import MAX_ENTRIES
 
 
 MoveWord = Literal["approve", "reject", "promote", "quarantine"]
@@ -40,7 +40,7 @@ class MovesIn(EntryMoveIn):
         }
     )
 
-    entries: list[UUID] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    entries: list[UUID] = Field(min_length=1, max_length=MAX_ENTRIES)
     dry_run: bool = False
 
 

@@ -6,9 +6,9 @@ from memory.services.access.sharing import share, unshare
 from memory.services.conversations.conversation import HistoryView, converse, look_back
 from memory.services.entries.edit import edit
 from memory.services.entries.forget import Forgotten, clear, forget, forget_many
-from memory.services.entries.get_entry import look
-from memory.services.entries.listing import entries, namespace_page, namespaces
-from memory.services.entries.preview_forget import WouldGo, plan_clearing, plan_forgetting
+from memory.services.entries.get_entry import get_entry
+from memory.services.entries.listing import list_entries, list_namespace_page, list_namespaces
+from memory.services.entries.preview_forget import ForgetPreview, plan_clearing, plan_forgetting
 from memory.services.entries.remember import remember
 from memory.services.entries.run_notes import clear_run_notes
 from memory.services.entries.tiers import (
@@ -42,7 +42,7 @@ from memory.services.knowledge.pages import (
     write_pages,
 )
 from memory.services.recall.recall import recall
-from memory.services.recall.search_all import FoundEntries, search_everywhere
+from memory.services.recall.search_all import SearchResults, search_all_namespaces
 from memory.services.transfer.exporting import (
     ExportFile,
     export_namespace,
@@ -56,8 +56,8 @@ from memory.services.transfer.page_archive import PageImport, export_pages, impo
 __all__ = [
     "CallOrigin",
     "ExportFile",
+    "ForgetPreview",
     "Forgotten",
-    "FoundEntries",
     "FoundPages",
     "HistoryView",
     "MemoryCaller",
@@ -68,9 +68,9 @@ __all__ = [
     "PlannedMove",
     "Receipt",
     "RunUndoResult",
+    "SearchResults",
     "Shelf",
     "UndoResult",
-    "WouldGo",
     "approve",
     "clear",
     "clear_run_notes",
@@ -78,7 +78,6 @@ __all__ = [
     "converse",
     "delete_page",
     "edit",
-    "entries",
     "erase",
     "export_namespace",
     "export_pages",
@@ -88,18 +87,19 @@ __all__ = [
     "find_pages",
     "forget",
     "forget_many",
+    "get_entry",
     "get_own_pause",
     "get_subject_pause",
     "import_file",
     "import_pages",
+    "list_entries",
+    "list_namespace_page",
+    "list_namespaces",
     "list_quarantined",
     "list_revisions",
     "list_values",
-    "look",
     "look_back",
     "move",
-    "namespace_page",
-    "namespaces",
     "open_page",
     "page_revisions",
     "pause",
@@ -115,7 +115,7 @@ __all__ = [
     "restore",
     "resume",
     "rewrite_page",
-    "search_everywhere",
+    "search_all_namespaces",
     "share",
     "shelf",
     "undo",

@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 
 from accounts.principals import get_current_team_id
-from memory.services.recall.embedding_status import embedding_state
+from memory.services.recall.embedding_status import load_embedding_state
 
 
 register = template.Library()
@@ -13,4 +13,4 @@ register = template.Library()
 
 @register.inclusion_tag("memory/_embedding_status.html", takes_context=True)
 def embedding_status(context: dict[str, Any]) -> dict[str, Any]:  # a template's own form
-    return {"state": embedding_state(get_current_team_id(context["request"]))}
+    return {"state": load_embedding_state(get_current_team_id(context["request"]))}

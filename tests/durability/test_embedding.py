@@ -4,7 +4,7 @@ from typing import Any
 
 from memory import services
 from memory.embedding import notify
-from memory.services.recall.embedding_status import embedding_state
+from memory.services.recall.embedding_status import load_embedding_state
 from tests.durability.conftest import Cluster
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI, Request, Vectors
 from tests.memory.services.conftest import at_door
@@ -76,7 +76,7 @@ def test_what_is_written_is_found_by_meaning_soon_whatever_happens_in_between(
         (hit,) = services.recall(alice, namespace=HERE, query_text="vessel", top_k=1)
 
         assert (hit.key, hit.explain["words"]) == ("a", 0.0)
-        state = embedding_state(cast.team_a.pk)
+        state = load_embedding_state(cast.team_a.pk)
         assert state is not None
         assert (state.entries, state.embedded, state.failing) == (5, 5, 0)
         assert {one.headers["authorization"] for one in ledger.requests} == {"Bearer sk-canary"}

@@ -94,10 +94,10 @@ def test_edit_saves_a_revision_and_a_late_one_keeps_what_was_typed(
     assert (late.status_code, wrong.status_code) == (409, 422)
     assert "[7, 8]" in late.content.decode()
     assert "Invalid JSON" in wrong.content.decode()
-    assert services.look(at_door(alice), entry_id=entry.pk).value == {"a": 1}
+    assert services.get_entry(at_door(alice), entry_id=entry.pk).value == {"a": 1}
     restored = alice.client.post(f"/memory/entries/{entry.pk}/restore/", {"revision": "1"})
     assert restored.status_code == 302
-    assert services.look(at_door(alice), entry_id=entry.pk).value == "My cat is called Miso."
+    assert services.get_entry(at_door(alice), entry_id=entry.pk).value == "My cat is called Miso."
 
 
 def test_stranger_and_team_mates_find_nothing(

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.models import Team
 from memory.embedding import vector_column
 from memory.embedding.embedders import get_embedder
-from memory.services.recall.embedding_status import embedding_state
+from memory.services.recall.embedding_status import load_embedding_state
 from memory.upkeep.embedding import embed_team, enqueue_all, enqueue_outdated, reset_checks
 
 
@@ -61,7 +61,7 @@ class Command(BaseCommand):
         return matches
 
     def _print_state(self, team: Team) -> int:
-        state = embedding_state(team.pk)
+        state = load_embedding_state(team.pk)
         if state is None:
             return 0
         line = f"{team.slug}: {state.embedded} of {state.entries} embedded ({state.percent}%)"

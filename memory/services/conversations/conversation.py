@@ -22,11 +22,11 @@ from memory.logic.conversations.messages import Message
 from memory.models import Revision
 from memory.permissions import Verb
 from memory.services.conversations.bulk_messages import read_category
-from memory.services.entries.forget import forget_chosen
+from memory.services.entries.forget import forget_selected
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.services.recall.recall import remember_reads
+from memory.services.recall.recall import record_reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +115,14 @@ def _append(access: NamespaceAccess, request: ConversationRequest) -> Conversati
 
 def _read(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
     talk = _talk(access, request)
-    remember_reads(access, talk.entries, injected=False)
+    record_reads(access, talk.entries, injected=False)
     return talk
 
 
 def _clear(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
     """Undone as one; other memories of the conversation stay."""
     view = _memory(access, request.folding).read_view()
-    forgotten = forget_chosen(access, lambda query: query.filter(key__startswith=KEY_PREFIX), "")
+    forgotten = forget_selected(access, lambda query: query.filter(key__startswith=KEY_PREFIX), "")
     return ConversationResult(
         count=len(view.messages), removed_count=forgotten.count - len(view.messages)
     )

@@ -1,4 +1,4 @@
-"""Acts over many entries of a namespace: tried first, then done as one, and undone as one."""
+"""Actions on many entries of a namespace: previewed first, then applied as one change and undone as one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from memory.logic.entries.tiers import TRANSITIONS, TierAction
 from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.entries.bulk_edit import Amendment, amend
-from memory.services.entries.forget import MOST_AT_ONCE, forget_many
-from memory.services.entries.preview_forget import WouldGo, would_go
+from memory.services.entries.forget import MAX_ENTRIES, forget_many
+from memory.services.entries.preview_forget import ForgetPreview, preview_entries
 from memory.services.entries.tiers import approve, promote, quarantine, reject
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.services.recall.search import EntrySearch, matching
+from memory.services.recall.search import EntrySearch, match_entries
 
 
-AS_IT_IS: Final = Amendment()
+NO_AMENDMENT: Final = Amendment()
 
 
-class Act(StrEnum):
+class BulkAction(StrEnum):
     FORGET = "forget"
     APPROVE = "approve"
     REJECT = "reject"
@@ -40,134 +40,152 @@ class Act(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """Entries by id, or everything that is found there by ``sought``."""
+class Selection:
+    """Entries by id, or everything in the namespace that a search finds."""
 
     namespace: str
     entry_ids: tuple[str, ...] = ()
-    sought: EntrySearch | None = None
+    search: EntrySearch | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
-    """The entries that an act would touch. ``left_out``: how many of the chosen it doesn't apply to; ``gone``: rows by
-    table, if it forgets.
+class BulkPreview:
+    """The entries that an action would affect. ``skipped_count`` is the number of selected entries to which it doesn't
+    apply; ``forget_preview`` counts rows by table, if it forgets.
     """
 
-    act: Act
+    act: BulkAction
     entry_ids: tuple[str, ...]
     size: int
     keys: tuple[str, ...]
-    left_out: int
-    gone: WouldGo | None = None
+    skipped_count: int
+    forget_preview: ForgetPreview | None = None
 
     @property
     def count(self) -> int:
         return len(self.entry_ids)
 
 
-class Shifted(AlreadyExists):
-    """Meanwhile something else matches."""
+class SelectionChanged(AlreadyExists):
+    """The entries that match have changed in the meantime."""
 
 
 @retry_on_conflict
-def rehearse(caller: MemoryCaller, *, act: Act, chosen: Chosen) -> Rehearsed:
-    """Preview an act. Only the look is audited."""
+def preview_action(
+    caller: MemoryCaller, *, action: BulkAction, selection: Selection
+) -> BulkPreview:
+    """Preview an action. Only the read is audited."""
     with tenant([caller.team_id]):
-        touched, left_out = _select(caller, act, chosen)
-        gone = would_go(touched) if act is Act.FORGET else None
-    return Rehearsed(
-        act,
-        tuple(str(entry.pk) for entry in touched),
-        sum(entry.size for entry in touched),
-        tuple(entry.key for entry in touched[:5]),
-        left_out,
-        gone,
+        affected, skipped_count = _select(caller, action, selection)
+        forget_preview = preview_entries(affected) if action is BulkAction.FORGET else None
+    return BulkPreview(
+        action,
+        tuple(str(entry.pk) for entry in affected),
+        sum(entry.size for entry in affected),
+        tuple(entry.key for entry in affected[:5]),
+        skipped_count,
+        forget_preview,
     )
 
 
 @retry_on_conflict
-def carry_out(
+def apply_action(
     caller: MemoryCaller,
     *,
-    act: Act,
-    chosen: Chosen,
+    action: BulkAction,
+    selection: Selection,
     expected: int,
-    amendment: Amendment = AS_IT_IS,
+    amendment: Amendment = NO_AMENDMENT,
     reason: str = "",
 ) -> UUID | None:
-    """The change that undoes it. ``expected`` is how many were agreed to: any other number is refused."""
+    """Apply the action and return the change that undoes it. It is refused if another number of entries than
+    ``expected`` matches.
+    """
     with tenant([caller.team_id]):
         # Between what is looked at here and what is done nothing else comes to match.
-        rows.lock_namespace(caller.team_id, chosen.namespace)
-        touched = [str(entry.pk) for entry in _select(caller, act, chosen)[0]]
-        if len(touched) != expected:
-            raise Shifted(_("The matching entries have changed. Check the selection again."))
-        if not touched:
+        rows.lock_namespace(caller.team_id, selection.namespace)
+        affected = [str(entry.pk) for entry in _select(caller, action, selection)[0]]
+        if len(affected) != expected:
+            raise SelectionChanged(
+                _("The matching entries have changed. Check the selection again.")
+            )
+        if not affected:
             return None
-        if act in AMENDING:
-            return amend(caller, entry_ids=touched, amendment=amendment, reason=reason).change_id
-        return _ACTS[act](caller, touched, reason)
+        if action in AMENDING:
+            return amend(caller, entry_ids=affected, amendment=amendment, reason=reason).change_id
+        return _OPERATIONS[action](caller, affected, reason)
 
 
-AMENDING: Final = frozenset({Act.CATEGORY, Act.IMPORTANCE, Act.EXPIRY})
+AMENDING: Final = frozenset({BulkAction.CATEGORY, BulkAction.IMPORTANCE, BulkAction.EXPIRY})
 
-_MOVES: Final[Mapping[Act, TierAction]] = {
-    Act.APPROVE: TierAction.APPROVE,
-    Act.REJECT: TierAction.REJECT,
-    Act.PROMOTE: TierAction.PROMOTE,
-    Act.QUARANTINE: TierAction.QUARANTINE,
+_MOVES: Final[Mapping[BulkAction, TierAction]] = {
+    BulkAction.APPROVE: TierAction.APPROVE,
+    BulkAction.REJECT: TierAction.REJECT,
+    BulkAction.PROMOTE: TierAction.PROMOTE,
+    BulkAction.QUARANTINE: TierAction.QUARANTINE,
 }
 
 _Ids = Sequence[str]
 
-_ACTS: Final[Mapping[Act, Callable[[MemoryCaller, _Ids, str], UUID | None]]] = {
-    Act.FORGET: lambda caller, ids, why: forget_many(caller, entry_ids=ids, reason=why).change_id,
-    Act.APPROVE: lambda caller, ids, why: approve(caller, entry_ids=ids, reason=why).change_id,
-    Act.REJECT: lambda caller, ids, why: reject(caller, entry_ids=ids, reason=why).change_id,
-    Act.PROMOTE: lambda caller, ids, why: promote(caller, entry_ids=ids, reason=why).change_id,
-    Act.QUARANTINE: lambda caller, ids, why: (
-        quarantine(caller, entry_ids=ids, reason=why).change_id
+_OPERATIONS: Final[Mapping[BulkAction, Callable[[MemoryCaller, _Ids, str], UUID | None]]] = {
+    BulkAction.FORGET: lambda caller, ids, reason: (
+        forget_many(caller, entry_ids=ids, reason=reason).change_id
+    ),
+    BulkAction.APPROVE: lambda caller, ids, reason: (
+        approve(caller, entry_ids=ids, reason=reason).change_id
+    ),
+    BulkAction.REJECT: lambda caller, ids, reason: (
+        reject(caller, entry_ids=ids, reason=reason).change_id
+    ),
+    BulkAction.PROMOTE: lambda caller, ids, reason: (
+        promote(caller, entry_ids=ids, reason=reason).change_id
+    ),
+    BulkAction.QUARANTINE: lambda caller, ids, reason: (
+        quarantine(caller, entry_ids=ids, reason=reason).change_id
     ),
 }
 
 
-def _select(caller: MemoryCaller, act: Act, chosen: Chosen) -> tuple[list[Entry], int]:
-    """Those it applies to, and how many it doesn't."""
+def _select(
+    caller: MemoryCaller, action: BulkAction, selection: Selection
+) -> tuple[list[Entry], int]:
+    """Return the entries to which the action applies, and the number of the others."""
     with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=chosen.namespace
+        "view", "memory.listed", namespace=selection.namespace
     ) as access:
         if access.external is not None:
             raise InvalidInput(
                 "entries: memory of an external provider can be changed only one entry at a time."
             )
-        entries = _list_chosen(access, chosen)
-        touched = [entry for entry in entries if _applies(act, entry)]
-        access.detail["keys"] = len(touched)
-    return touched, len(entries) - len(touched)
+        entries = _list_selected(access, selection)
+        affected = [entry for entry in entries if _applies(action, entry)]
+        access.detail["keys"] = len(affected)
+    return affected, len(entries) - len(affected)
 
 
-def _list_chosen(access: NamespaceAccess, chosen: Chosen) -> list[Entry]:
+def _list_selected(access: NamespaceAccess, selection: Selection) -> list[Entry]:
     row = access.target.row
     if row is None:
         return []
-    if chosen.sought is not None:
-        query = matching(row, chosen.sought, access.now)
+    if selection.search is not None:
+        query = match_entries(row, selection.search, access.now)
     else:
-        ids = [entry_id for entry_id in chosen.entry_ids if _is_id(entry_id)]
+        ids = [entry_id for entry_id in selection.entry_ids if _is_id(entry_id)]
         query = rows.living(row).exclude(expires_at__lte=access.now).filter(pk__in=ids)
-    needed = query.only("id", "key", "size", "tier", "metadata", "updated_at")
-    entries = list(needed.order_by("-updated_at", "-id")[: MOST_AT_ONCE + 1])
-    if len(entries) > MOST_AT_ONCE:
+    slim_query = query.only("id", "key", "size", "tier", "metadata", "updated_at")
+    entries = list(slim_query.order_by("-updated_at", "-id")[: MAX_ENTRIES + 1])
+    if len(entries) > MAX_ENTRIES:
         raise InvalidInput(
-            _("At most %(most)d entries at once. Narrow the filter.") % {"most": MOST_AT_ONCE}
+            _("At most %(most)d entries at once. Narrow the filter.") % {"most": MAX_ENTRIES}
         )
     return entries
 
 
-def _applies(act: Act, entry: Entry) -> bool:
-    """Return whether an act applies to an entry: a move has to start at its tier, every other act applies to all."""
-    move = _MOVES.get(act)
+def _applies(action: BulkAction, entry: Entry) -> bool:
+    """Return whether the action applies to the entry: a move has to start at its tier, every other action applies to
+    all.
+    """
+    move = _MOVES.get(action)
     if move is None:
         return True
     rejected = move is TierAction.REJECT and entry.metadata.get("review") == TierAction.REJECT

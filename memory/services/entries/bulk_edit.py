@@ -1,4 +1,4 @@
-"""Amend many entries at once by hand: their category, their importance, or when they end. Undone as one."""
+"""Amends many entries by hand: their category, importance or expiry. Undone as one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from memory.core.values import check_params
 from memory.models import Entry
 from memory.models.entries import Operation
 from memory.providers.postgres import bulk, rows
-from memory.services.entries.forget import MOST_AT_ONCE
+from memory.services.entries.forget import MAX_ENTRIES
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -24,8 +24,8 @@ from memory.services.gateway.single_namespace import get_shared_namespace
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """Changes to many entries; a field without a value stays. ``ends`` says that ``lives_seconds`` counts: from now, or
-    none for no end.
+    """Changes to many entries; a field without a value stays. ``lives_seconds`` counts only if ``ends`` is set: from
+    now, or None for no expiry.
     """
 
     category: str | None = None
@@ -35,7 +35,7 @@ class Amendment:
 
 
 @dataclass(frozen=True, slots=True)
-class Amended:
+class AmendResult:
     count: int
     change_id: UUID
 
@@ -47,30 +47,35 @@ def amend(
     entry_ids: Sequence[UUID | str],
     amendment: Amendment,
     reason: str = "",
-) -> Amended:
-    """All of one namespace, or none."""
-    if not 1 <= len(entry_ids) <= MOST_AT_ONCE:
-        raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
-    place = get_shared_namespace(caller, entry_ids)
-    wanted = {UUID(str(entry_id)) for entry_id in entry_ids}
-    _check(place, amendment)
-    with MemoryGateway(caller).open_namespace("write", "memory.edited", namespace=place) as access:
+) -> AmendResult:
+    """Amend all of the entries, which have to be in one namespace, or none."""
+    if not 1 <= len(entry_ids) <= MAX_ENTRIES:
+        raise InvalidInput(f"entries: from 1 to {MAX_ENTRIES} at once.")
+    text = get_shared_namespace(caller, entry_ids)
+    wanted_ids = {UUID(str(entry_id)) for entry_id in entry_ids}
+    _check(text, amendment)
+    with MemoryGateway(caller).open_namespace("write", "memory.edited", namespace=text) as access:
         namespace = access.claim()
         rows.expire(namespace, access.now)
-        chosen = list(rows.living(namespace).filter(pk__in=wanted).order_by("id"))
-        if len(chosen) != len(wanted):
+        rows_to_amend = list(rows.living(namespace).filter(pk__in=wanted_ids).order_by("id"))
+        if len(rows_to_amend) != len(wanted_ids):
             raise NotFound(_("Memory not found. It may have been forgotten."))
-        change = access.change(namespace, Operation.EDIT, len(chosen), reason)
-        act = access.act(Operation.EDIT, reason, change.pk)
-        bulk.revise(namespace, chosen, act, lambda entry_id: _amend(entry_id, amendment, access))
-        ids = [str(entry_id.pk) for entry_id in chosen[:50]]
-        access.detail.update(keys=len(chosen), entries=ids, change=str(change.pk))
-        return Amended(len(chosen), change.pk)
+        change = access.change(namespace, Operation.EDIT, len(rows_to_amend), reason)
+        operation = access.act(Operation.EDIT, reason, change.pk)
+        bulk.revise(
+            namespace,
+            rows_to_amend,
+            operation,
+            lambda entry_id: _amend(entry_id, amendment, access),
+        )
+        ids = [str(entry_id.pk) for entry_id in rows_to_amend[:50]]
+        access.detail.update(keys=len(rows_to_amend), entries=ids, change=str(change.pk))
+        return AmendResult(len(rows_to_amend), change.pk)
 
 
-def _check(place: str, amendment: Amendment) -> None:
+def _check(namespace: str, amendment: Amendment) -> None:
     params = StoreParams(
-        place,
+        namespace,
         "key",
         value=None,
         category=amendment.category or "fact",

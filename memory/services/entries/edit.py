@@ -1,4 +1,4 @@
-"""Edit an entry by hand: only what is named changes, and only if nobody was quicker."""
+"""Edits an entry by hand: only the given fields change, and only if it wasn't changed meanwhile."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -45,8 +45,9 @@ def edit(
     importance: float | None = None,
     reason: str = "",
 ) -> MemoryEntry:
-    """Its end, if it has one, stays. What has to wait for a person is kept beside it, in quarantine,
-    and is what is given back; the entry is as it was."""
+    """Edit the entry; its expiry stays. Content that needs a review is stored beside it in quarantine and returned; the
+    entry itself stays as it was.
+    """
     changes = {"metadata": metadata, "category": category, "importance": importance}
     with MemoryGateway(caller).open_namespace(
         "write", "memory.edited", namespace=get_entry_namespace(caller, entry_id)
@@ -69,8 +70,10 @@ def edit(
         access.detail.update(
             key=key_hash(params.key), bytes=check_value(access.policy, params.value)
         )
-        act = access.act(Operation.EDIT if params.key == entry.key else Operation.STORE, reason)
-        entry, before = rows.write(namespace, params, act, access.policy)
+        operation = access.act(
+            Operation.EDIT if params.key == entry.key else Operation.STORE, reason
+        )
+        entry, before = rows.write(namespace, params, operation, access.policy)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, keys=1)
         return rows.entry_of(entry, namespace.text)
 

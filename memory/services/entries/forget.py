@@ -1,4 +1,4 @@
-"""Forget: soft, and undone as one, whether one entry, a filter's, a choice of them, or all."""
+"""Forgets softly, and undone as one: one entry, those of a filter, a selection, or all."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.gateway.single_namespace import get_shared_namespace
 
 
-MOST_AT_ONCE = 5_000
+MAX_ENTRIES = 5_000
 
 # Of the ids of changes that steps of runs make.
-_STEPS = UUID("5f1c8a52-7d0e-5b34-9c61-2a4be07f3d18")
+_STEP_NAMESPACE = UUID("5f1c8a52-7d0e-5b34-9c61-2a4be07f3d18")
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """``change_id`` is what undo takes; none when there was nothing to forget."""
+    """``change_id`` is passed to undo; None if there was nothing to forget."""
 
     count: int
     change_id: UUID | None
@@ -46,10 +46,10 @@ def forget(
     filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
     reason: str = "",
 ) -> Forgotten:
-    """One entry by its id (missing: NotFound), or what a key or a filter names in a namespace."""
+    """Forget one entry by its id (NotFound if missing), or those that a key or a filter selects in a namespace."""
     if entry_id is not None:
         return forget_many(caller, entry_ids=[entry_id], reason=reason)
-    check_chosen(key, filter)
+    check_selection(key, filter)
     with MemoryGateway(caller).open_namespace(
         "forget", "memory.forgotten", scope=scope, namespace=namespace
     ) as access:
@@ -59,21 +59,21 @@ def forget(
             return repeated
         if access.external is not None:
             return _forget_externally(access, key, filter)
-        return forget_chosen(access, lambda query: filter_by(query, key, filter), reason)
+        return forget_selected(access, lambda query: filter_by(query, key, filter), reason)
 
 
 @retry_on_conflict
 def forget_many(
     caller: MemoryCaller, *, entry_ids: Sequence[UUID | str], reason: str = ""
 ) -> Forgotten:
-    """Entries of one namespace, by id, all or none."""
-    check_many(entry_ids)
-    place = get_shared_namespace(caller, entry_ids)
+    """Forget entries of one namespace by id, all or none."""
+    check_entry_count(entry_ids)
+    text = get_shared_namespace(caller, entry_ids)
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
     with MemoryGateway(caller).open_namespace(
-        "forget", "memory.forgotten", namespace=place
+        "forget", "memory.forgotten", namespace=text
     ) as access:
-        forgotten = forget_chosen(access, lambda query: query.filter(pk__in=ids), reason)
+        forgotten = forget_selected(access, lambda query: query.filter(pk__in=ids), reason)
         if forgotten.count != len(ids):
             raise NotFound(_("Memory not found. It may have been forgotten already."))
         return forgotten
@@ -87,7 +87,7 @@ def clear(
     namespace: str | None = None,
     reason: str = "",
 ) -> Forgotten:
-    """Everything in a namespace."""
+    """Forget everything in a namespace."""
     with MemoryGateway(caller).open_namespace(
         "forget", "memory.cleared", scope=scope, namespace=namespace
     ) as access:
@@ -96,17 +96,17 @@ def clear(
             access.detail["keys"] = count
             access.on_external_write(count > 0)  # an empty namespace may be cleared again
             return Forgotten(count, None)
-        return forget_chosen(access, lambda query: query, reason)
+        return forget_selected(access, lambda query: query, reason)
 
 
-def check_chosen(key: str | None, filter_: Mapping[str, Json] | None) -> None:
+def check_selection(key: str | None, filter_: Mapping[str, Json] | None) -> None:
     if key is None and not filter_:
         raise InvalidInput("key: specify an entry, key, or filter.")
 
 
-def check_many(entry_ids: Sequence[UUID | str]) -> None:
-    if not 1 <= len(entry_ids) <= MOST_AT_ONCE:
-        raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
+def check_entry_count(entry_ids: Sequence[UUID | str]) -> None:
+    if not 1 <= len(entry_ids) <= MAX_ENTRIES:
+        raise InvalidInput(f"entries: from 1 to {MAX_ENTRIES} at once.")
 
 
 def filter_by(
@@ -120,7 +120,7 @@ def filter_by(
 def _forget_externally(
     access: NamespaceAccess, key: str | None, filter_: Mapping[str, Json] | None
 ) -> Forgotten:
-    """Forget for good: what another provider keeps knows no change that could be undone."""
+    """Delete for good, since another provider has no changes that could be undone."""
     store = access.store()
     entries = store.recall(MemoryQuery(access.text, key=key, filter=filter_))
     count = sum(store.delete(access.text, entry.key) for entry in entries)
@@ -128,7 +128,7 @@ def _forget_externally(
     return Forgotten(count, None)
 
 
-def forget_chosen(
+def forget_selected(
     access: NamespaceAccess, choose: Callable[[QuerySet[Entry]], QuerySet[Entry]], reason: str
 ) -> Forgotten:
     namespace = access.lock()
@@ -136,19 +136,19 @@ def forget_chosen(
         access.detail["keys"] = 0
         return Forgotten(0, None)
     rows.expire(namespace, access.now)
-    chosen = list(choose(rows.living(namespace)).order_by("id"))
-    access.detail.update(keys=len(chosen), entries=[str(entry.pk) for entry in chosen[:50]])
-    if not chosen:
+    selected = list(choose(rows.living(namespace)).order_by("id"))
+    access.detail.update(keys=len(selected), entries=[str(entry.pk) for entry in selected[:50]])
+    if not selected:
         return Forgotten(0, None)
-    step = _of_step(access)
-    change = access.change(namespace, Operation.FORGET, len(chosen), reason, change_id=step)
+    step = _build_step_change_id(access)
+    change = access.change(namespace, Operation.FORGET, len(selected), reason, change_id=step)
     access.detail["change"] = str(change.pk)
-    rows.forget(namespace, chosen, access.act(Operation.FORGET, reason, change.pk))
-    return Forgotten(len(chosen), change.pk)
+    rows.forget(namespace, selected, access.act(Operation.FORGET, reason, change.pk))
+    return Forgotten(len(selected), change.pk)
 
 
-def _of_step(access: NamespaceAccess) -> UUID | None:
-    """The id of the change that this very step makes here: after a crash it finds what it did."""
+def _build_step_change_id(access: NamespaceAccess) -> UUID | None:
+    """Return the id of the change that this step makes here, so that a repetition after a crash finds it."""
     origin = access.caller.origin
     if not origin.idempotency_key:
         return None
@@ -159,12 +159,12 @@ def _of_step(access: NamespaceAccess) -> UUID | None:
         origin.node_id,
         origin.idempotency_key,
     )
-    return uuid5(_STEPS, "\n".join(map(str, parts)))
+    return uuid5(_STEP_NAMESPACE, "\n".join(map(str, parts)))
 
 
 def _find_repeated(access: NamespaceAccess) -> Forgotten | None:
-    """The step again, after a crash: what it answered the first time."""
-    change_id = _of_step(access)
+    """Return the first result if this step is repeated after a crash."""
+    change_id = _build_step_change_id(access)
     if change_id is None or access.lock() is None:
         return None
     change = Change.objects.unscoped().filter(team_id=access.caller.team_id, pk=change_id).first()

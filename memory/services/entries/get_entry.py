@@ -1,4 +1,4 @@
-"""Look at one living entry, quarantined or not."""
+"""Returns one living entry, quarantined or not."""
 
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace
 
 
 @retry_on_conflict
-def look(caller: MemoryCaller, *, entry_id: UUID | str) -> MemoryEntry:
+def get_entry(caller: MemoryCaller, *, entry_id: UUID | str) -> MemoryEntry:
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=get_entry_namespace(caller, entry_id)
     ) as access:

@@ -12,50 +12,53 @@ from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
-from memory.services.recall.search import ORDERS, EntrySearch, Sort, narrowed_to
+from memory.services.recall.search import ORDERS, EntrySearch, Sort, filter_entries
 
 
-MOST_DRAWN = 60
+MAX_DRAWN = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """``gone`` are ids of those that were forgotten, or taken in."""
+    """``forgotten_ids`` are those of linked entries that were forgotten or merged."""
 
     drawing: LinkMap
     entries: dict[str, MemoryEntry]
-    gone: frozenset[str]
+    forgotten_ids: frozenset[str]
     is_all: bool
 
 
 @retry_on_conflict
-def links_in(caller: MemoryCaller, *, namespace: str, search: EntrySearch) -> Links:
-    """The newest that say they are linked, and whom they name; of what is kept elsewhere nothing is known."""
+def load_links(caller: MemoryCaller, *, namespace: str, search: EntrySearch) -> Links:
+    """Load the newest entries with links and the entries that they link to. Links of external namespaces are unknown."""
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
         row = access.target.row
         if row is None or access.external is not None:
             return Links(draw_map([], []), {}, frozenset(), is_all=True)
-        query = narrowed_to(row, replace(search, text=""), access.now)
+        query = filter_entries(row, replace(search, text=""), access.now)
         if search.text:
             query = query.filter(text__icontains=search.text)
         with_links = query.filter(metadata__has_any_keys=[str(kind) for kind in LinkKind])
-        newest = list(with_links.order_by(*ORDERS[Sort.NEWEST])[: MOST_DRAWN + 1])
-        speaking = [rows.entry_of(one, row.text) for one in newest[:MOST_DRAWN]]
-        names = {name for row in speaking for _kind, name in list_references(row)}
+        newest = list(with_links.order_by(*ORDERS[Sort.NEWEST])[: MAX_DRAWN + 1])
+        linking_entries = [rows.entry_of(linked, row.text) for linked in newest[:MAX_DRAWN]]
+        names = {name for row in linking_entries for _kind, name in list_references(row)}
         ids = [UUID(name) for name in names if _is_id(name)]
         siblings = Entry.objects.unscoped().filter(namespace=row)
-        named = siblings.filter(Q(key__in=names, deleted_at=None) | Q(pk__in=ids))
-        others = list(
-            named.exclude(pk__in=[row.pk for row in newest]).order_by("-updated_at", "-id")
+        candidates = siblings.filter(Q(key__in=names, deleted_at=None) | Q(pk__in=ids))
+        linked_rows = list(
+            candidates.exclude(pk__in=[row.pk for row in newest]).order_by("-updated_at", "-id")
         )
-        entries = [*speaking, *(rows.entry_of(one, row.text) for one in others[:MOST_DRAWN])]
+        entries = [
+            *linking_entries,
+            *(rows.entry_of(linked, row.text) for linked in linked_rows[:MAX_DRAWN]),
+        ]
         access.detail["keys"] = len(entries)
         drawing = draw_map([row.id for row in entries], find_links(entries))
-        gone = frozenset(str(row.pk) for row in others if row.is_forgotten)
-        is_all = len(newest) <= MOST_DRAWN and len(others) <= MOST_DRAWN
-        return Links(drawing, {row.id: row for row in entries}, gone, is_all)
+        forgotten_ids = frozenset(str(row.pk) for row in linked_rows if row.is_forgotten)
+        is_all = len(newest) <= MAX_DRAWN and len(linked_rows) <= MAX_DRAWN
+        return Links(drawing, {row.id: row for row in entries}, forgotten_ids, is_all)
 
 
 def _is_id(text: str) -> bool:

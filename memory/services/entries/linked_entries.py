@@ -8,30 +8,30 @@ from django.db.models import F, Q
 from memory.models import Entry, Revision
 
 
-MOST = 20
+MAX_SUPERSEDING = 20
 
 
 def list_linked(entry: Entry, keys: Sequence[str], ids: Sequence[str]) -> Sequence[Entry]:
-    """Those that an entry's links name; the living first, then the newest."""
+    """List the entries that an entry links to: the living first, then the newest."""
     valid = [entry_id for entry_id in ids if _is_id(entry_id)]
     siblings = Entry.objects.unscoped().filter(namespace_id=entry.namespace_id)
     linked = siblings.filter(Q(key__in=list(keys)) | Q(pk__in=valid))
     return list(linked.order_by(F("deleted_at").desc(nulls_first=True), "-updated_at", "-id"))
 
 
-def superseding(entry: Entry) -> Sequence[Entry]:
-    """Entries that say they took this one's place, or took it in."""
+def list_superseding(entry: Entry) -> Sequence[Entry]:
+    """List the entries that say they replaced or merged this one."""
     siblings = Entry.objects.unscoped().filter(namespace_id=entry.namespace_id, deleted_at=None)
     took_place = Q(metadata__contains={"supersedes": entry.key})
     took_in = Q(metadata__contains={"merged_from": [{"id": str(entry.pk)}]})
     # Said as the index says it, which holds those that took any's: a namespace may have a hundred thousand others.
     took = siblings.filter(metadata__has_any_keys=["merged_from", "supersedes"])
     query = took.filter(took_place | took_in).exclude(pk=entry.pk)
-    return list(query.order_by("-updated_at", "-id")[:MOST])
+    return list(query.order_by("-updated_at", "-id")[:MAX_SUPERSEDING])
 
 
-def revisions_before(entry: Entry, number: int | None, limit: int) -> Sequence[Revision]:
-    """The newest, or those before one; one more than the limit, where there is one."""
+def list_revisions_before(entry: Entry, number: int | None, limit: int) -> Sequence[Revision]:
+    """List the newest revisions, or those before a number; one more than the limit if there are more."""
     revisions = Revision.objects.unscoped().filter(entry=entry)
     if number is not None:
         revisions = revisions.filter(number__lt=number)

@@ -1,4 +1,4 @@
-"""Looking around: the namespaces one may see, and what is in one."""
+"""Lists the namespaces that a caller may view, and the entries of one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
-MOST_A_PAGE = 200
+MAX_PAGE_SIZE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +31,21 @@ class EntryPage:
 
 @dataclass(frozen=True, slots=True)
 class NamespacePage:
-    """``total``: all there are, of which these are some."""
+    """A page of namespaces; ``total`` counts all of them."""
 
     rows: list[Namespace]
     total: int
 
 
-def namespaces(caller: MemoryCaller, *, scope: str | None = None) -> list[Namespace]:
+def list_namespaces(caller: MemoryCaller, *, scope: str | None = None) -> list[Namespace]:
     with tenant([caller.team_id]):
         return list(_visible_namespaces(caller, scope))
 
 
-def namespace_page(
+def list_namespace_page(
     caller: MemoryCaller, *, scope: str | None = None, limit: int = 50, offset: int = 0
 ) -> NamespacePage:
-    """In the order of ``namespaces``."""
+    """Return a page in the order of ``list_namespaces``."""
     with tenant([caller.team_id]):
         query = _visible_namespaces(caller, scope)
         rows_ = list(query[offset : offset + limit + 1])
@@ -62,7 +62,7 @@ def _visible_namespaces(caller: MemoryCaller, scope: str | None) -> QuerySet[Nam
 
 
 @retry_on_conflict
-def entries(
+def list_entries(
     caller: MemoryCaller,
     *,
     scope: str | None = None,
@@ -74,7 +74,7 @@ def entries(
     limit: int = 50,
     offset: int = 0,
 ) -> EntryPage:
-    """Newest first, quarantined ones included: this is for looking, recall is for using."""
+    """List entries newest first, including quarantined ones, which recall leaves out."""
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", scope=scope, namespace=namespace
     ) as access:
@@ -84,17 +84,19 @@ def entries(
             return EntryPage([], 0, offset)
         if access.external is not None:
             external_entries = access.store().recall(MemoryQuery(row.text, filter=filter))
-            return _page(access, external_entries, text, category, tier, limit, offset)
+            return _build_external_page(
+                access, external_entries, text, category, tier, limit, offset
+            )
         query = rows.living(row).exclude(expires_at__lte=access.now)
         query = _filter(query, text=text, category=category, tier=tier)
         query = narrowed(query, condition)
         total = query.count()
-        page = query.order_by("-updated_at", "-id")[offset : offset + min(limit, MOST_A_PAGE)]
+        page = query.order_by("-updated_at", "-id")[offset : offset + min(limit, MAX_PAGE_SIZE)]
         access.detail["keys"] = total
         return EntryPage([rows.entry_of(entry, row.text) for entry in page], total, offset)
 
 
-def _page(
+def _build_external_page(
     access: NamespaceAccess,
     entries: Sequence[MemoryEntry],
     text: str,
@@ -103,16 +105,18 @@ def _page(
     limit: int,
     offset: int,
 ) -> EntryPage:
-    """Of what is kept elsewhere, newest first already; quarantined ones nobody hands out there."""
-    chosen = [
+    """Filter the entries of an external provider, which are newest first already and never quarantined."""
+    matching_entries = [
         entry
         for entry in entries
         if text.casefold() in search_text(entry.key, entry.value).casefold()
         and category in (None, "", entry.category)
         and tier in (None, "", entry.tier.value)
     ]
-    access.detail["keys"] = len(chosen)
-    return EntryPage(chosen[offset : offset + min(limit, MOST_A_PAGE)], len(chosen), offset)
+    access.detail["keys"] = len(matching_entries)
+    return EntryPage(
+        matching_entries[offset : offset + min(limit, MAX_PAGE_SIZE)], len(matching_entries), offset
+    )
 
 
 def _filter(

@@ -16,7 +16,7 @@ from memory.core.records import Json, MemoryQuery
 from memory.core.values import size_of
 from memory.models import Entry
 from memory.providers.postgres import rows
-from memory.services.entries.forget import check_chosen, check_many, filter_by
+from memory.services.entries.forget import check_entry_count, check_selection, filter_by
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -27,13 +27,15 @@ QUERIES: Final = read_queries("memory/sql/queries/counts.sql")
 
 
 @dataclass(frozen=True, slots=True)
-class WouldGo:
-    """``tables``: rows that would go, by what a receipt of erasing calls them; ``kept``: what stays for undoing."""
+class ForgetPreview:
+    """``tables`` counts the rows that would be removed, by their names in an erasure's receipt; ``kept`` those that stay
+    for undo.
+    """
 
     count: int
     size: int
     tables: Mapping[str, int] = field(default_factory=dict)
-    kept: Mapping[str, int] = field(default_factory=dict)
+    kept_tables: Mapping[str, int] = field(default_factory=dict)
 
 
 @retry_on_conflict
@@ -45,10 +47,10 @@ def plan_forgetting(
     namespace: str | None = None,
     key: str | None = None,
     filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
-) -> WouldGo:
-    """Refused as the forgetting itself would be."""
+) -> ForgetPreview:
+    """Preview forgetting. It is refused where forgetting itself would be."""
     if entry_ids is None:
-        check_chosen(key, filter)
+        check_selection(key, filter)
         return _plan(
             caller,
             scope,
@@ -56,10 +58,10 @@ def plan_forgetting(
             lambda query: filter_by(query, key, filter),
             lambda text: MemoryQuery(text, key=key, filter=filter),
         )
-    check_many(entry_ids)
-    place = get_shared_namespace(caller, entry_ids)
+    check_entry_count(entry_ids)
+    shared = get_shared_namespace(caller, entry_ids)
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
-    plan = _plan(caller, None, place, lambda query: query.filter(pk__in=ids), MemoryQuery)
+    plan = _plan(caller, None, shared, lambda query: query.filter(pk__in=ids), MemoryQuery)
     if plan.count != len(ids):
         raise NotFound(_("Memory not found. It may have been forgotten already."))
     return plan
@@ -68,22 +70,22 @@ def plan_forgetting(
 @retry_on_conflict
 def plan_clearing(
     caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
-) -> WouldGo:
+) -> ForgetPreview:
     return _plan(caller, scope, namespace, lambda query: query, MemoryQuery)
 
 
-def would_go(entries: Collection[Entry]) -> WouldGo:
-    """Of entries that are there, each with its id and size."""
-    counted = dict.fromkeys(("memory_embedding", "memory_revision"), 0)
+def preview_entries(entries: Collection[Entry]) -> ForgetPreview:
+    """Preview forgetting these entries, each loaded with its id and size."""
+    counts = dict.fromkeys(("memory_embedding", "memory_revision"), 0)
     if entries:
         with connection.cursor() as cursor:
             cursor.execute(QUERIES["of_entries"], {"ids": [entry.pk for entry in entries]})
-            counted |= dict(cursor.fetchall())
-    return WouldGo(
+            counts |= dict(cursor.fetchall())
+    return ForgetPreview(
         len(entries),
         sum(entry.size for entry in entries),
-        {"memory_entry": len(entries), "memory_embedding": counted["memory_embedding"]},
-        {"memory_revision": counted["memory_revision"]},
+        {"memory_entry": len(entries), "memory_embedding": counts["memory_embedding"]},
+        {"memory_revision": counts["memory_revision"]},
     )
 
 
@@ -93,7 +95,7 @@ def _plan(
     namespace: str | None,
     choose: Callable[[QuerySet[Entry]], QuerySet[Entry]],
     query: Callable[[str], MemoryQuery],
-) -> WouldGo:
+) -> ForgetPreview:
     with MemoryGateway(caller).open_namespace(
         "forget", "memory.rehearsed", scope=scope, namespace=namespace
     ) as access:
@@ -107,15 +109,15 @@ def _plan(
 
 def _plan_rows(
     access: NamespaceAccess, choose: Callable[[QuerySet[Entry]], QuerySet[Entry]]
-) -> WouldGo:
+) -> ForgetPreview:
     if access.target.row is None:
-        return would_go([])
+        return preview_entries([])
     query = rows.living(access.target.row).exclude(expires_at__lte=access.now)
-    return would_go(list(choose(query).only("id", "size")))
+    return preview_entries(list(choose(query).only("id", "size")))
 
 
-def _plan_externally(access: NamespaceAccess, query: MemoryQuery) -> WouldGo:
+def _plan_externally(access: NamespaceAccess, query: MemoryQuery) -> ForgetPreview:
     """Count what another provider keeps, where nothing stays for undoing."""
     entries = access.store().recall(query)
     size = sum(size_of(entry.value) for entry in entries)
-    return WouldGo(len(entries), size, {"elsewhere": len(entries)}, {})
+    return ForgetPreview(len(entries), size, {"elsewhere": len(entries)}, {})

@@ -35,9 +35,10 @@ def remember(
     source: Source | None = None,
     raw: bool = False,
 ) -> MemoryEntry:
-    """``source`` is taken at its word: a door that strangers knock at leaves it out.
+    """Store an entry after the content filter has checked it.
 
-    All of it passes the gate. ``raw``: as a provider keeps it; whoever writes has a gate of their own.
+    ``source`` is trusted: interfaces for untrusted callers omit it. ``raw`` stores the entry as a provider does,
+    without the filter, for writers that have their own.
     """
     raw = raw or get_guest_key_id(caller.principal) is not None
     with MemoryGateway(caller).open_namespace(
@@ -51,13 +52,13 @@ def remember(
             category=category or category_of(metadata or {}),
             tier=tier_named(tier),
             importance=importance,
-            ttl_seconds=_life(access, tier, ttl_seconds, raw=raw),
+            ttl_seconds=_compute_ttl(access, tier, ttl_seconds, raw=raw),
             source=_sign(source or Source(), caller),
         )
         check_params(params)
         # Elsewhere, too: whose it is, is kept here all the same, and its writers are put in line.
-        act = access.act(Operation.STORE, reason)
-        row, state = access.claim_to_write(params.key, act)
+        operation = access.act(Operation.STORE, reason)
+        row, state = access.claim_to_write(params.key, operation)
         if not raw:
             who = ingress_gate.who_writes(caller)
             let_in = ingress_gate.check_ingress(
@@ -72,12 +73,14 @@ def remember(
             revision = stored.revision
             access.detail.update(entry=stored.id, before=revision - 1, after=revision)
             return stored
-        entry, before = rows.write(row, params, act, access.policy, state)
+        entry, before = rows.write(row, params, operation, access.policy, state)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
         return rows.entry_of(entry, access.text)
 
 
-def _life(access: NamespaceAccess, tier: str, seconds: float | None, *, raw: bool) -> float | None:
+def _compute_ttl(
+    access: NamespaceAccess, tier: str, seconds: float | None, *, raw: bool
+) -> float | None:
     if seconds is not None:
         return seconds
     return life_in(access.target.parsed.scope, None, "" if raw else tier)

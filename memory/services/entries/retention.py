@@ -1,4 +1,4 @@
-"""How long a namespace keeps what it has, how much of its room is taken, and what is where in it."""
+"""The retention of a namespace: when its entries expire, how much of its quota is used, and its entries by tier."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from memory.providers.postgres import rows
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """``most`` is none where there is no limit."""
+    """The use of a limit; ``most`` is None if there is no limit."""
 
     used: int
     most: int | None
 
     @property
     def share(self) -> float:
-        """From 0 to 1; more than all is all."""
+        """Return the used share from 0 to 1, also if more than the limit is used."""
         return min(1.0, self.used / self.most) if self.most else float(self.most == 0)
 
     @property
@@ -39,7 +39,7 @@ class Meter:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Capacity:
     entries: Meter
     size: Meter
     widest: int | None  # bytes of one value
@@ -50,10 +50,10 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
-    """``soon`` counts what ends within a day, ``week`` within seven, ``later`` after that."""
+class Retention:
+    """``soon`` counts entries that expire within a day, ``week`` within seven, ``later`` after that."""
 
-    room: Room
+    room: Capacity
     tiers: Mapping[str, int]
     soon: int
     week: int
@@ -78,8 +78,8 @@ class Keeping:
 _TIGHT: Final = 0.9
 
 
-def keeping(row: Namespace) -> Keeping:
-    """The caller has found the namespace, and so may look into it."""
+def load_retention(row: Namespace) -> Retention:
+    """Load the retention of a namespace that the caller may view."""
     now = timezone.now()
     day, week = now + timedelta(days=1), now + timedelta(days=7)
     query = rows.living(row).exclude(expires_at__lte=now)
@@ -91,20 +91,20 @@ def keeping(row: Namespace) -> Keeping:
         "next_end": Min("expires_at"),
         **{tier: Count("id", filter=Q(tier=tier)) for tier in TierChoice.values},
     }
-    counted = query.order_by().aggregate(**conditions)
-    tiers = {tier: counted.pop(tier) for tier in TierChoice.values}
-    room = rooms(row.team_id, [row])[row.pk]
-    return Keeping(room, tiers, **counted, lives_seconds=scope_named(row.scope).lives_seconds)
+    counts = query.order_by().aggregate(**conditions)
+    tiers = {tier: counts.pop(tier) for tier in TierChoice.values}
+    capacity = load_capacities(row.team_id, [row])[row.pk]
+    return Retention(capacity, tiers, **counts, lives_seconds=scope_named(row.scope).lives_seconds)
 
 
-def rooms(team_id: UUID, namespaces: Sequence[Namespace]) -> dict[UUID, Room]:
-    """Of many by one question."""
+def load_capacities(team_id: UUID, namespaces: Sequence[Namespace]) -> dict[UUID, Capacity]:
+    """Load the capacities of many namespaces by one query."""
     policies = load_policies(team_id, namespaces)
-    return {row.pk: _room(row, policies[row.pk]) for row in namespaces}
+    return {row.pk: _build_capacity(row, policies[row.pk]) for row in namespaces}
 
 
-def _room(row: Namespace, policy: MemorySecurityPolicy) -> Room:
-    return Room(
+def _build_capacity(row: Namespace, policy: MemorySecurityPolicy) -> Capacity:
+    return Capacity(
         Meter(row.entry_count, policy.max_entries_per_namespace),
         Meter(row.byte_count, policy.max_namespace_bytes),
         policy.max_value_bytes,

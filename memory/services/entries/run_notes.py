@@ -1,4 +1,4 @@
-"""A run's notes and what it is about, as the run itself, which reaches nothing else here."""
+"""A run's notes and metadata, accessed as the run itself, which reaches nothing else here."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,9 +22,9 @@ from memory.upkeep.run_notes import REASON
 from memory.upkeep.run_notes import clear_run_notes as clear_in_postgres
 
 
-__all__ = ["clear_run_notes", "open_notebook", "open_run_book", "write_run_down"]
+__all__ = ["clear_run_notes", "open_notebook", "open_run_book", "save_run_metadata"]
 
-LONGEST_GOAL = 4_000  # characters; a goal is a sentence, a question may be a page
+MAX_GOAL_LENGTH = 4_000  # characters; a goal is a sentence, a question may be a page
 
 
 @contextmanager
@@ -37,26 +37,26 @@ def open_notebook(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[Not
 @contextmanager
 def open_run_book(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[RunBook]:
     """Open what a run is about, with its notes."""
-    about = _open(team_id, run_id, verb, metadata_namespace(str(run_id)))
-    with open_notebook(team_id, run_id, "view") as notebook, about as access:
+    metadata_access = _open(team_id, run_id, verb, metadata_namespace(str(run_id)))
+    with open_notebook(team_id, run_id, "view") as notebook, metadata_access as access:
         yield RunBook(access.store(), notebook)
 
 
 @retry_on_conflict
-def write_run_down(team_id: UUID, run_id: UUID | str, *, goal: str, stream: str) -> None:
-    """Store what a run is about, when it begins. What it has to do, its steps add."""
-    about = RunMetadata(str(run_id), goal[:LONGEST_GOAL], stream_name=stream)
+def save_run_metadata(team_id: UUID, run_id: UUID | str, *, goal: str, stream: str) -> None:
+    """Store what a run is about when it starts. Its steps add their todos."""
+    metadata = RunMetadata(str(run_id), goal[:MAX_GOAL_LENGTH], stream_name=stream)
     with _open(team_id, run_id, "write", metadata_namespace(str(run_id))) as access:
         access.detail["keys"] = 1
-        save_metadata(access.store(), about)
+        save_metadata(access.store(), metadata)
 
 
 def clear_run_notes(team_id: UUID, run_id: UUID | str) -> int:
-    """When a run has ended: its notes go, wherever they are kept."""
-    named = parse_namespace(notes_namespace(str(run_id)))
-    if find_external_provider(team_id, named, NO_LIMITS) is None:
+    """Clear the notes of an ended run, whichever provider stores them."""
+    namespace = parse_namespace(notes_namespace(str(run_id)))
+    if find_external_provider(team_id, namespace, NO_LIMITS) is None:
         return clear_in_postgres(team_id, run_id)
-    return clear(_caller(team_id, run_id), namespace=named.text, reason=REASON).count
+    return clear(_build_caller(team_id, run_id), namespace=namespace.text, reason=REASON).count
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def _open(
     team_id: UUID, run_id: UUID | str, verb: Verb, namespace: str
 ) -> Iterator[NamespaceAccess]:
     action = _ACTIONS[verb]
-    gateway = MemoryGateway(_caller(team_id, run_id))
+    gateway = MemoryGateway(_build_caller(team_id, run_id))
     with gateway.open_namespace(verb, action, namespace=namespace) as access:
         yield access
 
@@ -76,13 +76,13 @@ _ACTIONS: Final[Mapping[Verb, str]] = {
 }
 
 
-def _caller(team_id: UUID, run_id: UUID | str) -> MemoryCaller:
-    named = str(run_id)
-    principal = load_run_principal(run_id=UUID(named), team_id=team_id)
+def _build_caller(team_id: UUID, run_id: UUID | str) -> MemoryCaller:
+    run_text = str(run_id)
+    principal = load_run_principal(run_id=UUID(run_text), team_id=team_id)
     return MemoryCaller(
         principal,
         team_id,
-        identity={"run_id": named},
-        origin=CallOrigin(run_id=named),
-        reach=frozenset({notes_namespace(named), metadata_namespace(named)}),
+        identity={"run_id": run_text},
+        origin=CallOrigin(run_id=run_text),
+        reach=frozenset({notes_namespace(run_text), metadata_namespace(run_text)}),
     )

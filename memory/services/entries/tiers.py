@@ -1,7 +1,7 @@
-"""Moves between quarantine, working and long-term memory, by hand: each of several entries at once, all or none.
+"""Moves entries between quarantine, working and long-term memory by hand, several at once, all or none.
 
-Who may write to a namespace decides about what waits there. A move is a revision like any other change,
-and several made together undo as one.
+Whoever may write to a namespace decides about its quarantine. A move is a revision like any other change, and several
+moves made together are undone as one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,8 @@ from memory.models import Entry, Namespace
 from memory.models.entries import Operation
 from memory.providers.postgres import bulk, rows
 from memory.services.entries.edit import check_revision
-from memory.services.entries.forget import MOST_AT_ONCE
-from memory.services.entries.listing import EntryPage, entries
+from memory.services.entries.forget import MAX_ENTRIES
+from memory.services.entries.listing import EntryPage, list_entries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.ingress_gate import TARGET_KEY
@@ -32,7 +32,7 @@ from memory.services.gateway.single_namespace import get_shared_namespace
 
 @dataclass(frozen=True, slots=True)
 class MovedEntries:
-    """``change_id`` is what undo takes."""
+    """The moved entries; ``change_id`` is passed to undo."""
 
     entries: tuple[MemoryEntry, ...]
     change_id: UUID
@@ -40,9 +40,9 @@ class MovedEntries:
 
 @dataclass(frozen=True, slots=True)
 class PlannedMove:
-    """The result that a move would have. ``replaces``: what is in use under the key it was meant for.
+    """The result that a move would have. ``replaces`` is the entry in use under the target key.
 
-    With a ``problem`` none of them would be moved.
+    If any has a ``problem``, none of them would be moved.
     """
 
     entry: MemoryEntry
@@ -63,7 +63,7 @@ ACTIONS: Final[Mapping[TierAction, str]] = {
 
 
 # Where each leads unless it is said.
-LEADS_TO: Final[Mapping[TierAction, Tier]] = {
+DEFAULT_TIERS: Final[Mapping[TierAction, Tier]] = {
     TierAction.APPROVE: Tier.LONG_TERM,
     TierAction.REJECT: Tier.QUARANTINE,
     TierAction.PROMOTE: Tier.LONG_TERM,
@@ -80,45 +80,47 @@ def move(
     reason: str = "",
     if_revision: int | None = None,
 ) -> MovedEntries:
-    """By its name. ``if_revision``, of a single entry: only if nobody was quicker."""
-    named = _parse_move(move)
-    return _move(caller, named, _leads(named, to), entry_ids, reason, if_revision)
+    """Move the entries by the name of the move. With ``if_revision``, for a single entry, only if it wasn't changed
+    meanwhile.
+    """
+    action = _parse_move(move)
+    return _move(caller, action, _resolve_tier(action, to), entry_ids, reason, if_revision)
 
 
 @retry_on_conflict
 def plan_moves(
     caller: MemoryCaller, *, move: str, entry_ids: Ids, to: str | None = None
 ) -> tuple[PlannedMove, ...]:
-    """The same without a trace but its row in the trail, entry by entry, for whoever might do it."""
-    named = _parse_move(move)
-    leads = _leads(named, to)
+    """Preview the moves, entry by entry. Only the read is audited."""
+    action = _parse_move(move)
+    tier = _resolve_tier(action, to)
     _check_count(entry_ids)
-    place = get_shared_namespace(caller, entry_ids)
-    with MemoryGateway(caller).open_namespace("write", "memory.listed", namespace=place) as access:
-        chosen = _list_chosen(access.target.row, entry_ids, access.now)
-        access.detail.update(keys=len(chosen), planned=str(named))
-        return tuple(_plan(entry, named, leads, access.now) for entry in chosen)
+    text = get_shared_namespace(caller, entry_ids)
+    with MemoryGateway(caller).open_namespace("write", "memory.listed", namespace=text) as access:
+        selected = _list_entries_by_id(access.target.row, entry_ids, access.now)
+        access.detail.update(keys=len(selected), planned=str(action))
+        return tuple(_plan(entry, action, tier, access.now) for entry in selected)
 
 
 def approve(
     caller: MemoryCaller, *, entry_ids: Ids, to: str = "long_term", reason: str = ""
 ) -> MovedEntries:
-    """Out of quarantine, into use. What was held apart for a key takes its place there."""
+    """Move entries out of quarantine into use. An entry that was held for a key replaces that key's entry."""
     return _move(caller, TierAction.APPROVE, tier_named(to), entry_ids, reason)
 
 
 def reject(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
-    """Stays in quarantine, so that the gate knows it when it is proposed again."""
+    """Keep entries in quarantine as rejected, so that the content filter recognises them when they are proposed again."""
     return _move(caller, TierAction.REJECT, Tier.QUARANTINE, entry_ids, reason)
 
 
 def promote(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
-    """For good: it has no end any more."""
+    """Move entries to long-term memory, without expiry."""
     return _move(caller, TierAction.PROMOTE, Tier.LONG_TERM, entry_ids, reason)
 
 
 def quarantine(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
-    """Out of use, until somebody approves it."""
+    """Move entries out of use until somebody approves them."""
     return _move(caller, TierAction.QUARANTINE, Tier.QUARANTINE, entry_ids, reason)
 
 
@@ -132,13 +134,13 @@ def list_quarantined(
     offset: int = 0,
 ) -> EntryPage:
     """List the entries in quarantine that wait for somebody, newest first; or those that were rejected there."""
-    decided: Json = str(TierAction.REJECT) if rejected else {"$ne": str(TierAction.REJECT)}
-    return entries(
+    review: Json = str(TierAction.REJECT) if rejected else {"$ne": str(TierAction.REJECT)}
+    return list_entries(
         caller,
         scope=scope,
         namespace=namespace,
         tier=Tier.QUARANTINE,
-        filter={"review": decided},
+        filter={"review": review},
         limit=limit,
         offset=offset,
     )
@@ -151,17 +153,17 @@ def _parse_move(move: str) -> TierAction:
         raise InvalidInput(f"move: use one of {', '.join(TierAction)}.") from None
 
 
-def _leads(move: TierAction, to: str | None) -> Tier:
-    return tier_named(to) if to else LEADS_TO[move]
+def _resolve_tier(move: TierAction, to: str | None) -> Tier:
+    return tier_named(to) if to else DEFAULT_TIERS[move]
 
 
 def _check_count(entry_ids: Ids) -> None:
-    if not 1 <= len(entry_ids) <= MOST_AT_ONCE:
-        raise InvalidInput(f"entries: from 1 to {MOST_AT_ONCE} at once.")
+    if not 1 <= len(entry_ids) <= MAX_ENTRIES:
+        raise InvalidInput(f"entries: from 1 to {MAX_ENTRIES} at once.")
 
 
-def _list_chosen(namespace: Namespace | None, entry_ids: Ids, now: datetime) -> list[Entry]:
-    """All of them, or NotFound."""
+def _list_entries_by_id(namespace: Namespace | None, entry_ids: Ids, now: datetime) -> list[Entry]:
+    """Return all of the entries, or raise NotFound."""
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
     entries: list[Entry] = []
     if namespace is not None:
@@ -178,8 +180,8 @@ def _plan(row: Entry, move: TierAction, to: Tier, now: datetime) -> PlannedMove:
         build_transition(entry, move, to)
     except InvalidInput as fault:
         return PlannedMove(entry, to, problem=str(fault))
-    meant_for = entry.metadata.get(TARGET_KEY) if move is TierAction.APPROVE else None
-    replaced = rows.visible_key(row.namespace, str(meant_for), now) if meant_for else None
+    target_key = entry.metadata.get(TARGET_KEY) if move is TierAction.APPROVE else None
+    replaced = rows.visible_key(row.namespace, str(target_key), now) if target_key else None
     return PlannedMove(entry, to, rows.entry_of(replaced, row.namespace.text) if replaced else None)
 
 
@@ -192,27 +194,30 @@ def _move(
     if_revision: int | None = None,
 ) -> MovedEntries:
     _check_count(entry_ids)
-    place = get_shared_namespace(caller, entry_ids)
-    with MemoryGateway(caller).open_namespace("write", ACTIONS[move], namespace=place) as access:
+    text = get_shared_namespace(caller, entry_ids)
+    with MemoryGateway(caller).open_namespace("write", ACTIONS[move], namespace=text) as access:
         namespace = access.claim()
         rows.expire(namespace, access.now)
-        chosen = _list_chosen(namespace, entry_ids, access.now)
+        selected = _list_entries_by_id(namespace, entry_ids, access.now)
         if if_revision is not None:
-            check_revision(chosen[0], if_revision)
-        change = access.change(namespace, Operation.EDIT, len(chosen), reason)
-        act = access.act(Operation.EDIT, reason, change.pk)
+            check_revision(selected[0], if_revision)
+        change = access.change(namespace, Operation.EDIT, len(selected), reason)
+        operation = access.act(Operation.EDIT, reason, change.pk)
         held_entries = [
             entry
-            for entry in chosen
+            for entry in selected
             if move is TierAction.APPROVE and entry.metadata.get(TARGET_KEY)
         ]
-        where = [entry for entry in chosen if entry not in held_entries]
+        moved_rows = [entry for entry in selected if entry not in held_entries]
         bulk.revise(
-            namespace, where, act, lambda entry: _move_there(entry, namespace, move, to, act)
+            namespace,
+            moved_rows,
+            operation,
+            lambda entry: _apply_move(entry, namespace, move, to, operation),
         )
-        moved_entries = [rows.entry_of(entry, namespace.text) for entry in where]
+        moved_entries = [rows.entry_of(entry, namespace.text) for entry in moved_rows]
         moved_entries += [
-            _put_in_its_place(access, namespace, entry, to, act) for entry in held_entries
+            _replace_target(access, namespace, entry, to, operation) for entry in held_entries
         ]
         ids: list[Json] = [entry.id for entry in moved_entries]
         access.detail.update(
@@ -221,28 +226,28 @@ def _move(
         return MovedEntries(tuple(moved_entries), change.pk)
 
 
-def _move_there(
-    row: Entry, namespace: Namespace, move: TierAction, to: Tier, act: rows.Act
+def _apply_move(
+    row: Entry, namespace: Namespace, move: TierAction, to: Tier, operation: rows.Act
 ) -> None:
-    params = build_transition(rows.entry_of(row, namespace.text), move, to, reason=act.reason)
+    params = build_transition(rows.entry_of(row, namespace.text), move, to, reason=operation.reason)
     row.tier, row.metadata = params.tier.value, dict(params.metadata)
     ttl = params.ttl_seconds
-    row.expires_at = None if ttl is None else act.at + timedelta(seconds=ttl)
+    row.expires_at = None if ttl is None else operation.at + timedelta(seconds=ttl)
 
 
-def _put_in_its_place(
-    access: NamespaceAccess, namespace: Namespace, row: Entry, to: Tier, act: rows.Act
+def _replace_target(
+    access: NamespaceAccess, namespace: Namespace, row: Entry, to: Tier, operation: rows.Act
 ) -> MemoryEntry:
-    """Store what was held apart for a key under that key."""
+    """Store an entry that was held for a key under that key."""
     params = build_transition(
-        rows.entry_of(row, namespace.text), TierAction.APPROVE, to, reason=act.reason
+        rows.entry_of(row, namespace.text), TierAction.APPROVE, to, reason=operation.reason
     )
-    params = _in_its_place(params, str(params.metadata[TARGET_KEY]))
-    rows.forget(namespace, [row], replace(act, operation=Operation.FORGET))
-    entry, _before = rows.write(namespace, params, act, access.policy)
+    params = _change_key(params, str(params.metadata[TARGET_KEY]))
+    rows.forget(namespace, [row], replace(operation, operation=Operation.FORGET))
+    entry, _before = rows.write(namespace, params, operation, access.policy)
     return rows.entry_of(entry, namespace.text)
 
 
-def _in_its_place(params: StoreParams, key: str) -> StoreParams:
+def _change_key(params: StoreParams, key: str) -> StoreParams:
     metadata = {name: value for name, value in params.metadata.items() if name != TARGET_KEY}
     return replace(params, key=key, metadata=metadata)

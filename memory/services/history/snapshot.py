@@ -18,10 +18,10 @@ from memory.models.readable import any_of
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import narrowed
 from memory.providers.postgres.snapshots import GONE, as_it_was
-from memory.services.entries.listing import MOST_A_PAGE, EntryPage
+from memory.services.entries.listing import MAX_PAGE_SIZE, EntryPage
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
-from memory.services.recall.search import EntrySearch, Sort, fits, in_order
+from memory.services.recall.search import EntrySearch, Sort, matches_search, sort_entries
 
 
 # A text search reads only the newest revisions of that moment, since past texts have no index.
@@ -64,7 +64,7 @@ def search_snapshot(
         if row is None or access.external is not None:
             return SnapshotPage(EntryPage([], 0, offset), frozenset())
         matches = _filter_revisions(_select_revisions(row, at), search)
-        end = offset + min(limit, MOST_A_PAGE)
+        end = offset + min(limit, MAX_PAGE_SIZE)
         is_all = True
         if search.text:
             newest = list(matches.order_by(*_ORDERS[Sort.NEWEST])[: MAX_SCANNED + 1])
@@ -139,9 +139,11 @@ def _search_text(
     hits = answer(MemoryQuery("", query_text=search.text), recallable, at)
     hit_ids = {entry.id for entry in hits}
     text_search = replace(EntrySearch(), text=search.text)
-    rest = [entry for entry in entries if entry.id not in hit_ids and fits(text_search, entry)]
-    results = [*hits, *in_order(EntrySearch(), rest)]
-    return results if search.sort is Sort.BEST else in_order(search, results)
+    rest = [
+        entry for entry in entries if entry.id not in hit_ids and matches_search(text_search, entry)
+    ]
+    results = [*hits, *sort_entries(EntrySearch(), rest)]
+    return results if search.sort is Sort.BEST else sort_entries(search, results)
 
 
 _ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes

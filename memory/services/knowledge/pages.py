@@ -26,14 +26,14 @@ from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.providers.postgres.vectors import near_keys
 from memory.services.entries.edit import RevisionConflict
-from memory.services.entries.forget import Forgotten, forget_chosen
+from memory.services.entries.forget import Forgotten, forget_selected
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, key_hash
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.knowledge.bulk_pages import Shelf, shelf_behind
 from memory.services.knowledge.search_candidates import candidate_pages
-from memory.services.recall.recall import open_for_query, remember_reads
+from memory.services.recall.recall import open_for_query, record_reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def find_pages(
         candidates = candidate_pages(access, query, near, narrowed=bool(tags))
         hits = search_pages(PageQuery(query, top_k, min_score, tuple(tags)), candidates, near)
         access.detail.update(keys=len(hits), pages=True)
-        remember_reads(access, [hit.entry for hit in hits], injected=False)
+        record_reads(access, [hit.entry for hit in hits], injected=False)
         return hits
 
 
@@ -183,7 +183,7 @@ def delete_page(caller: MemoryCaller, *, entry_id: UUID | str, reason: str = "")
         "forget", "memory.forgotten", namespace=place
     ) as access:
         entry = page_entry(access, entry_id)
-        return forget_chosen(access, lambda query: query.filter(pk=entry.id), reason)
+        return forget_selected(access, lambda query: query.filter(pk=entry.id), reason)
 
 
 @retry_on_conflict

@@ -1,4 +1,4 @@
-"""How far a team's memory can be found by meaning: for who looks after it."""
+"""The state of a team's embeddings, for its administrators."""
 
 import re
 from dataclasses import dataclass
@@ -40,7 +40,9 @@ SENTENCES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingState:
-    """``missing``: why nothing can be embedded at all; ``problem``: of those that failed, the most often tried."""
+    """``missing`` is the reason why nothing can be embedded at all; ``problem`` is that of the failed entry with the
+    most attempts.
+    """
 
     embedder: str
     missing: str = ""
@@ -59,7 +61,7 @@ class EmbeddingState:
         return 100 if not self.entries else self.embedded * 100 // self.entries
 
 
-def embedding_state(team_id: UUID) -> EmbeddingState | None:
+def load_embedding_state(team_id: UUID) -> EmbeddingState | None:
     """Return the state of the team's embeddings; none without an embedder. The caller has checked the permission."""
     embedder = get_configured_embedder()
     if embedder is None:
@@ -70,21 +72,21 @@ def embedding_state(team_id: UUID) -> EmbeddingState | None:
         cursor.execute(QUERIES["status"], [embedder.name, embedder.name, team_id])
         entries, embedded, failing, newest, problem = cursor.fetchone()
     return EmbeddingState(
-        embedder.name, "", entries, embedded, failing, newest, in_words(problem or "")
+        embedder.name, "", entries, embedded, failing, newest, translate_problem(problem or "")
     )
 
 
-def in_words(problem: str) -> str:
-    """In the reader's language, as far as it is known what was said."""
+def translate_problem(problem: str) -> str:
+    """Translate the problem if its sentence is known."""
     for sentence, pattern in _PATTERNS:
         if match := pattern.fullmatch(problem):
             return _(sentence) % match.groupdict()
     return problem
 
 
-def _pattern(sentence: str) -> re.Pattern[str]:
+def _build_pattern(sentence: str) -> re.Pattern[str]:
     escaped = re.escape(sentence)
     return re.compile(re.sub(r"%\\\((\w+)\\\)s", r"(?P<\1>.+)", escaped))
 
 
-_PATTERNS: Final = tuple((sentence, _pattern(sentence)) for sentence in SENTENCES)
+_PATTERNS: Final = tuple((sentence, _build_pattern(sentence)) for sentence in SENTENCES)

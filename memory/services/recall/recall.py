@@ -1,4 +1,4 @@
-"""Recall: by key, by text, or the newest. What a run recalled is kept as provenance."""
+"""Recalls by key, by text, or the newest entries. What a run recalled is stored as provenance."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ def recall(
     recency_days: float | None = None,
     as_of: datetime | None = None,
 ) -> list[MemoryEntry]:
-    """Quarantined, forgotten and expired entries are never among them."""
+    """Recall entries, never quarantined, forgotten or expired ones."""
     query = MemoryQuery("", key, query_text, filter, top_k, language, recency_days, as_of)
     with open_for_query(caller, query, scope=scope, namespace=namespace) as (access, query):
         entries: list[MemoryEntry] = access.store().recall(query)
@@ -54,7 +54,7 @@ def recall(
         if query.meaning is not None and not query.meaning.vector:
             access.detail["meaning"] = "no answer"
         access.detail.update(keys=len(entries), injected=injected)
-        remember_reads(access, entries, injected=injected)
+        record_reads(access, entries, injected=injected)
         return entries
 
 
@@ -92,17 +92,17 @@ def _is_valid(query: MemoryQuery) -> bool:
     return True
 
 
-def remember_reads(
+def record_reads(
     access: NamespaceAccess, entries: Sequence[MemoryEntry], *, injected: bool
 ) -> None:
-    """Note which entries a step of a run read. A step that is tried again reads the same; they are noted once.
+    """Record which entries a step of a run read. A repeated step reads the same entries; they are recorded once.
 
-    What another provider keeps has no row here that could be noted.
+    Entries of an external provider have no row here that could be recorded.
     """
     origin = access.caller.origin
     if not entries or not origin.run_id or access.external is not None:
         return
-    read = [
+    records = [
         {
             "id": str(uuid7()),
             "entry_id": entry.id,
@@ -117,6 +117,6 @@ def remember_reads(
             QUERIES["insert"],
             [
                 *(access.caller.team_id, origin.run_id, origin.node_id, origin.idempotency_key),
-                *(injected, access.now, json.dumps(read)),
+                *(injected, access.now, json.dumps(records)),
             ],
         )

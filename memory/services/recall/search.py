@@ -1,7 +1,7 @@
-"""Searches within a namespace, for looking and for acts over many entries.
+"""Searches within a namespace, for pages and for actions on many entries.
 
-Words are ranked as a recall would rank them, each hit with its score and its parts; what only
-contains them, or waits in quarantine, follows. Everything else narrows.
+Text is ranked as a recall ranks it, each hit with its score and its parts; entries that only contain the text, or are
+quarantined, follow. All other criteria filter.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,13 +21,13 @@ from memory.models import Entry, Namespace
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import narrowed
 from memory.providers.postgres.provider import search
-from memory.services.entries.listing import MOST_A_PAGE, EntryPage
+from memory.services.entries.listing import MAX_PAGE_SIZE, EntryPage
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
-MOST_RANKED: Final = 1_000
+MAX_RANKED: Final = 1_000
 
 
 class Sort(StrEnum):
@@ -72,91 +72,95 @@ ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
 
 @retry_on_conflict
 def search_entries(
-    caller: MemoryCaller, *, namespace: str, sought: EntrySearch, limit: int = 50, offset: int = 0
+    caller: MemoryCaller, *, namespace: str, search: EntrySearch, limit: int = 50, offset: int = 0
 ) -> EntryPage:
-    """Quarantined ones included: this is for looking, recall is for using."""
+    """Search entries, including quarantined ones, which recall leaves out."""
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
-        page = search_page(access, sought, min(limit, MOST_A_PAGE), offset)
+        page = search_page(access, search, min(limit, MAX_PAGE_SIZE), offset)
         access.detail["keys"] = page.total
         return page
 
 
 @retry_on_conflict
-def by_tier(
-    caller: MemoryCaller, *, namespace: str, sought: EntrySearch, limit: int = 20
+def search_by_tier(
+    caller: MemoryCaller, *, namespace: str, search: EntrySearch, limit: int = 20
 ) -> dict[Tier, EntryPage]:
-    """The first of each tier, side by side."""
+    """Return the first entries of each tier."""
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
         pages = {
-            tier: search_page(access, replace(sought, tier=str(tier)), limit, 0)
+            tier: search_page(access, replace(search, tier=str(tier)), limit, 0)
             for tier in (Tier.QUARANTINE, Tier.WORKING, Tier.LONG_TERM)
         }
         access.detail["keys"] = sum(page.total for page in pages.values())
         return pages
 
 
-def search_page(access: NamespaceAccess, sought: EntrySearch, limit: int, offset: int) -> EntryPage:
-    """A page of it, behind an open door."""
+def search_page(
+    access: NamespaceAccess, criteria: EntrySearch, limit: int, offset: int
+) -> EntryPage:
+    """Return a page of the search in an open namespace."""
     row = access.target.row
     if row is None:
         return EntryPage([], 0, offset)
     if access.external is not None:
-        external_entries = access.store().recall(MemoryQuery(row.text, filter=sought.filter))
-        chosen = in_order(sought, [entry for entry in external_entries if fits(sought, entry)])
-        return EntryPage(chosen[offset : offset + limit], len(chosen), offset)
-    if sought.text:
-        return _rank(row, sought, access.now, limit, offset)
-    query = narrowed_to(row, sought, access.now)
-    page = query.order_by(*ORDERS[sought.sort])[offset : offset + limit]
+        external_entries = access.store().recall(MemoryQuery(row.text, filter=criteria.filter))
+        matching_entries = sort_entries(
+            criteria, [entry for entry in external_entries if matches_search(criteria, entry)]
+        )
+        return EntryPage(matching_entries[offset : offset + limit], len(matching_entries), offset)
+    if criteria.text:
+        return _rank(row, criteria, access.now, limit, offset)
+    query = filter_entries(row, criteria, access.now)
+    page = query.order_by(*ORDERS[criteria.sort])[offset : offset + limit]
     return EntryPage([rows.entry_of(entry, row.text) for entry in page], query.count(), offset)
 
 
-def matching(namespace: Namespace, sought: EntrySearch, now: datetime) -> rows.Entries:
-    """All of it, for an act over many."""
-    query = narrowed_to(namespace, sought, now)
-    if not sought.text:
+def match_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -> rows.Entries:
+    """Return all entries that match, for an action on them."""
+    query = filter_entries(namespace, criteria, now)
+    if not criteria.text:
         return query
-    hits = [UUID(hit.id) for hit in _hits(namespace, sought, now)]
-    return query.filter(Q(pk__in=hits) | Q(text__icontains=sought.text))
+    hits = [UUID(hit.id) for hit in _search_hits(namespace, criteria, now)]
+    return query.filter(Q(pk__in=hits) | Q(text__icontains=criteria.text))
 
 
-def narrowed_to(namespace: Namespace, sought: EntrySearch, now: datetime) -> rows.Entries:
-    """By everything but the words."""
+def filter_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -> rows.Entries:
+    """Filter by every criterion except the text."""
     query = rows.living(namespace).exclude(expires_at__lte=now)
     conditions: dict[str, Any] = {  # a condition each, of its own type
-        "key__icontains": sought.key,
-        "category": sought.category,
-        "tier": sought.tier,
-        "source_actor": sought.actor,
-        "updated_at__gte": sought.since,
-        "updated_at__lt": sought.until,
+        "key__icontains": criteria.key,
+        "category": criteria.category,
+        "tier": criteria.tier,
+        "source_actor": criteria.actor,
+        "updated_at__gte": criteria.since,
+        "updated_at__lt": criteria.until,
     }
     query = query.filter(**{name: value for name, value in conditions.items() if value})
-    return narrowed(query, parse_filter(sought.filter))
+    return narrowed(query, parse_filter(criteria.filter))
 
 
-def fits(sought: EntrySearch, entry: MemoryEntry) -> bool:
-    """The same of one entry, its words as they stand there."""
+def matches_search(criteria: EntrySearch, entry: MemoryEntry) -> bool:
+    """Return whether one entry matches, with the text as it is."""
     at = entry.updated_at
     return (
-        sought.key.casefold() in entry.key.casefold()
-        and sought.text.casefold() in search_text(entry.key, entry.value).casefold()
-        and sought.category in ("", entry.category)
-        and sought.tier in ("", str(entry.tier))
-        and sought.actor in ("", entry.source.actor)
-        and (sought.since is None or at is None or at >= sought.since)
-        and (sought.until is None or at is None or at < sought.until)
-        and matches(parse_filter(sought.filter), document_of(entry))
+        criteria.key.casefold() in entry.key.casefold()
+        and criteria.text.casefold() in search_text(entry.key, entry.value).casefold()
+        and criteria.category in ("", entry.category)
+        and criteria.tier in ("", str(entry.tier))
+        and criteria.actor in ("", entry.source.actor)
+        and (criteria.since is None or at is None or at >= criteria.since)
+        and (criteria.until is None or at is None or at < criteria.until)
+        and matches(parse_filter(criteria.filter), document_of(entry))
     )
 
 
-def in_order(sought: EntrySearch, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+def sort_entries(criteria: EntrySearch, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     newest = sorted(entries, key=lambda entry: (entry.updated_at, entry.id), reverse=True)
-    return sorted(newest, key=_KEYS[sought.sort], reverse=sought.sort is Sort.IMPORTANCE)
+    return sorted(newest, key=_KEYS[criteria.sort], reverse=criteria.sort is Sort.IMPORTANCE)
 
 
 _KEYS: Final[Mapping[Sort, Any]] = {  # what sorted takes
@@ -173,19 +177,19 @@ _KEYS: Final[Mapping[Sort, Any]] = {  # what sorted takes
 
 
 def _rank(
-    namespace: Namespace, sought: EntrySearch, now: datetime, limit: int, offset: int
+    namespace: Namespace, criteria: EntrySearch, now: datetime, limit: int, offset: int
 ) -> EntryPage:
-    hits = {UUID(entry.id): entry for entry in _hits(namespace, sought, now)}
-    narrow = narrowed_to(namespace, sought, now)
-    if sought.sort is not Sort.BEST:
-        query = narrow.filter(Q(pk__in=hits) | Q(text__icontains=sought.text))
-        page = list(query.order_by(*ORDERS[sought.sort])[offset : offset + limit])
+    hits = {UUID(entry.id): entry for entry in _search_hits(namespace, criteria, now)}
+    narrow = filter_entries(namespace, criteria, now)
+    if criteria.sort is not Sort.BEST:
+        query = narrow.filter(Q(pk__in=hits) | Q(text__icontains=criteria.text))
+        page = list(query.order_by(*ORDERS[criteria.sort])[offset : offset + limit])
         return EntryPage(
             [_with_score(entry, namespace, hits) for entry in page], query.count(), offset
         )
     passing = set(narrow.filter(pk__in=hits).values_list("pk", flat=True))
     best = [hit for pk, hit in hits.items() if pk in passing]
-    rest = narrow.filter(text__icontains=sought.text).exclude(pk__in=hits)
+    rest = narrow.filter(text__icontains=criteria.text).exclude(pk__in=hits)
     start = max(0, offset - len(best))
     entries = best[offset : offset + limit]
     more = rest.order_by(*ORDERS[Sort.NEWEST])[start : start + limit - len(entries)]
@@ -193,9 +197,9 @@ def _rank(
     return EntryPage(entries, len(best) + rest.count(), offset)
 
 
-def _hits(namespace: Namespace, sought: EntrySearch, now: datetime) -> list[MemoryEntry]:
+def _search_hits(namespace: Namespace, criteria: EntrySearch, now: datetime) -> list[MemoryEntry]:
     query = MemoryQuery(
-        namespace.text, query_text=sought.text, filter=sought.filter, top_k=MOST_RANKED
+        namespace.text, query_text=criteria.text, filter=criteria.filter, top_k=MAX_RANKED
     )
     return search(namespace, query, now)
 

@@ -1,7 +1,7 @@
-"""Searching everything somebody may look into, whatever namespace it lies in.
+"""Searches everything that a caller may view, in whatever namespace it is.
 
-What is seen is what the page of the newest shows: what roles and sharing open, and one's own. Emergency access
-widens no list. Memory that another provider keeps is not looked through; the answer says so.
+It covers what the page of the newest memories shows: what roles and sharing allow, and one's own. Emergency access
+doesn't widen any list. Memory of external providers isn't searched; the result says so.
 """
 
 from collections.abc import Mapping
@@ -24,24 +24,24 @@ from memory.models.namespaces import PauseChoice
 from memory.policies import load_policies
 from memory.providers.postgres import rows, search_all
 from memory.routing import list_external_scopes
-from memory.services.entries.listing import MOST_A_PAGE
+from memory.services.entries.listing import MAX_PAGE_SIZE
 from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
 
 
 @dataclass(frozen=True, slots=True)
-class FoundEntries:
-    """Best first, then what waits in quarantine. ``places``: by what the entries call their namespace."""
+class SearchResults:
+    """The entries, best first, then quarantined ones. ``namespaces`` are by the name that the entries give them."""
 
     entries: tuple[MemoryEntry, ...]
-    places: Mapping[str, Namespace]
+    namespaces: Mapping[str, Namespace]
     total: int
     offset: int
     is_all: bool  # whether everything they may look into was looked through
 
 
 @retry_on_conflict
-def search_everywhere(
+def search_all_namespaces(
     caller: MemoryCaller,
     *,
     query: str,
@@ -50,19 +50,22 @@ def search_everywhere(
     category: str | None = None,
     limit: int = 50,
     offset: int = 0,
-) -> FoundEntries:
-    """By words, as a recall in one namespace ranks them. People look around, and find quarantined ones, too; what a
-    programme finds may go into a prompt, so it has to name that tier."""
+) -> SearchResults:
+    """Search by words, ranked as a recall in one namespace. People find quarantined entries too; what a program finds
+    may end up in a prompt, so it has to name that tier.
+    """
     if not query.strip() or len(query) > MAX_QUERY_LENGTH:
         raise InvalidInput(f"q: from 1 to {MAX_QUERY_LENGTH} characters.")
-    most = min(limit, MOST_A_PAGE)
+    page_size = min(limit, MAX_PAGE_SIZE)
     with tenant([caller.team_id]):
-        places, is_all = _places(caller, scope)
-        pages = _Pages(places, query, category or "", offset, most)
+        visible, is_all = _list_namespaces(caller, scope)
+        pages = _Pages(visible, query, category or "", offset, page_size)
         hits, total = pages.rank(tier or "") if tier != Tier.QUARANTINE else ([], 0)
         if tier == Tier.QUARANTINE or (not tier and caller.principal.kind == "user"):
-            waiting, more = pages.waiting(offset - total, most - len(hits))
-            hits, total = [*hits, *waiting], total + more
+            quarantined, quarantined_count = pages.list_quarantined(
+                offset - total, page_size - len(hits)
+            )
+            hits, total = [*hits, *quarantined], total + quarantined_count
         namespaces = Namespace.objects.unscoped().in_bulk(
             {row.namespace_id for row, _entry in hits}
         )
@@ -71,7 +74,7 @@ def search_everywhere(
         )
         detail = {"door": "search", "keys": total, "namespaces": sorted(map(str, namespaces))}
         record(caller, "memory.listed", f"team:{caller.team_id}", detail)
-    return FoundEntries(
+    return SearchResults(
         entries, {row.text: row for row in namespaces.values()}, total, offset, is_all
     )
 
@@ -81,9 +84,9 @@ _Hits = list[tuple[Entry, MemoryEntry]]
 
 @dataclass(frozen=True, slots=True)
 class _Pages:
-    """One list of two: what is ranked, and behind it what waits."""
+    """One list of two parts: the ranked entries, and after them the quarantined ones."""
 
-    places: Any  # namespaces; the manager's queryset is untyped
+    namespaces: Any  # namespaces; the manager's queryset is untyped
     query: str
     category: str
     offset: int
@@ -91,7 +94,7 @@ class _Pages:
 
     def rank(self, tier: str) -> tuple[_Hits, int]:
         page = search_all.ranked(
-            self.places,
+            self.namespaces,
             self.query,
             timezone.now(),
             category=self.category,
@@ -105,8 +108,10 @@ class _Pages:
         ]
         return hits, page.total
 
-    def waiting(self, start: int, room: int) -> tuple[_Hits, int]:
-        ids = search_all.waiting(self.places, self.query, timezone.now(), category=self.category)
+    def list_quarantined(self, start: int, room: int) -> tuple[_Hits, int]:
+        ids = search_all.waiting(
+            self.namespaces, self.query, timezone.now(), category=self.category
+        )
         start = max(0, start)
         page = ids[start : start + room]
         entries = Entry.objects.unscoped().in_bulk(page) if page else {}
@@ -115,22 +120,22 @@ class _Pages:
         ], len(ids)
 
 
-def _places(caller: MemoryCaller, scope: str | None) -> tuple[Any, bool]:  # as above
+def _list_namespaces(caller: MemoryCaller, scope: str | None) -> tuple[Any, bool]:  # as above
     """Return the query for the namespaces that the caller can view and the policy leaves open, and whether these are
     all.
     """
     namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
     if scope:
         namespaces = namespaces.filter(scope=str(scope_named(scope).word))
-    away = list_external_scopes(caller.team_id)
-    is_all = not away or not namespaces.filter(scope__in=away).exists()
-    namespaces = namespaces.filter(entry_count__gt=0).exclude(scope__in=away)
+    external_scopes = list_external_scopes(caller.team_id)
+    is_all = not external_scopes or not namespaces.filter(scope__in=external_scopes).exists()
+    namespaces = namespaces.filter(entry_count__gt=0).exclude(scope__in=external_scopes)
     if caller.principal.kind != "user":
         namespaces = namespaces.exclude(_paused_condition())
-    closing = (
+    restricting = (
         Policy.objects.unscoped().filter(team_id=caller.team_id).exclude(allowed_prefixes=None)
     )
-    if closing.exists():
+    if restricting.exists():
         namespaces = namespaces.filter(pk__in=_list_open(caller.team_id, list(namespaces)))
     return namespaces, is_all
 
@@ -139,8 +144,8 @@ def _paused_condition() -> Q:
     """Return the condition for namespaces whose person paused recall, in which a program finds nothing; as
     ``is_verb_paused``.
     """
-    off = Q(paused__in=(PauseChoice.RECALLING, PauseChoice.BOTH), paused_since__isnull=False)
-    return off & (Q(paused_until=None) | Q(paused_until__gt=timezone.now()))
+    is_paused = Q(paused__in=(PauseChoice.RECALLING, PauseChoice.BOTH), paused_since__isnull=False)
+    return is_paused & (Q(paused_until=None) | Q(paused_until__gt=timezone.now()))
 
 
 def _list_open(team_id: UUID, namespaces: list[Namespace]) -> list[UUID]:

@@ -39,7 +39,7 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.engine_port import CallerOf, RunMemory
 from memory.services.gateway.gateway import MemoryGateway, key_hash
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.services.recall.recall import remember_reads
+from memory.services.recall.recall import record_reads
 from memory.services.sandbox.dry_run import Changes, DryRunStore, Ledger
 from memory.services.sandbox.dry_run import WouldChange as WouldChange
 
@@ -63,7 +63,7 @@ class SandboxMemory(RunMemory):
                 return WithheldEntries()
             entries = copy.recall(replace(query, namespace=access.text))
             access.detail["keys"] = len(entries)
-            remember_reads(access, copy.real_among(entries), injected=injected)
+            record_reads(access, copy.real_among(entries), injected=injected)
             return entries
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
@@ -106,7 +106,7 @@ class SandboxMemory(RunMemory):
             )
             access.detail.update(keys=len(talk.entries) or talk.count, sandbox=True)
             if verb == "view":
-                remember_reads(access, copy.real_among(talk.entries), injected=False)
+                record_reads(access, copy.real_among(talk.entries), injected=False)
             return talk
 
     def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
@@ -115,7 +115,7 @@ class SandboxMemory(RunMemory):
                 return ()
             hits = search_pages(search, list_page_entries(copy, access.text))
             access.detail.update(keys=len(hits), pages=True, sandbox=True)
-            remember_reads(access, copy.real_among(hit.entry for hit in hits), injected=False)
+            record_reads(access, copy.real_among(hit.entry for hit in hits), injected=False)
             return hits
 
     def _write_pages(

@@ -122,7 +122,7 @@ def forget_all(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     caller = caller_of(request)
     row = find_own_namespace(caller, namespace_id=namespace_id)
     if "sure" not in request.POST:
-        page = services.entries(caller, namespace=row.text, limit=1)
+        page = services.list_entries(caller, namespace=row.text, limit=1)
         return _render_page(request, asked=row.pk, asked_count=page.total)
     result = services.clear(
         caller, namespace=row.text, reason=_("everything forgotten by the user")

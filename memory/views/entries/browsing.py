@@ -28,8 +28,8 @@ from memory.forms.browsing import (
 from memory.models import Change, Namespace
 from memory.models.entries import TierChoice
 from memory.routing import find_external_provider
-from memory.services.entries.bulk import Rehearsed
-from memory.services.entries.retention import keeping
+from memory.services.entries.bulk import BulkPreview
+from memory.services.entries.retention import load_retention
 from memory.services.history.snapshot import search_snapshot
 from memory.services.recall.search import search_entries
 from memory.views.entries.filters import actors_of, chips, view_tabs
@@ -46,7 +46,7 @@ class Asked:
     """An act over many that was tried; ``form`` says what else it needs."""
 
     form: BulkActionForm
-    rehearsed: Rehearsed
+    rehearsed: BulkPreview
     entries: tuple[str, ...]  # as they were chosen; none: everything that matches
 
 
@@ -109,7 +109,7 @@ def show_namespace(
         "tiers": TierChoice.choices,
         "sorts": SortChoice.choices,
         "acts": BulkActionChoice.choices,
-        "keeping": keeping(row),
+        "keeping": load_retention(row),
         "undoable": aside.undoable,
         "asked": aside.asked,
         "fault": aside.fault,
@@ -132,7 +132,7 @@ def _list(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str,
     page = search_entries(
         caller_of(request),
         namespace=row.text,
-        sought=search.build_search(),
+        search=search.build_search(),
         limit=PAGE_SIZE,
         offset=search.start,
     )

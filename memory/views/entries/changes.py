@@ -18,7 +18,7 @@ from memory.core.errors import AlreadyExists
 from memory.forms.browsing import BulkActionForm, SearchForm
 from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.models import Namespace
-from memory.services.entries.bulk import Chosen, Shifted, carry_out, rehearse
+from memory.services.entries.bulk import Selection, SelectionChanged, apply_action, preview_action
 from memory.views.entries.browsing import Aside, Asked, show_namespace
 from memory.views.request_context import again, caller_of, reason_of, undoable_change
 
@@ -31,22 +31,22 @@ def act(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         get_principal(request), get_current_team_id(request), namespace_id
     )
     form, chosen = BulkActionForm(request.POST), _chosen(request, row)
-    if chosen.sought is None and not chosen.entry_ids:
+    if chosen.search is None and not chosen.entry_ids:
         messages.info(request, _("Nothing selected."))
         return redirect("memory:namespace", namespace_id=row.pk)
     if "sure" not in request.POST or not form.is_valid():
         return _ask(request, row, form, chosen)
     expected = form.cleaned_data["expected"]
     try:
-        change_id = carry_out(
+        change_id = apply_action(
             caller_of(request),
-            act=form.selected_action,
-            chosen=chosen,
+            action=form.selected_action,
+            selection=chosen,
             expected=len(chosen.entry_ids) if expected is None else expected,
             amendment=form.build_amendment(),
             reason=reason_of(request),
         )
-    except Shifted as fault:
+    except SelectionChanged as fault:
         return _ask(request, row, form, chosen, str(fault))
     return after_forgetting(request, row, change_id)
 
@@ -83,17 +83,17 @@ def after_forgetting(request: HttpRequest, row: Namespace, change_id: UUID | Non
 
 
 def _ask(
-    request: HttpRequest, row: Namespace, form: BulkActionForm, chosen: Chosen, fault: str = ""
+    request: HttpRequest, row: Namespace, form: BulkActionForm, chosen: Selection, fault: str = ""
 ) -> HttpResponse:
-    rehearsed = rehearse(caller_of(request), act=form.selected_action, chosen=chosen)
-    entries = () if chosen.sought is not None else rehearsed.entry_ids
+    rehearsed = preview_action(caller_of(request), action=form.selected_action, selection=chosen)
+    entries = () if chosen.search is not None else rehearsed.entry_ids
     return show_namespace(request, row, Aside(asked=Asked(form, rehearsed, entries), fault=fault))
 
 
-def _chosen(request: HttpRequest, row: Namespace) -> Chosen:
+def _chosen(request: HttpRequest, row: Namespace) -> Selection:
     if request.POST.get("all"):
-        return Chosen(row.text, sought=SearchForm(request.GET).build_search())
-    return Chosen(row.text, entry_ids=tuple(dict.fromkeys(request.POST.getlist("entry"))))
+        return Selection(row.text, search=SearchForm(request.GET).build_search())
+    return Selection(row.text, entry_ids=tuple(dict.fromkeys(request.POST.getlist("entry"))))
 
 
 def _address(request: HttpRequest, row: Namespace, **more: str) -> str:

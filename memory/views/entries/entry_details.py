@@ -20,7 +20,11 @@ from memory.logic.text_diff import diff_values
 from memory.models import Entry, Read, Revision
 from memory.provenance import Provenance, load_provenance
 from memory.providers.postgres.rows import entry_of
-from memory.services.entries.linked_entries import list_linked, revisions_before, superseding
+from memory.services.entries.linked_entries import (
+    list_linked,
+    list_revisions_before,
+    list_superseding,
+)
 from memory.views.entries.revisions import (
     REVISIONS_A_PAGE,
     Changed,
@@ -78,7 +82,7 @@ class Story:
 
 def story(principal: Principal, entry: Entry, before: int | None = None) -> Story:
     """``before``: its past from that revision on, rather than from the newest."""
-    revisions = revisions_before(entry, before, REVISIONS_A_PAGE)
+    revisions = list_revisions_before(entry, before, REVISIONS_A_PAGE)
     reads = selectors.list_reads(entry)
     told = load_provenance(
         principal,
@@ -193,7 +197,7 @@ def _links(entry: Entry) -> Iterable[LinkTold]:
         by_key = {one.key: one for one in reversed(found)}
         for label, name, linked in named:
             yield LinkTold(label, name, by_id.get(linked) or by_key.get(name))
-    for other in superseding(entry):
+    for other in list_superseding(entry):
         label = _SUPERSEDED if other.metadata.get("supersedes") == entry.key else _MERGED_INTO
         yield LinkTold(label, other.key, other)
 

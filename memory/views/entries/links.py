@@ -11,7 +11,7 @@ from memory.core.records import MemoryEntry
 from memory.forms.browsing import SearchForm
 from memory.logic.entries.link_map import LINE, WIDTH, LinkKind
 from memory.models import Namespace
-from memory.services.entries.link_map import links_in
+from memory.services.entries.link_map import load_links
 from memory.views.request_context import caller_of
 
 
@@ -21,7 +21,7 @@ class LineShown:
 
     entry: MemoryEntry
     y: int
-    gone: bool
+    is_forgotten: bool
     says: tuple[tuple[str | Promise, MemoryEntry], ...]
 
 
@@ -33,13 +33,15 @@ KINDS: dict[LinkKind, str | Promise] = {
 
 
 def links_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
-    found = links_in(caller_of(request), namespace=row.text, search=search.build_search())
+    found = load_links(caller_of(request), namespace=row.text, search=search.build_search())
     says: dict[str, list[tuple[str | Promise, MemoryEntry]]] = {}
     for arc in found.drawing.arcs:
         link = arc.link
         says.setdefault(link.source, []).append((KINDS[link.kind], found.entries[link.target]))
     lines = [
-        LineShown(found.entries[dot.id], dot.y, dot.id in found.gone, tuple(says.get(dot.id, ())))
+        LineShown(
+            found.entries[dot.id], dot.y, dot.id in found.forgotten_ids, tuple(says.get(dot.id, ()))
+        )
         for dot in found.drawing.dots
     ]
     return {

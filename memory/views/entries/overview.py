@@ -18,7 +18,7 @@ from memory.models.entries import TierChoice
 from memory.models.namespaces import ScopeChoice
 from memory.naming import NamedNamespace
 from memory.services.access.private_namespaces import count_hidden
-from memory.services.entries.retention import Room, rooms
+from memory.services.entries.retention import Capacity, load_capacities
 from memory.views.entries.search_results import found_of, waits
 from memory.views.request_context import caller_of
 
@@ -32,7 +32,7 @@ MOST_NAMED = 5_000
 @dataclass(frozen=True, slots=True)
 class PlaceShown:
     named: NamedNamespace
-    room: Room
+    room: Capacity
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _named_like(request: HttpRequest, words: str, scopes: Sequence[str]) -> list
 
 
 def _groups(request: HttpRequest, places: Sequence[NamedNamespace]) -> list[Group]:
-    room = rooms(get_current_team_id(request), [one.row for one in places])
+    room = load_capacities(get_current_team_id(request), [one.row for one in places])
     by_scope: dict[str, list[PlaceShown]] = {}
     for one in places:
         by_scope.setdefault(one.row.scope, []).append(PlaceShown(one, room[one.row.pk]))

@@ -37,7 +37,7 @@ class FoundShown:
 
 def found_of(request: HttpRequest, form: OverviewForm) -> dict[str, Any]:
     """Of the overview's context, what the words brought."""
-    found = services.search_everywhere(
+    found = services.search_all_namespaces(
         caller_of(request),
         query=form.get_value("q"),
         scope=form.selected_scope,
@@ -47,11 +47,11 @@ def found_of(request: HttpRequest, form: OverviewForm) -> dict[str, Any]:
         offset=min(read_offset(request.GET, BEGINS), 1_000_000),
     )
     places = naming.name_namespaces(
-        list(found.places.values()), reader_id=get_principal(request).user_id
+        list(found.namespaces.values()), reader_id=get_principal(request).user_id
     )
     titles = {one.row.text: one.title for one in places}
     return {
-        "found": [_shown(one, found.places, titles) for one in found.entries],
+        "found": [_shown(one, found.namespaces, titles) for one in found.entries],
         "found_total": found.total,
         "found_all": found.is_all,
         "found_page": OffsetPage(found.total, found.offset, request.GET, parameter=BEGINS),

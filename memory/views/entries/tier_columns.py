@@ -13,15 +13,15 @@ from memory.forms.browsing import SearchForm
 from memory.logic.entries.tiers import is_rejected
 from memory.models import Namespace
 from memory.models.entries import TierChoice
-from memory.services.entries.bulk import Act
-from memory.services.recall.search import by_tier
+from memory.services.entries.bulk import BulkAction
+from memory.services.recall.search import search_by_tier
 from memory.views.entries.entry_details import TIER_HINTS
 from memory.views.request_context import caller_of
 
 
 @dataclass(frozen=True, slots=True)
 class MoveShown:
-    act: Act
+    act: BulkAction
     label: str | Promise
 
 
@@ -47,17 +47,20 @@ class Column:
 
 
 MOVES: dict[Tier, tuple[MoveShown, ...]] = {
-    Tier.QUARANTINE: (MoveShown(Act.APPROVE, _("Approve")), MoveShown(Act.REJECT, _("Reject"))),
-    Tier.WORKING: (
-        MoveShown(Act.PROMOTE, _("Move to long-term")),
-        MoveShown(Act.QUARANTINE, _("Move to quarantine")),
+    Tier.QUARANTINE: (
+        MoveShown(BulkAction.APPROVE, _("Approve")),
+        MoveShown(BulkAction.REJECT, _("Reject")),
     ),
-    Tier.LONG_TERM: (MoveShown(Act.QUARANTINE, _("Move to quarantine")),),
+    Tier.WORKING: (
+        MoveShown(BulkAction.PROMOTE, _("Move to long-term")),
+        MoveShown(BulkAction.QUARANTINE, _("Move to quarantine")),
+    ),
+    Tier.LONG_TERM: (MoveShown(BulkAction.QUARANTINE, _("Move to quarantine")),),
 }
 
 
 def columns_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
-    found = by_tier(caller_of(request), namespace=row.text, sought=search.build_search())
+    found = search_by_tier(caller_of(request), namespace=row.text, search=search.build_search())
     labels = dict(TierChoice.choices)
     columns = [
         Column(
@@ -79,5 +82,7 @@ def columns_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict
 
 def _card(entry: MemoryEntry) -> Card:
     rejected = entry.tier is Tier.QUARANTINE and is_rejected(entry)
-    moves = tuple(one for one in MOVES[entry.tier] if not (rejected and one.act is Act.REJECT))
+    moves = tuple(
+        one for one in MOVES[entry.tier] if not (rejected and one.act is BulkAction.REJECT)
+    )
     return Card(entry, rejected, moves)

@@ -14,7 +14,7 @@ from accounts.principals import get_current_team_id, get_principal
 from accounts.views.ignored_filters import list_form_errors
 from accounts.views.pagination import OffsetPage
 from memory import naming, selectors, services
-from memory.services.entries.linked_entries import revisions_before
+from memory.services.entries.linked_entries import list_revisions_before
 from memory.services.knowledge.knowledge_bases import shelves
 from memory.services.transfer.page_archive import export_single_page
 from memory.views.entries.revisions import REVISIONS_A_PAGE, number_asked, older_than
@@ -130,7 +130,7 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry = entry_or_404(request, entry_id)
     asked = number_asked(request.GET.get("before", ""))
-    revisions = revisions_before(entry, asked, REVISIONS_A_PAGE)
+    revisions = list_revisions_before(entry, asked, REVISIONS_A_PAGE)
     context = {
         "namespace": entry.namespace,
         "namespace_title": title_of(request, entry.namespace),

@@ -103,7 +103,7 @@ def test_persons_own_typing_gives_what_orders_they_like_and_keeps_no_secret(alic
     for key, value in (("a", ORDERS), ("b", SECRET)):
         services.remember(at_door(alice), namespace=HERE, key=key, value=value)
 
-    found = services.entries(at_door(alice), namespace=HERE).entries
+    found = services.list_entries(at_door(alice), namespace=HERE).entries
     assert {one.key: (str(one.tier), one.value) for one in found} == {
         "a": ("long_term", ORDERS),
         "b": ("long_term", BLOTTED),
@@ -127,4 +127,4 @@ def test_who_types_a_secret_into_a_page_is_told(
     page = alice.client.post(f"/memory/entries/{entry.id}/edit/", form, follow=True)
 
     assert (TOLD in page.content.decode()) is told
-    assert services.look(at_door(alice), entry_id=entry.id).value == kept
+    assert services.get_entry(at_door(alice), entry_id=entry.id).value == kept

@@ -13,7 +13,7 @@ from memory.core.recall import embedding as contract
 from memory.core.recall.embedding import EmbedderFault
 from memory.embedding import openai_compatible
 from memory.services.recall import embedding_status
-from memory.services.recall.embedding_status import in_words
+from memory.services.recall.embedding_status import translate_problem
 from memory.upkeep.embedding import embed_team
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast, signed_in
@@ -81,5 +81,5 @@ def test_whatever_an_embedder_says_of_itself_is_said_in_the_readers_language(
 
     assert "The server answered with status 7." in said
     assert len(said) > 10
-    assert [in_words(one) for one in said] == [f"in Chinese: {one}" for one in said]
-    assert in_words("A plug-in’s own words: 503.") == "A plug-in’s own words: 503."
+    assert [translate_problem(one) for one in said] == [f"in Chinese: {one}" for one in said]
+    assert translate_problem("A plug-in’s own words: 503.") == "A plug-in’s own words: 503."

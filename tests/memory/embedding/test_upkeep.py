@@ -16,7 +16,7 @@ from memory import services
 from memory.core.recall.embedding import EmbedderFault
 from memory.embedding import embedders, notify, vector_column
 from memory.models import Embedding
-from memory.services.recall.embedding_status import embedding_state
+from memory.services.recall.embedding_status import load_embedding_state
 from memory.upkeep import embedding
 from memory.upkeep.embedding import embed_all_teams, embed_team, enqueue_all
 from tests.memory.services.conftest import at_door
@@ -39,7 +39,7 @@ def of(person: Person) -> Any:
 
 
 def state(person: Person) -> Any:
-    found = embedding_state(person.team.pk)
+    found = load_embedding_state(person.team.pk)
     assert found is not None
     return found
 

@@ -123,8 +123,8 @@ def test_place_of_an_act_on_many_is_held_from_the_look_at_them_to_the_act(
         return services.forget_many(*given, **more)
 
     monkeypatch.setattr(bulk, "forget_many", watched)
-    chosen = bulk.Chosen(HERE, tuple(map(str, entries.values())))
-    bulk.carry_out(at_door(ann), act=bulk.Act.FORGET, chosen=chosen, expected=3)
+    chosen = bulk.Selection(HERE, tuple(map(str, entries.values())))
+    bulk.apply_action(at_door(ann), action=bulk.BulkAction.FORGET, selection=chosen, expected=3)
 
     assert held == [True]
 

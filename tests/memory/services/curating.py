@@ -14,7 +14,7 @@ from memory.models import Curation, Proposal
 from memory.services.curation.curate import FinishedRun, curate, plan_curation
 from memory.services.curation.learning_rules import LearningRule, set_learning_rule
 from memory.services.curation.run_texts import list_recalled_texts
-from memory.services.entries.listing import entries
+from memory.services.entries.listing import list_entries
 from memory.services.gateway.caller import MemoryCaller
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
@@ -74,7 +74,7 @@ def curated(
 
 def kept(person: Person, category: str | None = None, tier: str | None = None) -> list[MemoryEntry]:
     place = f"user:{person.user.pk}"
-    page = entries(at_door(person), namespace=place, category=category, tier=tier, limit=200)
+    page = list_entries(at_door(person), namespace=place, category=category, tier=tier, limit=200)
     return page.entries
 
 

@@ -16,7 +16,7 @@ from memory.logic.curation.work import FinishedWork
 from memory.models import Namespace
 from memory.models.jobs import JobStatus
 from memory.services import CallOrigin
-from memory.services.entries.bulk import Act, Chosen, carry_out
+from memory.services.entries.bulk import BulkAction, Selection, apply_action
 from memory.services.erasure.erasure_jobs import order_erasure
 from memory.services.recall.search import EntrySearch
 from memory.services.review import proposals, review_decisions
@@ -198,8 +198,10 @@ def _import_undone(person: Person) -> Callable[[], Any]:
 
 def _forgotten_in_bulk(person: Person) -> Callable[[], Any]:
     _everywhere(person)
-    chosen = Chosen(PLACES[0], sought=EntrySearch())
-    return lambda: carry_out(at_door(person), act=Act.FORGET, chosen=chosen, expected=1)
+    chosen = Selection(PLACES[0], search=EntrySearch())
+    return lambda: apply_action(
+        at_door(person), action=BulkAction.FORGET, selection=chosen, expected=1
+    )
 
 
 def _proposal(person: Person) -> UUID:

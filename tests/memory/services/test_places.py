@@ -59,7 +59,7 @@ def test_every_verb_reaches_the_provider_and_the_trail(alice: Person):
         "green tea",
         "black tea",
     ]
-    page = services.entries(at_door(alice), namespace=text, text="COFF")
+    page = services.list_entries(at_door(alice), namespace=text, text="COFF")
     assert ([one.key for one in page.entries], page.total) == (["other"], 1)
     forgotten = services.forget(run, scope="workflow", key="k")
     assert (forgotten.count, forgotten.change_id) == (1, None)

@@ -102,7 +102,7 @@ def test_every_change_is_a_revision_with_who_and_why(alice: Person) -> None:
         (2, "edit", 2, me, "was wrong"),
         (1, "store", 1, me, ""),
     ]
-    assert services.look(door, entry_id=entry.id).value == 1
+    assert services.get_entry(door, entry_id=entry.id).value == 1
 
 
 def test_edit_based_on_an_old_revision_is_refused(alice: Person) -> None:
@@ -113,7 +113,7 @@ def test_edit_based_on_an_old_revision_is_refused(alice: Person) -> None:
     with pytest.raises(RevisionConflict, match="at revision 2, not 1"):
         services.edit(door, entry_id=entry.id, if_revision=1, value=3)
 
-    assert services.look(door, entry_id=entry.id).value == 2
+    assert services.get_entry(door, entry_id=entry.id).value == 2
 
 
 def test_edit_can_set_null_and_keeps_what_it_does_not_name(alice: Person) -> None:
@@ -140,7 +140,7 @@ def test_each_operation_and_each_refusal_is_in_the_trail_without_its_values(alic
     door = at_door(alice)
     entry = services.remember(door, namespace="global:x", key="secret-key", value="secret-value")
     services.recall(door, namespace="global:x")
-    services.entries(door, namespace="global:x")
+    services.list_entries(door, namespace="global:x")
     services.edit(door, entry_id=entry.id, if_revision=1, value="secret-value-2")
     done = services.forget(door, entry_id=entry.id)
     services.undo(door, change_id=done.change_id or "")
@@ -178,4 +178,4 @@ def test_policy_of_the_team_holds_and_its_refusal_leaves_nothing(alice: Person) 
         services.remember(door, namespace="global:y", key="b", value="x" * 20)
 
     assert counts(alice, "global:x") == (1, 1)
-    assert [n.text for n in services.namespaces(door)] == ["global:x"]
+    assert [n.text for n in services.list_namespaces(door)] == ["global:x"]

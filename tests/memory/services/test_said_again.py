@@ -26,7 +26,7 @@ def say(person: Person, run: str, value: Any, key: str = "", **more: Any) -> Mem
 
 def kept(person: Person) -> list[MemoryEntry]:
     place = f"user:{person.user.pk}"
-    return services.entries(at_door(person), namespace=place, limit=200).entries
+    return services.list_entries(at_door(person), namespace=place, limit=200).entries
 
 
 @pytest.mark.parametrize("tier", ["long_term", "working"])

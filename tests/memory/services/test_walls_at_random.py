@@ -142,7 +142,9 @@ class Walls(RuleBasedStateMachine):
     @rule(team=TEAMS, of=TEAMS, who=PEOPLE, data=st.data())
     def person_lists(self, team: int, of: int, who: int, data: Any) -> None:
         caller, text, may = self._person(team, of, who, "view", data)
-        page = self._done(team, lambda: services.entries(caller, namespace=text, limit=200), may)
+        page = self._done(
+            team, lambda: services.list_entries(caller, namespace=text, limit=200), may
+        )
         if page is not Refused:
             living = self.teams[team].shelf(text).living
             assert {one.key: one.value for one in page.entries} == living
@@ -185,7 +187,9 @@ class Walls(RuleBasedStateMachine):
         """No row in the trail: it names the places, not what is in them."""
         principal = load_user_principal(self.teams[of].people[who])
         for number, team in enumerate(self.teams):
-            found = {one.text for one in services.namespaces(MemoryCaller(principal, team.row.pk))}
+            found = {
+                one.text for one in services.list_namespaces(MemoryCaller(principal, team.row.pk))
+            }
             made = {text for text, shelf in team.shelves.items() if shelf.is_made}
             assert found == {text for text in made if self._may(number, of, who, "view", text)}
 

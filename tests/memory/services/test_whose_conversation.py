@@ -88,7 +88,7 @@ def store(caller: MemoryCaller, namespace: str) -> Any:
 OPERATIONS: dict[str, Callable[[MemoryCaller, str], Any]] = {
     "store": store,
     "recall": lambda caller, place: services.recall(caller, namespace=place),
-    "list": lambda caller, place: services.entries(caller, namespace=place),
+    "list": lambda caller, place: services.list_entries(caller, namespace=place),
     "forget": lambda caller, place: services.forget(caller, namespace=place, key="planted"),
     "clear": lambda caller, place: services.clear(caller, namespace=place),
 }
@@ -136,7 +136,7 @@ def test_list_of_namespaces_shows_a_key_the_conversations_it_leads(
         store(in_their_run(actors[str(leader)], talks[leader]), f"conv:{talks[leader]}")
 
     shown = {
-        name: [row.text for row in services.namespaces(actor.caller)]
+        name: [row.text for row in services.list_namespaces(actor.caller)]
         for name, actor in actors.items()
     }
 

@@ -113,7 +113,7 @@ def test_any_revision_comes_back_with_a_reason(alice: Person) -> None:
     body = {"revision": "1", "reason": "it was right"}
     alice.client.post(f"/memory/entries/{entry.id}/restore/", body)
 
-    assert services.look(at_door(alice), entry_id=entry.id).value == "Miso"
+    assert services.get_entry(at_door(alice), entry_id=entry.id).value == "Miso"
     assert "Reason: it was right" in page_of(alice, entry)
 
 
@@ -132,7 +132,7 @@ def test_late_edit_shows_theirs_and_yours_and_saves_when_said_again(alice: Perso
     held = re.search(r'name="revision" value="(\d+)"', page)
     assert held is not None
     assert alice.client.post(address, {**form, "revision": held[1]}).status_code == 302
-    assert services.look(at_door(alice), entry_id=entry.id).value == "The cat is Momo."
+    assert services.get_entry(at_door(alice), entry_id=entry.id).value == "The cat is Momo."
 
 
 def test_what_waits_is_approved_with_a_reason_and_undone(alice: Person) -> None:

@@ -94,7 +94,7 @@ async def record_run_start(claim: Claim, document: Document) -> None:
     system = claim.row["system"]
     try:
         await run_in_thread(
-            memory_app.write_run_down,
+            memory_app.save_run_metadata,
             claim.team_id,
             claim.run_id,
             goal=str(system.get("query") or document.name),

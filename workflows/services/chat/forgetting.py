@@ -30,7 +30,7 @@ def forget_last(
     permissions.check_run(principal, workflow)
     subject = resolve_subject(principal, person or None)
     caller = memory_app.MemoryCaller(principal, workflow.team_id, identity={"user_id": subject.id})
-    for entry in memory_app.entries(caller, scope="user", limit=MAX_ENTRIES).entries:
+    for entry in memory_app.list_entries(caller, scope="user", limit=MAX_ENTRIES).entries:
         if not _is_written_by(principal, workflow, entry.source.run_id):
             continue
         change = memory_app.forget(

@@ -67,11 +67,11 @@ def test_admin_reads_private_memory_by_emergency_access_and_changes_nothing(
 ) -> None:
     person = cast.people[name]
     with pytest.raises(NotFound):
-        services.entries(at_door(person), namespace=secret)
+        services.list_entries(at_door(person), namespace=secret)
 
     broken(person, secret)
 
-    page = services.entries(at_door(person), namespace=secret)
+    page = services.list_entries(at_door(person), namespace=secret)
     assert [entry.value for entry in page.entries] == ["bob's secret"]
     entry_id = page.entries[0].id
     for change in (
@@ -82,7 +82,7 @@ def test_admin_reads_private_memory_by_emergency_access_and_changes_nothing(
     ):
         with pytest.raises(AccessDenied):
             change()
-    assert services.look(at_door(cast.bob), entry_id=entry_id).value == "bob's secret"
+    assert services.get_entry(at_door(cast.bob), entry_id=entry_id).value == "bob's secret"
 
 
 @pytest.mark.parametrize("name", ["vic", "carol"])
@@ -136,8 +136,8 @@ def test_every_read_under_it_names_it_in_the_trail(cast: Cast, secret: str) -> N
         entry = Entry.objects.unscoped().get(namespace=row)
     reads: dict[str, Callable[[], object]] = {
         "recall": lambda: services.recall(caller, namespace=secret),
-        "entries": lambda: services.entries(caller, namespace=secret),
-        "look": lambda: services.look(caller, entry_id=entry.pk),
+        "entries": lambda: services.list_entries(caller, namespace=secret),
+        "look": lambda: services.get_entry(caller, entry_id=entry.pk),
         "revisions": lambda: services.list_revisions(caller, entry_id=entry.pk),
         "values": lambda: services.list_values(caller, namespace=secret, key="secret"),
         "namespace page": lambda: selectors.find_namespace(
@@ -166,8 +166,8 @@ def test_what_was_read_is_asked_once_for_all_of_them(
     first = broken(cast.ada, secret)
     with tenant([cast.team_a.pk]):
         services.recall(caller, namespace=secret)
-        (one,) = services.entries(caller, namespace=secret).entries
-        services.look(caller, entry_id=one.id)
+        (one,) = services.list_entries(caller, namespace=secret).entries
+        services.get_entry(caller, entry_id=one.id)
     end_emergency_access(caller, access_id=first.pk)
     second = broken(cast.ada, secret)
     services.recall(caller, namespace=secret)
@@ -191,7 +191,7 @@ def test_what_lists_many_places_never_widens(cast: Cast, secret: str) -> None:
         assert selectors.list_newest_entries(ada, cast.team_a.pk) == []
         assert list(selectors.list_fullest_namespaces(ada, cast.team_a.pk, limit=9)) == []
         assert not Entry.objects.visible_to(ada).exists()
-    assert services.namespaces(at_door(cast.ada)) == []
+    assert services.list_namespaces(at_door(cast.ada)) == []
 
 
 def test_owner_is_told_at_once_by_whom_why_and_until_when(cast: Cast, secret: str) -> None:
@@ -373,7 +373,7 @@ def test_who_looks_by_emergency_access_takes_nothing_out_as_a_file(cast: Cast, s
     with pytest.raises(NotFound):
         services.export_person(ada, subject=str(cast.bob.user.pk))
     assert b"Bob's pay." not in b"".join(services.export_team(ada).read_chunks())
-    assert services.entries(ada, namespace=secret).total == 2
+    assert services.list_entries(ada, namespace=secret).total == 2
     refused = [row for row in trail(cast.team_a.pk) if not row[2]]
     assert [row[0] for row in refused if row[1] == secret] == ["memory.refused"] * 4, refused
 

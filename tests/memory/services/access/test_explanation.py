@@ -141,7 +141,7 @@ def agrees(may: Any, caller: MemoryCaller, row: Namespace) -> None:
 
 def at_the_door(caller: MemoryCaller, row: Namespace) -> bool:
     try:
-        return len(services.entries(caller, namespace=row.text).entries) == 1
+        return len(services.list_entries(caller, namespace=row.text).entries) == 1
     except MemoryFault:
         return False
 

@@ -72,7 +72,7 @@ def test_person_sees_corrects_and_forgets_by_hand_while_paused(alice: Person) ->
     services.pause(at_door(alice))
     door = at_door(alice)
 
-    assert services.entries(door, namespace=f"user:{alice.user.pk}").total == 1
+    assert services.list_entries(door, namespace=f"user:{alice.user.pk}").total == 1
     services.edit(door, entry_id=kept.id, if_revision=1, value="Alice drinks coffee.")
     assert services.forget(door, entry_id=kept.id).count == 1
 

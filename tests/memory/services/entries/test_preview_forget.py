@@ -9,8 +9,8 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.models import Embedding, Entry, Revision
-from memory.services import WouldGo
-from memory.services.entries.bulk import Act, Chosen, rehearse
+from memory.services import ForgetPreview
+from memory.services.entries.bulk import BulkAction, Selection, preview_action
 from memory.services.recall.search import EntrySearch
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Person
@@ -82,7 +82,7 @@ def test_plan_by_key_or_filter_is_what_goes(
     done = services.forget(at_door(alice), **asked)
 
     assert (plan.count, plan.tables) == (entries, rows(entries, embeddings))
-    assert plan.kept == {"memory_revision": revisions}
+    assert plan.kept_tables == {"memory_revision": revisions}
     assert done.count == plan.count
     left = there(alice)
     assert (before[0] - left[0], before[1] - left[1]) == (entries, embeddings)
@@ -93,13 +93,13 @@ def test_plan_of_a_choice_and_of_all_and_the_pages_count_are_the_same(
     alice: Person, ids: list[str]
 ) -> None:
     door = at_door(alice)
-    every = WouldGo(3, plan_size(alice), rows(3, 2), {"memory_revision": 4})
+    every = ForgetPreview(3, plan_size(alice), rows(3, 2), {"memory_revision": 4})
 
     assert services.plan_forgetting(door, entry_ids=ids) == every
     assert services.plan_clearing(door, namespace=HERE) == every
-    chosen = Chosen(HERE, sought=EntrySearch())
-    assert rehearse(door, act=Act.FORGET, chosen=chosen).gone == every
-    assert rehearse(door, act=Act.REJECT, chosen=chosen).gone is None
+    chosen = Selection(HERE, search=EntrySearch())
+    assert preview_action(door, action=BulkAction.FORGET, selection=chosen).forget_preview == every
+    assert preview_action(door, action=BulkAction.REJECT, selection=chosen).forget_preview is None
     assert services.clear(door, namespace=HERE).count == 3
 
 
@@ -137,6 +137,6 @@ def test_of_what_another_provider_keeps_nothing_stays(alice: Person) -> None:
     plan = services.plan_forgetting(run, scope="workflow", key="a")
     everything = services.plan_clearing(run, scope="workflow")
 
-    assert (plan.count, plan.tables, plan.kept) == (1, {"elsewhere": 1}, {})
+    assert (plan.count, plan.tables, plan.kept_tables) == (1, {"elsewhere": 1}, {})
     assert everything.tables == {"elsewhere": 2}
     assert services.clear(run, scope="workflow").count == 2

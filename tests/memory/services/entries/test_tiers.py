@@ -34,7 +34,7 @@ def life(one: MemoryEntry) -> timedelta | None:
 
 
 def entry(person: Person, key: str) -> MemoryEntry:
-    page = services.entries(at_door(person), namespace=HERE)
+    page = services.list_entries(at_door(person), namespace=HERE)
     return next(one for one in page.entries if one.key == key)
 
 
@@ -65,7 +65,7 @@ def test_what_the_gate_refuses_is_not_stored_and_the_trail_has_the_reason(
         work(alice, "k", value)
 
     assert refused.value.reasons == (reason,)
-    assert services.entries(at_door(alice), namespace=HERE).total == 0
+    assert services.list_entries(at_door(alice), namespace=HERE).total == 0
     assert trail(alice.team.pk)[-2:-1] == [("memory.refused", HERE, False)]
     with tenant([alice.team.pk]):
         row = AuditEntry.objects.unscoped().filter(action="memory.refused").get()
@@ -135,7 +135,7 @@ def test_same_again_is_one_proof_more_and_no_second_entry(alice: Person) -> None
     assert (again.id, again.key, again.revision) == (first.id, "a", 2)
     assert again.metadata["proofs"] == 2
     assert last_detail(alice)["ingress"] == "merge"
-    assert services.entries(at_door(alice), namespace=HERE).total == 1
+    assert services.list_entries(at_door(alice), namespace=HERE).total == 1
 
 
 def test_working_write_over_a_long_term_entry_brings_its_value_only(alice: Person) -> None:
@@ -200,7 +200,7 @@ def test_approved_entry_takes_the_place_it_was_meant_for(alice: Person) -> None:
 
     assert (now.key, now.value, now.tier) == ("k", "Alice likes coffee a lot", "long_term")
     assert TARGET_KEY not in now.metadata
-    assert services.entries(at_door(alice), namespace=HERE).total == 1
+    assert services.list_entries(at_door(alice), namespace=HERE).total == 1
 
 
 def test_rejected_entry_stays_and_is_refused_when_it_is_proposed_again(alice: Person) -> None:

@@ -19,7 +19,7 @@ from memory.core.errors import MemoryFault
 from memory.logic.curation.work import FinishedWork
 from memory.logic.review.review_rules import ReviewMode
 from memory.services.access import emergency_access
-from memory.services.entries.bulk import Act, Chosen, rehearse
+from memory.services.entries.bulk import BulkAction, Selection, preview_action
 from memory.services.history import snapshot, timeline
 from memory.services.recall import search
 from memory.services.recall.search import EntrySearch
@@ -60,8 +60,8 @@ def lived(cast: Cast, api_key: Any) -> set[str]:
         services.remember(run, scope="user", key=f"k{number}", value="green tea")
     services.recall(run, scope="user", query_text="tea")
     services.forget(run, scope="user", key="k1")
-    kept = services.entries(key, namespace=OWN).entries
-    services.look(key, entry_id=kept[0].id)
+    kept = services.list_entries(key, namespace=OWN).entries
+    services.get_entry(key, entry_id=kept[0].id)
     services.list_revisions(key, entry_id=kept[0].id)
     services.quarantine(key, entry_ids=[str(kept[0].id)], reason=f"{WHO} said so")
     services.pause(key, subject=WHO, what="recalling")
@@ -78,7 +78,7 @@ def lived(cast: Cast, api_key: Any) -> set[str]:
     emergency_access.start_emergency_access(
         at_door(cast.ada), namespace=OWN, reason=f"{WHO} asked us", minutes=15
     )
-    services.entries(at_door(cast.ada), namespace=OWN)
+    services.list_entries(at_door(cast.ada), namespace=OWN)
     list(services.export_namespace(key, namespace=OWN).read_chunks())
     with tenant([team]):
         audit.record(team_id=team, actor="x", action="memory.expired", subject=OWN)
@@ -99,8 +99,10 @@ def worked(cast: Cast, api_key: Any, who: str = WHO) -> set[str]:
         services.converse(run, action=action, messages=said)
     services.look_back(at_door(cast.alice), namespace="conv:c1")
     _files(cast, key, who)
-    rehearse(key, act=Act.FORGET, chosen=Chosen(own, sought=EntrySearch(text=who)))
-    search.search_entries(key, namespace=own, sought=EntrySearch(text=who))
+    preview_action(
+        key, action=BulkAction.FORGET, selection=Selection(own, search=EntrySearch(text=who))
+    )
+    search.search_entries(key, namespace=own, search=EntrySearch(text=who))
     timeline.read_timeline(key, namespace=own, search=EntrySearch())
     snapshot.search_snapshot(key, namespace=own, at=timezone.now(), search=EntrySearch(text=who))
     services.undo_run(key, run_id="r1", reason=f"{who} asked us")

@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.models import Entry
-from memory.services.entries.bulk import Act, Chosen, carry_out
+from memory.services.entries.bulk import BulkAction, Selection, apply_action
 from memory.services.entries.bulk_edit import Amendment
 from memory.services.recall.search import EntrySearch
 from memory.upkeep.expiry import expire_all_teams
@@ -48,9 +48,9 @@ def store(person: Person, key: str, value: str = "v") -> None:
 
 
 def given_a_day(person: Person, count: int) -> str:
-    chosen = Chosen(SHARED, sought=EntrySearch())
-    made = carry_out(
-        at_door(person), act=Act.EXPIRY, chosen=chosen, expected=count, amendment=DAY
+    chosen = Selection(SHARED, search=EntrySearch())
+    made = apply_action(
+        at_door(person), action=BulkAction.EXPIRY, selection=chosen, expected=count, amendment=DAY
     )  # fmt: skip
     return str(made)
 

@@ -14,12 +14,18 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import InvalidInput, NotFound
 from memory.models import Entry
-from memory.services.entries.bulk import Act, Chosen, Shifted, carry_out, rehearse
+from memory.services.entries.bulk import (
+    BulkAction,
+    Selection,
+    SelectionChanged,
+    apply_action,
+    preview_action,
+)
 from memory.services.entries.bulk_edit import Amendment
 from memory.services.history import snapshot
 from memory.services.history.snapshot import search_snapshot
 from memory.services.history.timeline import read_timeline
-from memory.services.recall.search import EntrySearch, Sort, by_tier, search_entries
+from memory.services.recall.search import EntrySearch, Sort, search_by_tier, search_entries
 from tests.memory.services.conftest import at_door, trail
 from tests.support.cast import Person
 
@@ -52,7 +58,7 @@ def store(person: Person, key: str, value: Any, **more: Any) -> str:
 
 
 def keys(person: Person, **sought: Any) -> list[str]:
-    page = search_entries(at_door(person), namespace=HERE, sought=EntrySearch(**sought))
+    page = search_entries(at_door(person), namespace=HERE, search=EntrySearch(**sought))
     assert page.total == len(page.entries)
     return [one.key for one in page.entries]
 
@@ -65,7 +71,7 @@ def test_words_are_ranked_and_explained_and_what_only_contains_them_follows(alic
     held = store(alice, "e", "tea of a stranger")
     services.quarantine(at_door(alice), entry_ids=[held])
 
-    page = search_entries(at_door(alice), namespace=HERE, sought=EntrySearch(text="tea"))
+    page = search_entries(at_door(alice), namespace=HERE, search=EntrySearch(text="tea"))
 
     found = [one.key for one in page.entries]
     assert (sorted(found[:2]), found[2:], page.total) == (["a", "b"], ["e", "c"], 4)
@@ -74,7 +80,7 @@ def test_words_are_ranked_and_explained_and_what_only_contains_them_follows(alic
     assert scores[2:] == [None, None]
     assert sum(page.entries[0].explain.values()) == pytest.approx(scores[0])
     second = search_entries(
-        at_door(alice), namespace=HERE, sought=EntrySearch(text="tea"), limit=2, offset=1
+        at_door(alice), namespace=HERE, search=EntrySearch(text="tea"), limit=2, offset=1
     )
     assert [one.key for one in second.entries] == found[1:3]
     assert keys(alice, text="tea", sort=Sort.KEY) == ["a", "b", "c", "e"]
@@ -100,7 +106,7 @@ def test_everything_else_narrows(alice: Person, bob: Person, clock: Clock) -> No
     assert keys(alice, sort=Sort.OLDEST) == ["a-1", "a-2", "b-1"]
     assert keys(alice, sort=Sort.IMPORTANCE)[0] == "a-1"
     assert keys(alice, sort=Sort.ENDING) == ["b-1", "a-2", "a-1"]
-    tiers = by_tier(at_door(alice), namespace=HERE, sought=EntrySearch(key="-1"))
+    tiers = search_by_tier(at_door(alice), namespace=HERE, search=EntrySearch(key="-1"))
     assert [[one.key for one in page.entries] for page in tiers.values()] == [[], ["b-1"], ["a-1"]]
 
 
@@ -185,35 +191,41 @@ def test_act_is_tried_without_a_trace_and_leaves_out_what_it_does_not_apply_to(
     alice: Person,
 ) -> None:
     long, work = store(alice, "long", "kept"), store(alice, "work", "one two", tier="working")
-    chosen = Chosen(HERE, sought=EntrySearch())
+    chosen = Selection(HERE, search=EntrySearch())
 
-    tried = rehearse(at_door(alice), act=Act.PROMOTE, chosen=chosen)
+    tried = preview_action(at_door(alice), action=BulkAction.PROMOTE, selection=chosen)
 
-    assert (tried.entry_ids, tried.keys, tried.left_out) == ((work,), ("work",), 1)
-    everything = rehearse(at_door(alice), act=Act.FORGET, chosen=Chosen(HERE, (long, work, "no")))
-    assert (everything.count, everything.size, everything.left_out) == (2, 15, 0)
+    assert (tried.entry_ids, tried.keys, tried.skipped_count) == ((work,), ("work",), 1)
+    everything = preview_action(
+        at_door(alice), action=BulkAction.FORGET, selection=Selection(HERE, (long, work, "no"))
+    )
+    assert (everything.count, everything.size, everything.skipped_count) == (2, 15, 0)
     assert {action for action, _, _ in trail(alice.team.pk)[-2:]} == {"memory.listed"}
-    assert search_entries(at_door(alice), namespace=HERE, sought=EntrySearch()).total == 2
+    assert search_entries(at_door(alice), namespace=HERE, search=EntrySearch()).total == 2
 
 
 def test_act_is_refused_when_something_else_matches_meanwhile(alice: Person) -> None:
     store(alice, "a", "x")
-    chosen = Chosen(HERE, sought=EntrySearch(key="a"))
-    agreed = rehearse(at_door(alice), act=Act.FORGET, chosen=chosen).count
+    chosen = Selection(HERE, search=EntrySearch(key="a"))
+    agreed = preview_action(at_door(alice), action=BulkAction.FORGET, selection=chosen).count
     store(alice, "ab", "x")
 
-    with pytest.raises(Shifted):
-        carry_out(at_door(alice), act=Act.FORGET, chosen=chosen, expected=agreed)
+    with pytest.raises(SelectionChanged):
+        apply_action(at_door(alice), action=BulkAction.FORGET, selection=chosen, expected=agreed)
 
-    assert search_entries(at_door(alice), namespace=HERE, sought=EntrySearch()).total == 2
+    assert search_entries(at_door(alice), namespace=HERE, search=EntrySearch()).total == 2
 
 
-@pytest.mark.parametrize("act", [Act.FORGET, Act.QUARANTINE, Act.IMPORTANCE])
-def test_act_locks_the_namespace_before_it_writes_into_the_trail(alice: Person, act: Act) -> None:
+@pytest.mark.parametrize("act", [BulkAction.FORGET, BulkAction.QUARANTINE, BulkAction.IMPORTANCE])
+def test_act_locks_the_namespace_before_it_writes_into_the_trail(
+    alice: Person, act: BulkAction
+) -> None:
     store(alice, "a", "x")
 
     with CaptureQueriesContext(connection) as asked:
-        carry_out(at_door(alice), act=act, chosen=Chosen(HERE, sought=EntrySearch()), expected=1)
+        apply_action(
+            at_door(alice), action=act, selection=Selection(HERE, search=EntrySearch()), expected=1
+        )
 
     asked_for = [one["sql"] for one in asked]
     locked = next(n for n, sql in enumerate(asked_for) if "FOR UPDATE" in sql)
@@ -222,22 +234,22 @@ def test_act_locks_the_namespace_before_it_writes_into_the_trail(alice: Person, 
     assert locked < told
 
 
-AMENDED: list[tuple[Act, Amendment, str, Any]] = [
-    (Act.CATEGORY, Amendment(category="note"), "category", "note"),
-    (Act.IMPORTANCE, Amendment(importance=0.9), "importance", 0.9),
+AMENDED: list[tuple[BulkAction, Amendment, str, Any]] = [
+    (BulkAction.CATEGORY, Amendment(category="note"), "category", "note"),
+    (BulkAction.IMPORTANCE, Amendment(importance=0.9), "importance", 0.9),
 ]
 
 
 @pytest.mark.parametrize(("act", "amendment", "field", "value"), AMENDED)
 def test_amending_many_is_one_change_and_undone_as_one(
-    alice: Person, act: Act, amendment: Amendment, field: str, value: Any
+    alice: Person, act: BulkAction, amendment: Amendment, field: str, value: Any
 ) -> None:
     for n in range(3):
         store(alice, f"k{n}", f"tea {n}")
     before = [getattr(one, field) for one in _living(alice)]
 
-    change = carry_out(
-        at_door(alice), act=act, chosen=Chosen(HERE, sought=EntrySearch()), expected=3,
+    change = apply_action(
+        at_door(alice), action=act, selection=Selection(HERE, search=EntrySearch()), expected=3,
         amendment=amendment, reason="tidy",
     )  # fmt: skip
 
@@ -251,12 +263,16 @@ def test_an_end_is_set_from_now_and_working_memory_keeps_its_day(alice: Person) 
     store(alice, "long", "kept")
     store(alice, "work", "one two", tier="working")
     week = Amendment(ends=True, lives_seconds=7 * 86_400)
-    chosen = Chosen(HERE, sought=EntrySearch())
+    chosen = Selection(HERE, search=EntrySearch())
 
-    carry_out(at_door(alice), act=Act.EXPIRY, chosen=chosen, expected=2, amendment=week)
+    apply_action(
+        at_door(alice), action=BulkAction.EXPIRY, selection=chosen, expected=2, amendment=week
+    )
     assert {_days_left(one) for one in _living(alice)} == {7}
     ever = Amendment(ends=True)
-    carry_out(at_door(alice), act=Act.EXPIRY, chosen=chosen, expected=2, amendment=ever)
+    apply_action(
+        at_door(alice), action=BulkAction.EXPIRY, selection=chosen, expected=2, amendment=ever
+    )
     assert {one.key: _days_left(one) for one in _living(alice)} == {"long": None, "work": 1}
 
 
@@ -267,14 +283,14 @@ def test_nonsense_is_refused_and_nobody_elses_entries_are_touched(
     bad = Amendment(category="Not A Word")
 
     with pytest.raises(InvalidInput, match="category"):
-        carry_out(
-            at_door(alice), act=Act.CATEGORY, chosen=Chosen(HERE, (mine,)), expected=1,
+        apply_action(
+            at_door(alice), action=BulkAction.CATEGORY, selection=Selection(HERE, (mine,)), expected=1,
             amendment=bad,
         )  # fmt: skip
-    chosen = Chosen(HERE, (mine,))
-    assert rehearse(at_door(carol), act=Act.FORGET, chosen=chosen).count == 0
+    chosen = Selection(HERE, (mine,))
+    assert preview_action(at_door(carol), action=BulkAction.FORGET, selection=chosen).count == 0
     with pytest.raises(Exception, match="not edit it"):
-        carry_out(at_door(vic), act=Act.FORGET, chosen=chosen, expected=1)
+        apply_action(at_door(vic), action=BulkAction.FORGET, selection=chosen, expected=1)
     with pytest.raises(NotFound):
         services.forget_many(at_door(carol), entry_ids=[mine])
     assert len(_living(alice)) == 1

@@ -18,7 +18,7 @@ from memory.core.errors import InvalidInput
 from memory.models import Entry, Namespace, Policy
 from memory.services.access import emergency_access
 from memory.services.recall import search_all
-from memory.services.recall.search_all import FoundEntries
+from memory.services.recall.search_all import SearchResults
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
 
@@ -30,8 +30,8 @@ def store(person: Person, namespace: str, key: str, value: Any, **more: Any) -> 
     return services.remember(at_door(person), namespace=namespace, key=key, value=value, **more).id
 
 
-def found(person: Person, query: str, **narrowed: Any) -> FoundEntries:
-    return services.search_everywhere(at_door(person), query=query, **narrowed)
+def found(person: Person, query: str, **narrowed: Any) -> SearchResults:
+    return services.search_all_namespaces(at_door(person), query=query, **narrowed)
 
 
 def keys(person: Person, query: str, **narrowed: Any) -> list[str]:
@@ -47,7 +47,7 @@ def test_hits_of_all_namespaces_are_ranked_as_one_with_place_and_reasons(alice: 
 
     assert [one.key for one in page.entries] == ["tea", "drink"]
     assert [one.namespace for one in page.entries] == ["global:wiki", f"user:{alice.user.pk}"]
-    assert (page.total, page.is_all, set(page.places)) == (
+    assert (page.total, page.is_all, set(page.namespaces)) == (
         2,
         True,
         {"global:wiki", f"user:{alice.user.pk}"},
@@ -135,7 +135,7 @@ def test_programme_finds_what_waits_only_where_it_names_that_tier(
     programme = replace(at_door(alice), principal=KeyPrincipal(api_key(alice).key))
 
     def finds(caller: services.MemoryCaller, **narrowed: Any) -> list[str]:
-        page = services.search_everywhere(caller, query="tea", **narrowed)
+        page = services.search_all_namespaces(caller, query="tea", **narrowed)
         assert page.total == len(page.entries)
         return [one.key for one in page.entries]
 

@@ -211,7 +211,7 @@ def test_clash_goes_as_it_was_asked_for(
 
     report = brought(alice, file, clash=clash)
 
-    found = services.look(at_door(alice), entry_id=kept.id)
+    found = services.get_entry(at_door(alice), entry_id=kept.id)
     assert (found.value, (report.new_count, report.overwritten_count, report.kept_count)) == (
         value,
         counts,
@@ -244,7 +244,7 @@ def test_overwritten_memory_gets_the_files_history_after_its_own(alice: Person) 
     (then,) = services.recall(caller, namespace=SHARED, key="k", as_of=before)
     assert then.value == "mine, later"
     services.undo_import(caller, changes=report.changes)
-    assert services.look(caller, entry_id=kept.id).value == "mine, later"
+    assert services.get_entry(caller, entry_id=kept.id).value == "mine, later"
 
 
 def test_lines_for_reading_alone_are_counted_and_it_is_said_why(alice: Person) -> None:

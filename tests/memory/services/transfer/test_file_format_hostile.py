@@ -104,7 +104,7 @@ def test_furthest_moments_and_numbers_are_taken_and_can_be_changed(alice: Person
     door = at_door(alice)
     kept = services.remember(door, namespace=SHARED, key="k", value="changed")
     assert kept.revision == 10**9 + 1
-    assert services.entries(door, namespace=SHARED).total == 1
+    assert services.list_entries(door, namespace=SHARED).total == 1
 
 
 @pytest.mark.parametrize("name", HOSTILE)

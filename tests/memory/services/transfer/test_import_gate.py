@@ -155,7 +155,7 @@ def test_orders_take_nothing_that_is_in_use_out_of_use_and_are_undone_with_the_r
     )
     assert services.undo_import(at_door(alice), changes=report.changes) == 2
     assert (recalled(alice), waiting(alice)) == ({"b": "Tea is at four"}, {})
-    assert services.look(at_door(alice), entry_id=kept.id).revision == 1
+    assert services.get_entry(at_door(alice), entry_id=kept.id).revision == 1
 
 
 def test_held_beside_and_approved_it_takes_the_place_it_was_meant_for(alice: Person) -> None:
