@@ -1,7 +1,7 @@
-"""Emergency access: who looked into somebody's private memory, why, until when, and whether they were told.
+"""Emergency access: who viewed somebody's private memory, why, until when, and whether the owner has seen the notice.
 
-A row is the notice as well as the permission. It is never deleted but with the namespace itself, and
-the database lets nothing of it be changed but its early end and who has seen it.
+A row is the notice as well as the permission. It is deleted only with the namespace itself, and the database allows
+no change but its early end and the acknowledgements.
 """
 
 from datetime import datetime
@@ -23,37 +23,41 @@ from memory.models.readable import any_of
 
 VERB = "memory.use_emergency_access"
 
-# The namespace of a row is one of those whose it is.
-_THEIRS = ("namespace__owner_user", "namespace__persona_of")
+# The fields of the namespace that name an owner.
+_OWNER_FIELDS = ("namespace__owner_user", "namespace__persona_of")
 
 
 class EmergencyAccessQuerySet(TenantQuerySet["EmergencyAccess"]):
     def visible_to(self, principal: HasTeams) -> Self:
-        """Those whose memory it was, who looked, and everybody who could have."""
-        who = cast(Principal, principal)  # tenancy knows only the half of it that it needs
-        if who.kind != "user" or who.user_id is None:
+        """Return those that the owner of the memory, the viewer, and everybody with the permission may see."""
+        reader = cast(Principal, principal)  # tenancy knows only the half of it that it needs
+        if reader.kind != "user" or reader.user_id is None:
             return self.none()
-        seen = Q(by=who.user_id) | is_of(who.user_id) | Q(team__in=_teams_of(who))
-        return super().visible_to(principal).filter(seen)
+        visible = (
+            Q(by=reader.user_id)
+            | build_notified_condition(reader.user_id)
+            | Q(team__in=_list_teams(reader))
+        )
+        return super().visible_to(principal).filter(visible)
 
-    def open_at(self, now: datetime) -> Self:
+    def filter_open(self, now: datetime) -> Self:
         return self.filter(ended_at=None, expires_at__gt=now)
 
 
-def is_of(user_id: UUID) -> Q:
-    """Those into what is this person's; who looked into their own had no need to be told."""
-    return is_into_what_is(user_id) & ~Q(by=user_id)
+def build_notified_condition(user_id: UUID) -> Q:
+    """Return the condition for accesses to this person's memory by others; nobody is notified of their own."""
+    return build_owner_condition(user_id) & ~Q(by=user_id)
 
 
-def is_into_what_is(user_id: UUID) -> Q:
-    theirs = Q(namespace__participants__contains=[user_id])
-    for one in _THEIRS:
-        theirs |= Q(**{one: user_id})
-    return theirs
+def build_owner_condition(user_id: UUID) -> Q:
+    condition = Q(namespace__participants__contains=[user_id])
+    for field in _OWNER_FIELDS:
+        condition |= Q(**{field: user_id})
+    return condition
 
 
-def _teams_of(principal: Principal) -> list[UUID]:
-    """Where they could look into what is private; a role that was taken away ends it at once."""
+def _list_teams(principal: Principal) -> list[UUID]:
+    """Return the teams in which the principal may use emergency access. Losing the role ends it at once."""
     return [team for team in principal.team_ids if access.can(principal, VERB, team)]
 
 
@@ -112,31 +116,31 @@ class EmergencyAccess(TenantModel):
         return self.ended_at is None and (at or timezone.now()) < self.expires_at
 
     @property
-    def tells_somebody(self) -> bool:
-        """An outside person has no account; what they are told, the programme that names them tells."""
+    def notifies_owner(self) -> bool:
+        """Return whether there is an owner with an account. An outside person is notified by the key that names them."""
         row = self.namespace
-        whose = {row.owner_user_id, row.persona_of_id, *row.participants}
-        return bool(whose - {None, self.by_id})
+        owner_ids = {row.owner_user_id, row.persona_of_id, *row.participants}
+        return bool(owner_ids - {None, self.by_id})
 
     @property
     def over_at(self) -> datetime:
         return min(self.ended_at or self.expires_at, self.expires_at)
 
 
-def opened_to(principal: Principal) -> Q:
-    """Of namespaces: those this person looks into by emergency access at this moment."""
-    teams = _teams_of(principal) if principal.kind == "user" else []
+def build_open_condition(principal: Principal) -> Q:
+    """Return the condition for the namespaces that the principal may view by emergency access at this moment."""
+    teams = _list_teams(principal) if principal.kind == "user" else []
     if not teams:
         return Q(pk__in=[])
     rows = EmergencyAccess.objects.unscoped().filter(by=principal.user_id, team__in=teams)
-    found = cast(EmergencyAccessQuerySet, rows).open_at(timezone.now())
-    return any_of("id", found, "namespace_id")
+    accesses = cast(EmergencyAccessQuerySet, rows).filter_open(timezone.now())
+    return any_of("id", accesses, "namespace_id")
 
 
 def find_open_emergency_access(
     principal: Principal, namespace_id: UUID, team_id: UUID
 ) -> EmergencyAccess | None:
-    """The one by which they may look there now; of several the one that lasts longest."""
+    """Return the access by which the principal may view the namespace now; of several, the one that ends last."""
     if principal.kind != "user" or not access.can(principal, VERB, team_id):
         return None
     rows = EmergencyAccess.objects.unscoped().filter(
@@ -144,7 +148,7 @@ def find_open_emergency_access(
     )
     return (
         cast(EmergencyAccessQuerySet, rows)
-        .open_at(timezone.now())
+        .filter_open(timezone.now())
         .order_by("-expires_at", "-id")
         .first()
     )

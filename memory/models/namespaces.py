@@ -16,7 +16,7 @@ from accounts.principals import Principal, get_key_id
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import scope_kinds, words_seen_by
-from memory.models.emergency_access import opened_to
+from memory.models.emergency_access import build_open_condition
 
 
 class ScopeChoice(models.TextChoices):
@@ -49,7 +49,7 @@ class NamespaceQuerySet(TenantQuerySet["Namespace"]):
 
         For who names one namespace, and writes down that it was shown. Lists over many never widen.
         """
-        return self._seen_by(principal, opened_to(principal))
+        return self._seen_by(principal, build_open_condition(principal))
 
     def _seen_by(self, principal: HasTeams, besides: Q) -> Self:
         who = cast(Principal, principal)  # tenancy knows only the half of it that it needs

@@ -32,7 +32,7 @@ from memory import permissions
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.scopes import parse_namespace, resolve_namespace
 from memory.models import EmergencyAccess, Entry, Namespace
-from memory.models.emergency_access import VERB, is_into_what_is, is_of
+from memory.models.emergency_access import VERB, build_notified_condition, build_owner_condition
 from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.services.gateway.audit_lines import record, record_refusal
@@ -169,7 +169,7 @@ def load_emergency_access_page(
     who = caller.principal.user_id
     if who is None:
         return EmergencyAccessPage([], 0, offset)
-    own_memory = is_into_what_is(who)
+    own_memory = build_owner_condition(who)
     with tenant([caller.team_id]):
         visible = EmergencyAccess.objects.visible_to(caller.principal).filter(
             team_id=caller.team_id
@@ -204,8 +204,10 @@ def list_current(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
     who = principal.user_id
     if principal.kind != "user" or who is None:
         return []
-    unseen = is_of(who) & ~Q(seen_by__contains=[who])
-    is_open = (Q(by=who) | is_of(who)) & Q(ended_at=None, expires_at__gt=timezone.now())
+    unseen = build_notified_condition(who) & ~Q(seen_by__contains=[who])
+    is_open = (Q(by=who) | build_notified_condition(who)) & Q(
+        ended_at=None, expires_at__gt=timezone.now()
+    )
     accesses = EmergencyAccess.objects.unscoped().filter(unseen | is_open, team_id=team_id)
     accesses = accesses.select_related("by", "namespace").order_by("-created_at", "-id")
     return list(accesses[:20])

@@ -140,7 +140,7 @@ def _build_rows(request: HttpRequest, accesses: list[EmergencyAccess]) -> list[A
 
 
 def _describe_notification(emergency_access: EmergencyAccess) -> str:
-    if emergency_access.tells_somebody:
+    if emergency_access.notifies_owner:
         return _("Access granted. The user was notified.")
     return _(
         "Access granted. The user has no account and can't be notified; the access is in the audit trail and visible to their API key."
