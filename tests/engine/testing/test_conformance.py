@@ -84,7 +84,7 @@ async def test_harness_every_wrong_answer_is_a_difference(tmp_path: Path) -> Non
 
     verdict = await evaluate_case(case, InProcessBackend(), KINDS)
 
-    assert [difference.what for difference in verdict.differences] == [
+    assert [difference.field for difference in verdict.differences] == [
         "outputs", "stream_text", "stream_chunks", "stream_chunk_count", "nodes_run",
         "nodes_not_run", "conversation_after", "attempts", "exceptions_count", "llm_messages",
     ]  # fmt: skip
@@ -95,7 +95,7 @@ async def test_harness_unexpected_status_is_the_only_difference(tmp_path: Path) 
 
     verdict = await evaluate_case(case, InProcessBackend(), KINDS)
 
-    assert [difference.what for difference in verdict.differences] == ["status"]
+    assert [difference.field for difference in verdict.differences] == ["status"]
 
 
 def test_harness_only_picks_groups(tmp_path: Path) -> None:

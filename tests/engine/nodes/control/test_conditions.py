@@ -11,7 +11,7 @@ from workflows.engine.nodes.control.conditions import parse_condition, parse_gro
 def holds(operator, actual, expected=None, **more):
     pool = VariablePool(conversation={"v": actual, "ref": "abc"})
     condition = {"variable_selector": ["conversation", "v"], "comparison_operator": operator}
-    return parse_condition({**condition, "value": expected, **more}).holds(pool)
+    return parse_condition({**condition, "value": expected, **more}).is_met(pool)
 
 
 # operator, value, expected, whether it holds
@@ -111,7 +111,7 @@ def test_condition_on_nothing_raises():
     condition = {"variable_selector": ["ghost", "x"], "comparison_operator": "empty"}
 
     with pytest.raises(VariableNotFound, match=r"Variable ghost\.x not found"):
-        parse_condition(condition).holds(VariablePool())
+        parse_condition(condition).is_met(VariablePool())
 
 
 @pytest.mark.parametrize(
@@ -168,10 +168,10 @@ def test_group_stops_at_the_first_that_decides():
     good = {"variable_selector": ["conversation", "a"], "comparison_operator": "is", "value": "x"}
     fails = {"variable_selector": ["ghost", "a"], "comparison_operator": "empty"}
 
-    assert parse_group([good, fails], "or").holds(pool) is True
-    assert parse_group([{**good, "value": "y"}, fails], "and").holds(pool) is False
-    assert parse_group([], "and").holds(pool) is True
-    assert parse_group([], "or").holds(pool) is False
+    assert parse_group([good, fails], "or").is_met(pool) is True
+    assert parse_group([{**good, "value": "y"}, fails], "and").is_met(pool) is False
+    assert parse_group([], "and").is_met(pool) is True
+    assert parse_group([], "or").is_met(pool) is False
 
 
 @pytest.mark.parametrize(
