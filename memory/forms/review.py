@@ -15,7 +15,7 @@ from memory.services.curation.learning_rules import LearningRule
 from memory.services.review.review_queue import CONTRADICTION, HELD, QueueFilters, QueueItem
 
 
-# What a queue is narrowed by, in the order people are offered it.
+# The kinds to filter the queue by, in the order of the menu.
 KINDS: Final[dict[str, str | Promise]] = {
     "add": _("New memory"),
     CONTRADICTION: _("Contradiction"),

@@ -45,7 +45,7 @@ from memory.logic.knowledge.page_requests import (
 T = TypeVar("T")
 
 
-Redact = Callable[[Any], Any]  # of JSON
+Redact = Callable[[Any], Any]  # JSON to JSON
 
 
 def keep_unchanged(value: Any) -> Any:  # JSON

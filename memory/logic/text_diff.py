@@ -55,7 +55,7 @@ def compare_sides(before: Json | _Absent, after: Json | _Absent) -> SideBySide:
     """Compare two values side by side; if they have little in common, all of both is marked."""
     if isinstance(before, _Absent) or isinstance(after, _Absent):
         return SideBySide(_copy_whole(before), _copy_whole(after))
-    old, new = format_value(before), format_value(after)
+    old, new = render_value(before), render_value(after)
     segments = _diff_texts(old, new)
     if old != new and _measure_similarity(segments) < _MIN_SIMILARITY:
         return SideBySide((DiffSegment("removed", old),), (DiffSegment("added", new),))
@@ -65,8 +65,8 @@ def compare_sides(before: Json | _Absent, after: Json | _Absent) -> SideBySide:
     )
 
 
-def format_value(value: Json) -> str:
-    """Format a value for reading: a single text as it is, a member a line, anything deeper as JSON."""
+def render_value(value: Json) -> str:
+    """Render a value for reading: a single text as it is, a member a line, anything deeper as JSON."""
     if (text := get_editable_text(value)) is not None:
         return text
     if isinstance(value, dict) and value:
@@ -120,7 +120,7 @@ def _format_members(value: dict[str, Json]) -> Iterator[str]:
 
 
 def _copy_whole(value: Json | _Absent) -> tuple[DiffSegment, ...] | None:
-    return None if isinstance(value, _Absent) else (DiffSegment("same", format_value(value)),)
+    return None if isinstance(value, _Absent) else (DiffSegment("same", render_value(value)),)
 
 
 def _measure_similarity(segments: Iterable[DiffSegment]) -> float:

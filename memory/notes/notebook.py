@@ -83,7 +83,7 @@ class Notebook:
         return self._entries.clear_namespace(notes_namespace(run_id))
 
 
-def as_prompt(notes: Sequence[Note]) -> str:
+def format_notes(notes: Sequence[Note]) -> str:
     """Number the notes for a step's prompt; no notes are an empty text."""
     return "\n".join(f"{number}. {note.content}" for number, note in enumerate(notes, start=1))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from django import template
 
 from memory.core.records import Json
-from memory.logic.text_diff import format_value
+from memory.logic.text_diff import render_value
 from memory.models.entries import TierChoice
 
 
@@ -33,7 +33,7 @@ def in_short(value: Json) -> str:
         return " · ".join(f"{name}: {_format_member(member)}" for name, member in value.items())
     if isinstance(value, list) and value:
         return " · ".join(map(_format_member, value))
-    return _join_lines(format_value(value))
+    return _join_lines(render_value(value))
 
 
 @register.filter

@@ -23,7 +23,7 @@ from memory import naming, provenance
 from memory.core.errors import AlreadyExists
 from memory.forms.review import KINDS, LearningRuleForm
 from memory.host import RunDescription
-from memory.logic.text_diff import format_value
+from memory.logic.text_diff import render_value
 from memory.models import Curation, Namespace
 from memory.models.jobs import JobStatus
 from memory.services.curation import curate, learning_rules
@@ -85,7 +85,7 @@ def review_rules(request: HttpRequest) -> HttpResponse:
         RejectionRow(
             rule.id,
             str(KINDS[rule.kind]),
-            format_value(rule.value),
+            render_value(rule.value),
             titles[rule.namespace.pk],
             rule.namespace.pk,
             origins.actors.get(rule.by, rule.by),

@@ -224,7 +224,7 @@ class ConversationMemory:
     def _store(self, message: Message) -> None:
         metadata = to_json(message)
         content = metadata.pop("content")
-        metadata["group"] = self.session  # neighbours help a search to find each other
+        metadata["group"] = self.session  # recall ranks neighbors of a hit higher
         self._put(build_message_key(message), content, category="message", metadata=metadata)
 
     def _put(

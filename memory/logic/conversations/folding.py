@@ -41,7 +41,7 @@ class Compaction:
     context_window: int
     reserved_tokens: int = 0
     keep_recent: int = 4
-    shortened_length: int = 200  # characters that stay of a message that is shortened
+    shortened_length: int = 200  # characters that stay of a shortened message
 
     @property
     def budget(self) -> int:

@@ -47,7 +47,7 @@ def split_sentences(text: str) -> list[str]:
     return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
 
 
-# After a full stop there must be a space (3.14, example.com); after a Chinese one nothing need be.
+# A full stop needs a space after it (3.14, example.com); a Chinese one doesn't.
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。!?…])|\n+")
 
 _SPEAKER = {Role.USER: "user", Role.ASSISTANT: "assistant"}

@@ -59,10 +59,10 @@ def clip_text(text: str, tokens: int) -> str:
 
 
 _MARK_COSTS = 8
-_MAX_TOKEN_LENGTH = 4  # characters, as ``estimate`` counts
+_MAX_TOKEN_LENGTH = 4  # characters, as ``estimate_tokens`` counts
 
 
-# From the best place to cut at to the worst; none in the first half, or the pieces get many.
+# From the best cut to the worst. The first half has none, so that there aren't many pieces.
 _PAUSES = ("\n\n", "\n", "。", ". ", "；", "; ", " ")
 
 

@@ -126,7 +126,7 @@ def count_evidence(entry: MemoryEntry) -> int:
     return count if isinstance(count, int) and count > 1 else 1
 
 
-# A chat repeats itself, pages have names of their own, notes are short-lived.
+# Chats repeat themselves, pages are matched by their names, notes are short-lived.
 NEVER_MERGED = frozenset({"message", "summary", "fold", "note", "page"})
 _MIN_SHARE = 0.8  # of the longer text that the shorter one has to have
 _MAX_WITNESSES = 50
@@ -175,7 +175,7 @@ def _expand_contractions(text: str) -> str:
 def _compare_texts(first: str, second: str) -> Likeness:
     first_words, second_words = stem_words(first), stem_words(second)
     if first_words == second_words:
-        # Texts of signs alone ("👍", "…") have no words to compare.
+        # Texts without letters ("👍", "…") have no words to compare.
         same = bool(first_words) or first.strip() == second.strip()
         return Likeness.SAME if same else Likeness.DIFFERENT
     shorter, longer = sorted((first_words, second_words), key=len)

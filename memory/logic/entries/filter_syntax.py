@@ -17,7 +17,7 @@ def read_filter(text: str) -> dict[str, Json]:
     """
     text = text.strip()
     conditions = _parse_json(text) if text.startswith("{") else _parse_conditions(text)
-    parse_filter(conditions)  # refuses here what the query would refuse
+    parse_filter(conditions)  # raises what the query would raise
     return conditions
 
 

@@ -52,7 +52,7 @@ class FindingReason(StrEnum):
 class IngressLimits:
     min_terms: int = 2
     max_bytes: int = 16_384
-    recent_count: int = 50  # so many of the newest entries are compared
+    recent_count: int = 50  # the newest entries to compare with
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,11 @@ def has_instructions(text: str) -> bool:
 
 
 _MAX_LENGTH = 200_000
-# What matched may end within an address: who reads why something waits reads all of it. Of Latin letters alone, as
-# other scripts have no spaces to end a word at.
+# A match may end within an address; the excerpt has the rest of it. Latin letters only, as other
+# scripts have no spaces at the end of a word.
 _REST_OF_WORD = re.compile(r"(?<=[a-z0-9/])[a-z0-9._/-]{0,80}[a-z0-9]")
 
-# Invisible characters that spell a text no person sees.
+# Invisible characters that can spell a hidden text.
 _HIDDEN = re.compile("[\U000e0020-\U000e007f]|[\u200b\u200c\u200d\u2060]{4}")
 
 
@@ -79,7 +79,7 @@ def _build_rule(name: str, pattern: str) -> tuple[str, re.Pattern[str]]:
 _RULES = (
     _build_rule(
         "ignore instructions",
-        # An order, not a report: no "she ignored", no "don't ignore".
+        # An instruction, not a report: no "she ignored", no "don't ignore".
         rf"(?<!not )(?<!don't )(?<!never )\b(?:ignore|disregard|forget|override|bypass"
         rf"|discard|neglect)\b(?! me)\s+"
         rf"(?:any |all |the |of |each |every |everything |these |those |my "
@@ -92,7 +92,7 @@ _RULES = (
     ),
     _build_rule(
         "ignore instructions",
-        # "Forget what you were told about fat" begins half of all articles; what was said before is meant.
+        # Only instructions given before are meant: "Forget what you were told about fat" is a headline.
         r"(?<!not )(?<!don't )(?<!never )\b(?:ignore|disregard|forget|discard)\s+"
         r"(?:all |everything |anything )?(?:of )?(?:what(?:ever)? |that )?you(?:'ve| have| had)?"
         rf"(?: been| were) (?:told|instructed|asked|given|taught)\b{_GAP}\b(?:before|earlier"
@@ -159,8 +159,8 @@ _RULES = (
     ),
     _build_rule(
         "send data away",
-        # Every one of somebody else's, to an address: "the minutes" or "all my mail" is an errand of one's
-        # own, and "we forward all mail" a report.
+        # All messages of others, to an address: "the minutes" or "all my mail" is the user's own request,
+        # and "we forward all mail" a report.
         r"(?<!\bwe )(?<!\bi )(?<!\bthey )(?<!\bwill )(?<!\bcan )\b(?:forward|redirect|relay"
         r"|b?cc|exfiltrate|transmit|leak)\s+(?:me )?(?:a copy of )?"
         rf"(?:every|each|all|any){_NOT_OWN}\b{_SHORT_GAP}\b(?:messages?|e-?mails?|mails?"

@@ -12,9 +12,9 @@ from memory.core.records import MemoryEntry
 
 
 class LinkKind(StrEnum):
-    RELATED = "related"  # of different tasks, and about the same
-    SUPERSEDES = "supersedes"  # took the other's place
-    MERGED = "merged_from"  # took the other in
+    RELATED = "related"  # of different tasks about one subject
+    SUPERSEDES = "supersedes"  # replaced the other
+    MERGED = "merged_from"  # contains the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class LinkMap:
     height: int
 
 
-LINE, WIDTH = 36, 132  # pixels: a line's height, and the room of the arcs left of the lines
+LINE, WIDTH = 36, 132  # pixels: the height of a row, and the width of the arcs beside it
 _INSET = 10
 
 

@@ -206,7 +206,7 @@ _SHAPES = (
     _build_shape(
         "private key",
         r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-        # up to the next line of dashes, or to the end of a key that was cut
+        # up to the next line of dashes, or to the end of a truncated key
         r"(?:[^-]"
         r"|-(?!----)){0,20000}(?:-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?",
     ),

@@ -22,8 +22,8 @@ def build_grams(text: str, language: str = DEFAULT_LANGUAGE) -> Grams:
 
 def list_significant_terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
     """Return the significant terms in order; a text of one Chinese character keeps it."""
-    # Where all are stop words, query_terms gives them all back; a word that is none, put behind
-    # the text, keeps it from doing so.
+    # query_terms returns stop words if there is nothing else; an appended word that is none
+    # prevents that.
     terms = query_terms(f"{text} {_NO_STOP_WORD}", language)[:-1]
     longer = [term for term in terms if len(term) > 1]
     return longer or [term for term in terms if is_unspaced(term)]

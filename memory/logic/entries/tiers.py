@@ -21,13 +21,13 @@ WORKING_TTL = timedelta(seconds=WORKING_LIVES)
 
 
 class TierAction(StrEnum):
-    APPROVE = "approve"  # out of quarantine, by a person or the curator
+    APPROVE = "approve"  # out of quarantine
     REJECT = "reject"  # stays in quarantine, and isn't proposed again
-    PROMOTE = "promote"  # for good
-    QUARANTINE = "quarantine"  # taken out of use by hand
+    PROMOTE = "promote"  # to long-term
+    QUARANTINE = "quarantine"  # out of use, by a member
 
 
-# Which moves there are: from where, by which, to which of the tiers.
+# The allowed target tiers, by present tier and action.
 TRANSITIONS: dict[tuple[Tier, TierAction], frozenset[Tier]] = {
     (Tier.QUARANTINE, TierAction.APPROVE): frozenset({Tier.WORKING, Tier.LONG_TERM}),
     (Tier.QUARANTINE, TierAction.REJECT): frozenset({Tier.QUARANTINE}),
@@ -57,8 +57,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class PromotionRules:
-    evidence: int = 2  # said by so many different steps
-    runs: int = 2  # recalled in so many different runs
+    evidence: int = 2  # different steps that said it
+    runs: int = 2  # different runs that recalled it
     importance: float = 0.7
     categories: frozenset[str] = frozenset({"fact", "learning", "result", "error"})
 

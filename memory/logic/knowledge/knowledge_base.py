@@ -50,7 +50,7 @@ class KnowledgeStore:
         if self.get_page(page.id):
             raise AlreadyExists(f"The page {page.id} already exists.")
         now = self._clock()
-        return self._store(replace(page, created_at=page.created_at or now, updated_at=now))
+        return self.put_page(replace(page, created_at=page.created_at or now, updated_at=now))
 
     def get_page(self, page_id: str) -> KnowledgePage | None:
         entries = self._entries.recall(MemoryQuery(self._namespace, key=build_page_key(page_id)))
@@ -60,7 +60,7 @@ class KnowledgeStore:
         """Store a new revision of the page; its time of creation stays."""
         before = self._require_page(page.id)
         created = before.created_at
-        return self._store(replace(page, created_at=created, updated_at=self._clock()))
+        return self.put_page(replace(page, created_at=created, updated_at=self._clock()))
 
     def delete_page(self, page_id: str) -> bool:
         """Delete the page; pages that refer to it become outdated."""
@@ -106,13 +106,13 @@ class KnowledgeStore:
     def get_backlinks(self, page_id: str) -> tuple[str, ...]:
         return self.build_index().backlinks.get(page_id, ())
 
-    def stale(self) -> tuple[StaleMark, ...]:
+    def list_stale_marks(self) -> tuple[StaleMark, ...]:
         return self.build_index().stale
 
     def confirm(self, page_id: str) -> KnowledgePage:
         """Mark the page as still right, so that it is no longer outdated; others aren't affected."""
         page = self._require_page(page_id)
-        return self._store(replace(page, checked_at=self._clock()))
+        return self.put_page(replace(page, checked_at=self._clock()))
 
     def list_revisions(self, page_id: str) -> Sequence[KnowledgePage]:
         """Return the revisions, oldest first, the present one last."""
@@ -122,10 +122,6 @@ class KnowledgeStore:
     def import_file(self, data: bytes, name: str) -> KnowledgePage:
         """Store the page of a file with its own times, so that exporting it gives the same file."""
         return self.put_page(import_page(data, name=name, now=self._clock()))
-
-    def put_page(self, page: KnowledgePage) -> KnowledgePage:
-        """Store the page with its own times in place of an existing one."""
-        return self._store(page)
 
     def export_file(self, page_id: str) -> bytes:
         return export_page(self._require_page(page_id))
@@ -152,7 +148,8 @@ class KnowledgeStore:
             source=self._source,
         )
 
-    def _store(self, page: KnowledgePage) -> KnowledgePage:
+    def put_page(self, page: KnowledgePage) -> KnowledgePage:
+        """Store the page with its own times in place of an existing one."""
         return self._read_page(self._entries.store(self.build_params(page)))
 
     def _read_page(self, entry: MemoryEntry) -> KnowledgePage:

@@ -24,8 +24,8 @@ class PageIndexEntry:
 
 
 class Staleness(StrEnum):
-    CHANGED = "changed"  # what it refers to changed later than it
-    VANISHED = "vanished"  # what it refers to is not there
+    CHANGED = "changed"  # the referenced page changed later
+    VANISHED = "vanished"  # the referenced page does not exist
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class StaleMark:
     page_id: str
     reference: str
     why: Staleness
-    since: datetime | None = None  # when the other changed
+    since: datetime | None = None  # when the referenced page changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def parse_claim(value: Json) -> Claim | None:
 
 _MAX_LENGTH = 300  # a longer text says more than one thing
 
-# What can be said once of one thing, by the verb that says it.
+# Attributes with a single value, and the verbs that state it.
 _ENGLISH = {
     "home": r"lives? in|is living in|moved to|resides? in",
     "work": r"works? (?:at|for)|is employed (?:at|by)|joined",
@@ -116,7 +116,7 @@ _CHINESE_CLAIMS = [
     for attribute, verbs in _CHINESE.items()
 ]
 
-# "is" says one value of what something has (the deadline, my name, Ann's desk), many of what it is.
+# "is" states the one value of a possession (the deadline, my name, Ann's desk); what a thing is has many.
 _POSSESSIVE = re.compile(r"^(?:the|my|our|your|his|her|its|their)\s|'s\s|的", re.I)
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.I)
 
@@ -125,7 +125,7 @@ def _parse_sentence(text: str) -> Claim | None:
     sentence = text.rstrip(".!。！ ").replace("’", "'")
     if _SEVERAL_SENTENCES.search(sentence):
         return None
-    # One list in both: the special verbs before "is", which is part of some of them.
+    # The special verbs come before "is", which is part of some of them.
     for attribute, pattern in (*_ENGLISH_CLAIMS, *_CHINESE_CLAIMS):
         match = pattern.match(sentence)
         if match and (attribute != "is" or _POSSESSIVE.search(match["subject"])):

@@ -21,7 +21,7 @@ from memory.logic.entries.texts import list_texts
 class ChangeKind(StrEnum):
     ADD = "add"
     EDIT = "edit"
-    MERGE = "merge"  # into the first target; the others go
+    MERGE = "merge"  # into the first target; the others are forgotten
     FORGET = "forget"
     PROMOTE = "promote"
     LINK = "link"  # each target names the others
@@ -35,7 +35,7 @@ class ReviewState(StrEnum):
     UNDONE = "undone"
 
 
-# What a person may do next with a proposal.
+# The allowed next states.
 NEXT_STATES: dict[ReviewState, frozenset[ReviewState]] = {
     ReviewState.OPEN: frozenset(
         {ReviewState.APPLIED, ReviewState.REJECTED, ReviewState.REJECTED_ALWAYS}
@@ -43,7 +43,7 @@ NEXT_STATES: dict[ReviewState, frozenset[ReviewState]] = {
     ReviewState.APPLIED: frozenset({ReviewState.UNDONE}),
     ReviewState.REJECTED: frozenset({ReviewState.OPEN}),
     ReviewState.REJECTED_ALWAYS: frozenset({ReviewState.OPEN}),
-    ReviewState.UNDONE: frozenset({ReviewState.OPEN}),  # it waits again
+    ReviewState.UNDONE: frozenset({ReviewState.OPEN}),
 }
 
 
@@ -87,7 +87,7 @@ class Proposal:
 
 
 _MAX_TARGETS = 1_000
-# How many targets a kind takes, and whether it brings a value.
+# The least and most targets of each kind, and whether it needs a value.
 _SHAPE: dict[ChangeKind, tuple[int, int, bool]] = {
     ChangeKind.ADD: (0, 0, True),
     ChangeKind.EDIT: (1, 1, True),

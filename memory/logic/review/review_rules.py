@@ -10,8 +10,8 @@ from memory.logic.review.proposals import ChangeKind, Proposal, ReviewState, com
 
 
 class ReviewMode(StrEnum):
-    OFF = "off"  # what needs no decision is applied at once
-    SAMPLE = "sample"  # a share of it waits, so that someone notices when it gets worse
+    OFF = "off"  # harmless changes are applied at once
+    SAMPLE = "sample"  # a share of them waits, to measure the precision
     ALL = "all"
 
 
@@ -58,7 +58,7 @@ def compute_precision(outcomes: Iterable[tuple[ReviewState, bool]]) -> Precision
             case ReviewState.APPLIED:
                 counts["edited" if edited else "accepted"] += 1
             case ReviewState.REJECTED | ReviewState.REJECTED_ALWAYS | ReviewState.UNDONE:
-                counts["rejected"] += 1  # undone is a rejection that came late
+                counts["rejected"] += 1  # undoing is a late rejection
     return Precision(**counts)
 
 

@@ -25,8 +25,8 @@ from memory.logic.text_diff import (
     ABSENT,
     SideBySide,
     compare_sides,
-    format_value,
     get_editable_text,
+    render_value,
 )
 from memory.models import Entry, Proposal
 from memory.models.entries import TierChoice
@@ -153,9 +153,9 @@ def format_json(value: Json) -> str:
 def _summarize(item: QueueItem) -> str:
     """Return the item's text on one line, to tell it from others."""
     if item.has_new:
-        return " ".join(format_value(item.new).split())[:120]
+        return " ".join(render_value(item.new).split())[:120]
     return " · ".join(
-        " ".join(format_value(target["value"]).split())[:60] for target in _get_targets(item)
+        " ".join(render_value(target["value"]).split())[:60] for target in _get_targets(item)
     )
 
 
@@ -189,7 +189,7 @@ def _list_shared_words(row: Proposal) -> list[str]:
     """Return the words of the reason as the entries write them, because rules compare words without
     endings.
     """
-    text = " ".join(format_value(target["value"]) for target in row.targets)
+    text = " ".join(render_value(target["value"]) for target in row.targets)
     terms = [term for term in row.reason.split(", ") if term]
     matches = [re.search(rf"(?<!\w){re.escape(term)}\w*", text, re.IGNORECASE) for term in terms]
     return [match[0] if match else term for match, term in zip(matches, terms, strict=True)]

@@ -12,8 +12,8 @@ from memory.logic.text_diff import (
     DiffSegment,
     compare_sides,
     diff_values,
-    format_value,
     get_editable_text,
+    render_value,
     replace_text,
 )
 
@@ -74,7 +74,7 @@ def test_nothing_of_either_side_is_lost(before: str, after: str) -> None:
 def test_value_is_read_as_lines_and_changed_as_text_where_it_is_one(
     value: Json, lines: str, text: str | None
 ) -> None:
-    assert format_value(value) == lines
+    assert render_value(value) == lines
     assert get_editable_text(value) == text
     if text is not None:
         assert get_editable_text(replace_text(value, "other")) == "other"

@@ -12,7 +12,7 @@ import time_machine
 from memory.core.records import MemoryQuery
 from memory.logic.engine_port import ProviderPort
 from memory.notes.metadata import RunBook, RunMetadata, Todo, TodoStatus
-from memory.notes.notebook import Note, Notebook, as_prompt
+from memory.notes.notebook import Note, Notebook, format_notes
 from memory.providers.in_memory import InMemoryProvider
 
 
@@ -112,14 +112,14 @@ def test_example_3_each_step_reads_the_notes_of_those_before_newest_first(
     assert notebook.get_notes(RUN) == []
 
     notebook.store_note(RUN, "用户需要创建表格，但具体内容未确定", "todo_0")
-    assert as_prompt(notebook.get_notes(RUN)) == "1. 用户需要创建表格，但具体内容未确定"
+    assert format_notes(notebook.get_notes(RUN)) == "1. 用户需要创建表格，但具体内容未确定"
 
     clock.shift(1)
     notebook.store_note(RUN, "已询问用户表格内容，等待回复", "todo_1")
     clock.shift(1)
     notebook.store_note(RUN, "已创建Excel文件，包含3行3列数据", "todo_2")
 
-    assert as_prompt(notebook.get_notes(RUN)) == (
+    assert format_notes(notebook.get_notes(RUN)) == (
         "1. 已创建Excel文件，包含3行3列数据\n"
         "2. 已询问用户表格内容，等待回复\n"
         "3. 用户需要创建表格，但具体内容未确定"

@@ -152,12 +152,12 @@ def test_page_is_stale_once_what_it_refers_to_changed_or_vanished():
     wiki.add_page(page("b"))
     wiki.add_page(page("c"))
     wiki.add_page(page("a", references=("b", "c")))
-    assert wiki.stale() == ()
+    assert wiki.list_stale_marks() == ()
 
     changed = wiki.update_page(page("b", "B again"))
     wiki.delete_page("c")
 
-    marks = [(mark.page_id, mark.reference, mark.why, mark.since) for mark in wiki.stale()]
+    marks = [(mark.page_id, mark.reference, mark.why, mark.since) for mark in wiki.list_stale_marks()]
     assert marks == [
         ("a", "b", Staleness.CHANGED, changed.updated_at),
         ("a", "c", Staleness.VANISHED, None),
@@ -174,7 +174,7 @@ def test_confirming_a_page_clears_it_and_makes_nobody_else_stale():
     before = wiki.get_page("a")
     confirmed = wiki.confirm("a")
 
-    assert wiki.stale() == ()
+    assert wiki.list_stale_marks() == ()
     assert before is not None
     assert confirmed.updated_at == before.updated_at
     with pytest.raises(NotFound):
@@ -189,7 +189,7 @@ def test_rewriting_a_stale_page_clears_it():
 
     wiki.update_page(page("a", "A again", references=("b",)))
 
-    assert wiki.stale() == ()
+    assert wiki.list_stale_marks() == ()
 
 
 def test_old_states_of_a_page_stay_readable():
