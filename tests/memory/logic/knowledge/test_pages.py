@@ -157,7 +157,9 @@ def test_page_is_stale_once_what_it_refers_to_changed_or_vanished():
     changed = wiki.update_page(page("b", "B again"))
     wiki.delete_page("c")
 
-    marks = [(mark.page_id, mark.reference, mark.why, mark.since) for mark in wiki.list_stale_marks()]
+    marks = [
+        (mark.page_id, mark.reference, mark.why, mark.since) for mark in wiki.list_stale_marks()
+    ]
     assert marks == [
         ("a", "b", Staleness.CHANGED, changed.updated_at),
         ("a", "c", Staleness.VANISHED, None),
