@@ -24,7 +24,7 @@ from memory.services.review.proposal_rows import to_proposal
 
 
 EntryKey = tuple[UUID, str]  # a namespace's id, a key
-Entries = Mapping[tuple[str, str], MemoryEntry]  # by namespace and key
+EntriesByKey = Mapping[tuple[str, str], MemoryEntry]  # by namespace and key
 
 
 def preview_changes(rows: Sequence[Proposal | Entry], now: datetime) -> list[ProposalDiff]:
@@ -35,7 +35,7 @@ def preview_changes(rows: Sequence[Proposal | Entry], now: datetime) -> list[Pro
     return [_build_diff(row, entries) for row in rows]
 
 
-def _build_diff(row: Proposal | Entry, entries: Entries) -> ProposalDiff:
+def _build_diff(row: Proposal | Entry, entries: EntriesByKey) -> ProposalDiff:
     namespace = row.namespace.text
     if isinstance(row, Proposal):
         return plan_changes(to_proposal(row), lambda key: entries.get((namespace, key)))

@@ -62,7 +62,7 @@ _PROPOSERS: Final[dict[str, str | Promise]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class EntryComparison:
     """One entry before and after, with notes on changes besides its value."""
 
     key: str
@@ -93,7 +93,7 @@ class ItemCard:
     run_id: str
     get_node_title: str
     at: datetime
-    comparisons: Sequence[Comparison]
+    comparisons: Sequence[EntryComparison]
     problems: Sequence[str]
     can_decide: bool
     has_new: bool
@@ -211,7 +211,7 @@ def explain_quarantine(row: Entry) -> str:
     return " ".join(map(describe_reason, reasons))
 
 
-def _build_comparisons(item: QueueItem) -> list[Comparison]:
+def _build_comparisons(item: QueueItem) -> list[EntryComparison]:
     if item.kind == "link":
         return list(_compare_linked(item))
     if item.diff.changes:
@@ -219,11 +219,11 @@ def _build_comparisons(item: QueueItem) -> list[Comparison]:
     return list(_compare_recorded(item))
 
 
-def _compare_change(change: EntryChange, item: QueueItem) -> Comparison:
+def _compare_change(change: EntryChange, item: QueueItem) -> EntryComparison:
     before, after = change.before, change.after
     texts = compare_sides(before.value if before else ABSENT, after.value if after else ABSENT)
     url = reverse("memory:entry", args=[before.id]) if before and before.id else ""
-    comparison = Comparison(change.key, texts, tuple(_list_notes(before, after)), url)
+    comparison = EntryComparison(change.key, texts, tuple(_list_notes(before, after)), url)
     if item.kind in _REPLACEMENTS and before and after is None:
         return _compare_with_survivor(comparison, before, item)
     return comparison
@@ -236,8 +236,8 @@ _REPLACEMENTS: Final[dict[str, str | Promise]] = {
 
 
 def _compare_with_survivor(
-    comparison: Comparison, entry: MemoryEntry, item: QueueItem
-) -> Comparison:
+    comparison: EntryComparison, entry: MemoryEntry, item: QueueItem
+) -> EntryComparison:
     """Compare the removed entry with the one that remains, so that lost parts are visible."""
     survivor = item.diff.changes[0]
     texts = compare_sides(entry.value, survivor.after.value if survivor.after else ABSENT)
@@ -245,7 +245,7 @@ def _compare_with_survivor(
     return replace(comparison, texts=SideBySide(texts.before, None), removal_note=note)
 
 
-def _compare_linked(item: QueueItem) -> Iterator[Comparison]:
+def _compare_linked(item: QueueItem) -> Iterator[EntryComparison]:
     """Yield the linked entries side by side, since a link doesn't change their values."""
     targets = _get_targets(item)
     for first, second in pairwise(targets):
@@ -253,17 +253,17 @@ def _compare_linked(item: QueueItem) -> Iterator[Comparison]:
             compare_sides(ABSENT, first["value"]).after,
             compare_sides(ABSENT, second["value"]).after,
         )
-        yield Comparison("", texts, left_title=first["key"], right_title=second["key"])
+        yield EntryComparison("", texts, left_title=first["key"], right_title=second["key"])
 
 
-def _compare_recorded(item: QueueItem) -> Iterator[Comparison]:
+def _compare_recorded(item: QueueItem) -> Iterator[EntryComparison]:
     """Yield the values that the proposal recorded, when it can no longer be applied."""
     new: Json = item.new if item.has_new else ABSENT
     for number, target in enumerate(_get_targets(item)):
         after = new if number == 0 else ABSENT
-        yield Comparison(target["key"], compare_sides(target["value"], after))
+        yield EntryComparison(target["key"], compare_sides(target["value"], after))
     if not _get_targets(item):
-        yield Comparison("", compare_sides(ABSENT, new))
+        yield EntryComparison("", compare_sides(ABSENT, new))
 
 
 def _get_targets(item: QueueItem) -> Sequence[dict[str, Json]]:
