@@ -10,7 +10,7 @@ from celery.signals import worker_init, worker_ready, worker_shutdown, worker_sh
 from kombu.exceptions import KombuError
 
 from workflows.execution.debugging.test_cases import run_saved_case
-from workflows.execution.process import get_worker
+from workflows.execution.worker import get_worker
 from workflows.llm.registry import warm_up
 
 

@@ -53,7 +53,7 @@ def test_places_are_locked_at_once_and_by_id_before_anything_is_kept(alice: Pers
 
     locks = [one["sql"] for one in asked.captured_queries if "FOR UPDATE" in one["sql"]]
     first = next(one for one in locks if 'FROM "memory_namespace"' in one)
-    assert (done.count, done.refused) == (2, {})
+    assert (done.count, done.refusals) == (2, {})
     assert 'ORDER BY "memory_namespace"."id" ASC FOR UPDATE' in first
     assert shared in first
     assert own in first

@@ -97,7 +97,7 @@ def keep_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> di
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
     decision = sandbox_memory.keep_memories(principal, run, numbers=body.numbers)
-    return {"done": decision.count, "refused": decision.refused}
+    return {"done": decision.count, "refused": decision.refusals}
 
 
 @router.post(
@@ -110,7 +110,7 @@ def drop_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> di
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
     decision = sandbox_memory.drop_memories(principal, run, numbers=body.numbers)
-    return {"done": decision.count, "refused": decision.refused}
+    return {"done": decision.count, "refused": decision.refusals}
 
 
 @router.get(

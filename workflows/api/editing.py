@@ -319,7 +319,7 @@ def compare_versions(
     old = selectors.version_or_draft(principal, workflow, before)
     new = selectors.version_or_draft(principal, workflow, after)
     comparison = compare.compare(workflow, old, new)
-    marks = comparison.drawn
+    marks = comparison.marks
     return {
         "ops": write_ops(comparison.ops),
         "nodes": marks.nodes,

@@ -11,6 +11,7 @@ import random
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -213,3 +214,9 @@ class Worker:
         return self.drives.get(drive.claim.run_id) is drive and not (
             drive.journal is not None and drive.journal.finishing
         )
+
+
+@cache
+def get_worker() -> Worker:
+    """Return the worker of this process."""
+    return Worker()

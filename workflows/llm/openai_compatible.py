@@ -1,7 +1,7 @@
 """The client for any endpoint that speaks the OpenAI protocol, in the cloud or on the local network."""
 
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,10 +12,10 @@ from openai import AsyncOpenAI
 from config import net
 from config.net.transport import Resolver
 from workflows.engine.errors import ModelFailed
+from workflows.engine.language.document import Json
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.llm.config import ProviderConfig
 from workflows.llm.failures import BROKE_OFF, FILTERED, NO_ADDRESS, build_failure
-from workflows.llm.parameters import build_arguments
 from workflows.llm.tokens import estimate_messages, estimate_text
 
 
@@ -23,6 +23,17 @@ TOTAL_SECONDS: Final = 600.0
 IDLE_SECONDS: Final = 90.0  # a model may think this long before its first word
 TEST_SECONDS: Final = 15.0
 _MAX_MODELS: Final = 1000
+
+# Part of the OpenAI protocol.
+_STANDARD_PARAMETERS: Final = frozenset(
+    {"temperature", "top_p", "max_tokens", "max_completion_tokens", "presence_penalty",
+     "frequency_penalty", "seed", "stop", "logit_bias", "reasoning_effort", "verbosity"}
+)  # fmt: skip
+# Understood by many compatible servers; the openai package would refuse them as arguments.
+_EXTRA_PARAMETERS: Final = frozenset(
+    {"top_k", "min_p", "repetition_penalty", "repeat_penalty", "enable_thinking", "thinking_budget"}
+)
+_CHAT_PARAMETERS: Final = frozenset({"reasoning_effort", "verbosity", "max_completion_tokens"})
 
 _UNEXPECTED = (openai.OpenAIError, net.NetFault, OSError, ValueError, KeyError, TypeError)
 
@@ -174,9 +185,39 @@ def _build_call(
     client: AsyncOpenAI, request: ModelRequest, model: str
 ) -> tuple[Any, dict[str, Any]]:
     # Any: the package's overloads can't take arguments from a table.
-    arguments: dict[str, Any] = {"model": model, "stream": True, **build_arguments(request)}
+    arguments: dict[str, Any] = {"model": model, "stream": True, **_build_arguments(request)}
     if request.mode == "completion":
         prompt = "\n\n".join(message.text for message in request.messages)
         return client.completions.create, {**arguments, "prompt": prompt}
     messages = [{"role": message.role, "content": message.text} for message in request.messages]
     return client.chat.completions.create, {**arguments, "messages": messages}
+
+
+def _build_arguments(request: ModelRequest) -> dict[str, Any]:
+    """Return the arguments except the model and the messages. Unknown settings are never sent."""
+    params = {name: value for name, value in request.params.items() if value is not None}
+    arguments = {name: params[name] for name in _STANDARD_PARAMETERS & params.keys()}
+    if request.mode == "completion":
+        for name in _CHAT_PARAMETERS & arguments.keys():
+            del arguments[name]
+    elif response_format := _build_response_format(request, params):
+        arguments["response_format"] = response_format
+    if extra := {name: params[name] for name in _EXTRA_PARAMETERS & params.keys()}:
+        arguments["extra_body"] = extra
+    return arguments
+
+
+def _build_response_format(
+    request: ModelRequest, params: Mapping[str, Json]
+) -> dict[str, Any] | None:
+    if request.json_schema:
+        schema = request.json_schema
+        if "type" not in schema and isinstance(schema.get("schema"), Mapping):
+            json_schema: dict[str, Any] = {"name": "answer", **schema}
+        else:
+            json_schema = {"name": "answer", "schema": dict(schema), "strict": True}
+        return {"type": "json_schema", "json_schema": json_schema}
+    response_format = params.get("response_format")
+    if isinstance(response_format, Mapping):
+        return dict(response_format)
+    return {"type": response_format} if response_format in ("json_object", "text") else None

@@ -157,7 +157,7 @@ class StepDetailOut(StepOut):
 
 
 class ResumeIn(Schema):
-    """How to resume; ``breakpoints`` replace those of the rest of the run."""
+    """The way to resume a run; ``breakpoints`` replace those of the rest of the run."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -17,10 +17,10 @@ from workflows.services import audit_lines
 
 @dataclass(frozen=True, slots=True)
 class SandboxDecision:
-    """The number of decided changes. ``refused``: number of a change → why memory refused it."""
+    """The number of decided changes. ``refusals``: number of a change → the reason why memory refused it."""
 
     count: int
-    refused: dict[int, str]
+    refusals: dict[int, str]
 
 
 def keep_memories(

@@ -14,7 +14,7 @@ class Comparison:
     before: Document
     after: Document
     ops: tuple[Op, ...]
-    drawn: DocumentDiff
+    marks: DocumentDiff
 
 
 def compare(workflow: Workflow, before: Version | None, after: Version | None) -> Comparison:

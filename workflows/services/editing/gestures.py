@@ -1,6 +1,6 @@
 """Gestures: every edit of a draft by operations, each as one transaction and one revision."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -11,9 +11,12 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.editing import EditRefused, EditResult, Op, perform
 from workflows.engine.editing.ops import Delete, Paste, Reparent, Tidy, Variable
-from workflows.engine.editing.records import Item, Wire
+from workflows.engine.editing.records import Item, Wire, build_node
+from workflows.engine.language.document import Document, Mode
 from workflows.engine.language.problems import Problem
+from workflows.engine.language.validation.configuration import find_configuration_problems
 from workflows.errors import InvalidValue
+from workflows.execution.kinds import load_kinds
 from workflows.models import Pin, Revision, Workflow
 from workflows.models.editing import RevisionKind
 from workflows.services import audit_lines
@@ -24,7 +27,6 @@ from workflows.services.editing.rebase import rebase_ops
 from workflows.services.editing.rows import Rows
 from workflows.services.editing.sizes import check_size
 from workflows.services.editing.undo_stacks import after_edit, build_stacks
-from workflows.services.editing.validation import list_problems
 from workflows.services.editor import drafts
 
 
@@ -151,7 +153,7 @@ def attach_parts(
     store: Rows, change: Change, items: tuple[Item, ...], wires: tuple[Wire, ...]
 ) -> Change:
     """Return the change with these parts and the rest of what their cards show."""
-    problems = list_problems(store, items)
+    problems = _list_problems(store, items)
     checked = tuple(item.id for item in items if not item.is_note)
     pins = Pin.objects.unscoped().filter(workflow=change.workflow, node_key__in=checked).order_by()
     return replace(
@@ -168,3 +170,14 @@ def _check_base(workflow: Workflow, base: int) -> None:
     if base > workflow.revision:
         message = f"The draft is at revision {workflow.revision}; revision {base} doesn't exist yet"
         raise EditRefused((Problem("edit.base", message, field="base"),))
+
+
+def _list_problems(store: Rows, items: Iterable[Item]) -> tuple[Problem, ...]:
+    """Check the configuration of these nodes, without reading the rest of the draft.
+
+    Problems that concern the whole graph (references, paths, cycles) are in the full list, which
+    has a route of its own.
+    """
+    nodes = tuple(build_node(item) for item in items if not item.is_note)
+    document = Document(Mode(store.workflow.mode), nodes, ())
+    return tuple(find_configuration_problems(document, load_kinds()))

@@ -174,7 +174,7 @@ def decide_memory(request: HttpRequest, run_id: UUID) -> HttpResponse:
         sandbox_memory.keep_memories if "keep" in request.POST else sandbox_memory.drop_memories
     )
     result = operation(principal, run, numbers=numbers)
-    context = build_memory_context(principal, run) | {"rejections": result.refused}
+    context = build_memory_context(principal, run) | {"rejections": result.refusals}
     return render(request, "runs/memory/_panel.html", context)
 
 

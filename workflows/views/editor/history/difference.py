@@ -98,8 +98,8 @@ def difference(request: HttpRequest, workflow_id: UUID, before: str, after: str)
         "drawing": _draw_comparison(comparison),
         "nodes": _build_node_rows(comparison),
         "edges": _build_edge_rows(comparison),
-        "variables": _build_named_rows(comparison.drawn.variables),
-        "features": _build_named_rows(comparison.drawn.features),
+        "variables": _build_named_rows(comparison.marks.variables),
+        "features": _build_named_rows(comparison.marks.features),
         "marks": [(mark, sign, word) for mark, (sign, word) in MARKS.items()],
         "versions": list(selectors.versions_of(principal, workflow)),
         "can_edit": permissions.may_edit(principal, workflow),
@@ -129,7 +129,7 @@ def _merge_documents(comparison: Comparison) -> Document:
 
 def _draw_comparison(comparison: Comparison) -> Drawing:
     """Draw the merged document as the canvas does, with the differences marked."""
-    differ = {**comparison.drawn.nodes, **comparison.drawn.edges}
+    differ = {**comparison.marks.nodes, **comparison.marks.edges}
     moved = _find_moves(comparison)
     marks = {id_: _build_mark(name, name, id_ in moved) for id_, name in differ.items()}
     return draw(_merge_documents(comparison), marks=marks)
@@ -187,13 +187,13 @@ def _build_node_rows(comparison: Comparison) -> list[ComparisonRow]:
             (
                 *(
                     _build_labelled_difference(change, kinds.get(id_, ""))
-                    for change in comparison.drawn.fields.get(id_, ())
+                    for change in comparison.marks.fields.get(id_, ())
                 ),
                 *([FieldDifference(gettext("Position"), *moved[id_])] if id_ in moved else ()),
             ),
             has_moved=id_ in moved,
         )
-        for id_, mark in comparison.drawn.nodes.items()
+        for id_, mark in comparison.marks.nodes.items()
     ]
 
 
@@ -207,7 +207,7 @@ def _build_edge_rows(comparison: Comparison) -> list[ComparisonRow]:
         ends = (titles.get(end, end) for end in (edge.source, edge.target))
         return " → ".join(ends)
 
-    return [ComparisonRow(id_, get_name(id_), mark) for id_, mark in comparison.drawn.edges.items()]
+    return [ComparisonRow(id_, get_name(id_), mark) for id_, mark in comparison.marks.edges.items()]
 
 
 def _build_named_rows(changes: Iterable[FieldChange]) -> list[ComparisonRow]:
