@@ -1,6 +1,4 @@
-"""The pages of learning: the settings of the team and its applications, the recent curations and the
-rejection rules.
-"""
+"""The pages of learning: the settings of the team and its applications, the recent curations and the rejection rules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -101,9 +99,7 @@ def review_rules(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings(request: HttpRequest) -> HttpResponse:
-    """Show or save the rule of the team, or of an application, which gets its own when it is saved
-    first.
-    """
+    """Show or save the rule of the team, or of an application, which gets its own when it is saved first."""
     caller, app_id = caller_of(request), request.GET.get("app", "")[:MAX_APP_ID_LENGTH]
     if request.method == "POST":
         form = LearningRuleForm(request.POST)

@@ -19,9 +19,7 @@ LIMITS = IngressLimits(recent_count=500, min_terms=1)
 
 @dataclass(frozen=True, slots=True)
 class AdmissionResult:
-    """The outcomes of the drafts. ``keys`` are those of new entries and of entries with one more
-    proof.
-    """
+    """The outcomes of the drafts. ``keys`` are those of new entries and of entries with one more proof."""
 
     outcomes: tuple[IngressOutcome, ...]
     keys: tuple[str, ...]

@@ -1,9 +1,8 @@
-"""Curate a run that has ended. It is planned when the run ends and done in the background; failures
-are stored in its row.
+"""Curate a run that has ended. It is planned when the run ends and done in the background; failures are stored in its
+row.
 
-The model is asked outside of any transaction. Its results are stored in one, all or nothing,
-together with the row's status. Changes of older memories are looked for afterwards
-(``memory.services.review.detection``).
+The model is asked outside of any transaction. Its results are stored in one, all or nothing, together with the row's
+status. Changes of older memories are looked for afterwards (``memory.services.review.detection``).
 """
 
 import asyncio
@@ -125,9 +124,7 @@ def curate(team_id: UUID, curation_id: UUID, gather: Gather) -> Curation | None:
 def list_curations(
     caller: MemoryCaller, *, status: str | None = None, limit: int = 50, offset: int = 0
 ) -> list[Curation]:
-    """Return the curations of the caller's runs and of namespaces that the caller may read, newest
-    first.
-    """
+    """Return the curations of the caller's runs and of namespaces that the caller may read, newest first."""
     with tenant([caller.team_id]):
         rows = Curation.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
         if status:
@@ -165,8 +162,8 @@ def retry_curation(caller: MemoryCaller, *, curation_id: UUID) -> Curation:
 
 
 def _resolve_place(caller: MemoryCaller, learning: LearningRule) -> str:
-    """Return the namespace, or "" if the run lacks an id that the scope needs; the curation then
-    fails with that message.
+    """Return the namespace, or "" if the run lacks an id that the scope needs; the curation then fails with that
+    message.
     """
     try:
         return resolve_namespace(learning.scope, caller.identity)
@@ -210,9 +207,7 @@ def _add_stored_texts(work: FinishedWork, curation: Curation, namespace: str) ->
 
 
 async def _analyse(finished: FinishedRun, learning: LearningRule, namespace: str) -> CurationResult:
-    """Analyse the work, in pieces if it is too long for one prompt. If one piece fails, the whole
-    analysis does.
-    """
+    """Analyse the work, in pieces if it is too long for one prompt. If one piece fails, the whole analysis does."""
     curator: Curator = ExtractiveCurator()
     pieces = [finished.work]
     if finished.ask is not None:
@@ -246,9 +241,7 @@ async def _analyse(finished: FinishedRun, learning: LearningRule, namespace: str
 
 
 def _is_kept_from_later_piece(draft: StoreParams) -> bool:
-    """Return whether the draft adds something: a run has one summary, and another only if it has
-    solutions.
-    """
+    """Return whether the draft adds something: a run has one summary, and another only if it has solutions."""
     return draft.category != "execution" or "solutions" in draft.value
 
 

@@ -1,6 +1,4 @@
-"""The rules by which applications learn from their runs: an application's own, else the team's, else
-none.
-"""
+"""The rules by which applications learn from their runs: an application's own, else the team's, else none."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,9 +25,7 @@ MAX_APPLICATIONS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class LearningRule:
-    """A rule of learning. Without a ``provider`` no model is asked and the extractive curator does
-    the work.
-    """
+    """A rule of learning. Without a ``provider`` no model is asked and the extractive curator does the work."""
 
     auto_memory: bool = False
     scope: str = "user"
@@ -101,9 +97,7 @@ def set_learning_rule(
 
 
 def list_learning_applications(caller: MemoryCaller) -> Sequence[LearningApplication]:
-    """Return the team's rule, then those of its applications that have their own or have learned
-    already.
-    """
+    """Return the team's rule, then those of its applications that have their own or have learned already."""
     if not access.can(caller.principal, "memory.view", caller.team_id):
         return []
     with tenant([caller.team_id]):

@@ -11,9 +11,7 @@ from memory.models.entries import Operation
 
 
 def list_recalled_texts(team_id: UUID, run_id: str) -> tuple[str, ...]:
-    """Return the texts as they were when the run read them, even if they were changed or forgotten
-    since.
-    """
+    """Return the texts as they were when the run read them, even if they were changed or forgotten since."""
     with tenant([team_id]):
         read = Read.objects.unscoped().filter(team_id=team_id, run_id=run_id).order_by("at", "id")
         pairs = list(dict.fromkeys(read.values_list("entry_id", "revision")))
@@ -31,8 +29,7 @@ def list_recalled_texts(team_id: UUID, run_id: str) -> tuple[str, ...]:
 def list_stored_texts(team_id: UUID, run_id: str, namespace: str) -> tuple[str, ...]:
     """Return the texts that the run's nodes stored permanently, or held for a review.
 
-    Messages of a conversation and texts that expire are left out, because the curation learns
-    from them.
+    Messages of a conversation and texts that expire are left out, because the curation learns from them.
     """
     with tenant([team_id]):
         revisions = Revision.objects.unscoped().filter(

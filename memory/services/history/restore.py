@@ -1,6 +1,4 @@
-"""Restore an entry to one of its revisions, whether it was forgotten or not. A restore is a
-revision, too.
-"""
+"""Restore an entry to one of its revisions, whether it was forgotten or not. A restore is a revision, too."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -59,9 +57,7 @@ def restore_revision(
 def restore_revisions(
     access: NamespaceAccess, namespace: Namespace, pairs: Sequence[bulk.Returning], reason: str
 ) -> None:
-    """Restore each entry to its revision, all or none, as one change. The caller has read them under
-    the lock.
-    """
+    """Restore each entry to its revision, all or none, as one change. The caller has read them under the lock."""
     for _entry, target in pairs:
         check_value(access.policy, target.value)
     bulk.put_back(namespace, pairs, access.act(Operation.RESTORE, reason), access.policy)

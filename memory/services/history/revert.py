@@ -23,8 +23,7 @@ REMOVALS = frozenset({Operation.FORGET, Operation.EXPIRE})
 def revert_change(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
     """Revert the change and return how many entries it was about.
 
-    An entry that would have expired by now stays away; one that expired since was not changed by
-    anybody.
+    An entry that would have expired by now stays away; one that expired since was not changed by anybody.
 
     Raises ``Outdated`` if somebody has changed one of the entries since.
     """
@@ -69,16 +68,12 @@ def revert_change(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
 
 
 def can_forget(access: NamespaceAccess) -> bool:
-    """Return whether the caller may forget entries here: reverting is a write, but removes what was
-    not there before.
-    """
+    """Return whether the caller may forget entries here: reverting is a write, but removes what was not there before."""
     return permissions.is_allowed(access.caller.principal, "forget", access.target)
 
 
 def _list_ended_since(entries: Sequence[Entry], last_numbers: Mapping[UUID, int]) -> list[Entry]:
-    """Return the entries that expired after the change. Raises ``Outdated`` if one was changed
-    otherwise.
-    """
+    """Return the entries that expired after the change. Raises ``Outdated`` if one was changed otherwise."""
     later = [entry for entry in entries if entry.revision != last_numbers[entry.pk]]
     if not later:
         return []
@@ -94,9 +89,7 @@ def _list_ended_since(entries: Sequence[Entry], last_numbers: Mapping[UUID, int]
 
 
 def _find_replaced(namespace: Namespace, ended: Sequence[Entry]) -> set[UUID]:
-    """Return the ids of the entries whose key belongs to a newer entry by now: they are not
-    restored.
-    """
+    """Return the ids of the entries whose key belongs to a newer entry by now: they are not restored."""
     if not ended:
         return set()
     keys = {entry.key for entry in ended}

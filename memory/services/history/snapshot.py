@@ -1,6 +1,4 @@
-"""A namespace as it was at a moment, read from the revisions of that time. Nothing in it can be
-changed.
-"""
+"""A namespace as it was at a moment, read from the revisions of that time. Nothing in it can be changed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,10 +31,9 @@ FEW_ENTRIES: Final = 5_000
 class SnapshotPage:
     """A page of the entries of a snapshot.
 
-    ``changed`` holds the ids of the entries that have changed since or are gone. ``before`` and
-    ``after`` are the moments of the neighboring changes; reverting the last change leads to
-    ``before``. ``scan_limit`` is how many of the newest entries were searched for the text, if
-    there were more.
+    ``changed`` holds the ids of the entries that have changed since or are gone. ``before`` and ``after`` are the
+    moments of the neighboring changes; reverting the last change leads to ``before``. ``scan_limit`` is how many of
+    the newest entries were searched for the text, if there were more.
     """
 
     page: EntryPage
@@ -93,9 +90,7 @@ _Revisions = QuerySet[Revision]
 
 
 def _select_revisions(namespace: Namespace, at: datetime) -> _Revisions:
-    """Return the newest revision of each entry at that moment, without entries that were forgotten
-    or expired.
-    """
+    """Return the newest revision of each entry at that moment, without entries that were forgotten or expired."""
     newest = Revision.objects.unscoped().filter(_build_newest_condition(namespace, at))
     living = newest.exclude(operation__in=GONE).exclude(expires_at__lte=at)
     return living.select_related("entry").order_by("entry_id")
@@ -104,8 +99,8 @@ def _select_revisions(namespace: Namespace, at: datetime) -> _Revisions:
 def _build_newest_condition(namespace: Namespace, at: datetime) -> Q:
     """Return the condition that selects the newest revision of each entry at that moment.
 
-    For few entries, a subquery looks up the last revision of each, and nothing is sorted; for
-    many, sorting all their revisions is faster.
+    For few entries, a subquery looks up the last revision of each, and nothing is sorted; for many, sorting all their
+    revisions is faster.
     """
     until_then = Revision.objects.unscoped().filter(team_id=namespace.team_id, at__lte=at)
     if namespace.entry_count > FEW_ENTRIES:
@@ -132,9 +127,7 @@ def _filter_revisions(revisions: _Revisions, search: EntrySearch) -> _Revisions:
 def _search_text(
     entries: Sequence[MemoryEntry], search: EntrySearch, at: datetime
 ) -> list[MemoryEntry]:
-    """Return the entries ranked as a recall at that moment would have, followed by those that only
-    contain the text.
-    """
+    """Return the entries ranked as a recall at that moment would have, followed by those that only contain the text."""
     recallable = [entry for entry in entries if entry.tier is not Tier.QUARANTINE]
     hits = answer(MemoryQuery("", query_text=search.text), recallable, at)
     hit_ids = {entry.id for entry in hits}

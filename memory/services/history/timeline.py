@@ -1,6 +1,4 @@
-"""The changes in a namespace, newest first, each with the entries it touched, and their number per
-day.
-"""
+"""The changes in a namespace, newest first, each with the entries it touched, and their number per day."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,9 +27,7 @@ MAX_KEYS = 5  # listed of a change over many entries
 
 @dataclass(frozen=True, slots=True)
 class ChangeSummary:
-    """One operation of a change, over one entry or many. ``value`` is the entry's value after it, if
-    it is only one.
-    """
+    """One operation of a change, over one entry or many. ``value`` is the entry's value after it, if it is only one."""
 
     change_id: UUID
     operation: str

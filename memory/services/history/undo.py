@@ -1,6 +1,4 @@
-"""Undo a change as a whole: forgotten entries come back and changed ones are reverted, or nothing
-happens.
-"""
+"""Undo a change as a whole: forgotten entries come back and changed ones are reverted, or nothing happens."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -80,9 +78,7 @@ def _revert_entries(access: NamespaceAccess, change: Change) -> tuple[str, ...]:
 
 
 def _list_other_namespaces(change: Change) -> list[str]:
-    """Return the other namespaces that the change wrote to. Only a run writes to several; forgetting
-    concerns one.
-    """
+    """Return the other namespaces that the change wrote to. Only a run writes to several; forgetting concerns one."""
     if change.operation == Operation.FORGET:
         return []
     revisions = Revision.objects.unscoped().filter(team_id=change.team_id, change_id=change.pk)

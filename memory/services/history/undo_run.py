@@ -1,7 +1,7 @@
 """Undo everything that a run wrote, in all namespaces, as one change that can be undone as a whole.
 
-Each entry becomes what it was before the run changed it. An entry that somebody has changed since
-is left as it is, and so is one that the caller may not change.
+Each entry becomes what it was before the run changed it. An entry that somebody has changed since is left as it is,
+and so is one that the caller may not change.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,8 +32,8 @@ from memory.upkeep.promotion import ACTOR as PROMOTION
 class RunUndoResult:
     """The number of entries that were undone and skipped.
 
-    An entry is skipped if somebody has changed it since the run, or the caller may not forget it.
-    Without a ``change_id`` nothing was changed.
+    An entry is skipped if somebody has changed it since the run, or the caller may not forget it. Without a
+    ``change_id`` nothing was changed.
     """
 
     count: int
@@ -144,11 +144,9 @@ def _load_revisions(entry_ids: Iterable[UUID]) -> dict[UUID, dict[int, Revision]
 
 
 def _find_last_write(revisions: dict[int, Revision], run_id: str) -> int | None:
-    """Return the number of the first revision of the run's last writes, or None if somebody changed
-    the entry later.
+    """Return the number of the first revision of the run's last writes, or None if somebody changed the entry later.
 
-    A promotion to long-term memory and an expiry are ignored, because they don't change the
-    content.
+    A promotion to long-term memory and an expiry are ignored, because they don't change the content.
     """
     first = None
     for number, revision in revisions.items():
@@ -186,9 +184,7 @@ def _record_change(
 def _execute_plan(
     access: NamespaceAccess, plan: _NamespacePlan, reason: str, change_id: UUID
 ) -> None:
-    """Execute the plan, removals first, so that restored entries find their keys free and enough
-    room.
-    """
+    """Execute the plan, removals first, so that restored entries find their keys free and enough room."""
     access.detail["change"] = str(change_id)
     rows.forget(plan.namespace, plan.removals, access.act(Operation.FORGET, reason, change_id))
     for _entry, before in plan.restores:

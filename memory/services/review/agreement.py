@@ -46,9 +46,7 @@ class RejectionRule(ReviewItem):
 
 
 def measure_agreement(caller: MemoryCaller, *, now: datetime | None = None) -> dict[str, Precision]:
-    """Return the precision of each kind over the last thirty days, for proposals and for quarantined
-    entries.
-    """
+    """Return the precision of each kind over the last thirty days, for proposals and for quarantined entries."""
     since = (now or timezone.now()) - PERIOD
     outcomes: dict[str, list[tuple[ReviewState, bool]]] = {}
     with tenant([caller.team_id]):

@@ -1,8 +1,7 @@
-"""Detect how new memories relate to older ones: they contradict, resemble or belong to each other.
-People decide.
+"""Detect how new memories relate to older ones: they contradict, resemble or belong to each other. People decide.
 
-The comparison takes long and runs outside any lock. A proposal records the entries that it
-compared, so that a later change of them is noticed when it is applied.
+The comparison takes long and runs outside any lock. A proposal records the entries that it compared, so that a later
+change of them is noticed when it is applied.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,6 @@
 """Preview what accepting would change now, for a whole page of proposals with one query.
 
-Entries of an external provider are not read for a preview; such a proposal shows the values that
-it recorded.
+Entries of an external provider are not read for a preview; such a proposal shows the values that it recorded.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,9 +27,7 @@ EntriesByKey = Mapping[tuple[str, str], MemoryEntry]  # by namespace and key
 
 
 def preview_changes(rows: Sequence[Proposal | Entry], now: datetime) -> list[ProposalDiff]:
-    """Return the diffs in the order of the rows. The caller has set the tenant and checked the
-    permissions.
-    """
+    """Return the diffs in the order of the rows. The caller has set the tenant and checked the permissions."""
     entries = _load_entries(rows, now) | _list_recorded_entries(rows)
     return [_build_diff(row, entries) for row in rows]
 

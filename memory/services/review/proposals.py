@@ -1,7 +1,6 @@
 """Proposed changes of memory: list, preview, apply, merge, reject, reopen and undo them.
 
-Each operation passes the gateway of the proposal's namespace, so only people who may write there
-decide.
+Each operation passes the gateway of the proposal's namespace, so only people who may write there decide.
 """
 
 from collections.abc import Iterable, Sequence
@@ -63,8 +62,7 @@ def list_proposals(
     limit: int = 50,
     offset: int = 0,
 ) -> ProposalPage:
-    """Return the proposals of namespaces that the caller may read, those with the highest score
-    first.
+    """Return the proposals of namespaces that the caller may read, those with the highest score first.
 
     An API client also gets those of the external user that it names.
     """
@@ -108,9 +106,7 @@ def apply_proposal(
     value: Json | _AsProposed = AS_PROPOSED,
     reason: str = "",
 ) -> Proposal:
-    """Apply the whole proposal or nothing. One that is applied with another ``value`` counts as
-    edited.
-    """
+    """Apply the whole proposal or nothing. One that is applied with another ``value`` counts as edited."""
     namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
     with MemoryGateway(caller).open_namespace(
         "write", "memory.proposal_applied", namespace=namespace
@@ -155,9 +151,7 @@ def merge_proposal(
 def reject_proposal(
     caller: MemoryCaller, *, proposal_id: UUID, always: bool = False, reason: str = ""
 ) -> Proposal:
-    """Reject the proposal; with ``always``, nothing with the same meaning is proposed or stored
-    there again.
-    """
+    """Reject the proposal; with ``always``, nothing with the same meaning is proposed or stored there again."""
     state = ReviewState.REJECTED_ALWAYS if always else ReviewState.REJECTED
     return _move_proposal(caller, proposal_id, state, "memory.proposal_rejected", reason)
 
@@ -169,9 +163,7 @@ def reopen_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = ""
 
 @retry_on_conflict
 def undo_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
-    """Revert the applied proposal. Raises ``Outdated`` if somebody has changed one of its entries
-    since.
-    """
+    """Revert the applied proposal. Raises ``Outdated`` if somebody has changed one of its entries since."""
     namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
     with MemoryGateway(caller).open_namespace(
         "write", "memory.undone", namespace=namespace
@@ -230,9 +222,7 @@ def list_rejected_values(namespace: Namespace | None) -> list[Json]:
 def measure_precision(
     caller: MemoryCaller, *, namespace: str | None = None
 ) -> dict[str, Precision]:
-    """Return how often people agreed, by proposer. An automatically applied proposal counts once it
-    was undone.
-    """
+    """Return how often people agreed, by proposer. An automatically applied proposal counts once it was undone."""
     with tenant([caller.team_id]):
         outcomes = annotate_verdicts(_select_proposals(caller, namespace))
         decided: dict[str, list[tuple[ReviewState, bool]]] = {}

@@ -1,8 +1,6 @@
-"""The decisions about the items of the review queue: accept, merge, reject or revert, for one item
-or many.
+"""The decisions about the items of the review queue: accept, merge, reject or revert, for one item or many.
 
-Each decision passes the gateway of the item's namespace, for proposals and quarantined entries
-alike.
+Each decision passes the gateway of the item's namespace, for proposals and quarantined entries alike.
 """
 
 from collections.abc import Callable, Sequence
@@ -69,9 +67,7 @@ def accept(
 
 @retry_on_conflict
 def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason: str = "") -> None:
-    """Reject the item. A quarantined entry is kept as rejected, so that the gate recognizes it from
-    then on.
-    """
+    """Reject the item. A quarantined entry is kept as rejected, so that the gate recognizes it from then on."""
     row = _load_item(caller, item_id)
     if isinstance(row, Proposal):
         reject_proposal(caller, proposal_id=item_id, always=always, reason=reason)
@@ -135,9 +131,7 @@ def reject_many(
 def _decide_each(
     caller: MemoryCaller, item_ids: Sequence[UUID], decide: Callable[[UUID], None]
 ) -> DecisionResult:
-    """Decide each item by itself and skip those that fail. With a single item, the failure is
-    raised.
-    """
+    """Decide each item by itself and skip those that fail. With a single item, the failure is raised."""
     if len(item_ids) == 1:
         decide(item_ids[0])
         return DecisionResult(tuple(item_ids))

@@ -16,8 +16,8 @@ AUTOMATIC = Q(by_itself=True, state=ReviewState.APPLIED.value)
 def annotate_verdicts(rows: QuerySet[Proposal]) -> QuerySet[Any]:  # Any: a proposal and its verdict
     """Return the decided proposals with their ``verdict``, a state.
 
-    A proposal that was applied automatically counts as undone if a person reverted its change,
-    and is left out otherwise, because nobody has expressed an opinion.
+    A proposal that was applied automatically counts as undone if a person reverted its change, and is left out
+    otherwise, because nobody has expressed an opinion.
     """
     is_reverted = Exists(_select_reverted())
     outcomes = rows.exclude(state=ReviewState.OPEN.value).annotate(

@@ -1,5 +1,4 @@
-"""The review queue: open proposals and quarantined entries of the namespaces that the caller may
-read.
+"""The review queue: open proposals and quarantined entries of the namespaces that the caller may read.
 
 Each item comes with what accepting it would change now, computed for a whole page at once.
 """
@@ -108,9 +107,7 @@ class QueueItem(ReviewItem):
 
 @dataclass(frozen=True, slots=True)
 class QueuePage:
-    """A page of the queue. ``namespaces`` and ``queue_total`` count the items regardless of the
-    filters.
-    """
+    """A page of the queue. ``namespaces`` and ``queue_total`` count the items regardless of the filters."""
 
     items: Sequence[QueueItem]
     total: int
@@ -139,9 +136,7 @@ def list_queue(
     limit: int = 20,
     offset: int = 0,
 ) -> QueuePage:
-    """Return proposals, those with the highest score first, followed by quarantined entries, newest
-    first.
-    """
+    """Return proposals, those with the highest score first, followed by quarantined entries, newest first."""
     with tenant([caller.team_id]):
         readable, now = _select_readable(caller), timezone.now()
         namespaces, queue_total = _count_by_namespace(readable, now)
@@ -254,9 +249,7 @@ def _apply_filters(
 def _count_by_namespace(
     readable: QuerySet[Namespace], now: datetime
 ) -> tuple[list[tuple[Namespace, int]], int]:
-    """Return the namespaces with the most items and their counts, in order of scope, and the total
-    of all.
-    """
+    """Return the namespaces with the most items and their counts, in order of scope, and the total of all."""
     counts: Counter[UUID] = Counter()
     for rows in (_select_proposals(readable), _select_held_entries(readable, now)):
         counts.update(dict(rows.order_by().values_list("namespace_id").annotate(Count("id"))))

@@ -24,9 +24,7 @@ REVIEW_ALL: Final = LearningRule(review=ReviewMode.ALL, sampled=1.0)
 
 
 def add_sample_items(caller: MemoryCaller) -> int:
-    """Add the sample and return the number of new proposals. A repeated call adds none that is open
-    already.
-    """
+    """Add the sample and return the number of new proposals. A repeated call adds none that is open already."""
     if caller.principal.user_id is None:
         raise InvalidInput("namespace: only a user has their own memory.")
     namespace = f"user:{caller.principal.user_id}"

@@ -76,9 +76,7 @@ class EntryComparison:
 
 @dataclass(frozen=True, slots=True)
 class ItemCard:
-    """An item as the page shows it. ``text`` is the editable value, as plain text unless
-    ``as_json``.
-    """
+    """An item as the page shows it. ``text`` is the editable value, as plain text unless ``as_json``."""
 
     id: UUID
     kind: str
@@ -186,9 +184,7 @@ def _explain(item: QueueItem) -> str:
 
 
 def _list_shared_words(row: Proposal) -> list[str]:
-    """Return the words of the reason as the entries write them, because rules compare words without
-    endings.
-    """
+    """Return the words of the reason as the entries write them, because rules compare words without endings."""
     text = " ".join(render_value(target["value"]) for target in row.targets)
     terms = [term for term in row.reason.split(", ") if term]
     matches = [re.search(rf"(?<!\w){re.escape(term)}\w*", text, re.IGNORECASE) for term in terms]

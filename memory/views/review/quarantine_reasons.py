@@ -1,7 +1,6 @@
 """The reasons for a quarantine, in the reader's language.
 
-Stored are ids: of the reason, and of each rule that the text matched, followed by the matching
-words.
+Stored are ids: of the reason, and of each rule that the text matched, followed by the matching words.
 """
 
 import re
@@ -51,9 +50,7 @@ _OLD_NAMES: Final[Mapping[str, str]] = {
 
 
 def describe_reason(finding: Mapping[str, Any]) -> str:
-    """Describe a stored finding with its reason and detail. An unknown reason is shown as it is
-    stored.
-    """
+    """Describe a stored finding with its reason and detail. An unknown reason is shown as it is stored."""
     name, detail = str(finding.get("reason", "")), str(finding.get("detail") or "")
     label = str(REASONS.get(name, name))
     if name == FindingReason.HAS_INSTRUCTIONS:
@@ -62,9 +59,7 @@ def describe_reason(finding: Mapping[str, Any]) -> str:
 
 
 def describe_rules(detail: str) -> str:
-    """Translate the rule names in a detail that the gate wrote: each rule, a colon and the matching
-    words.
-    """
+    """Translate the rule names in a detail that the gate wrote: each rule, a colon and the matching words."""
     return _RULE.sub(lambda match: f"{match[1]}{_label_rule(match[2])}", detail)
 
 

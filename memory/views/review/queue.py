@@ -46,9 +46,7 @@ MAX_IDS: Final = 50  # in a query
 
 @dataclass(frozen=True, slots=True)
 class DecisionNotice:
-    """The outcome of the last decision, with the ids to revert it. ``skipped`` counts the undecided
-    items.
-    """
+    """The outcome of the last decision, with the ids to revert it. ``skipped`` counts the undecided items."""
 
     action: str
     ids: tuple[UUID, ...] = ()
