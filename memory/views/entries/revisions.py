@@ -24,7 +24,7 @@ class Origin:
     actor: str
     run: RunDescription | None
     run_id: str
-    get_node_title: str
+    node: str
 
 
 # What a text that changed is called, if it isn't all there is, and the difference.

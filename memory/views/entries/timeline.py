@@ -30,7 +30,7 @@ class HappenedShown:
     word: str
     actor: str
     run: RunDescription | None
-    get_node_title: str
+    node: str
     at_url: str  # how everything was just after it
 
 

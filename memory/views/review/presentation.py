@@ -89,7 +89,7 @@ class ItemCard:
     namespace_id: UUID
     run: RunDescription | None
     run_id: str
-    get_node_title: str
+    node: str
     at: datetime
     comparisons: Sequence[EntryComparison]
     problems: Sequence[str]
@@ -131,7 +131,7 @@ def _build_card(item: QueueItem, namespace_title: str, origins: Provenance) -> I
         namespace_id=item.namespace.pk,
         run=origins.runs.get(source.run_id),
         run_id=source.run_id,
-        get_node_title=origins.get_node_title(source.run_id, source.node_id),
+        node=origins.get_node_title(source.run_id, source.node_id),
         at=item.created_at,
         comparisons=_build_comparisons(item),
         problems=[str(_PROBLEMS[problem]) % {"key": key} for key, problem in item.diff.problems],
