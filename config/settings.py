@@ -107,7 +107,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "config.http.context.page",
                 "accounts.http.context.team",
                 "workflows.views.navigation.navigation",
-                *(["memory.views.tabs.tabs"] if ENV.memory_enabled else []),
+                *(["memory.views.tabs.add_tabs"] if ENV.memory_enabled else []),
             ],
         },
     }

@@ -14,7 +14,7 @@ app_name = "memory"
 urlpatterns = [
     path("memory/", browsing.overview, name="list"),
     path("memory/namespaces/<uuid:namespace_id>/", browsing.namespace, name="namespace"),
-    path("memory/namespaces/<uuid:namespace_id>/act/", changes.act, name="act"),
+    path("memory/namespaces/<uuid:namespace_id>/act/", changes.bulk_action, name="act"),
     path("memory/namespaces/<uuid:namespace_id>/access/", sharing.show_access, name="access"),
     path("memory/namespaces/<uuid:namespace_id>/access/share/", sharing.share, name="share"),
     path("memory/namespaces/<uuid:namespace_id>/access/unshare/", sharing.unshare, name="unshare"),
@@ -76,8 +76,8 @@ urlpatterns = [
     ),
     path("memory/knowledge/", pages.index, name="knowledge"),
     path("memory/knowledge/new/", editing.new, name="knowledge_new"),
-    path("memory/knowledge/import/", importing.bring_in, name="knowledge_import"),
-    path("memory/knowledge/<uuid:namespace_id>/", pages.shelf, name="knowledge_shelf"),
+    path("memory/knowledge/import/", importing.import_pages, name="knowledge_import"),
+    path("memory/knowledge/<uuid:namespace_id>/", pages.knowledge_base, name="knowledge_base"),
     path("memory/knowledge/<uuid:namespace_id>/export/", pages.export, name="knowledge_export"),
     path("memory/knowledge/pages/<uuid:entry_id>/", pages.page, name="knowledge_page"),
     path(
@@ -90,7 +90,7 @@ urlpatterns = [
         pages.history,
         name="knowledge_history",
     ),
-    path("memory/knowledge/pages/<uuid:entry_id>/file/", pages.file, name="knowledge_file"),
+    path("memory/knowledge/pages/<uuid:entry_id>/file/", pages.page_file, name="knowledge_file"),
     path(
         "memory/knowledge/pages/<uuid:entry_id>/confirm/",
         editing.confirm,

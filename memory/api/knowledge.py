@@ -15,10 +15,12 @@ from memory.schemas import knowledge as pages
 router = Router(auth=api_auth(), tags=["knowledge"])
 
 
-@router.get("/knowledge/pages", response=pages.ShelfOut)
-def list_pages(request: HttpRequest, params: Query[pages.PagesQuery]) -> pages.ShelfOut:
+@router.get("/knowledge/pages", response=pages.KnowledgeBaseOut)
+def list_pages(request: HttpRequest, params: Query[pages.PagesQuery]) -> pages.KnowledgeBaseOut:
     """List all pages of a namespace by title, with their links and stale marks."""
-    return pages.shelf_out(services.shelf(build_caller(request), namespace=params.namespace))
+    return pages.knowledge_base_out(
+        services.get_knowledge_base(build_caller(request), namespace=params.namespace)
+    )
 
 
 @router.get("/knowledge/search", response=pages.FoundPagesOut)

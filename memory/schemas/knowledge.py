@@ -14,7 +14,7 @@ from memory.logic.knowledge.page_index import StaleMark
 from memory.logic.knowledge.page_requests import PageHit, PageWriteResult
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.schemas.entries import Json, Moment
-from memory.services import HistoryView, PageView, Shelf
+from memory.services import HistoryView, KnowledgeBase, PageView
 from memory.services.conversations.conversation import FoldView
 from memory.services.knowledge.bulk_pages import PageEntry
 from memory.services.knowledge.pages import MOST_AT_ONCE, MOST_FOUND
@@ -66,7 +66,7 @@ class OpenedOut(Body):
     held_for: Texts = []  # what was to be written waits in quarantine; the page is as it was
 
 
-class ShelfOut(Body):
+class KnowledgeBaseOut(Body):
     """By title. ``links`` by the id of the page they are in."""
 
     pages: list[KnowledgePageOut]
@@ -261,11 +261,11 @@ def links_out(opened: PageView) -> LinksOut:
     )
 
 
-def shelf_out(shelf: Shelf) -> ShelfOut:
-    return ShelfOut(
-        pages=[page_out(page, shelf.entries[page.id]) for page in shelf.pages],
-        links={name: list(targets) for name, targets in shelf.index.links.items()},
-        stale=_stale(shelf.index.stale),
+def knowledge_base_out(knowledge_base: KnowledgeBase) -> KnowledgeBaseOut:
+    return KnowledgeBaseOut(
+        pages=[page_out(page, knowledge_base.entries[page.id]) for page in knowledge_base.pages],
+        links={name: list(targets) for name, targets in knowledge_base.index.links.items()},
+        stale=_stale(knowledge_base.index.stale),
     )
 
 

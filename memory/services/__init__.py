@@ -28,17 +28,17 @@ from memory.services.history.restore import restore
 from memory.services.history.revisions import list_revisions, list_values
 from memory.services.history.undo import UndoResult, undo
 from memory.services.history.undo_run import RunUndoResult, undo_run
-from memory.services.knowledge.bulk_pages import Shelf
+from memory.services.knowledge.bulk_pages import KnowledgeBase
 from memory.services.knowledge.page_search import FoundPages, find_everywhere
 from memory.services.knowledge.pages import (
     PageView,
     confirm_page,
     delete_page,
     find_pages,
+    get_knowledge_base,
     open_page,
     page_revisions,
     rewrite_page,
-    shelf,
     write_pages,
 )
 from memory.services.recall.recall import recall
@@ -60,6 +60,7 @@ __all__ = [
     "Forgotten",
     "FoundPages",
     "HistoryView",
+    "KnowledgeBase",
     "MemoryCaller",
     "MovedEntries",
     "PageImport",
@@ -69,7 +70,6 @@ __all__ = [
     "Receipt",
     "RunUndoResult",
     "SearchResults",
-    "Shelf",
     "UndoResult",
     "approve",
     "clear",
@@ -88,6 +88,7 @@ __all__ = [
     "forget",
     "forget_many",
     "get_entry",
+    "get_knowledge_base",
     "get_own_pause",
     "get_subject_pause",
     "import_file",
@@ -117,7 +118,6 @@ __all__ = [
     "rewrite_page",
     "search_all_namespaces",
     "share",
-    "shelf",
     "undo",
     "undo_import",
     "undo_run",

@@ -1,4 +1,4 @@
-"""What a conversation keeps for its models: the messages, the summary of the rest, and what was folded of it."""
+"""The memory of a conversation: its messages, the summary of older ones, and how they were folded."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -24,33 +24,38 @@ from memory.views.request_context import caller_of, title_of
 @login_required
 @require_safe
 def page(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    """A call and its results stand together, as they are kept and folded together."""
+    """Show a conversation; a call and its results are one group, since they are folded together."""
     row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
     view = services.look_back(caller_of(request), namespace=row.text)
-    groups, pages = _last(groups_of(view.messages), request)
+    groups, offset_page = _paginate_groups(groups_of(view.messages), request)
     context = {
         "namespace": row,
         "title": title_of(request, row),
         "groups": groups,
-        "page": pages,
+        "page": offset_page,
         "count": len(view.messages),
         "summary": view.summary,
         "tokens": view.tokens,
-        "folds": [(one, REASONS[one.fold.reason], _by(one)) for one in view.folds],
+        "folds": [
+            (fold_view, REASONS[fold_view.fold.reason], _get_summarizer(fold_view))
+            for fold_view in view.folds
+        ],
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "memory/conversations/conversation.html", context)
 
 
-def _last(every: Sequence[Group], request: HttpRequest) -> tuple[Sequence[Group], OffsetPage]:
-    """The end of it, which a model sees first; each page from the oldest to the newest."""
-    page = OffsetPage(len(every), read_offset(request.GET), request.GET, GROUPS)
-    return page.select_rows(every[::-1])[::-1], page
+def _paginate_groups(
+    groups: Sequence[Group], request: HttpRequest
+) -> tuple[Sequence[Group], OffsetPage]:
+    """Return the newest page first, which a model sees; each page is from the oldest to the newest."""
+    page = OffsetPage(len(groups), read_offset(request.GET), request.GET, GROUPS_PER_PAGE)
+    return page.select_rows(groups[::-1])[::-1], page
 
 
-GROUPS: Final = 100  # a page
+GROUPS_PER_PAGE: Final = 100  # a page
 
 REASONS: Final[Mapping[FoldReason, Promise]] = {
     FoldReason.WINDOW: _("Older than the kept turns"),
@@ -60,13 +65,13 @@ REASONS: Final[Mapping[FoldReason, Promise]] = {
 }
 
 
-def _by(view: FoldView) -> str:
-    """Who summed it up; nothing where it was only cut."""
-    return str(_SUMMARISERS.get(view.fold.by, view.fold.by))
+def _get_summarizer(view: FoldView) -> str:
+    """Return what made the summary, or an empty text if messages were only cut."""
+    return str(_SUMMARIZERS.get(view.fold.by, view.fold.by))
 
 
 # Those without a model; others go by the model's name.
-_SUMMARISERS: Final[Mapping[str, str | Promise]] = {
+_SUMMARIZERS: Final[Mapping[str, str | Promise]] = {
     "cut": "",
     "extractive": _("rules, without a model"),
 }

@@ -1,7 +1,7 @@
-"""The Markdown of knowledge pages made into HTML that can do no harm.
+"""The Markdown of knowledge pages as safe HTML.
 
-Raw HTML is shown as text, links keep only harmless schemes (markdown-it's own rule), images become
-links: nothing is fetched because somebody looks. ``[[Title]]`` leads to the page of that name.
+Raw HTML is shown as text, links keep only harmless schemes (markdown-it's own rule), and images become links, so that
+viewing a page fetches nothing. ``[[Title]]`` links to the page of that name.
 """
 
 import re
@@ -20,64 +20,64 @@ from markdown_it.token import Token
 
 
 # A page's name, as it is written in double brackets → the address it leads to; nothing: no such page.
-Finder = Callable[[str], str]
+PageFinder = Callable[[str], str]
 
 
-def rendered(text: str, find: Finder = lambda _name: "") -> SafeString:
-    return mark_safe(str(_renderer().render(text, {FINDER: find})))  # noqa: S308 - html is off, see above
+def render_markdown(text: str, find: PageFinder = lambda _name: "") -> SafeString:
+    return mark_safe(str(_create_renderer().render(text, {FINDER_KEY: find})))  # noqa: S308 - html is off, see above
 
 
-FINDER: Final = "find_page"
-LOWERED: Final = 1  # the page has a heading of its own above these
+FINDER_KEY: Final = "find_page"
+HEADING_OFFSET: Final = 1  # the page has a heading of its own above these
 _LINK = re.compile(r"\[\[([^\[\]|\n]{1,200})(?:\|([^\[\]\n]{0,200}))?\]\]")
 
 
 @cache
-def _renderer() -> MarkdownIt:
-    made = MarkdownIt("js-default", {"html": False, "linkify": False}).disable("image")
-    made.inline.ruler.before("link", "page_link", _page_link)
-    made.core.ruler.push("lowered_headings", _lower_headings)
-    made.add_render_rule("table_open", _table_open)
-    made.add_render_rule("table_close", _table_close)
-    return made
+def _create_renderer() -> MarkdownIt:
+    renderer = MarkdownIt("js-default", {"html": False, "linkify": False}).disable("image")
+    renderer.inline.ruler.before("link", "page_link", _parse_page_link)
+    renderer.core.ruler.push("lowered_headings", _lower_headings)
+    renderer.add_render_rule("table_open", _open_table)
+    renderer.add_render_rule("table_close", _close_table)
+    return renderer
 
 
-def _page_link(state: StateInline, silent: bool) -> bool:
-    found = _LINK.match(state.src, state.pos)
-    if found is None:
+def _parse_page_link(state: StateInline, silent: bool) -> bool:
+    match = _LINK.match(state.src, state.pos)
+    if match is None:
         return False
     if not silent:
-        name = found[1].strip()
-        _push_link(state, (found[2] or "").strip() or name, state.env[FINDER](name))
-    state.pos = found.end()
+        name = match[1].strip()
+        _push_link(state, (match[2] or "").strip() or name, state.env[FINDER_KEY](name))
+    state.pos = match.end()
     return True
 
 
-def _push_link(state: StateInline, words: str, address: str) -> None:
-    """Where no page is of that name, the words stand there as missing, and lead nowhere."""
+def _push_link(state: StateInline, label: str, address: str) -> None:
+    """Push a link, or the label marked as missing if there is no page of that name."""
     tag = "a" if address else "span"
-    opened = state.push("link_open", tag, 1)
-    opened.attrs = {"href": address, "class": "page-link"} if address else {"class": "page-missing"}
+    link = state.push("link_open", tag, 1)
+    link.attrs = {"href": address, "class": "page-link"} if address else {"class": "page-missing"}
     text = state.push("text", "", 0)
-    text.content = words
+    text.content = label
     state.push("link_close", tag, -1)
 
 
 def _lower_headings(state: StateCore) -> None:
     for token in state.tokens:
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1]) + LOWERED)}"
+            token.tag = f"h{min(6, int(token.tag[1]) + HEADING_OFFSET)}"
 
 
-def _table_open(
+def _open_table(
     renderer: RendererHTML, tokens: list[Token], at: int, *_rest: MutableMapping[str, Any]
 ) -> str:
-    """In a box that scrolls, so that a wide one doesn't push the page apart."""
+    """Open a table in a box that scrolls, so that a wide one doesn't stretch the page."""
     label = escape(_("Table"))
     return f'<div class="table-wrap" role="region" tabindex="0" aria-label="{label}"><table class="table">\n'
 
 
-def _table_close(
+def _close_table(
     renderer: RendererHTML, tokens: list[Token], at: int, *_rest: MutableMapping[str, Any]
 ) -> str:
     return "</table></div>\n"

@@ -1,4 +1,4 @@
-"""What every page of memory asks of its request: who, what of theirs, and what they may."""
+"""The context of every memory page: the caller, the requested object, and the permissions."""
 
 from uuid import UUID
 
@@ -26,21 +26,21 @@ def title_of(request: HttpRequest, row: Namespace) -> str:
 
 
 def may(request: HttpRequest, verb: Verb, row: Namespace) -> bool:
-    place = NamespaceTarget(row.team_id, parse_namespace(row.text), row)
-    return permissions.is_allowed(get_principal(request), verb, place)
+    target = NamespaceTarget(row.team_id, parse_namespace(row.text), row)
+    return permissions.is_allowed(get_principal(request), verb, target)
 
 
 def reason_of(request: HttpRequest) -> str:
     return request.POST.get("reason", "")[:500]
 
 
-def again(row: Namespace) -> Namespace:
+def refresh_namespace(row: Namespace) -> Namespace:
     row.refresh_from_db()
     return row
 
 
 def undoable_change(request: HttpRequest, change_id: str) -> Change | None:
-    """The change a page offers to undo; a stale or foreign address offers nothing."""
+    """Return the change that the page offers to undo; an old or foreign address offers none."""
     try:
         change = selectors.find_change(
             get_principal(request), get_current_team_id(request), UUID(change_id)

@@ -1,4 +1,4 @@
-"""Tells whoever typed a secret that it isn't kept: found as the gate finds it, so that both agree."""
+"""The warning that a submitted secret was not stored; it is found as the gate finds it."""
 
 from django.contrib import messages
 from django.http import HttpRequest
@@ -8,15 +8,15 @@ from memory.core.records import Json
 from memory.logic.entries.secrets import redact_json
 
 
-def secret_said(typed: Json) -> str:
-    """Nothing where there was none."""
+def describe_secret(value: Json) -> str:
+    """Return a warning if the value contains a secret, else an empty text."""
     return (
         _("It contained a secret, which was removed and not stored.")
-        if redact_json(typed).kinds
+        if redact_json(value).kinds
         else ""
     )
 
 
-def tell_of_secrets(request: HttpRequest, typed: Json) -> None:
-    if said := secret_said(typed):
-        messages.warning(request, said)
+def warn_about_secrets(request: HttpRequest, value: Json) -> None:
+    if warning := describe_secret(value):
+        messages.warning(request, warning)

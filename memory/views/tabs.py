@@ -1,4 +1,4 @@
-"""The parts of memory, side by side on top of each of its pages; what isn't installed isn't shown."""
+"""The tabs at the top of the memory pages; parts that aren't installed are not shown."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from memory.views.request_context import caller_of
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """``name`` is what a page says to ``memory/_tabs.html``: ``with tab="review"``."""
+    """A tab; ``name`` is how a page selects it in ``memory/_tabs.html``: ``with tab="review"``."""
 
     name: str
     url: str
@@ -38,13 +38,13 @@ PARTS: tuple[tuple[str, str, str | Promise, Counts | None], ...] = (
 )
 
 
-def tabs(request: HttpRequest) -> dict[str, Any]:
-    """A context processor. Lazy: a page that shows no tabs counts nothing."""
+def add_tabs(request: HttpRequest) -> dict[str, Any]:
+    """Add the tabs to the template context; they are lazy, so that pages without tabs count nothing."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {}
     return {
-        "memory_tabs": SimpleLazyObject(lambda: tabs_of(request)),
+        "memory_tabs": SimpleLazyObject(lambda: list_tabs(request)),
         # At the end of every page: the notice is fetched beside it, so that no page waits for it.
         "watches_emergency_access": SimpleLazyObject(
             lambda: not getattr(request, NOTICE_SHOWN, False)
@@ -52,14 +52,16 @@ def tabs(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def tabs_of(request: HttpRequest, **counted: int) -> list[Tab]:
-    """``counted`` is what a page knows already, by the tab's name."""
-    found = []
+def list_tabs(request: HttpRequest, **counts: int) -> list[Tab]:
+    """Return the tabs; ``counts`` are those that the page already knows, by the tab's name."""
+    result = []
     for name, url_name, label, count in PARTS:
         try:
             url = reverse(url_name)
         except NoReverseMatch:
             continue
-        known = counted.get(name)
-        found.append(Tab(name, url, label, count(request) if count and known is None else known))
-    return found
+        known_count = counts.get(name)
+        result.append(
+            Tab(name, url, label, count(request) if count and known_count is None else known_count)
+        )
+    return result

@@ -128,7 +128,7 @@ def test_who_looks_by_emergency_access_is_offered_no_file_and_gets_none(
     cast.ada.client.post("/memory/emergency-access/", asked)
     ways = {
         f"/memory/namespaces/{place.pk}/": f"/memory/export/?namespace={place.pk}",
-        reverse("memory:knowledge_shelf", args=[place.pk]): reverse(
+        reverse("memory:knowledge_base", args=[place.pk]): reverse(
             "memory:knowledge_export", args=[place.pk]
         ),
         reverse("memory:knowledge_page", args=[kept.entry.id]): reverse(

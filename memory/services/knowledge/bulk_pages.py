@@ -1,4 +1,4 @@
-"""All pages of a namespace at once, and of their entries no more than a shelf needs."""
+"""All pages of a namespace at once, with only those columns of their entries that are needed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,21 +27,21 @@ class PageEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """All pages of a namespace, by title, with what refers to what; ``entries`` by the page's id."""
+class KnowledgeBase:
+    """All pages of a namespace by title, with their references; ``entries`` are by page id."""
 
     pages: tuple[KnowledgePage, ...]
     index: PageIndex
     entries: Mapping[str, PageEntry]
 
 
-def shelf_behind(access: NamespaceAccess) -> Shelf:
+def load_knowledge_base(access: NamespaceAccess) -> KnowledgeBase:
     pages_by_entry = dict(
         _pages_here(access) if access.external is None else _pages_elsewhere(access)
     )
     by_id = {page.id: page for page in pages_by_entry.values()}
     index = PageIndex.of(by_id.values())
-    return Shelf(
+    return KnowledgeBase(
         tuple(by_id[entry.id] for entry in index.entries),
         index,
         {page.id: PageEntry(entry_id, access.text) for entry_id, page in pages_by_entry.items()},

@@ -22,13 +22,13 @@ EVERYBODY = "global:default"
 
 
 @dataclass(frozen=True, slots=True)
-class ShelfCount:
+class KnowledgeBaseSummary:
     row: Namespace
     pages: int
     updated_at: datetime
 
 
-def shelves(caller: MemoryCaller) -> list[ShelfCount]:
+def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
     """Namespaces with pages that the caller may look into, the last changed first."""
     with tenant([caller.team_id]):
         namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
@@ -46,7 +46,7 @@ def shelves(caller: MemoryCaller) -> list[ShelfCount]:
         ids = [count["namespace_id"] for count in ordered]
         rows = Namespace.objects.unscoped().in_bulk(ids) if ids else {}
         return [
-            ShelfCount(rows[count["namespace_id"]], count["pages"], count["newest"])
+            KnowledgeBaseSummary(rows[count["namespace_id"]], count["pages"], count["newest"])
             for count in ordered
         ]
 
@@ -67,7 +67,7 @@ def places_for_pages(caller: MemoryCaller) -> Sequence[tuple[str, Namespace | No
     return [*shared, (own, mine)]
 
 
-def shelf_named(caller: MemoryCaller, text: str) -> Namespace | None:
+def find_knowledge_base(caller: MemoryCaller, text: str) -> Namespace | None:
     with tenant([caller.team_id]):
         namespaces = Namespace.objects.visible_to(caller.principal)
         return namespaces.filter(team_id=caller.team_id, text=text).first()

@@ -1,4 +1,4 @@
-"""Finding pages of knowledge on all shelves that somebody may look into, with one question."""
+"""The search for pages in all knowledge bases that the caller may see."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +16,12 @@ from memory.logic.knowledge.retriever import RetrieverConfig, rank_pages
 from memory.models import Namespace, Posting
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
-from memory.services.knowledge.knowledge_bases import shelves
+from memory.services.knowledge.knowledge_bases import list_knowledge_bases
 from memory.services.knowledge.pages import check_sought
 from memory.services.knowledge.search_candidates import search_pages_by_text
 
 
-MOST_SHELVES: Final = 50  # of those with a word of the question, the last changed
+MAX_KNOWLEDGE_BASES: Final = 50  # of those with a word of the question, the last changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ def find_everywhere(
     check_sought(top_k, min_score)
     namespaces = _with_a_word_of(query, caller)
     candidates: list[tuple[KnowledgePage, MemoryEntry]] = []
-    is_all = len(namespaces) <= MOST_SHELVES
-    for row in namespaces[:MOST_SHELVES]:
+    is_all = len(namespaces) <= MAX_KNOWLEDGE_BASES
+    for row in namespaces[:MAX_KNOWLEDGE_BASES]:
         try:
             candidates += _candidates(caller, row, query)
         except MemoryFault:  # closed by the policy, or gone meanwhile: the others are there
@@ -80,7 +80,7 @@ def _with_a_word_of(query: str, caller: MemoryCaller) -> list[Namespace]:
     if not terms:
         return []
     with tenant([caller.team_id]):
-        every = {base.row.pk: base.row for base in shelves(caller)}
+        every = {base.row.pk: base.row for base in list_knowledge_bases(caller)}
         rows = Posting.objects.unscoped().filter(namespace_id__in=every, term__in=terms)
         having: set[UUID] = set(rows.order_by().values_list("namespace_id", flat=True).distinct())
     return [row for pk, row in every.items() if pk in having]

@@ -31,7 +31,7 @@ from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, key_hash
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.services.knowledge.bulk_pages import Shelf, shelf_behind
+from memory.services.knowledge.bulk_pages import KnowledgeBase, load_knowledge_base
 from memory.services.knowledge.search_candidates import candidate_pages
 from memory.services.recall.recall import open_for_query, record_reads
 
@@ -45,16 +45,18 @@ class PageView:
     links: tuple[str, ...]
     backlinks: tuple[str, ...]
     stale: tuple[StaleMark, ...]
-    shelf: Shelf  # the other pages beside it, for their names
+    knowledge_base: KnowledgeBase  # the other pages beside it, for their names
     held_for: tuple[str, ...] = ()  # why what was to be written waits in quarantine instead
 
 
 @retry_on_conflict
-def shelf(caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None) -> Shelf:
+def get_knowledge_base(
+    caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
+) -> KnowledgeBase:
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", scope=scope, namespace=namespace
     ) as access:
-        base = shelf_behind(access)
+        base = load_knowledge_base(access)
         access.detail.update(keys=len(base.pages), pages=True)
         return base
 
@@ -218,7 +220,7 @@ def check_sought(top_k: int, min_score: float) -> None:
 
 def _view_of(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
     """``entry`` as it is now."""
-    base, page = shelf_behind(access), from_entry(entry)
+    base, page = load_knowledge_base(access), from_entry(entry)
     page_id = page.id
     return PageView(
         page,

@@ -1,4 +1,4 @@
-"""The pages that a question is compared with passage by passage: of a large shelf those that are worth it."""
+"""The pages of a large knowledge base that are worth comparing with a query passage by passage."""
 
 from collections.abc import Iterable
 from typing import Final

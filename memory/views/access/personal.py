@@ -28,7 +28,7 @@ from memory.core.errors import AlreadyExists, InvalidInput
 from memory.personal import PersonalEntry, find_own_entry, find_own_namespace, load_personal_memory
 from memory.templatetags.memory_emergency_access import load_current_accesses
 from memory.views.request_context import caller_of
-from memory.views.secret_warnings import secret_said
+from memory.views.secret_warnings import describe_secret
 
 
 # The fragment to render: a card on this page, or a line below an answer in a chat.
@@ -82,7 +82,7 @@ def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
             problem = _("This memory was changed in the meantime. This is the current version.")
     else:
         problem = _("This memory can't be corrected here.")
-    message = "" if problem else " ".join(filter(None, [_("Corrected."), secret_said(text)]))
+    message = "" if problem else " ".join(filter(None, [_("Corrected."), describe_secret(text)]))
     return _render_entry(
         request, entry_id, problem=problem, message=message, rejected_text=text if problem else ""
     )

@@ -1,4 +1,4 @@
-"""Namespaces by scope, and what one of them holds. The same view serves page and fragment."""
+"""The overview of namespaces by scope, and the entries of one; a view serves page and fragment."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,27 +32,27 @@ from memory.services.entries.bulk import BulkPreview
 from memory.services.entries.retention import load_retention
 from memory.services.history.snapshot import search_snapshot
 from memory.services.recall.search import search_entries
-from memory.views.entries.filters import actors_of, chips, view_tabs
-from memory.views.entries.links import links_of
-from memory.views.entries.overview import overview_of
-from memory.views.entries.search_results import Parts, waits, why_found
-from memory.views.entries.tier_columns import columns_of
-from memory.views.entries.timeline import timeline_of
+from memory.views.entries.filters import list_actors, list_chips, list_view_tabs
+from memory.views.entries.links import build_links_context
+from memory.views.entries.overview import build_overview_context
+from memory.views.entries.search_results import Parts, explain_match, is_waiting
+from memory.views.entries.tier_columns import build_columns_context
+from memory.views.entries.timeline import build_timeline_context
 from memory.views.request_context import caller_of, may, title_of, undoable_change
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """An act over many that was tried; ``form`` says what else it needs."""
+class BulkConfirmation:
+    """A previewed bulk action that waits for a confirmation; ``form`` has the fields that it needs."""
 
     form: BulkActionForm
-    rehearsed: BulkPreview
+    preview: BulkPreview
     entries: tuple[str, ...]  # as they were chosen; none: everything that matches
 
 
 @dataclass(frozen=True, slots=True)
-class RowShown:
-    """``percent`` and ``parts`` explain why it was found; ``changed``: it is something else by now."""
+class EntryRow:
+    """A row; ``percent`` and ``parts`` explain the match, ``changed`` means that it is different now."""
 
     entry: MemoryEntry
     waits: bool
@@ -62,19 +62,19 @@ class RowShown:
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
-    """What came of an act, beside what is there now."""
+class ActionOutcome:
+    """The outcome of an action, shown beside the current entries."""
 
     undoable: Change | None = None
-    asked: Asked | None = None
+    confirmation: BulkConfirmation | None = None
     fault: str = ""
 
 
 @login_required
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """Namespaces by scope, with counts, bytes and how full they are; and what is newest."""
-    return render(request, "memory/overview.html", overview_of(request))
+    """Show the namespaces by scope with their counts, sizes and quotas, and the newest entries."""
+    return render(request, "memory/overview.html", build_overview_context(request))
 
 
 @login_required
@@ -84,36 +84,40 @@ def namespace(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         get_principal(request), get_current_team_id(request), namespace_id
     )
     undoable = undoable_change(request, request.GET.get("undo", ""))
-    return show_namespace(request, row, Aside(undoable))
+    return show_namespace(request, row, ActionOutcome(undoable))
 
 
 def show_namespace(
-    request: HttpRequest, row: Namespace, aside: Aside = Aside(), *, status: int = 200
+    request: HttpRequest,
+    row: Namespace,
+    outcome: ActionOutcome = ActionOutcome(),
+    *,
+    status: int = 200,
 ) -> HttpResponse:
     search = SearchForm(request.GET)
-    actors = actors_of(request, row)
+    actors = list_actors(request, row)
     external = find_external_provider(row.team_id, parse_namespace(row.text), NO_LIMITS)
-    narrowed_to = chips(request, search, actors)
+    active_chips = list_chips(request, search, actors)
     context = {
         "namespace": row,
         "title": title_of(request, row),
         "search": search,
         "actors": actors,
-        "chips": narrowed_to,
+        "chips": active_chips,
         "ignored": list_form_errors(request.GET, search),
-        "is_narrowed": any(chip.name != "q" for chip in narrowed_to),
-        "views": view_tabs(request, search),
+        "is_narrowed": any(chip.name != "q" for chip in active_chips),
+        "views": list_view_tabs(request, search),
         "query": replace_query_suffix(request.GET),
         "plain_query": replace_query_suffix(request.GET, at=""),
         "categories": selectors.list_categories(row),
         "tiers": TierChoice.choices,
         "sorts": SortChoice.choices,
         "acts": BulkActionChoice.choices,
-        "keeping": load_retention(row),
-        "undoable": aside.undoable,
-        "asked": aside.asked,
-        "fault": aside.fault,
-        "elsewhere": external.name if external else "",
+        "retention": load_retention(row),
+        "undoable": outcome.undoable,
+        "confirmation": outcome.confirmation,
+        "fault": outcome.fault,
+        "external_provider": external.name if external else "",
         "may_forget": external is None and may(request, "forget", row),
         "may_write": external is None and may(request, "write", row),
         "now": timezone.now(),
@@ -125,10 +129,10 @@ def show_namespace(
     return render(request, template, context, status=status)
 
 
-def _list(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
+def _build_list_context(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
     at = search.at_moment
     if at is not None:
-        return _as_it_stood(request, row, search)
+        return _build_snapshot_context(request, row, search)
     page = search_entries(
         caller_of(request),
         namespace=row.text,
@@ -138,16 +142,18 @@ def _list(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str,
     )
     return {
         "body": "memory/entries/_table.html",
-        "rows": [_row(one) for one in page.entries],
-        "scored": any(one.score is not None for one in page.entries),
+        "rows": [_build_row(entry) for entry in page.entries],
+        "scored": any(entry.score is not None for entry in page.entries),
         "total": page.total,
         "page": OffsetPage(page.total, page.offset, request.GET),
     }
 
 
-def _as_it_stood(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
+def _build_snapshot_context(
+    request: HttpRequest, row: Namespace, search: SearchForm
+) -> dict[str, Any]:
     at = search.at_moment or timezone.now()
-    past = search_snapshot(
+    snapshot = search_snapshot(
         caller_of(request),
         namespace=row.text,
         at=at,
@@ -158,25 +164,26 @@ def _as_it_stood(request: HttpRequest, row: Namespace, search: SearchForm) -> di
     return {
         "body": "memory/entries/_snapshot.html",
         "at": at,
-        "rows": [_row(one, past.changed) for one in past.page.entries],
-        "before_url": past.before and replace_query(request.GET, at=past.before.isoformat()),
-        "after_url": past.after and replace_query(request.GET, at=past.after.isoformat()),
-        "most_looked_through": past.scan_limit,
-        "total": past.page.total,
-        "page": OffsetPage(past.page.total, past.page.offset, request.GET),
+        "rows": [_build_row(entry, snapshot.changed) for entry in snapshot.page.entries],
+        "before_url": snapshot.before
+        and replace_query(request.GET, at=snapshot.before.isoformat()),
+        "after_url": snapshot.after and replace_query(request.GET, at=snapshot.after.isoformat()),
+        "most_looked_through": snapshot.scan_limit,
+        "total": snapshot.page.total,
+        "page": OffsetPage(snapshot.page.total, snapshot.page.offset, request.GET),
     }
 
 
-def _row(entry: MemoryEntry, changed: frozenset[str] = frozenset()) -> RowShown:
-    percent, parts = why_found(entry)
-    return RowShown(entry, waits(entry), percent, parts, entry.id in changed)
+def _build_row(entry: MemoryEntry, changed: frozenset[str] = frozenset()) -> EntryRow:
+    percent, parts = explain_match(entry)
+    return EntryRow(entry, is_waiting(entry), percent, parts, entry.id in changed)
 
 
-Body = Callable[[HttpRequest, Namespace, SearchForm], dict[str, Any]]
+BuildBody = Callable[[HttpRequest, Namespace, SearchForm], dict[str, Any]]
 
-_BODIES: dict[ViewChoice, Body] = {
-    ViewChoice.LIST: _list,
-    ViewChoice.TIERS: columns_of,
-    ViewChoice.TIMELINE: timeline_of,
-    ViewChoice.LINKS: links_of,
+_BODIES: dict[ViewChoice, BuildBody] = {
+    ViewChoice.LIST: _build_list_context,
+    ViewChoice.TIERS: build_columns_context,
+    ViewChoice.TIMELINE: build_timeline_context,
+    ViewChoice.LINKS: build_links_context,
 }

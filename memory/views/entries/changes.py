@@ -1,4 +1,4 @@
-"""Many at once, tried first, and the way back from it."""
+"""Bulk actions with a preview, and undoing changes."""
 
 from uuid import UUID
 
@@ -19,36 +19,36 @@ from memory.forms.browsing import BulkActionForm, SearchForm
 from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.models import Namespace
 from memory.services.entries.bulk import Selection, SelectionChanged, apply_action, preview_action
-from memory.views.entries.browsing import Aside, Asked, show_namespace
-from memory.views.request_context import again, caller_of, reason_of, undoable_change
+from memory.views.entries.browsing import ActionOutcome, BulkConfirmation, show_namespace
+from memory.views.request_context import caller_of, reason_of, refresh_namespace, undoable_change
 
 
 @login_required
 @require_POST
-def act(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    """What is chosen, or everything that the address's filters find; done only when one is ``sure``."""
+def bulk_action(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    """Apply an action to the selected entries, or to all that match; only with ``sure``."""
     row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
-    form, chosen = BulkActionForm(request.POST), _chosen(request, row)
-    if chosen.search is None and not chosen.entry_ids:
+    form, selection = BulkActionForm(request.POST), _read_selection(request, row)
+    if selection.search is None and not selection.entry_ids:
         messages.info(request, _("Nothing selected."))
         return redirect("memory:namespace", namespace_id=row.pk)
     if "sure" not in request.POST or not form.is_valid():
-        return _ask(request, row, form, chosen)
+        return _ask_confirmation(request, row, form, selection)
     expected = form.cleaned_data["expected"]
     try:
         change_id = apply_action(
             caller_of(request),
             action=form.selected_action,
-            selection=chosen,
-            expected=len(chosen.entry_ids) if expected is None else expected,
+            selection=selection,
+            expected=len(selection.entry_ids) if expected is None else expected,
             amendment=form.build_amendment(),
             reason=reason_of(request),
         )
     except SelectionChanged as fault:
-        return _ask(request, row, form, chosen, str(fault))
-    return after_forgetting(request, row, change_id)
+        return _ask_confirmation(request, row, form, selection, str(fault))
+    return show_undo(request, row, change_id)
 
 
 @login_required
@@ -60,10 +60,12 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
         services.undo(caller_of(request), change_id=change_id)
     except OutdatedProposal:
         fault = _("Some entries were changed since. Nothing was undone.")
-    except AlreadyExists as known:
-        fault = str(known)
+    except AlreadyExists as error:
+        fault = str(error)
     if getattr(request, "htmx", False):
-        return show_namespace(request, again(change.namespace), Aside(fault=fault))
+        return show_namespace(
+            request, refresh_namespace(change.namespace), ActionOutcome(fault=fault)
+        )
     if fault:
         messages.error(request, fault)
     else:
@@ -71,30 +73,38 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     back = request.POST.get("back", "")  # the page it was asked from
     if url_has_allowed_host_and_scheme(back, allowed_hosts=None):
         return HttpResponseRedirect(back)
-    return HttpResponseRedirect(_address(request, change.namespace))
+    return HttpResponseRedirect(_build_address(request, change.namespace))
 
 
-def after_forgetting(request: HttpRequest, row: Namespace, change_id: UUID | None) -> HttpResponse:
-    """What is there now, and the way back."""
+def show_undo(request: HttpRequest, row: Namespace, change_id: UUID | None) -> HttpResponse:
+    """Show the current entries with an offer to undo the change."""
     if getattr(request, "htmx", False):
         undoable = undoable_change(request, str(change_id))
-        return show_namespace(request, again(row), Aside(undoable))
-    return HttpResponseRedirect(_address(request, row, undo=str(change_id or "")))
+        return show_namespace(request, refresh_namespace(row), ActionOutcome(undoable))
+    return HttpResponseRedirect(_build_address(request, row, undo=str(change_id or "")))
 
 
-def _ask(
-    request: HttpRequest, row: Namespace, form: BulkActionForm, chosen: Selection, fault: str = ""
+def _ask_confirmation(
+    request: HttpRequest,
+    row: Namespace,
+    form: BulkActionForm,
+    selection: Selection,
+    fault: str = "",
 ) -> HttpResponse:
-    rehearsed = preview_action(caller_of(request), action=form.selected_action, selection=chosen)
-    entries = () if chosen.search is not None else rehearsed.entry_ids
-    return show_namespace(request, row, Aside(asked=Asked(form, rehearsed, entries), fault=fault))
+    preview = preview_action(caller_of(request), action=form.selected_action, selection=selection)
+    entries = () if selection.search is not None else preview.entry_ids
+    return show_namespace(
+        request,
+        row,
+        ActionOutcome(confirmation=BulkConfirmation(form, preview, entries), fault=fault),
+    )
 
 
-def _chosen(request: HttpRequest, row: Namespace) -> Selection:
+def _read_selection(request: HttpRequest, row: Namespace) -> Selection:
     if request.POST.get("all"):
         return Selection(row.text, search=SearchForm(request.GET).build_search())
     return Selection(row.text, entry_ids=tuple(dict.fromkeys(request.POST.getlist("entry"))))
 
 
-def _address(request: HttpRequest, row: Namespace, **more: str) -> str:
+def _build_address(request: HttpRequest, row: Namespace, **more: str) -> str:
     return reverse("memory:namespace", args=[row.pk]) + replace_query_suffix(request.GET, **more)

@@ -1,4 +1,4 @@
-"""One memory: what it is, where it came from, whom it reached; edited, forgotten, restored."""
+"""The page of an entry: its value, origin and recalls, and editing, forgetting and restoring it."""
 
 from collections.abc import Callable, Sequence
 from uuid import UUID
@@ -21,11 +21,11 @@ from memory.logic.entries.tiers import TierAction
 from memory.logic.text_diff import DiffSegment, diff_values
 from memory.models import Entry
 from memory.services import MemoryCaller, MovedEntries
-from memory.views.entries.browsing import Aside, show_namespace
-from memory.views.entries.changes import after_forgetting
-from memory.views.entries.entry_details import TIER_HINTS, is_page, moves_of, story
-from memory.views.entries.revisions import number_asked
-from memory.views.entries.search_results import waits
+from memory.views.entries.browsing import ActionOutcome, show_namespace
+from memory.views.entries.changes import show_undo
+from memory.views.entries.entry_details import TIER_HINTS, build_details, is_page, list_moves
+from memory.views.entries.revisions import parse_number
+from memory.views.entries.search_results import is_waiting
 from memory.views.request_context import (
     caller_of,
     entry_or_404,
@@ -35,7 +35,7 @@ from memory.views.request_context import (
     undoable_change,
 )
 from memory.views.review.presentation import explain_quarantine
-from memory.views.secret_warnings import tell_of_secrets
+from memory.views.secret_warnings import warn_about_secrets
 
 
 @login_required
@@ -57,26 +57,26 @@ def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     except AlreadyExists as fault:
         return _show_clash(request, entry_or_404(request, entry_id), form, fault)
     messages.success(request, _("Saved."))
-    tell_of_secrets(request, form.get_changes().get("value"))
+    warn_about_secrets(request, form.get_changes().get("value"))
     return redirect("memory:entry", entry_id=entry_id)
 
 
 @login_required
 @require_POST
 def move(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    """Out of quarantine, into it, or from a day to for good: whatever the tier it is in allows."""
+    """Move the entry to another tier, as far as its current tier allows."""
     row = entry_or_404(request, entry_id)
-    wanted = request.POST.get("move", "")
-    known = {f"{one.move} {one.to}": one for one in moves_of(row)}
-    if wanted not in known:
+    move_name = request.POST.get("move", "")
+    moves = {f"{tier_move.move} {tier_move.to}": tier_move for tier_move in list_moves(row)}
+    if move_name not in moves:
         messages.error(request, _("This isn't possible from its current tier."))
         return redirect("memory:entry", entry_id=entry_id)
-    done = _MOVES[known[wanted].move](
-        caller_of(request), [row.pk], known[wanted].to, reason_of(request)
+    result = _MOVES[moves[move_name].move](
+        caller_of(request), [row.pk], moves[move_name].to, reason_of(request)
     )
-    (kept,) = done.entries
-    address = reverse("memory:entry", args=[kept.id])
-    return HttpResponseRedirect(f"{address}?undo={done.change_id}")
+    (moved_entry,) = result.entries
+    address = reverse("memory:entry", args=[moved_entry.id])
+    return HttpResponseRedirect(f"{address}?undo={result.change_id}")
 
 
 @login_required
@@ -84,12 +84,12 @@ def move(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     row = entry_or_404(request, entry_id)
     try:
-        done = services.forget(caller_of(request), entry_id=entry_id, reason=reason_of(request))
+        result = services.forget(caller_of(request), entry_id=entry_id, reason=reason_of(request))
     except NotFound as fault:
         if not getattr(request, "htmx", False):
             raise
-        return show_namespace(request, row.namespace, Aside(fault=str(fault)), status=404)
-    return after_forgetting(request, row.namespace, done.change_id)
+        return show_namespace(request, row.namespace, ActionOutcome(fault=str(fault)), status=404)
+    return show_undo(request, row.namespace, result.change_id)
 
 
 @login_required
@@ -100,7 +100,7 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         services.restore(
             caller_of(request),
             entry_id=entry_id,
-            revision=number_asked(request.POST.get("revision", "")),
+            revision=parse_number(request.POST.get("revision", "")),
             reason=reason_of(request),
         )
         messages.success(request, _("Restored."))
@@ -130,11 +130,11 @@ _MOVES: dict[TierAction, Callable[[MemoryCaller, Ids, Tier, str], MovedEntries]]
 def _show_clash(
     request: HttpRequest, newest: Entry, form: EntryForm, fault: AlreadyExists
 ) -> HttpResponse:
-    """Somebody was quicker: what is there now, what was typed, and what differs. Saving again is a choice."""
-    typed = form.get_changes()["value"]
+    """Show the newer value and the difference from the submitted one; saving again overwrites it."""
+    value = form.get_changes()["value"]
     form.add_error(None, str(fault))
     form.data = {**request.POST.dict(), "revision": str(newest.revision)}
-    clash = diff_values(newest.value, typed)
+    clash = diff_values(newest.value, value)
     return _show_entry(request, newest, form, status=409, clash=clash)
 
 
@@ -147,10 +147,12 @@ def _show_entry(
 ) -> HttpResponse:
     context = {
         "entry": row,
-        "story": story(get_principal(request), row, number_asked(request.GET.get("before", ""))),
+        "details": build_details(
+            get_principal(request), row, parse_number(request.GET.get("before", ""))
+        ),
         "namespace_title": title_of(request, row.namespace),
         "tier_hint": TIER_HINTS[Tier(row.tier)],
-        "held_why": explain_quarantine(row) if waits(row) else "",
+        "quarantine_reason": explain_quarantine(row) if is_waiting(row) else "",
         "form": form,
         "clash": clash,
         "is_text": isinstance(row.value, str),

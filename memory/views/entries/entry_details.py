@@ -1,4 +1,4 @@
-"""What the page of one memory tells: who wrote it, whom it reached, what changed, what it is linked with."""
+"""The details of an entry: its author, its recalls, its revisions and its links."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -26,18 +26,18 @@ from memory.services.entries.linked_entries import (
     list_superseding,
 )
 from memory.views.entries.revisions import (
-    REVISIONS_A_PAGE,
-    Changed,
+    REVISIONS_PER_PAGE,
     Origin,
-    RevisionTold,
-    older_than,
-    origin_of,
-    revisions_told,
+    RevisionRow,
+    TextChange,
+    build_origin,
+    build_revision_rows,
+    find_older_number,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class ReadTold:
+class ReadRow:
     origin: Origin
     score: float | None
     parts: tuple[tuple[str | Promise, float], ...]
@@ -51,8 +51,8 @@ class ReadTold:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkTold:
-    """``entry`` is none where what was named is not there any more."""
+class EntryLink:
+    """A link; ``entry`` is None if the linked entry no longer exists."""
 
     label: str | Promise
     name: str
@@ -69,51 +69,51 @@ class TierMove:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
-    written: Origin
+class EntryDetails:
+    origin: Origin
     rule: str
-    revisions: tuple[RevisionTold, ...]
+    revisions: tuple[RevisionRow, ...]
     older: int | None  # the number before which there are more
-    reads: tuple[ReadTold, ...]
-    links: tuple[LinkTold, ...]
+    reads: tuple[ReadRow, ...]
+    links: tuple[EntryLink, ...]
     moves: tuple[TierMove, ...]
-    proofs: int
+    evidence_count: int
 
 
-def story(principal: Principal, entry: Entry, before: int | None = None) -> Story:
-    """``before``: its past from that revision on, rather than from the newest."""
-    revisions = list_revisions_before(entry, before, REVISIONS_A_PAGE)
+def build_details(principal: Principal, entry: Entry, before: int | None = None) -> EntryDetails:
+    """Build the details; ``before`` limits the revisions to older ones."""
+    revisions = list_revisions_before(entry, before, REVISIONS_PER_PAGE)
     reads = selectors.list_reads(entry)
-    told = load_provenance(
+    provenance = load_provenance(
         principal,
-        [entry.source_actor, entry.source_rule, *(one.actor for one in revisions)],
-        [entry.source_run, *(one.run_id for one in revisions), *(one.run_id for one in reads)],
+        [entry.source_actor, entry.source_rule, *(row.actor for row in revisions)],
+        [entry.source_run, *(row.run_id for row in revisions), *(row.run_id for row in reads)],
     )
-    return Story(
-        origin_of(told, entry.source_actor, entry.source_run, entry.source_node),
-        told.actors.get(entry.source_rule, ""),
-        revisions_told(told, revisions, _texts),
-        older_than(revisions),
-        tuple(_read(told, one) for one in reads),
-        tuple(_links(entry)),
-        () if entry.is_forgotten else moves_of(entry),
+    return EntryDetails(
+        build_origin(provenance, entry.source_actor, entry.source_run, entry.source_node),
+        provenance.actors.get(entry.source_rule, ""),
+        build_revision_rows(provenance, revisions, _diff_values),
+        find_older_number(revisions),
+        tuple(_build_read(provenance, row) for row in reads),
+        tuple(_list_links(entry)),
+        () if entry.is_forgotten else list_moves(entry),
         count_evidence(entry_of(entry, entry.namespace.text)),
     )
 
 
-def moves_of(entry: Entry) -> tuple[TierMove, ...]:
-    """Where it may go from its tier; what was rejected already isn't rejected again."""
+def list_moves(entry: Entry) -> tuple[TierMove, ...]:
+    """Return the moves from its tier; an entry that was rejected already can't be rejected again."""
     tier = Tier(entry.tier)
     rejected = entry.metadata.get("review") == TierAction.REJECT
     return tuple(
-        one
-        for one in _TIER_MOVES
-        if one.to in TRANSITIONS.get((tier, one.move), ())
-        and not (rejected and one.move is TierAction.REJECT)
+        tier_move
+        for tier_move in _TIER_MOVES
+        if tier_move.to in TRANSITIONS.get((tier, tier_move.move), ())
+        and not (rejected and tier_move.move is TierAction.REJECT)
     )
 
 
-PARTS: Final[Mapping[str, Promise]] = {
+SCORE_PARTS: Final[Mapping[str, Promise]] = {
     "words": _("words"),
     "context": _("context"),
     "literal": _("exact match"),
@@ -170,10 +170,10 @@ _TIER_MOVES = (
 )
 
 
-def _read(told: Provenance, row: Read) -> ReadTold:
-    parts = ((PARTS.get(name, name), float(part)) for name, part in row.explain.items())
-    return ReadTold(
-        origin_of(told, "", row.run_id, row.node_id),
+def _build_read(provenance: Provenance, row: Read) -> ReadRow:
+    parts = ((SCORE_PARTS.get(name, name), float(part)) for name, part in row.explain.items())
+    return ReadRow(
+        build_origin(provenance, "", row.run_id, row.node_id),
         row.score,
         tuple((name, part) for name, part in parts if part > 0),
         row.injected,
@@ -182,44 +182,46 @@ def _read(told: Provenance, row: Read) -> ReadTold:
     )
 
 
-def _texts(before: Revision, row: Revision) -> Iterable[Changed]:
+def _diff_values(before: Revision, row: Revision) -> Iterable[TextChange]:
     if before.value != row.value:
         yield "", diff_values(before.value, row.value)
 
 
-def _links(entry: Entry) -> Iterable[LinkTold]:
-    """Both ways: what its metadata names, and whose metadata name it."""
-    named = list(_named(entry))
-    if named:
-        keys = [name for _label, name, _id in named]
-        found = list_linked(entry, keys, [one for *_, one in named if one])
-        by_id = {str(one.pk): one for one in found}
-        by_key = {one.key: one for one in reversed(found)}
-        for label, name, linked in named:
-            yield LinkTold(label, name, by_id.get(linked) or by_key.get(name))
+def _list_links(entry: Entry) -> Iterable[EntryLink]:
+    """Yield the links in both directions: from its metadata, and from the metadata of others."""
+    links = list(_list_linked_names(entry))
+    if links:
+        keys = [name for _label, name, _id in links]
+        entries = list_linked(
+            entry, keys, [linked_entry for *_, linked_entry in links if linked_entry]
+        )
+        by_id = {str(linked_entry.pk): linked_entry for linked_entry in entries}
+        by_key = {linked_entry.key: linked_entry for linked_entry in reversed(entries)}
+        for label, name, linked in links:
+            yield EntryLink(label, name, by_id.get(linked) or by_key.get(name))
     for other in list_superseding(entry):
         label = _SUPERSEDED if other.metadata.get("supersedes") == entry.key else _MERGED_INTO
-        yield LinkTold(label, other.key, other)
+        yield EntryLink(label, other.key, other)
 
 
 _SUPERSEDED = _("Replaced by")
 _MERGED_INTO = _("Merged into")
 
 
-def _named(entry: Entry) -> Iterable[tuple[Promise, str, str]]:
-    """Label, key and, where it is known, id."""
+def _list_linked_names(entry: Entry) -> Iterable[tuple[Promise, str, str]]:
+    """Yield label, key and, if known, id of each entry that the metadata names."""
     metadata = entry.metadata
     if isinstance(replaced := metadata.get("supersedes"), str):
         yield _("Replaces"), replaced, ""
-    for one in _listed(metadata.get("merged_from")):
-        if isinstance(one, dict) and isinstance(one.get("key"), str):
-            yield _("Merged from"), one["key"], str(one.get("id", ""))
-    for one in _listed(metadata.get("related")):
-        if isinstance(one, str):
-            yield _("Related"), one, ""
+    for item in _to_list(metadata.get("merged_from")):
+        if isinstance(item, dict) and isinstance(item.get("key"), str):
+            yield _("Merged from"), item["key"], str(item.get("id", ""))
+    for item in _to_list(metadata.get("related")):
+        if isinstance(item, str):
+            yield _("Related"), item, ""
 
 
-def _listed(value: Json) -> list[Json]:
+def _to_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 

@@ -1,4 +1,4 @@
-"""What a list is narrowed to, in words, each with the way to drop it; and what there is to choose from."""
+"""The active filters of a list in words, each with an address without it, and the possible values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,18 +33,18 @@ class ViewTab:
     is_shown: bool
 
 
-def actors_of(request: HttpRequest, row: Namespace) -> list[tuple[str, str]]:
-    """Who wrote there, in people's words; one word may stand for many runs."""
-    found = selectors.list_actors(row)
-    words = load_provenance(get_principal(request), found, ()).actors
-    return sorted(((one, words[one]) for one in found), key=lambda pair: pair[1].casefold())
+def list_actors(request: HttpRequest, row: Namespace) -> list[tuple[str, str]]:
+    """Return the authors of the namespace with their labels; many runs may share a label."""
+    actors = selectors.list_actors(row)
+    labels = load_provenance(get_principal(request), actors, ()).actors
+    return sorted(((actor, labels[actor]) for actor in actors), key=lambda pair: pair[1].casefold())
 
 
-def chips(
+def list_chips(
     request: HttpRequest, search: SearchForm, actors: Sequence[tuple[str, str]]
 ) -> list[Chip]:
     tiers, people = dict(TierChoice.choices), dict(actors)
-    told: list[tuple[str, str | Promise, str]] = [
+    filters: list[tuple[str, str | Promise, str]] = [
         (
             "q",
             _("Key") if search.get_value("by") == "key" else _("Query"),
@@ -54,18 +54,18 @@ def chips(
         ("category", _("Category"), search.get_value("category") or ""),
         ("tier", _("Tier"), str(tiers.get(search.get_value("tier") or "", ""))),
         ("actor", _("Written by"), people.get(actor := search.get_value("actor") or "", actor)),
-        ("since", _("Changed since"), _day(search, "since")),
-        ("until", _("Changed until"), _day(search, "until")),
+        ("since", _("Changed since"), _format_day(search, "since")),
+        ("until", _("Changed until"), _format_day(search, "until")),
     ]
     return [
         Chip(name, label, value, replace_query(request.GET, **{name: ""}))
-        for name, label, value in told
+        for name, label, value in filters
         if value
     ]
 
 
-def view_tabs(request: HttpRequest, search: SearchForm) -> list[ViewTab]:
-    """Each keeps the filters; only a list keeps the moment."""
+def list_view_tabs(request: HttpRequest, search: SearchForm) -> list[ViewTab]:
+    """Return the views; each keeps the filters, and only the list keeps the time."""
     return [
         ViewTab(
             view.value,
@@ -77,6 +77,6 @@ def view_tabs(request: HttpRequest, search: SearchForm) -> list[ViewTab]:
     ]
 
 
-def _day(search: SearchForm, name: str) -> str:
+def _format_day(search: SearchForm, name: str) -> str:
     day = search.get_value(name)
     return date_format(day, "DATE_FORMAT") if day else ""

@@ -1,4 +1,4 @@
-"""Which memories of a namespace name each other, drawn."""
+"""The drawing of links between the entries of a namespace."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +16,13 @@ from memory.views.request_context import caller_of
 
 
 @dataclass(frozen=True, slots=True)
-class LineShown:
-    """An entry, and what it says of the others in words."""
+class LinkLine:
+    """An entry with its links to others in words."""
 
     entry: MemoryEntry
     y: int
     is_forgotten: bool
-    says: tuple[tuple[str | Promise, MemoryEntry], ...]
+    links: tuple[tuple[str | Promise, MemoryEntry], ...]
 
 
 KINDS: dict[LinkKind, str | Promise] = {
@@ -32,27 +32,30 @@ KINDS: dict[LinkKind, str | Promise] = {
 }
 
 
-def links_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
-    found = load_links(caller_of(request), namespace=row.text, search=search.build_search())
-    says: dict[str, list[tuple[str | Promise, MemoryEntry]]] = {}
-    for arc in found.drawing.arcs:
+def build_links_context(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
+    link_map = load_links(caller_of(request), namespace=row.text, search=search.build_search())
+    links: dict[str, list[tuple[str | Promise, MemoryEntry]]] = {}
+    for arc in link_map.drawing.arcs:
         link = arc.link
-        says.setdefault(link.source, []).append((KINDS[link.kind], found.entries[link.target]))
+        links.setdefault(link.source, []).append((KINDS[link.kind], link_map.entries[link.target]))
     lines = [
-        LineShown(
-            found.entries[dot.id], dot.y, dot.id in found.forgotten_ids, tuple(says.get(dot.id, ()))
+        LinkLine(
+            link_map.entries[dot.id],
+            dot.y,
+            dot.id in link_map.forgotten_ids,
+            tuple(links.get(dot.id, ())),
         )
-        for dot in found.drawing.dots
+        for dot in link_map.drawing.dots
     ]
     return {
         "body": "memory/entries/_links.html",
         "lines": lines,
-        "arcs": found.drawing.arcs,
+        "arcs": link_map.drawing.arcs,
         "arcs_width": WIDTH,
         "dots_x": WIDTH - 10,
         "line_height": LINE,
-        "links_height": found.drawing.height,
-        "is_all": found.is_all,
+        "links_height": link_map.drawing.height,
+        "is_all": link_map.is_all,
         "kinds": [(kind.value, label) for kind, label in KINDS.items()],
         "total": len(lines),
     }

@@ -1,4 +1,4 @@
-"""Everything of memory that somebody may look into: namespaces by scope, how full they are, and what is newest."""
+"""The overview of the memory that the caller may see: namespaces by scope, quotas, newest entries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,19 +19,19 @@ from memory.models.namespaces import ScopeChoice
 from memory.naming import NamedNamespace
 from memory.services.access.private_namespaces import count_hidden
 from memory.services.entries.retention import Capacity, load_capacities
-from memory.views.entries.search_results import found_of, waits
+from memory.views.entries.search_results import build_search_context, is_waiting
 from memory.views.request_context import caller_of
 
 
-PLACES = 50  # a page
-NEWEST = 12
+NAMESPACES_PER_PAGE = 50  # a page
+MAX_NEWEST = 12
 # Names are made of what other tables say, so a search by name has to name what it looks through.
-MOST_NAMED = 5_000
+MAX_SEARCHED_NAMES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceShown:
-    named: NamedNamespace
+class NamespaceRow:
+    namespace: NamedNamespace
     room: Capacity
 
 
@@ -39,53 +39,52 @@ class PlaceShown:
 class Group:
     label: str
     hint: str | Promise
-    places: Sequence[PlaceShown]
+    namespaces: Sequence[NamespaceRow]
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeShown:
-    """A scope to choose; none: all of them together."""
+class ScopeRow:
+    """A scope to select, or all scopes together."""
 
     label: str | Promise
     namespaces: int
     entries: int
     size: int
     url: str
-    is_chosen: bool
+    is_selected: bool
 
 
 @dataclass(frozen=True, slots=True)
-class NewestShown:
+class NewestRow:
     entry: Entry
     title: str
     waits: bool
 
 
-def overview_of(request: HttpRequest) -> dict[str, Any]:
-    """The page's context."""
+def build_overview_context(request: HttpRequest) -> dict[str, Any]:
     form = OverviewForm(request.GET)
-    words, start = form.get_value("q") or "", form.get_value("offset") or 0
-    chosen = form.selected_scope or ""
+    query, start = form.get_value("q") or "", form.get_value("offset") or 0
+    selected_scope = form.selected_scope or ""
     totals = selectors.list_scope_totals(get_principal(request), get_current_team_id(request))
-    scopes = _scopes([one.scope for one in totals], chosen)
-    if words:
-        found = _named_like(request, words, scopes)
-        total, places = len(found), found[start : start + PLACES]
+    scopes = _sort_scopes([scope_total.scope for scope_total in totals], selected_scope)
+    if query:
+        matches = _search_namespaces(request, query, scopes)
+        total, namespaces = len(matches), matches[start : start + NAMESPACES_PER_PAGE]
     else:
-        total = sum(one.namespaces for one in totals if one.scope in scopes)
-        places = _page(request, scopes, start)
+        total = sum(scope_total.namespaces for scope_total in totals if scope_total.scope in scopes)
+        namespaces = _list_namespaces(request, scopes, start)
     return {
-        "groups": _groups(request, places),
-        "totals": _totals(request, totals, chosen),
-        "words": words,
+        "groups": _group_namespaces(request, namespaces),
+        "totals": _build_totals(request, totals, selected_scope),
+        "query": query,
         "form": form,
         "ignored": list_form_errors(request.GET, form),
         "tiers": TierChoice.choices,
-        **(found_of(request, form) if words else {}),
-        "scope": chosen,
-        "page": OffsetPage(total, start, request.GET, PLACES),
+        **(build_search_context(request, form) if query else {}),
+        "scope": selected_scope,
+        "page": OffsetPage(total, start, request.GET, NAMESPACES_PER_PAGE),
         "is_empty": not totals,
-        "newest": _newest(request) if totals and not words else (),
+        "newest": _list_newest(request) if totals and not query else (),
         "hidden": count_hidden(caller_of(request)),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
@@ -101,81 +100,94 @@ SCOPE_HINTS: dict[str, Promise] = {
 }
 
 
-def _scopes(known: Sequence[str], chosen: str) -> list[str]:
-    """In the order of the hints, then what plug-ins brought; or the chosen one alone."""
+def _sort_scopes(scopes: Sequence[str], selected_scope: str) -> list[str]:
+    """Return the scopes in the order of the hints, then those of plug-ins; or only the selected one."""
     order = [*SCOPE_HINTS]
-    place = {word: at for at, word in enumerate(order)}
-    ordered = sorted(known, key=lambda word: (place.get(word, len(order)), word))
-    return [word for word in ordered if chosen in ("", word)]
+    ranks = {word: rank for rank, word in enumerate(order)}
+    sorted_scopes = sorted(scopes, key=lambda word: (ranks.get(word, len(order)), word))
+    return [word for word in sorted_scopes if selected_scope in ("", word)]
 
 
-def _page(request: HttpRequest, scopes: Sequence[str], start: int) -> list[NamedNamespace]:
+def _list_namespaces(
+    request: HttpRequest, scopes: Sequence[str], start: int
+) -> list[NamedNamespace]:
     principal = get_principal(request)
     rows = selectors.list_namespace_page(
-        principal, get_current_team_id(request), scopes=scopes, limit=PLACES, offset=start
+        principal,
+        get_current_team_id(request),
+        scopes=scopes,
+        limit=NAMESPACES_PER_PAGE,
+        offset=start,
     )
     return naming.name_namespaces(rows, reader_id=principal.user_id)
 
 
-def _named_like(request: HttpRequest, words: str, scopes: Sequence[str]) -> list[NamedNamespace]:
+def _search_namespaces(
+    request: HttpRequest, query: str, scopes: Sequence[str]
+) -> list[NamedNamespace]:
     principal = get_principal(request)
     rows = selectors.list_namespace_page(
-        principal, get_current_team_id(request), scopes=scopes, limit=MOST_NAMED, offset=0
+        principal, get_current_team_id(request), scopes=scopes, limit=MAX_SEARCHED_NAMES, offset=0
     )
-    wanted = words.casefold()
+    text = query.casefold()
     return [
-        one
-        for one in naming.name_namespaces(rows, reader_id=principal.user_id)
-        if wanted in one.title.casefold() or wanted in one.row.text.casefold()
+        item
+        for item in naming.name_namespaces(rows, reader_id=principal.user_id)
+        if text in item.title.casefold() or text in item.row.text.casefold()
     ]
 
 
-def _groups(request: HttpRequest, places: Sequence[NamedNamespace]) -> list[Group]:
-    room = load_capacities(get_current_team_id(request), [one.row for one in places])
-    by_scope: dict[str, list[PlaceShown]] = {}
-    for one in places:
-        by_scope.setdefault(one.row.scope, []).append(PlaceShown(one, room[one.row.pk]))
+def _group_namespaces(request: HttpRequest, namespaces: Sequence[NamedNamespace]) -> list[Group]:
+    room = load_capacities(get_current_team_id(request), [item.row for item in namespaces])
+    by_scope: dict[str, list[NamespaceRow]] = {}
+    for item in namespaces:
+        by_scope.setdefault(item.row.scope, []).append(NamespaceRow(item, room[item.row.pk]))
     return [
-        Group(_label(word, shown[0].named.row), SCOPE_HINTS.get(word, ""), shown)
-        for word, shown in by_scope.items()
+        Group(
+            _get_label(word, namespace_rows[0].namespace.row),
+            SCOPE_HINTS.get(word, ""),
+            namespace_rows,
+        )
+        for word, namespace_rows in by_scope.items()
     ]
 
 
-def _label(word: str, row: Namespace | None = None) -> str:
+def _get_label(word: str, row: Namespace | None = None) -> str:
     return (row or Namespace(scope=word)).get_scope_display()
 
 
-def _totals(
-    request: HttpRequest, totals: Sequence[selectors.ScopeTotal], chosen: str
-) -> list[ScopeShown]:
-    by_scope = {one.scope: one for one in totals}
-    shown = [
-        ScopeShown(
-            _label(word),
+def _build_totals(
+    request: HttpRequest, totals: Sequence[selectors.ScopeTotal], selected_scope: str
+) -> list[ScopeRow]:
+    by_scope = {scope_total.scope: scope_total for scope_total in totals}
+    scope_rows = [
+        ScopeRow(
+            _get_label(word),
             by_scope[word].namespaces,
             by_scope[word].entries,
             by_scope[word].size,
             replace_query(request.GET, scope=word),
-            is_chosen=word == chosen,
+            is_selected=word == selected_scope,
         )
-        for word in _scopes([*by_scope], "")
+        for word in _sort_scopes([*by_scope], "")
     ]
-    everything = ScopeShown(
+    all_scopes = ScopeRow(
         _("Everything"),
-        sum(one.namespaces for one in totals),
-        sum(one.entries for one in totals),
-        sum(one.size for one in totals),
+        sum(scope_total.namespaces for scope_total in totals),
+        sum(scope_total.entries for scope_total in totals),
+        sum(scope_total.size for scope_total in totals),
         replace_query(request.GET, scope=""),
-        is_chosen=not chosen,
+        is_selected=not selected_scope,
     )
-    return [everything, *shown]
+    return [all_scopes, *scope_rows]
 
 
-def _newest(request: HttpRequest) -> list[NewestShown]:
+def _list_newest(request: HttpRequest) -> list[NewestRow]:
     principal = get_principal(request)
-    entries = selectors.list_newest_entries(principal, get_current_team_id(request), NEWEST)
-    rows = list({one.namespace_id: one.namespace for one in entries}.values())
+    entries = selectors.list_newest_entries(principal, get_current_team_id(request), MAX_NEWEST)
+    rows = list({item.namespace_id: item.namespace for item in entries}.values())
     titles = {
-        one.row.pk: one.title for one in naming.name_namespaces(rows, reader_id=principal.user_id)
+        item.row.pk: item.title
+        for item in naming.name_namespaces(rows, reader_id=principal.user_id)
     }
-    return [NewestShown(one, titles[one.namespace_id], waits(one)) for one in entries]
+    return [NewestRow(item, titles[item.namespace_id], is_waiting(item)) for item in entries]

@@ -1,4 +1,4 @@
-"""A history as pages show it: who changed what and why, each revision against the one before it."""
+"""The revisions on the pages: who changed what and why, each compared with the one before."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from memory.provenance import Provenance
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who or what; ``run`` is none where there was none, or where the reader may not see it."""
+    """The author; ``run`` is None if there was none or the reader may not see it."""
 
     actor: str
     run: RunDescription | None
@@ -28,57 +28,60 @@ class Origin:
 
 
 # What a text that changed is called, if it isn't all there is, and the difference.
-Changed = tuple[str | Promise, tuple[DiffSegment, ...]]
+TextChange = tuple[str | Promise, tuple[DiffSegment, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class RevisionTold:
-    """``texts``: what was written, against the one before; ``fields``: what else changed, before and after."""
+class RevisionRow:
+    """A revision; ``texts`` are the changed texts, ``fields`` other changes with both values."""
 
     row: Revision
     origin: Origin
     is_first: bool
-    texts: tuple[Changed, ...]
+    texts: tuple[TextChange, ...]
     fields: tuple[tuple[str | Promise, str, str], ...] = ()
 
 
-REVISIONS_A_PAGE: Final = 25
+REVISIONS_PER_PAGE: Final = 25
 
 
-def revisions_told(
-    told: Provenance,
+def build_revision_rows(
+    provenance: Provenance,
     rows: Sequence[Revision],
-    texts: Callable[[Revision, Revision], Iterable[Changed]],
-) -> tuple[RevisionTold, ...]:
-    """Newest first, each against the one that follows it here; of one row more than a page shows, the page."""
-    pairs = list(zip(rows, [*rows[1:], None], strict=True))[:REVISIONS_A_PAGE]
+    texts: Callable[[Revision, Revision], Iterable[TextChange]],
+) -> tuple[RevisionRow, ...]:
+    """Return a page of revisions, newest first, each compared with the next in ``rows``.
+
+    ``rows`` may have one row more than a page.
+    """
+    pairs = list(zip(rows, [*rows[1:], None], strict=True))[:REVISIONS_PER_PAGE]
     return tuple(
-        RevisionTold(
+        RevisionRow(
             row,
-            origin_of(told, row.actor, row.run_id, row.node_id),
+            build_origin(provenance, row.actor, row.run_id, row.node_id),
             before is None,
             tuple(texts(before, row)) if before else (),
-            tuple(_fields(before, row)) if before else (),
+            tuple(_list_field_changes(before, row)) if before else (),
         )
         for row, before in pairs
     )
 
 
-def older_than(rows: Sequence[Revision]) -> int | None:
-    """The number before which there are more."""
-    return rows[REVISIONS_A_PAGE - 1].number if len(rows) > REVISIONS_A_PAGE else None
+def find_older_number(rows: Sequence[Revision]) -> int | None:
+    """Return the number before which there are more revisions."""
+    return rows[REVISIONS_PER_PAGE - 1].number if len(rows) > REVISIONS_PER_PAGE else None
 
 
-def number_asked(text: str) -> int | None:
+def parse_number(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
-def origin_of(told: Provenance, actor: str, run_id: str, node_id: str) -> Origin:
-    """A run that acts for itself is named once, as the run."""
-    run = told.runs.get(run_id)
-    itself = run is not None and actor == f"run:{run_id}"
-    who = "" if itself else told.actors.get(actor, "")
-    return Origin(who, run, run_id, told.get_node_title(run_id, node_id))
+def build_origin(provenance: Provenance, actor: str, run_id: str, node_id: str) -> Origin:
+    """Build the origin; a run that acts for itself is named once, as the run."""
+    run = provenance.runs.get(run_id)
+    is_run = run is not None and actor == f"run:{run_id}"
+    label = "" if is_run else provenance.actors.get(actor, "")
+    return Origin(label, run, run_id, provenance.get_node_title(run_id, node_id))
 
 
 _FIELDS: Final[tuple[tuple[str, Promise], ...]] = (
@@ -89,19 +92,21 @@ _FIELDS: Final[tuple[tuple[str, Promise], ...]] = (
 )
 
 
-def _fields(before: Revision, row: Revision) -> Iterable[tuple[str | Promise, str, str]]:
+def _list_field_changes(
+    before: Revision, row: Revision
+) -> Iterable[tuple[str | Promise, str, str]]:
     for name, label in _FIELDS:
         old, new = getattr(before, name), getattr(row, name)
         if old != new:
-            yield label, _shown(old), _shown(new)
+            yield label, _format_value(old), _format_value(new)
     if row.metadata != before.metadata:
         for name in sorted({*row.metadata, *before.metadata}):
             old, new = before.metadata.get(name), row.metadata.get(name)
             if old != new:
-                yield name, _shown(old), _shown(new)
+                yield name, _format_value(old), _format_value(new)
 
 
-def _shown(value: Json) -> str:
+def _format_value(value: Json) -> str:
     if value in TierChoice.values:
         return str(TierChoice(value).label)
     if isinstance(value, datetime):

@@ -20,24 +20,24 @@ from memory.views.request_context import caller_of
 
 
 @dataclass(frozen=True, slots=True)
-class MoveShown:
-    act: BulkAction
+class MoveButton:
+    action: BulkAction
     label: str | Promise
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class TierCard:
     entry: MemoryEntry
     rejected: bool
-    moves: tuple[MoveShown, ...]
+    moves: tuple[MoveButton, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TierColumn:
     tier: Tier
     label: str
     hint: str | Promise
-    cards: tuple[Card, ...]
+    cards: tuple[TierCard, ...]
     total: int
     url: str
 
@@ -46,43 +46,49 @@ class Column:
         return self.total - len(self.cards)
 
 
-MOVES: dict[Tier, tuple[MoveShown, ...]] = {
+MOVES: dict[Tier, tuple[MoveButton, ...]] = {
     Tier.QUARANTINE: (
-        MoveShown(BulkAction.APPROVE, _("Approve")),
-        MoveShown(BulkAction.REJECT, _("Reject")),
+        MoveButton(BulkAction.APPROVE, _("Approve")),
+        MoveButton(BulkAction.REJECT, _("Reject")),
     ),
     Tier.WORKING: (
-        MoveShown(BulkAction.PROMOTE, _("Move to long-term")),
-        MoveShown(BulkAction.QUARANTINE, _("Move to quarantine")),
+        MoveButton(BulkAction.PROMOTE, _("Move to long-term")),
+        MoveButton(BulkAction.QUARANTINE, _("Move to quarantine")),
     ),
-    Tier.LONG_TERM: (MoveShown(BulkAction.QUARANTINE, _("Move to quarantine")),),
+    Tier.LONG_TERM: (MoveButton(BulkAction.QUARANTINE, _("Move to quarantine")),),
 }
 
 
-def columns_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
-    found = search_by_tier(caller_of(request), namespace=row.text, search=search.build_search())
+def build_columns_context(
+    request: HttpRequest, row: Namespace, search: SearchForm
+) -> dict[str, Any]:
+    pages_by_tier = search_by_tier(
+        caller_of(request), namespace=row.text, search=search.build_search()
+    )
     labels = dict(TierChoice.choices)
     columns = [
-        Column(
+        TierColumn(
             tier,
             str(labels[tier.value]),
             TIER_HINTS[tier],
-            tuple(_card(one) for one in page.entries),
+            tuple(_build_card(item) for item in page.entries),
             page.total,
             replace_query(request.GET, view="", tier=tier.value),
         )
-        for tier, page in found.items()
+        for tier, page in pages_by_tier.items()
     ]
     return {
         "body": "memory/entries/_tier_columns.html",
         "columns": columns,
-        "total": sum(one.total for one in columns),
+        "total": sum(item.total for item in columns),
     }
 
 
-def _card(entry: MemoryEntry) -> Card:
+def _build_card(entry: MemoryEntry) -> TierCard:
     rejected = entry.tier is Tier.QUARANTINE and is_rejected(entry)
     moves = tuple(
-        one for one in MOVES[entry.tier] if not (rejected and one.act is BulkAction.REJECT)
+        button
+        for button in MOVES[entry.tier]
+        if not (rejected and button.action is BulkAction.REJECT)
     )
-    return Card(entry, rejected, moves)
+    return TierCard(entry, rejected, moves)

@@ -1,4 +1,4 @@
-"""What happened in a namespace, day by day."""
+"""The timeline of a namespace: its changes, day by day."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ from memory.services.history.timeline import ChangeSummary, Day, read_timeline
 from memory.views.request_context import caller_of
 
 
-ACTS = 50  # a page
+CHANGES_PER_PAGE = 50  # a page
 
 
 @dataclass(frozen=True, slots=True)
-class HappenedShown:
+class ChangeRow:
     row: ChangeSummary
     word: str
     actor: str
@@ -35,16 +35,16 @@ class HappenedShown:
 
 
 @dataclass(frozen=True, slots=True)
-class DayShown:
+class DayRow:
     on: date
     counts: Sequence[tuple[str, str, int]]  # operation, its word, how often
     url: str
-    changes: Sequence[HappenedShown]
+    changes: Sequence[ChangeRow]
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Pixels from the left and the top of the drawing."""
+    """A bar of the drawing, in pixels from the left and the top."""
 
     x: int
     y: int
@@ -60,85 +60,92 @@ class Bars:
     height: int = 56
 
 
-STEP, THICK = 14, 10
+BAR_STEP, BAR_WIDTH = 14, 10
 
 
-def timeline_of(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
-    told = read_timeline(
+def build_timeline_context(
+    request: HttpRequest, row: Namespace, search: SearchForm
+) -> dict[str, Any]:
+    timeline = read_timeline(
         caller_of(request),
         namespace=row.text,
         search=search.build_search(),
-        limit=ACTS,
+        limit=CHANGES_PER_PAGE,
         offset=search.start,
     )
     return {
         "body": "memory/entries/_timeline.html",
-        "days": _days(request, told.changes, {one.on: one for one in told.days}),
-        "bars": _bars(request, told.days),
-        "thick": THICK,
-        "total": told.total,
-        "page": OffsetPage(told.total, told.offset, request.GET, ACTS),
+        "days": _build_days(request, timeline.changes, {day.on: day for day in timeline.days}),
+        "bars": _build_bars(request, timeline.days),
+        "thick": BAR_WIDTH,
+        "total": timeline.total,
+        "page": OffsetPage(timeline.total, timeline.offset, request.GET, CHANGES_PER_PAGE),
     }
 
 
-def _days(
-    request: HttpRequest, happened: Sequence[ChangeSummary], days: dict[date, Day]
-) -> list[DayShown]:
-    known = load_provenance(
+def _build_days(
+    request: HttpRequest, changes: Sequence[ChangeSummary], days: dict[date, Day]
+) -> list[DayRow]:
+    provenance = load_provenance(
         get_principal(request),
-        [one.actor for one in happened],
-        [one.run_id for one in happened],
+        [change.actor for change in changes],
+        [change.run_id for change in changes],
     )
     words = dict(Operation.choices)
-    shown = [
-        HappenedShown(
-            one,
-            str(words[one.operation]),
-            known.actors.get(one.actor, ""),
-            known.runs.get(one.run_id),
-            known.get_node_title(one.run_id, one.node_id),
-            _at_url(request, one.at),
+    rows = [
+        ChangeRow(
+            change,
+            str(words[change.operation]),
+            provenance.actors.get(change.actor, ""),
+            provenance.runs.get(change.run_id),
+            provenance.get_node_title(change.run_id, change.node_id),
+            _build_snapshot_url(request, change.at),
         )
-        for one in happened
+        for change in changes
     ]
     return [
-        DayShown(on, _counts(on, of_day, days), _at_url(request, _end_of(on)), of_day)
-        for on, of_day in _by_day(shown)
+        DayRow(
+            on,
+            _list_counts(on, day_rows, days),
+            _build_snapshot_url(request, _get_end_of_day(on)),
+            day_rows,
+        )
+        for on, day_rows in _group_by_day(rows)
     ]
 
 
-def _by_day(shown: Iterable[HappenedShown]) -> list[tuple[date, list[HappenedShown]]]:
-    grouped = groupby(shown, key=lambda one: timezone.localdate(one.row.at))
-    return [(on, list(of_day)) for on, of_day in grouped]
+def _group_by_day(rows: Iterable[ChangeRow]) -> list[tuple[date, list[ChangeRow]]]:
+    grouped = groupby(rows, key=lambda row: timezone.localdate(row.row.at))
+    return [(on, list(day_rows)) for on, day_rows in grouped]
 
 
-def _counts(
-    on: date, shown: Sequence[HappenedShown], days: dict[date, Day]
+def _list_counts(
+    on: date, rows: Sequence[ChangeRow], days: dict[date, Day]
 ) -> list[tuple[str, str, int]]:
-    """Of the whole day, though the page may end in the middle of it."""
+    """Count the operations of the whole day, even if the page ends in the middle of it."""
     counts: dict[str, int] = dict(days[on].counts) if on in days else {}
     if not counts:
-        for one in shown:
-            counts[one.row.operation] = counts.get(one.row.operation, 0) + one.row.count
+        for row in rows:
+            counts[row.row.operation] = counts.get(row.row.operation, 0) + row.row.count
     return [(name, str(word), counts[name]) for name, word in Operation.choices if name in counts]
 
 
-def _bars(request: HttpRequest, days: Sequence[Day]) -> Bars:
-    """One a day on which something happened; the busiest is as high as the drawing."""
+def _build_bars(request: HttpRequest, days: Sequence[Day]) -> Bars:
+    """Build a bar for each day with changes; the busiest has the full height."""
     height = Bars((), 0).height
-    most = max((day.total for day in days), default=1)
+    max_total = max((day.total for day in days), default=1)
     bars = []
     for number, day in enumerate(days):
-        high = max(3, round(height * day.total / most))
+        bar_height = max(3, round(height * day.total / max_total))
         title = f"{date_format(day.on, 'DATE_FORMAT')}: {day.total}"
         url = replace_query(request.GET, since=day.on.isoformat(), until=day.on.isoformat())
-        bars.append(Bar(number * STEP, height - high, high, title, url))
-    return Bars(bars, max(len(days) * STEP, STEP))
+        bars.append(Bar(number * BAR_STEP, height - bar_height, bar_height, title, url))
+    return Bars(bars, max(len(days) * BAR_STEP, BAR_STEP))
 
 
-def _at_url(request: HttpRequest, at: datetime) -> str:
+def _build_snapshot_url(request: HttpRequest, at: datetime) -> str:
     return replace_query(request.GET, view="", since="", until="", at=at.isoformat())
 
 
-def _end_of(on: date) -> datetime:
+def _get_end_of_day(on: date) -> datetime:
     return timezone.make_aware(datetime.combine(on + timedelta(days=1), time.min))

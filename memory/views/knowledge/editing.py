@@ -1,4 +1,4 @@
-"""Knowledge pages by hand: written, changed, found still right, forgotten, brought back."""
+"""Editing knowledge pages: writing, changing, confirming, forgetting and restoring them."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -20,58 +20,58 @@ from memory.logic.knowledge.page_merge import MatchReason
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.logic.text_diff import diff_values
 from memory.models import Entry
-from memory.services import PageView, Shelf
-from memory.views.entries.revisions import number_asked
-from memory.views.knowledge import presentation as shown
+from memory.services import KnowledgeBase, PageView
+from memory.views.entries.revisions import parse_number
+from memory.views.knowledge import presentation
 from memory.views.knowledge.forms import PageForm
-from memory.views.knowledge.locations import place_asked_for, place_choices
-from memory.views.markdown import rendered
+from memory.views.knowledge.locations import get_requested_text, list_choices
+from memory.views.markdown import render_markdown
 from memory.views.request_context import caller_of, entry_or_404, reason_of, title_of
-from memory.views.secret_warnings import tell_of_secrets
+from memory.views.secret_warnings import warn_about_secrets
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """Into the page that is about the same, if there is one: it says so then."""
+    """Write a page, or merge it into an existing one about the same and say so."""
     if request.method != "POST":
         return _show_new(request, PageForm(initial={"title": request.GET.get("title", "")[:500]}))
     form = PageForm(request.POST)
-    place = request.POST.get("namespace", "")
-    if not form.is_valid() or not place:
+    namespace = request.POST.get("namespace", "")
+    if not form.is_valid() or not namespace:
         return _show_new(request, form, status=422)
-    there = services.shelf(caller_of(request), namespace=place)
+    base = services.get_knowledge_base(caller_of(request), namespace=namespace)
     if "preview" in request.POST:
-        return _show_new(request, form, preview=_preview(request, form, there))
+        return _show_new(request, form, preview=_render_preview(request, form, base))
     try:
-        (kept,) = services.write_pages(
+        (written_page,) = services.write_pages(
             caller_of(request),
-            namespace=place,
-            pages=[form.draft(there.pages)],
+            namespace=namespace,
+            pages=[form.build_draft(base.pages)],
             reason=reason_of(request),
         )
     except (InvalidInput, QuotaExceeded) as fault:
         form.add_error(None, str(fault))
         return _show_new(request, form, status=422)
-    messages.success(request, str(MERGED_FOR.get(kept.merged_for, "")) or _("Saved."))
-    tell_of_secrets(request, form.cleaned_data)
-    return redirect("memory:knowledge_page", entry_id=kept.entry.id)
+    messages.success(request, str(MERGE_MESSAGES.get(written_page.merged_for, "")) or _("Saved."))
+    warn_about_secrets(request, form.cleaned_data)
+    return redirect("memory:knowledge_page", entry_id=written_page.entry.id)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry = entry_or_404(request, entry_id)
-    opened = services.open_page(caller_of(request), entry_id=entry_id)
+    view = services.open_page(caller_of(request), entry_id=entry_id)
     if request.method != "POST":
-        return _show_edit(request, entry, opened, PageForm.of(opened.page, _beside(opened)))
+        return _show_edit(request, entry, view, PageForm.of(view.page, _list_other_pages(view)))
     form = PageForm(request.POST)
     if not form.is_valid():
-        return _show_edit(request, entry, opened, form, status=422)
+        return _show_edit(request, entry, view, form, status=422)
     if "preview" in request.POST:
-        preview = _preview(request, form, opened.shelf)
-        return _show_edit(request, entry, opened, form, preview=preview)
-    return _save(request, entry, opened, form)
+        preview = _render_preview(request, form, view.knowledge_base)
+        return _show_edit(request, entry, view, form, preview=preview)
+    return _save(request, entry, view, form)
 
 
 @login_required
@@ -87,9 +87,9 @@ def confirm(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @require_POST
 def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     row = entry_or_404(request, entry_id)
-    done = services.delete_page(caller_of(request), entry_id=entry_id, reason=reason_of(request))
-    address = reverse("memory:knowledge_shelf", args=[row.namespace_id])
-    return HttpResponseRedirect(f"{address}?undo={done.change_id}")
+    result = services.delete_page(caller_of(request), entry_id=entry_id, reason=reason_of(request))
+    address = reverse("memory:knowledge_base", args=[row.namespace_id])
+    return HttpResponseRedirect(f"{address}?undo={result.change_id}")
 
 
 @login_required
@@ -100,7 +100,7 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         services.restore(
             caller_of(request),
             entry_id=entry_id,
-            revision=number_asked(request.POST.get("revision", "")),
+            revision=parse_number(request.POST.get("revision", "")),
             reason=reason_of(request),
         )
         messages.success(request, _("Restored."))
@@ -110,7 +110,7 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     return redirect("memory:knowledge_page", entry_id=entry_id)
 
 
-MERGED_FOR: Final[dict[str, Promise]] = {
+MERGE_MESSAGES: Final[dict[str, Promise]] = {
     str(MatchReason.TITLE): gettext_lazy(
         "A page with this title exists. Your text was merged into it."
     ),
@@ -123,48 +123,48 @@ MERGED_FOR: Final[dict[str, Promise]] = {
 }
 
 
-def _save(request: HttpRequest, entry: Entry, opened: PageView, form: PageForm) -> HttpResponse:
+def _save(request: HttpRequest, entry: Entry, view: PageView, form: PageForm) -> HttpResponse:
     try:
         services.rewrite_page(
             caller_of(request),
             entry_id=entry.pk,
             if_revision=form.cleaned_data["revision"] or 0,
-            changes=form.changes(opened.page, _beside(opened)),
+            changes=form.build_changes(view.page, _list_other_pages(view)),
             reason=form.cleaned_data["reason"],
         )
     except AlreadyExists as fault:
         return _show_clash(request, entry, form, fault)
     except (InvalidInput, QuotaExceeded) as fault:
         form.add_error(None, str(fault))
-        return _show_edit(request, entry, opened, form, status=422)
+        return _show_edit(request, entry, view, form, status=422)
     messages.success(request, _("Saved."))
-    tell_of_secrets(request, form.changes(opened.page, _beside(opened)))
+    warn_about_secrets(request, form.build_changes(view.page, _list_other_pages(view)))
     return redirect("memory:knowledge_page", entry_id=entry.pk)
 
 
 def _show_clash(
     request: HttpRequest, entry: Entry, form: PageForm, fault: AlreadyExists
 ) -> HttpResponse:
-    """Somebody was quicker: what differs between theirs and what was typed. Saving again is a choice."""
+    """Show the differences between the newest page and the submitted one; saving again overwrites it."""
     newest = services.open_page(caller_of(request), entry_id=entry.pk)
-    theirs = PageForm.of(newest.page, _beside(newest)).initial
+    newest_values = PageForm.of(newest.page, _list_other_pages(newest)).initial
     clash = [
-        (form.fields[name].label, diff_values(theirs[name], typed))
-        for name in COMPARED
-        if (typed := str(form.cleaned_data[name]).replace("\r\n", "\n")) != theirs[name]
+        (form.fields[name].label, diff_values(newest_values[name], value))
+        for name in COMPARED_FIELDS
+        if (value := str(form.cleaned_data[name]).replace("\r\n", "\n")) != newest_values[name]
     ]
     form.add_error(None, str(fault))
     form.data = {**request.POST.dict(), "revision": str(newest.page.revision)}
     return _show_edit(request, entry, newest, form, status=409, clash=clash)
 
 
-COMPARED = ("title", "summary", "content", "tags", "references", "aliases")
+COMPARED_FIELDS = ("title", "summary", "content", "tags", "references", "aliases")
 
 
 def _show_edit(
     request: HttpRequest,
     entry: Entry,
-    opened: PageView,
+    view: PageView,
     form: PageForm,
     status: int = 200,
     **more: Any,
@@ -174,22 +174,22 @@ def _show_edit(
         "namespace": entry.namespace,
         "namespace_title": title_of(request, entry.namespace),
         "entry": entry,
-        "page": opened.page,
-        "beside": _beside(opened),
+        "page": view.page,
+        "other_pages": _list_other_pages(view),
         **more,
     }
     return render(request, "memory/knowledge/edit.html", context, status=status)
 
 
 def _show_new(request: HttpRequest, form: PageForm, status: int = 200, **more: Any) -> HttpResponse:
-    chosen = request.POST.get("namespace", "") or place_asked_for(request)
-    context = {"form": form, "places": place_choices(request), "chosen": chosen, **more}
+    selected = request.POST.get("namespace", "") or get_requested_text(request)
+    context = {"form": form, "choices": list_choices(request), "selected": selected, **more}
     return render(request, "memory/knowledge/edit.html", context, status=status)
 
 
-def _beside(opened: PageView) -> Sequence[KnowledgePage]:
-    return [one for one in opened.shelf.pages if one.id != opened.page.id]
+def _list_other_pages(view: PageView) -> Sequence[KnowledgePage]:
+    return [page for page in view.knowledge_base.pages if page.id != view.page.id]
 
 
-def _preview(request: HttpRequest, form: PageForm, there: Shelf) -> str:
-    return rendered(form.cleaned_data["content"], shown.finder(there))
+def _render_preview(request: HttpRequest, form: PageForm, base: KnowledgeBase) -> str:
+    return render_markdown(form.cleaned_data["content"], presentation.create_finder(base))

@@ -1,4 +1,4 @@
-"""What people type on knowledge pages."""
+"""The forms of the knowledge pages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ FIELDS = ("title", "summary", "content", "tags", "references", "aliases")
 
 
 class PageForm(forms.Form):
-    """``references`` are typed as titles, one a line, and kept as ids."""
+    """The form of a page; ``references`` are entered as titles, one a line, and stored as ids."""
 
     title = forms.CharField(label=_("Title"), max_length=500)
     summary = forms.CharField(
@@ -53,74 +53,80 @@ class PageForm(forms.Form):
     revision = forms.IntegerField(min_value=1, required=False, widget=forms.HiddenInput)
 
     @classmethod
-    def of(cls, page: KnowledgePage, beside: Sequence[KnowledgePage]) -> "PageForm":
-        titles = {one.id: one.title for one in beside}
+    def of(cls, page: KnowledgePage, other_pages: Sequence[KnowledgePage]) -> "PageForm":
+        titles = {item.id: item.title for item in other_pages}
         return cls(
             initial={
                 "title": page.title,
                 "summary": page.summary,
                 "content": page.content,
                 "tags": ", ".join(page.tags),
-                "references": "\n".join(titles.get(one, one) for one in page.references),
+                "references": "\n".join(titles.get(item, item) for item in page.references),
                 "aliases": ", ".join(page.aliases),
                 "revision": page.revision,
             }
         )
 
-    def draft(self, beside: Sequence[KnowledgePage]) -> Mapping[str, Json]:
-        """As the service wants it. A browser sends lines with CR LF; the page is kept with LF."""
-        found = self.cleaned_data
-        names = names_of(beside)
-        references = [one.strip() for one in found["references"].splitlines() if one.strip()]
+    def build_draft(self, other_pages: Sequence[KnowledgePage]) -> Mapping[str, Json]:
+        """Return the page as the service expects it; browsers send CR LF, and pages have LF."""
+        data = self.cleaned_data
+        names = index_names(other_pages)
+        references = [
+            reference.strip() for reference in data["references"].splitlines() if reference.strip()
+        ]
         return {
-            "title": found["title"],
-            "summary": _lines(found["summary"]),
-            "content": _lines(found["content"]),
-            "tags": found["tags"],
-            "references": [names.get(normalize(one), one) for one in references],
-            "aliases": found["aliases"],
+            "title": data["title"],
+            "summary": _normalize_lines(data["summary"]),
+            "content": _normalize_lines(data["content"]),
+            "tags": data["tags"],
+            "references": [names.get(normalize(reference), reference) for reference in references],
+            "aliases": data["aliases"],
         }
 
-    def changes(self, page: KnowledgePage, beside: Sequence[KnowledgePage]) -> dict[str, Any]:
-        """Only what was touched: a page whose lines end otherwise stays as its file had it."""
-        made = self.draft(beside)
-        before = PageForm.of(page, beside).initial
-        typed = {name: _lines(str(self.cleaned_data[name])) for name in FIELDS}
-        return {name: made[name] for name in FIELDS if typed[name] != _lines(before[name])}
+    def build_changes(
+        self, page: KnowledgePage, other_pages: Sequence[KnowledgePage]
+    ) -> dict[str, Any]:
+        """Return only the changed fields, so that a page keeps its file's line endings."""
+        draft = self.build_draft(other_pages)
+        before = PageForm.of(page, other_pages).initial
+        values = {name: _normalize_lines(str(self.cleaned_data[name])) for name in FIELDS}
+        return {
+            name: draft[name] for name in FIELDS if values[name] != _normalize_lines(before[name])
+        }
 
 
-def names_of(pages: Sequence[KnowledgePage]) -> dict[str, str]:
-    """Ids by what people call a page: id before title, title before alias."""
+def index_names(pages: Sequence[KnowledgePage]) -> dict[str, str]:
+    """Return page ids by name: an id comes before a title, and a title before an alias."""
     names: dict[str, str] = {}
-    for name_of in (
+    for list_names in (
         lambda page: (page.id,),
         lambda page: (page.title,),
         lambda page: page.aliases,
     ):
         for page in pages:
-            for name in name_of(page):
+            for name in list_names(page):
                 names.setdefault(normalize(name), page.id)
     return names
 
 
-def _lines(text: str) -> str:
+def _normalize_lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-class SeekForm(forms.Form):
-    """What is looked for on a shelf; nonsense in the address is nothing chosen."""
+class PageSearchForm(forms.Form):
+    """The search in a knowledge base; invalid values in the address are ignored."""
 
     q = forms.CharField(max_length=500, required=False, label=_("Search"))
     tag = forms.CharField(max_length=200, required=False, label=_("Tag"))
     stale = forms.BooleanField(required=False)
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 
-    def chosen(self) -> dict[str, Any]:
+    def get_search(self) -> dict[str, Any]:
         self.is_valid()
-        found = self.cleaned_data
+        data = self.cleaned_data
         return {
-            "text": found.get("q") or "",
-            "tag": found.get("tag") or "",
-            "stale": bool(found.get("stale")),
-            "offset": found.get("offset") or 0,
+            "text": data.get("q") or "",
+            "tag": data.get("tag") or "",
+            "stale": bool(data.get("stale")),
+            "offset": data.get("offset") or 0,
         }

@@ -1,4 +1,4 @@
-"""Knowledge pages from files: tried, and nothing changes; or brought in."""
+"""The import of knowledge pages from files, with a preview that changes nothing."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -15,29 +15,31 @@ from django.views.decorators.http import require_POST
 
 from memory import services
 from memory.core.errors import InvalidInput, QuotaExceeded
-from memory.services.knowledge.knowledge_bases import shelf_named
+from memory.services.knowledge.knowledge_bases import find_knowledge_base
 from memory.services.transfer.page_archive import MAX_ARCHIVE_BYTES, PageImport
 from memory.views.request_context import caller_of, reason_of
 
 
-Said = tuple[int, str]  # how much it matters, as Django's messages have it, and the words
+Message = tuple[int, str]  # how much it matters, as Django's messages have it, and the words
 
-NAMED: Final = 5  # files
+MAX_NAMES: Final = 5  # files
 
 
 @login_required
 @require_POST
-def bring_in(request: HttpRequest) -> HttpResponse:
-    """Markdown files, or a ZIP of them; a page that is there becomes what its file says. What was only tried is told
-    beside the form, where the files stay chosen."""
-    place, is_tried = request.POST.get("namespace", ""), "dry_run" in request.GET
-    said = _brought(request, place, is_tried)
-    if is_tried and getattr(request, "htmx", False):
-        kinds = [(_KINDS[level], words) for level, words in said]
-        return render(request, "memory/knowledge/_import_preview.html", {"said": kinds})
-    for level, words in said:
-        messages.add_message(request, level, words)
-    return HttpResponseRedirect(_shelf_of(request, place) or reverse("memory:knowledge"))
+def import_pages(request: HttpRequest) -> HttpResponse:
+    """Import Markdown files or a ZIP of them; an existing page is replaced by its file.
+
+    A preview is shown beside the form, where the files stay selected.
+    """
+    namespace, is_dry_run = request.POST.get("namespace", ""), "dry_run" in request.GET
+    results = _import_files(request, namespace, is_dry_run)
+    if is_dry_run and getattr(request, "htmx", False):
+        kinds = [(_KINDS[level], text) for level, text in results]
+        return render(request, "memory/knowledge/_import_preview.html", {"results": kinds})
+    for level, text in results:
+        messages.add_message(request, level, text)
+    return HttpResponseRedirect(_find_url(request, namespace) or reverse("memory:knowledge"))
 
 
 _KINDS: Final = {messages.SUCCESS: "ok", messages.WARNING: "warn", messages.ERROR: "bad"}
@@ -57,57 +59,62 @@ _REDACTED: Final[dict[bool, Promise]] = {
 }
 
 
-def _brought(request: HttpRequest, place: str, is_tried: bool) -> list[Said]:
+def _import_files(request: HttpRequest, namespace: str, is_dry_run: bool) -> list[Message]:
     try:
-        archive, single = _read(request.FILES.getlist("files"))
-        done = services.import_pages(
+        archive, files = _read_files(request.FILES.getlist("files"))
+        report = services.import_pages(
             caller_of(request),
-            namespace=place,
+            namespace=namespace,
             archive=archive,
-            files=single,
+            files=files,
             reason=reason_of(request),
-            dry_run=is_tried,
+            dry_run=is_dry_run,
         )
     except (InvalidInput, QuotaExceeded) as fault:
         return [(messages.ERROR, str(fault))]
-    said = (
-        _tried(done) if is_tried else _("Pages imported: %(number)d.") % {"number": len(done.pages)}
+    text = (
+        _format_preview(report)
+        if is_dry_run
+        else _("Pages imported: %(number)d.") % {"number": len(report.pages)}
     )
-    if done.skipped:
-        said += " " + _named(_SKIPPED[is_tried], done.skipped)
-    return [(messages.SUCCESS, said), *_caught(done, is_tried)]
+    if report.skipped:
+        text += " " + _format_names(_SKIPPED[is_dry_run], report.skipped)
+    return [(messages.SUCCESS, text), *_list_findings(report, is_dry_run)]
 
 
-def _tried(done: PageImport) -> str:
-    new = sum(one.revision == 1 for one in done.pages)
+def _format_preview(report: PageImport) -> str:
+    new = sum(page.revision == 1 for page in report.pages)
     return _(
         "Preview only, nothing was changed. New pages: %(new)d. Existing pages to be updated: %(known)d."
-    ) % {"new": new, "known": len(done.pages) - new}
+    ) % {"new": new, "known": len(report.pages) - new}
 
 
-def _caught(done: PageImport, is_tried: bool) -> Iterator[Said]:
-    for words, caught in ((_HELD, done.held_findings), (_REDACTED, done.redacted_findings)):
-        if caught:
-            yield messages.WARNING, _named(words[is_tried], [one.file for one in caught])
+def _list_findings(report: PageImport, is_dry_run: bool) -> Iterator[Message]:
+    for texts, findings in ((_HELD, report.held_findings), (_REDACTED, report.redacted_findings)):
+        if findings:
+            yield (
+                messages.WARNING,
+                _format_names(texts[is_dry_run], [finding.file for finding in findings]),
+            )
 
 
-def _named(words: Promise, names: Sequence[str]) -> str:
-    return str(words) % {"names": ", ".join(names[:NAMED])}
+def _format_names(text: Promise, names: Sequence[str]) -> str:
+    return str(text) % {"names": ", ".join(names[:MAX_NAMES])}
 
 
-def _read(
+def _read_files(
     files: Sequence[Any],  # Any: Django's UploadedFile is generic to the checker alone
 ) -> tuple[bytes | None, dict[str, bytes]]:
-    """One archive at most, and single files by name; too much is refused before it is read."""
-    if sum(one.size or 0 for one in files) > MAX_ARCHIVE_BYTES:
+    """Read at most one archive, and single files by name; the total size is checked before."""
+    if sum(file.size or 0 for file in files) > MAX_ARCHIVE_BYTES:
         raise InvalidInput(_("The files are larger than 20 MB in total."))
-    archives = [one for one in files if (one.name or "").lower().endswith(".zip")]
+    archives = [file for file in files if (file.name or "").lower().endswith(".zip")]
     if len(archives) > 1:
         raise InvalidInput(_("Only one archive at a time."))
-    single = {one.name or "page.md": one.read() for one in files if one not in archives}
-    return (archives[0].read() if archives else None), single
+    contents = {file.name or "page.md": file.read() for file in files if file not in archives}
+    return (archives[0].read() if archives else None), contents
 
 
-def _shelf_of(request: HttpRequest, place: str) -> str:
-    row = shelf_named(caller_of(request), place)
-    return reverse("memory:knowledge_shelf", args=[row.pk]) if row else ""
+def _find_url(request: HttpRequest, namespace: str) -> str:
+    row = find_knowledge_base(caller_of(request), namespace)
+    return reverse("memory:knowledge_base", args=[row.pk]) if row else ""

@@ -1,4 +1,4 @@
-"""Where a page can be put: the shelves a person may write to, in their words."""
+"""The knowledge bases that a person may write to, by their titles."""
 
 from uuid import UUID
 
@@ -12,31 +12,37 @@ from memory.services.knowledge.knowledge_bases import places_for_pages
 from memory.views.request_context import caller_of, may
 
 
-def place_choices(request: HttpRequest) -> list[tuple[str, str]]:
-    """Where a page can be put, in people's words."""
-    places = places_for_pages(caller_of(request))
-    asked = _namespace_asked(request)
-    if asked is not None and asked.text not in dict(places) and may(request, "write", asked):
-        places = [(asked.text, asked), *places]
-    rows = [row for _text, row in places if row is not None]
+def list_choices(request: HttpRequest) -> list[tuple[str, str]]:
+    """Return the namespaces to which a page can be written, with their titles."""
+    choices = places_for_pages(caller_of(request))
+    requested = _find_requested_namespace(request)
+    if (
+        requested is not None
+        and requested.text not in dict(choices)
+        and may(request, "write", requested)
+    ):
+        choices = [(requested.text, requested), *choices]
+    rows = [row for _text, row in choices if row is not None]
     reader = get_principal(request).user_id
-    titles = {one.row.text: one.title for one in naming.name_namespaces(rows, reader_id=reader)}
-    return [(text, titles.get(text) or _title_of_new(text)) for text, _row in places]
+    titles = {item.row.text: item.title for item in naming.name_namespaces(rows, reader_id=reader)}
+    return [(text, titles.get(text) or _get_default_title(text)) for text, _row in choices]
 
 
-def _title_of_new(text: str) -> str:
+def _get_default_title(text: str) -> str:
     return _("You") if text.startswith("user:") else _("Everyone in the team")
 
 
-def place_asked_for(request: HttpRequest) -> str:
-    asked = _namespace_asked(request)
-    return asked.text if asked is not None else ""
+def get_requested_text(request: HttpRequest) -> str:
+    requested = _find_requested_namespace(request)
+    return requested.text if requested is not None else ""
 
 
-def _namespace_asked(request: HttpRequest) -> Namespace | None:
-    """The shelf one came from."""
+def _find_requested_namespace(request: HttpRequest) -> Namespace | None:
+    """Return the namespace of the knowledge base from which the page was opened."""
     try:
-        wanted = UUID(request.GET.get("in", ""))
+        namespace_id = UUID(request.GET.get("in", ""))
     except ValueError:
         return None
-    return selectors.find_namespace(get_principal(request), get_current_team_id(request), wanted)
+    return selectors.find_namespace(
+        get_principal(request), get_current_team_id(request), namespace_id
+    )

@@ -1,4 +1,4 @@
-"""Knowledge pages: where there are some, what is on a shelf, one of them, and what it said before."""
+"""Pages of knowledge: the knowledge bases, the pages of one, a page, and its history."""
 
 from functools import partial
 from typing import Any, Final
@@ -15,85 +15,87 @@ from accounts.views.ignored_filters import list_form_errors
 from accounts.views.pagination import OffsetPage
 from memory import naming, selectors, services
 from memory.services.entries.linked_entries import list_revisions_before
-from memory.services.knowledge.knowledge_bases import shelves
+from memory.services.knowledge.knowledge_bases import list_knowledge_bases
 from memory.services.transfer.page_archive import export_single_page
-from memory.views.entries.revisions import REVISIONS_A_PAGE, number_asked, older_than
-from memory.views.knowledge import presentation as shown
-from memory.views.knowledge.forms import SeekForm
-from memory.views.knowledge.locations import place_choices
-from memory.views.markdown import rendered
+from memory.views.entries.revisions import REVISIONS_PER_PAGE, find_older_number, parse_number
+from memory.views.knowledge import presentation
+from memory.views.knowledge.forms import PageSearchForm
+from memory.views.knowledge.locations import list_choices
+from memory.views.markdown import render_markdown
 from memory.views.request_context import caller_of, entry_or_404, may, title_of, undoable_change
 
 
-MOST_FOUND: Final = 50  # of a question to all shelves
+MAX_RESULTS: Final = 50  # of a question to all shelves
 
 
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """The shelves; or, when something is looked for, what is found on all of them, best first."""
-    form = SeekForm(request.GET)
-    text = form.chosen()["text"]
+    """List the knowledge bases, or the pages of all of them that match a query, best first."""
+    form = PageSearchForm(request.GET)
+    text = form.get_search()["text"]
     context = {
         "text": text,
         "ignored": list_form_errors(request.GET, form),
-        **(_found_everywhere(request, text) if text else _shelves(request)),
+        **(_build_search_context(request, text) if text else _build_list_context(request)),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "memory/knowledge/list.html", context)
 
 
-def _shelves(request: HttpRequest) -> dict[str, Any]:
-    found = shelves(caller_of(request))
+def _build_list_context(request: HttpRequest) -> dict[str, Any]:
+    knowledge_bases = list_knowledge_bases(caller_of(request))
     titles = naming.name_namespaces(
-        [one.row for one in found], reader_id=get_principal(request).user_id
+        [summary.row for summary in knowledge_bases], reader_id=get_principal(request).user_id
     )
     return {
-        "shelves": list(zip(found, titles, strict=True)),
-        "place_choices": place_choices(request),
+        "knowledge_bases": list(zip(knowledge_bases, titles, strict=True)),
+        "choices": list_choices(request),
     }
 
 
-def _found_everywhere(request: HttpRequest, text: str) -> dict[str, Any]:
-    found = services.find_everywhere(caller_of(request), query=text, top_k=MOST_FOUND)
-    places = naming.name_namespaces(
-        list(found.places.values()), reader_id=get_principal(request).user_id
+def _build_search_context(request: HttpRequest, text: str) -> dict[str, Any]:
+    results = services.find_everywhere(caller_of(request), query=text, top_k=MAX_RESULTS)
+    named_namespaces = naming.name_namespaces(
+        list(results.places.values()), reader_id=get_principal(request).user_id
     )
-    rows = shown.rows_everywhere(found, {one.row.text: one.title for one in places})
-    return {"rows": rows, "is_all": found.is_all}
+    rows = presentation.build_global_result_rows(
+        results, {item.row.text: item.title for item in named_namespaces}
+    )
+    return {"rows": rows, "is_all": results.is_all}
 
 
 @login_required
 @require_safe
-def shelf(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    """A whole index by title, or what was searched for, best first."""
+def knowledge_base(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    """List the pages by title, or those that match a query, best first."""
     row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
-    caller, form = caller_of(request), SeekForm(request.GET)
-    chosen = form.chosen()
-    there = services.shelf(caller, namespace=row.text)
-    page = partial(OffsetPage, offset=chosen["offset"], query=request.GET)
-    if chosen["text"]:
-        tags = [chosen["tag"]] if chosen["tag"] else []
-        hits = services.find_pages(caller, namespace=row.text, query=chosen["text"], tags=tags)
-        listed = page(len(hits))
-        rows = shown.rows_found(there, row, listed.select_rows(hits))
+    caller, form = caller_of(request), PageSearchForm(request.GET)
+    search = form.get_search()
+    base = services.get_knowledge_base(caller, namespace=row.text)
+    build_page = partial(OffsetPage, offset=search["offset"], query=request.GET)
+    if search["text"]:
+        tags = [search["tag"]] if search["tag"] else []
+        hits = services.find_pages(caller, namespace=row.text, query=search["text"], tags=tags)
+        offset_page = build_page(len(hits))
+        rows = presentation.build_result_rows(base, row, offset_page.select_rows(hits))
     else:
-        pages = shown.pages_of(there, tag=chosen["tag"], stale_only=chosen["stale"])
-        listed = page(len(pages))
-        rows = shown.rows_of(there, row, listed.select_rows(pages))
+        pages = presentation.list_pages(base, tag=search["tag"], stale_only=search["stale"])
+        offset_page = build_page(len(pages))
+        rows = presentation.build_rows(base, row, offset_page.select_rows(pages))
     context = {
         "namespace": row,
         "title": title_of(request, row),
-        "chosen": chosen,
+        "search": search,
         "ignored": list_form_errors(request.GET, form, address=request.path),
-        "filtered": bool(chosen["text"] or chosen["tag"] or chosen["stale"]),
+        "filtered": bool(search["text"] or search["tag"] or search["stale"]),
         "rows": rows,
-        "page": listed,
-        "total": len(there.pages),
-        "stale_count": len({mark.page_id for mark in there.index.stale}),
-        "tags": shown.tags_of(there),
+        "page": offset_page,
+        "total": len(base.pages),
+        "stale_count": len({mark.page_id for mark in base.index.stale}),
+        "tags": presentation.list_tags(base),
         "may_write": may(request, "write", row),
         "undoable": undoable_change(request, request.GET.get("undo", "")),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
@@ -109,16 +111,18 @@ def shelf(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 @require_safe
 def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry = entry_or_404(request, entry_id)
-    opened = services.open_page(caller_of(request), entry_id=entry_id)
+    view = services.open_page(caller_of(request), entry_id=entry_id)
     context = {
         "namespace": entry.namespace,
         "namespace_title": title_of(request, entry.namespace),
         "entry": entry,
-        "page": opened.page,
-        "content": rendered(opened.page.content, shown.finder(opened.shelf)),
-        "links": shown.links_named(opened, opened.links),
-        "backlinks": shown.links_named(opened, opened.backlinks),
-        "stale": shown.stale_rows(opened),
+        "page": view.page,
+        "content": render_markdown(
+            view.page.content, presentation.create_finder(view.knowledge_base)
+        ),
+        "links": presentation.build_links(view, view.links),
+        "backlinks": presentation.build_links(view, view.backlinks),
+        "stale": presentation.build_stale_rows(view),
         "may_write": may(request, "write", entry.namespace),
         "may_forget": may(request, "forget", entry.namespace),
     }
@@ -129,14 +133,14 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @require_safe
 def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry = entry_or_404(request, entry_id)
-    asked = number_asked(request.GET.get("before", ""))
-    revisions = list_revisions_before(entry, asked, REVISIONS_A_PAGE)
+    before = parse_number(request.GET.get("before", ""))
+    revisions = list_revisions_before(entry, before, REVISIONS_PER_PAGE)
     context = {
         "namespace": entry.namespace,
         "namespace_title": title_of(request, entry.namespace),
         "entry": entry,
-        "revisions": shown.past(get_principal(request), revisions),
-        "older": older_than(revisions),
+        "revisions": presentation.build_history(get_principal(request), revisions),
+        "older": find_older_number(revisions),
         "may_write": may(request, "write", entry.namespace),
     }
     return render(request, "memory/knowledge/history.html", context)
@@ -148,22 +152,22 @@ def export(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
-    packed = services.export_pages(caller_of(request), namespace=row.text)
-    return _file(packed, "application/zip", "knowledge.zip")
+    data = services.export_pages(caller_of(request), namespace=row.text)
+    return _build_download(data, "application/zip", "knowledge.zip")
 
 
 @login_required
 @require_safe
-def file(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+def page_file(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     name, data = export_single_page(caller_of(request), entry_id=entry_id)
-    return _file(data, "text/markdown; charset=utf-8", name)
+    return _build_download(data, "text/markdown; charset=utf-8", name)
 
 
-def _file(data: bytes, kind: str, name: str) -> HttpResponse:
-    answer = HttpResponse(data, content_type=kind)
+def _build_download(data: bytes, kind: str, name: str) -> HttpResponse:
+    response = HttpResponse(data, content_type=kind)
     # Django writes the name so that every browser reads it, whatever its script.
-    answer.headers["Content-Disposition"] = (
+    response.headers["Content-Disposition"] = (
         content_disposition_header(as_attachment=True, filename=name) or "attachment"
     )
-    answer.headers["X-Content-Type-Options"] = "nosniff"
-    return answer
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -1,4 +1,4 @@
-"""What the pages of knowledge show: rows of a shelf, links with their names, a page's past."""
+"""The rows of the knowledge pages: pages, links with their names, and a page's history."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,23 +19,23 @@ from memory.logic.knowledge.pages import KnowledgePage
 from memory.logic.text_diff import diff_values
 from memory.models import Namespace, Revision
 from memory.provenance import load_provenance
-from memory.services import FoundPages, PageView, Shelf
-from memory.views.entries.entry_details import PARTS
-from memory.views.entries.revisions import Changed, RevisionTold, revisions_told
-from memory.views.knowledge.forms import names_of
+from memory.services import FoundPages, KnowledgeBase, PageView
+from memory.views.entries.entry_details import SCORE_PARTS
+from memory.views.entries.revisions import RevisionRow, TextChange, build_revision_rows
+from memory.views.knowledge.forms import index_names
 
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A page on its shelf; ``score`` and ``parts`` where it was searched for, ``place`` where on all shelves."""
+    """A page in a list; search results have ``score`` and ``parts``, global ones also the base's title."""
 
     page: KnowledgePage
     url: str
-    shelf_url: str
+    knowledge_base_url: str
     is_stale: bool = False
     score: float | None = None
     parts: tuple[tuple[str | Promise, float], ...] = ()
-    place: str = ""
+    knowledge_base_title: str = ""
 
     @property
     def percent(self) -> int:
@@ -44,7 +44,7 @@ class PageRow:
 
 @dataclass(frozen=True, slots=True)
 class LinkRow:
-    """``url`` is empty where there is no such page."""
+    """A link; ``url`` is empty if there is no such page."""
 
     name: str
     url: str
@@ -52,104 +52,131 @@ class LinkRow:
 
 @dataclass(frozen=True, slots=True)
 class StaleRow:
-    words: str | Promise
+    label: str | Promise
     link: LinkRow
     mark: StaleMark
 
 
-def page_url(entry_id: str) -> str:
+def build_page_url(entry_id: str) -> str:
     return reverse("memory:knowledge_page", args=[entry_id])
 
 
-def shelf_url(namespace_id: UUID) -> str:
-    return reverse("memory:knowledge_shelf", args=[namespace_id])
+def build_knowledge_base_url(namespace_id: UUID) -> str:
+    return reverse("memory:knowledge_base", args=[namespace_id])
 
 
-def pages_of(shelf: Shelf, *, tag: str = "", stale_only: bool = False) -> list[KnowledgePage]:
-    """By title."""
-    stale = {mark.page_id for mark in shelf.index.stale} if stale_only else set()
+def list_pages(
+    knowledge_base: KnowledgeBase, *, tag: str = "", stale_only: bool = False
+) -> list[KnowledgePage]:
+    """Return the pages by title."""
+    stale = {mark.page_id for mark in knowledge_base.index.stale} if stale_only else set()
     return [
         page
-        for page in shelf.pages
+        for page in knowledge_base.pages
         if (not tag or tag.casefold() in map(str.casefold, page.tags))
         and (not stale_only or page.id in stale)
     ]
 
 
-def rows_of(shelf: Shelf, row: Namespace, pages: Iterable[KnowledgePage]) -> list[PageRow]:
-    stale = {mark.page_id for mark in shelf.index.stale}
-    address = shelf_url(row.pk)
+def build_rows(
+    knowledge_base: KnowledgeBase, row: Namespace, pages: Iterable[KnowledgePage]
+) -> list[PageRow]:
+    stale = {mark.page_id for mark in knowledge_base.index.stale}
+    address = build_knowledge_base_url(row.pk)
     return [
-        PageRow(page, page_url(shelf.entries[page.id].id), address, is_stale=page.id in stale)
+        PageRow(
+            page,
+            build_page_url(knowledge_base.entries[page.id].id),
+            address,
+            is_stale=page.id in stale,
+        )
         for page in pages
     ]
 
 
-def rows_found(shelf: Shelf, row: Namespace, hits: Iterable[PageHit]) -> list[PageRow]:
-    stale = {mark.page_id for mark in shelf.index.stale}
-    return [_found(hit, row, is_stale=hit.item.page.id in stale) for hit in hits]
+def build_result_rows(
+    knowledge_base: KnowledgeBase, row: Namespace, hits: Iterable[PageHit]
+) -> list[PageRow]:
+    stale = {mark.page_id for mark in knowledge_base.index.stale}
+    return [_build_result_row(hit, row, is_stale=hit.item.page.id in stale) for hit in hits]
 
 
-def rows_everywhere(found: FoundPages, titles: Mapping[str, str]) -> list[PageRow]:
-    """``titles``: the shelves' in people's words, by namespace. What is stale a shelf says of its own pages."""
+def build_global_result_rows(results: FoundPages, titles: Mapping[str, str]) -> list[PageRow]:
+    """Build the rows of results from all knowledge bases; ``titles`` are their names by namespace.
+
+    Only the list of a knowledge base marks stale pages.
+    """
     return [
-        _found(one, found.places[one.entry.namespace], place=titles[one.entry.namespace])
-        for one in found.hits
+        _build_result_row(
+            hit,
+            results.places[hit.entry.namespace],
+            knowledge_base_title=titles[hit.entry.namespace],
+        )
+        for hit in results.hits
     ]
 
 
-def _found(hit: PageHit, row: Namespace, *, is_stale: bool = False, place: str = "") -> PageRow:
-    parts = tuple((PARTS.get(name, name), part) for name, part in hit.parts.items() if part > 0)
+def _build_result_row(
+    hit: PageHit, row: Namespace, *, is_stale: bool = False, knowledge_base_title: str = ""
+) -> PageRow:
+    parts = tuple(
+        (SCORE_PARTS.get(name, name), part) for name, part in hit.parts.items() if part > 0
+    )
     return PageRow(
         hit.item.page,
-        page_url(hit.entry.id),
-        shelf_url(row.pk),
+        build_page_url(hit.entry.id),
+        build_knowledge_base_url(row.pk),
         is_stale=is_stale,
         score=hit.score,
         parts=parts,
-        place=place,
+        knowledge_base_title=knowledge_base_title,
     )
 
 
-def tags_of(shelf: Shelf) -> list[tuple[str, int]]:
-    """The most used first."""
-    counted = Counter(tag for page in shelf.pages for tag in page.tags)
-    return sorted(counted.items(), key=lambda one: (-one[1], one[0]))[:MOST_TAGS]
+def list_tags(knowledge_base: KnowledgeBase) -> list[tuple[str, int]]:
+    """Return the tags with their counts, the most used first."""
+    counts = Counter(tag for page in knowledge_base.pages for tag in page.tags)
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_TAGS]
 
 
-def links_named(opened: PageView, ids: Iterable[str]) -> list[LinkRow]:
-    titles = {page.id: page.title for page in opened.shelf.pages}
-    return [LinkRow(titles.get(one, one), _url_in(opened.shelf, one)) for one in ids]
-
-
-def stale_rows(opened: PageView) -> list[StaleRow]:
-    links = links_named(opened, (mark.reference for mark in opened.stale))
+def build_links(view: PageView, ids: Iterable[str]) -> list[LinkRow]:
+    titles = {page.id: page.title for page in view.knowledge_base.pages}
     return [
-        StaleRow(STALE[mark.why], link, mark)
-        for mark, link in zip(opened.stale, links, strict=True)
+        LinkRow(titles.get(page_id, page_id), _find_page_url(view.knowledge_base, page_id))
+        for page_id in ids
     ]
 
 
-def finder(shelf: Shelf) -> Callable[[str], str]:
-    """The address of the page that ``[[name]]`` means, by id, title or alias."""
+def build_stale_rows(view: PageView) -> list[StaleRow]:
+    links = build_links(view, (mark.reference for mark in view.stale))
+    return [
+        StaleRow(STALE_LABELS[mark.why], link, mark)
+        for mark, link in zip(view.stale, links, strict=True)
+    ]
+
+
+def create_finder(knowledge_base: KnowledgeBase) -> Callable[[str], str]:
+    """Return a function that finds the address of a page by the id, title or alias in ``[[name]]``."""
 
     @cache  # most texts link to nothing, and need no names of thousands
-    def names() -> dict[str, str]:
-        return names_of(shelf.pages)
+    def load_names() -> dict[str, str]:
+        return index_names(knowledge_base.pages)
 
-    return lambda name: _url_in(shelf, names().get(normalize(name), ""))
+    return lambda name: _find_page_url(knowledge_base, load_names().get(normalize(name), ""))
 
 
-def past(principal: Principal, revisions: Sequence[Revision]) -> tuple[RevisionTold, ...]:
-    """Newest first."""
-    told = load_provenance(
-        principal, [one.actor for one in revisions], [one.run_id for one in revisions]
+def build_history(principal: Principal, revisions: Sequence[Revision]) -> tuple[RevisionRow, ...]:
+    """Return the revisions, newest first."""
+    provenance = load_provenance(
+        principal,
+        [revision.actor for revision in revisions],
+        [revision.run_id for revision in revisions],
     )
-    return revisions_told(told, revisions, _differences)
+    return build_revision_rows(provenance, revisions, _diff_revisions)
 
 
-MOST_TAGS: Final = 30
-STALE: Final[Mapping[Staleness, Promise]] = {
+MAX_TAGS: Final = 30
+STALE_LABELS: Final[Mapping[Staleness, Promise]] = {
     Staleness.CHANGED: _("changed after this page was written"),
     Staleness.VANISHED: _("no longer exists"),
 }
@@ -163,18 +190,18 @@ _LABELS: Final[Mapping[str, Promise]] = {
 }
 
 
-def _differences(before: Revision, after: Revision) -> Iterable[Changed]:
+def _diff_revisions(before: Revision, after: Revision) -> Iterable[TextChange]:
     for name, label in _LABELS.items():
-        old, new = _text(before, name), _text(after, name)
+        old, new = _get_text(before, name), _get_text(after, name)
         if old != new:
             yield label, diff_values(old, new)
 
 
-def _text(row: Revision, name: str) -> str:
-    found = row.value.get(name, "") if isinstance(row.value, Mapping) else ""
-    return ", ".join(map(str, found)) if isinstance(found, list) else str(found)
+def _get_text(row: Revision, name: str) -> str:
+    value = row.value.get(name, "") if isinstance(row.value, Mapping) else ""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _url_in(shelf: Shelf, page_id: str) -> str:
-    entry = shelf.entries.get(page_id)
-    return page_url(entry.id) if entry else ""
+def _find_page_url(knowledge_base: KnowledgeBase, page_id: str) -> str:
+    entry = knowledge_base.entries.get(page_id)
+    return build_page_url(entry.id) if entry else ""

@@ -25,7 +25,7 @@ from memory.services.review.review_decisions import list_similar
 from memory.services.review.review_queue import QueueFilters, QueueItem, get_queue_item, list_queue
 from memory.views.request_context import caller_of
 from memory.views.review.presentation import build_cards
-from memory.views.tabs import tabs_of
+from memory.views.tabs import list_tabs
 
 
 # The messages of decisions, by their names in the query.
@@ -154,7 +154,7 @@ def show_review(request: HttpRequest, page_messages: QueueMessages) -> HttpRespo
     filters = form.build_filters()
     page = list_queue(caller, filters=filters, limit=PAGE_SIZE, offset=form.get_offset())
     context = {
-        "memory_tabs": tabs_of(request, review=page.queue_total),
+        "memory_tabs": list_tabs(request, review=page.queue_total),
         "cards": build_cards(request, page.items),
         "total": page.total,
         "queue_total": page.queue_total,

@@ -86,7 +86,7 @@ def living(person: Person) -> int:
 def test_two_who_look_and_write_in_opposite_places_both_get_through(ann: Person) -> None:
     def across(first: str, second: str) -> Callable[[], None]:
         def act() -> None:
-            services.shelf(at_door(ann), namespace=first)
+            services.get_knowledge_base(at_door(ann), namespace=first)
             services.write_pages(at_door(ann), namespace=second, pages=[{"title": "Bees"}])
 
         return act

@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry, Namespace
 from memory.services.entries.linked_entries import list_superseding
-from memory.services.knowledge.knowledge_bases import shelves
+from memory.services.knowledge.knowledge_bases import list_knowledge_bases
 from tests.memory.providers.test_plans import plan, scans
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
@@ -59,8 +59,8 @@ def asked(of: str, act: Any) -> list[str]:
 def test_shelves_read_pages_alone(crowded: Cast) -> None:
     caller = at_door(crowded.alice)
 
-    (found,) = shelves(caller)
-    (question,) = asked('COUNT("memory_entry"."id")', lambda: shelves(caller))
+    (found,) = list_knowledge_bases(caller)
+    (question,) = asked('COUNT("memory_entry"."id")', lambda: list_knowledge_bases(caller))
     with tenant([crowded.team_a.pk]):
         nodes = plan(question.replace("%", "%%"))
 

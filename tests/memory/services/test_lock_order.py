@@ -124,7 +124,7 @@ def _looked_then_written(person: Person) -> Callable[[], Any]:
     say(person, place, "k")
 
     def act() -> None:
-        services.shelf(at_door(person), namespace=place)
+        services.get_knowledge_base(at_door(person), namespace=place)
         services.write_pages(at_door(person), namespace=place, pages=[{"title": "Bees"}])
 
     return act

@@ -75,7 +75,7 @@ def test_history_is_those_who_take_part_in_it_alone(alice: Person, bob: Person) 
 def test_long_conversation_is_shown_page_by_page_from_its_end(
     alice: Person, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
 ) -> None:
-    monkeypatch.setattr("memory.views.conversations.GROUPS", 3)
+    monkeypatch.setattr("memory.views.conversations.GROUPS_PER_PAGE", 3)
     caller = replace(in_run(alice, conversation_id="c1"), origin=CallOrigin("r1", "history", "s"))
     converse(
         caller,

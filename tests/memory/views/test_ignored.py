@@ -22,7 +22,7 @@ ASKED = [
     ("memory:review", {"place": "nonsense"}, "Namespace “nonsense”", "/memory/review/?q=kept"),
     ("memory:review", {"run": LONG}, f"Run ID “{LONG[:80]}”", "/memory/review/?q=kept"),
     ("memory:knowledge", {"tag": LONG}, f"Tag “{LONG[:80]}”", "?q=kept"),
-    ("memory:knowledge_shelf", {"tag": LONG}, f"Tag “{LONG[:80]}”", "{path}?q=kept"),
+    ("memory:knowledge_base", {"tag": LONG}, f"Tag “{LONG[:80]}”", "{path}?q=kept"),
     ("workflows:runs", {"since": "32.13."}, "From “32.13.”", "?q=kept"),
     ("workflows:runs", {"until": "2026-02-30"}, "To “2026-02-30”", "?q=kept"),
     ("workflows:runs", {"status": "odd"}, "Status “odd”", "?q=kept"),
@@ -39,7 +39,7 @@ def test_filter_nobody_understands_is_named_with_the_way_to_drop_it(
 ) -> None:
     with tenant([cast.team_a.pk]):
         place = rows.claim_namespace(cast.team_a.pk, "global:default")
-    path = reverse(page, args=[place.pk] if page == "memory:knowledge_shelf" else [])
+    path = reverse(page, args=[place.pk] if page == "memory:knowledge_base" else [])
 
     answer = cast.alice.client.get(path, {"q": "kept", "offset": "3", **asked})
 

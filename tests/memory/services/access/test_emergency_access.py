@@ -144,7 +144,7 @@ def test_every_read_under_it_names_it_in_the_trail(cast: Cast, secret: str) -> N
             caller.principal, cast.team_a.pk, row.pk
         ),
         "entry page": lambda: selectors.find_entry(caller.principal, cast.team_a.pk, entry.pk),
-        "pages": lambda: services.shelf(caller, namespace=secret),
+        "pages": lambda: services.get_knowledge_base(caller, namespace=secret),
     }
     for name, read in reads.items():
         before = len(rows_of(cast.team_a.pk, emergency_access))

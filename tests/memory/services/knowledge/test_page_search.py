@@ -98,7 +98,7 @@ def test_empty_question_asks_nothing_and_limits_are_checked(shelves: Cast) -> No
 def test_more_shelves_than_are_looked_at_are_said(
     shelves: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_search, "MOST_SHELVES", 1)
+    monkeypatch.setattr(page_search, "MAX_KNOWLEDGE_BASES", 1)
 
     answer = services.find_everywhere(at_door(shelves.alice), query="deployment")
 

@@ -32,7 +32,7 @@ def page(title: str, **more: Any) -> dict[str, Any]:
 
 
 def titles(person: Person) -> list[str]:
-    return [one.title for one in services.shelf(at_door(person), namespace=WIKI).pages]
+    return [one.title for one in services.get_knowledge_base(at_door(person), namespace=WIKI).pages]
 
 
 DEPLOY = page("Deployment", content="Ship with the blue button.", tags=["ops"])
@@ -83,7 +83,7 @@ def test_what_says_nothing_new_writes_no_revision_and_makes_nobody_stale(alice: 
     (again,) = write(alice, DEPLOY)
 
     assert again.write.page.revision == 1
-    assert services.shelf(at_door(alice), namespace=WIKI).index.stale == ()
+    assert services.get_knowledge_base(at_door(alice), namespace=WIKI).index.stale == ()
 
 
 def test_replaced_says_only_the_new_and_the_old_stays_a_revision(alice: Person) -> None:
@@ -257,12 +257,12 @@ def test_files_come_back_byte_for_byte(alice: Person) -> None:
 
 def test_export_of_own_pages_imports_into_an_empty_place_as_the_same(alice: Person) -> None:
     write(alice, DEPLOY, page("Guide", content="See [[Deployment]].\n", aliases=["How to"]))
-    before = services.shelf(at_door(alice), namespace=WIKI)
+    before = services.get_knowledge_base(at_door(alice), namespace=WIKI)
     packed = services.export_pages(at_door(alice), namespace=WIKI)
 
     services.import_pages(at_door(alice), namespace="global:other", archive=packed)
 
-    after = services.shelf(at_door(alice), namespace="global:other")
+    after = services.get_knowledge_base(at_door(alice), namespace="global:other")
     assert (after.pages, after.index) == (before.pages, before.index)
     assert services.export_pages(at_door(alice), namespace="global:other") == packed
 

@@ -92,7 +92,9 @@ def test_shelf_says_whose_words_a_page_is_until_somebody_approves(shelf: Person)
         rows.filter(key="page:tea").update(metadata={"origin": "web"})
         rows.filter(key="page:cups").update(metadata={"origin": "web", "review": "approve"})
 
-    pages = {one.id: one for one in services.shelf(at_door(shelf), namespace=WIKI).pages}
+    pages = {
+        one.id: one for one in services.get_knowledge_base(at_door(shelf), namespace=WIKI).pages
+    }
 
     assert (pages["tea"].origin, pages["cups"].origin, pages["bed-1"].origin) == ("web", "", "")
 
@@ -104,7 +106,7 @@ def test_shelf_reads_no_more_of_an_entry_than_it_shows(shelf: Person) -> None:
         ) as access,
         CaptureQueriesContext(connection) as captured,
     ):
-        there = bulk_pages.shelf_behind(access)
+        there = bulk_pages.load_knowledge_base(access)
 
     with tenant([shelf.team.id]):
         place = Namespace.objects.unscoped().get(text=WIKI)

@@ -10,7 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from memory import services
-from memory.services.knowledge.knowledge_bases import shelf_named
+from memory.services.knowledge.knowledge_bases import find_knowledge_base
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
 
@@ -28,7 +28,7 @@ def written(person: Person, title: str, content: str = "", **more: Any) -> str:
 
 
 def shelf_of(person: Person) -> str:
-    row = shelf_named(at_door(person), PLACE)
+    row = find_knowledge_base(at_door(person), PLACE)
     assert row is not None
     return f"/memory/knowledge/{row.pk}/"
 
@@ -64,7 +64,9 @@ def test_page_is_written_previewed_and_shown_as_markdown_without_raw_html(alice:
 
     preview = alice.client.post("/memory/knowledge/new/", {**form, "preview": "1"})
     assert "<strong>Boil</strong>" in preview.content.decode()
-    assert services.shelf(at_door(alice), namespace=PLACE).pages == ()  # a look saves nothing
+    assert (
+        services.get_knowledge_base(at_door(alice), namespace=PLACE).pages == ()
+    )  # a look saves nothing
     saved = alice.client.post("/memory/knowledge/new/", form)
 
     page = got(alice, saved.headers["Location"])
@@ -72,7 +74,7 @@ def test_page_is_written_previewed_and_shown_as_markdown_without_raw_html(alice:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert '<span class="page-missing">Water</span>' in page
     assert "?tag=drinks" in page
-    (kept,) = services.shelf(at_door(alice), namespace=PLACE).pages
+    (kept,) = services.get_knowledge_base(at_door(alice), namespace=PLACE).pages
     assert kept.content.startswith("# How\n\n<script>")
 
 
@@ -84,7 +86,7 @@ def test_page_about_what_is_there_goes_into_it_and_says_so(alice: Person) -> Non
 
     assert "A page with this title exists" in answer.content.decode()
     assert answer.redirect_chain[0][0] == f"/memory/knowledge/pages/{entry}/"
-    (page,) = services.shelf(at_door(alice), namespace=PLACE).pages
+    (page,) = services.get_knowledge_base(at_door(alice), namespace=PLACE).pages
     assert page.content == "Boil water.\n\nAdd leaves."
 
 
@@ -141,7 +143,7 @@ def test_late_edit_shows_what_differs_and_keeps_what_was_typed(alice: Person, bo
 def test_saving_untouched_changes_nothing_to_the_byte(alice: Person) -> None:
     data = b"---\nid: tea\ntitle: Tea\nowner: me\n---\nBoil\r\nwater.\n"
     services.import_pages(at_door(alice), namespace=PLACE, files={"tea.md": data})
-    entry = services.shelf(at_door(alice), namespace=PLACE).entries["tea"].id
+    entry = services.get_knowledge_base(at_door(alice), namespace=PLACE).entries["tea"].id
     page = got(alice, f"/memory/knowledge/pages/{entry}/edit/")
 
     form = {"title": "Tea", "content": "Boil\r\nwater.\r\n", **form_of(page)}
@@ -262,7 +264,7 @@ def test_files_that_are_only_tried_are_told_about_and_change_nothing(alice: Pers
         assert "pages to be updated: 1." in told
         assert "To be held for review (possible prompt injection): rule.md." in told
         assert "Secrets found, which will be removed: tea.md." in told
-    there = services.shelf(at_door(alice), namespace=PLACE)
+    there = services.get_knowledge_base(at_door(alice), namespace=PLACE)
     assert [(one.title, one.content, one.revision) for one in there.pages] == [("Water", "Wet.", 1)]
     assert "previous instructions" not in got(alice, "/memory/review/")
     # What can't be read is said at the same place.
