@@ -183,13 +183,13 @@ class ImportForm(PageForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        text = cleaned.get("document") or self._file_text(cleaned.get("file"))
+        text = cleaned.get("document") or self._read_file(cleaned.get("file"))
         if not text.strip():
             raise forms.ValidationError(_("Paste a document or select a file."))
         cleaned["text"] = text
         return cleaned
 
-    def _file_text(self, file: "UploadedFile[bytes] | None") -> str:
+    def _read_file(self, file: "UploadedFile[bytes] | None") -> str:
         if file is None:
             return ""
         if (file.size or 0) > MAX_DOCUMENT_BYTES:

@@ -97,7 +97,7 @@ def test_sample_imported_and_read_back_is_the_same_document(sample, alice):
     original = dsl.load_document(sample.source).document
     workflow = make_workflow(alice, "x", sample.source)
 
-    assert replace(drafts.draft_document(workflow), name=original.name) == original
+    assert replace(drafts.load_draft(workflow), name=original.name) == original
 
 
 def test_rich_document_read_back_loses_nothing(alice):
@@ -106,13 +106,13 @@ def test_rich_document_read_back_loses_nothing(alice):
         alice.principal, team_id=alice.team.pk, source=RICH
     ).workflow
 
-    assert drafts.draft_document(workflow, include_secrets=True) == original
+    assert drafts.load_draft(workflow, include_secrets=True) == original
 
 
 def test_object_value_read_back_keeps_the_order_of_its_keys(alice):
     workflow = make_workflow(alice, source=RICH)
 
-    facts = drafts.draft_document(workflow).conversation[0]
+    facts = drafts.load_draft(workflow).conversation[0]
 
     assert list(facts.value) == ["z", "a"]
 
@@ -220,8 +220,8 @@ def test_duplicate_has_the_draft_but_not_the_secrets(alice):
 
     copy = importing.duplicate(alice.principal, workflow=workflow)
 
-    assert replace(drafts.draft_document(copy), name="") == replace(
-        drafts.draft_document(workflow), name=""
+    assert replace(drafts.load_draft(copy), name="") == replace(
+        drafts.load_draft(workflow), name=""
     )
     with tenant([alice.team.pk]):
         assert not WorkflowSecret.objects.unscoped().filter(workflow=copy).exists()

@@ -132,7 +132,7 @@ def test_draft_is_compared_with_what_is_published_by_its_hash_alone(alice):
 
     with within(alice), CaptureQueriesContext(connection) as asked:
         found = selectors.workflow_for(alice.principal, workflow.pk)
-        same = drafts.draft_document(found)
+        same = drafts.load_draft(found)
         assert not publishing.differs_from_published(found, same)
         assert publishing.differs_from_published(found, replace(same, name="Other"))
 

@@ -107,7 +107,7 @@ def copy_sample(
 def read_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
     """Return a workflow with its draft."""
     workflow = selectors.workflow_for(get_principal(request), workflow_id)
-    document = to_json(drafts.draft_document(workflow))
+    document = to_json(drafts.load_draft(workflow))
     return {**build_workflow(workflow), "document": document}
 
 

@@ -77,7 +77,7 @@ class OpenAICompatible:
                         yield chunk
         except Exception as error:
             raise self._explain(error, model) from None
-        yield answer.last(self._config.name)
+        yield answer.build_last_chunk(self._config.name)
 
     async def list_models(self) -> list[str]:
         """Return the ids of the provider's models, sorted. Raises ModelFailed."""
@@ -143,7 +143,7 @@ class _Answer:
                 self._length += estimate_text(text + reasoning)
                 yield ModelChunk(text=text, reasoning=reasoning)
 
-    def last(self, provider: str) -> ModelChunk:
+    def build_last_chunk(self, provider: str) -> ModelChunk:
         if self._finish is None:
             raise ModelFailed(BROKE_OFF.format(provider=provider), retryable=True)
         if self._finish == "content_filter":

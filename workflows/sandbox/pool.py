@@ -73,7 +73,7 @@ class RunnerPool:
         job = _Job()
         try:
             return await asyncio.get_running_loop().run_in_executor(
-                self._threads(), self.call_sync, message, seconds, job
+                self._get_executor(), self.call_sync, message, seconds, job
             )
         except asyncio.CancelledError:
             job.drop()
@@ -117,9 +117,9 @@ class RunnerPool:
 
     async def warm(self) -> None:
         """Start the first runner, so that the first render is as fast as the others."""
-        await asyncio.get_running_loop().run_in_executor(self._threads(), self._warm)
+        await asyncio.get_running_loop().run_in_executor(self._get_executor(), self._warm)
 
-    def pids(self) -> list[int]:
+    def list_pids(self) -> list[int]:
         """Return the process id of every live runner, for measurements."""
         with self._lock:
             return [runner.pid for runner in (*(idle for idle, _ in self._idle), *self._busy)]
@@ -139,7 +139,7 @@ class RunnerPool:
         if executor is not None:
             executor.shutdown(wait=False, cancel_futures=True)
 
-    def _threads(self) -> ThreadPoolExecutor:
+    def _get_executor(self) -> ThreadPoolExecutor:
         self._forget_after_fork()
         with self._lock:
             if self._executor is None:

@@ -141,7 +141,7 @@ def build_command(program: Program = "child") -> list[str]:
     """Return the command that starts a runner: inside bubblewrap if that works, else as a plain
     process.
     """
-    return [*get_jail(), *_python(program)]
+    return [*get_jail(), *_build_python_command(program)]
 
 
 def is_jailed() -> bool:
@@ -149,7 +149,7 @@ def is_jailed() -> bool:
     return bool(get_jail())
 
 
-def _python(program: Program) -> list[str]:
+def _build_python_command(program: Program) -> list[str]:
     return [sys.executable, "-I", "-B", "-X", "utf8", "-c", _BOOT.format(program), str(_ROOT)]
 
 
@@ -162,7 +162,7 @@ def get_jail() -> tuple[str, ...]:
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         return ()
-    inside = (bwrap, *_jail_arguments(), "--")
+    inside = (bwrap, *_build_jail_arguments(), "--")
     probe = [*inside, sys.executable, "-I", "-c", "import jinja2"]
     try:
         works = subprocess.run(
@@ -173,7 +173,7 @@ def get_jail() -> tuple[str, ...]:
     return inside if works.returncode == 0 else ()
 
 
-def _jail_arguments() -> list[str]:
+def _build_jail_arguments() -> list[str]:
     """Return arguments that allow no network, no other processes, and of the file system only what
     Python needs.
 

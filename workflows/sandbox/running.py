@@ -52,8 +52,8 @@ class Interpreter:
         try:
             value = self._execute(message, printed)
         except MontyError as error:
-            return {**_describe_failure(error), "stdout": printed.text()}
-        return {**_encode_value(value), "stdout": printed.text()}
+            return {**_describe_failure(error), "stdout": printed.get_text()}
+        return {**_encode_value(value), "stdout": printed.get_text()}
 
     def check(self, message: dict[str, Any]) -> dict[str, Any]:
         """Parse and compile a program, and stop before its first line: nothing of it is executed."""
@@ -115,7 +115,7 @@ class _LimitedOutput:
             self._left -= len(part)
             self._parts.append(part)
 
-    def text(self) -> str:
+    def get_text(self) -> str:
         return "".join(self._parts)
 
 

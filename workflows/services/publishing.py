@@ -81,7 +81,7 @@ def _create_version(
     return Version.objects.create(
         team_id=workflow.team_id,
         workflow=workflow,
-        number=_next_number(workflow),
+        number=_find_next_number(workflow),
         snapshot=snapshot,
         note=note.strip(),
         created_by_id=principal.user_id,
@@ -101,7 +101,7 @@ def _set_published(principal: Principal, workflow: Workflow, version: Version) -
     transaction.on_commit(lambda: announce_published(workflow.pk, version.number))
 
 
-def _next_number(workflow: Workflow) -> int:
+def _find_next_number(workflow: Workflow) -> int:
     """Return the next version's number. The caller has locked the workflow, so it stays free."""
     newest = Version.objects.unscoped().filter(workflow=workflow).aggregate(newest=Max("number"))
     return (newest["newest"] or 0) + 1

@@ -139,11 +139,11 @@ def by_title(sentence: str, titles: Mapping[str, str]) -> str:
 def list_titles(document: Document, kinds: Mapping[str, AnyKind]) -> dict[str, str]:
     """Return each node's title by id; the title of its kind if it has none of its own."""
 
-    def title(node: NodeSpec) -> str:
+    def get_title(node: NodeSpec) -> str:
         kind = kinds.get(node.kind)
         return node.title or (gettext(kind.title) if kind else node.kind)
 
-    return {node.id: title(node) for node in document.nodes}
+    return {node.id: get_title(node) for node in document.nodes}
 
 
 # Where a sentence begins or goes on to name a node: "a.text is unknown: a has no text".

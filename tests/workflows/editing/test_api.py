@@ -18,11 +18,11 @@ def call(person, method, workflow, path, body=None):
 
 def test_edit_undo_redo_over_the_api(alice):
     workflow = make_workflow(alice)
-    before = drafts.draft_document(workflow)
+    before = drafts.load_draft(workflow)
 
     edited = call(alice, "patch", workflow, "draft", {"ops": [{"op": "delete", "id": "end"}]})
     undone = call(alice, "post", workflow, "undo", {})
-    assert drafts.draft_document(workflow) == before
+    assert drafts.load_draft(workflow) == before
     redone = call(alice, "post", workflow, "redo", {})
 
     assert [a.status_code for a in (edited, undone, redone)] == [200, 200, 200], edited.content
@@ -30,14 +30,14 @@ def test_edit_undo_redo_over_the_api(alice):
     assert undone.json()["undoes"] == 2
     assert redone.json()["undoes"] == 3
     assert redone.json()["redo"] is None
-    assert [node.id for node in drafts.draft_document(workflow).nodes] == ["start"]
+    assert [node.id for node in drafts.load_draft(workflow).nodes] == ["start"]
     assert call(alice, "post", workflow, "redo", {}).status_code == 409
 
 
 def test_version_diff_and_restore(alice):
     workflow = make_workflow(alice)
     make_version(alice, workflow, note="First")
-    before = drafts.draft_document(workflow)
+    before = drafts.load_draft(workflow)
     ops = [
         {"op": "set", "id": "start", "path": ["title"], "value": "Begin"},
         {"op": "add", "node": {"id": "extra", "kind": "answer"}},
@@ -52,9 +52,9 @@ def test_version_diff_and_restore(alice):
     assert found["fields"]["start"] == [{"path": "title", "before": "Echo", "after": "Begin"}]
     assert restored.status_code == 200, restored.content
     assert restored.json()["everything"] is True
-    assert drafts.draft_document(workflow) == before
+    assert drafts.load_draft(workflow) == before
     call(alice, "post", workflow, "undo", {})
-    assert {n.id for n in drafts.draft_document(workflow).nodes} == {"start", "end", "extra"}
+    assert {n.id for n in drafts.load_draft(workflow).nodes} == {"start", "end", "extra"}
 
 
 def test_number_without_publishing_then_publish_it(alice):
@@ -71,26 +71,26 @@ def test_number_without_publishing_then_publish_it(alice):
 
 def test_whole_document_put_in_can_be_undone(alice):
     workflow = make_workflow(alice)
-    before = drafts.draft_document(workflow)
+    before = drafts.load_draft(workflow)
     other = {"version": "0.1.0", "nodes": [{"id": "s", "data": {"type": "start"}}], "edges": []}
 
     assert call(alice, "put", workflow, "draft", {"document": other}).status_code == 200
     undone = call(alice, "post", workflow, "undo", {})
 
     assert undone.status_code == 200, undone.content
-    assert drafts.draft_document(workflow) == before
+    assert drafts.load_draft(workflow) == before
 
 
 def test_go_back_takes_back_everybodys_edits(alice, bob):
     workflow = make_workflow(alice)
-    before = drafts.draft_document(workflow)
+    before = drafts.load_draft(workflow)
     call(alice, "patch", workflow, "draft", {"ops": [{"op": "move", "id": "end", "x": 1, "y": 1}]})
     call(bob, "patch", workflow, "draft", {"ops": [{"op": "rename", "id": "end", "title": "Z"}]})
 
     back = call(alice, "post", workflow, "revisions/1/restore", {})
 
     assert back.status_code == 200, back.content
-    assert drafts.draft_document(workflow) == before
+    assert drafts.load_draft(workflow) == before
     listed = call(alice, "get", workflow, "revisions").json()
     assert [row["revision"] for row in listed["items"]] == [4, 3, 2, 1]
 
@@ -121,7 +121,7 @@ def test_same_field_clash_says_both_values_and_can_be_decided(alice, bob):
     }  # fmt: skip
     assert [c["revision"] for c in refused.json()["changes"]] == [2]
     assert decided.status_code == 200
-    assert [n.title for n in drafts.draft_document(workflow).nodes if n.id == "end"] == ["Mine"]
+    assert [n.title for n in drafts.load_draft(workflow).nodes if n.id == "end"] == ["Mine"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_undo_or_redo_that_clashes_is_decided_over_the_api(alice, bob, way, whos
     error = refused.json()["error"]
     assert (error["undoes"], [clash["by"] for clash in error["clashes"]]) == (about, ["Bob"])
     assert decided.json()["undoes"] == about
-    assert [n.title for n in drafts.draft_document(workflow).nodes if n.id == "end"] == [title]
+    assert [n.title for n in drafts.load_draft(workflow).nodes if n.id == "end"] == [title]
 
 
 def test_stale_edit_of_another_field_is_rebased(alice, bob):
@@ -168,7 +168,7 @@ def test_stale_edit_of_another_field_is_rebased(alice, bob):
     )
 
     assert answer.status_code == 200
-    [end] = [n for n in drafts.draft_document(workflow).nodes if n.id == "end"]
+    [end] = [n for n in drafts.load_draft(workflow).nodes if n.id == "end"]
     assert (end.title, end.position.x) == ("His", 7)
 
 

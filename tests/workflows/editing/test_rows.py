@@ -36,7 +36,7 @@ def test_rows_do_what_memory_does(alice, seed):
     workflow = make_workflow(alice, source=build_tree(DOCUMENT))
     rng = Random(seed)
     with tenant([workflow.team_id]):
-        memory = InMemoryStore(drafts.draft_document(workflow))
+        memory = InMemoryStore(drafts.load_draft(workflow))
         for number in range(10):
             asked = read_ops(random_gesture(rng, memory, f"g{number}"))
             locked = drafts.lock(workflow)
@@ -51,7 +51,7 @@ def test_rows_do_what_memory_does(alice, seed):
                 check_size(store)
                 locked.save()
                 memory = oracle
-            assert drafts.draft_document(drafts.lock(workflow)) == memory.document()
+            assert drafts.load_draft(drafts.lock(workflow)) == memory.document()
             assert (locked.most_characters or 0) >= measure_tree(to_json(memory.document()))
 
 
@@ -59,12 +59,12 @@ def test_rows_do_what_memory_does(alice, seed):
 def test_inverse_on_rows_gives_back_the_draft(alice, seed):
     workflow = make_workflow(alice, source=build_tree(DOCUMENT))
     rng = Random(seed)
-    before = drafts.draft_document(workflow)
+    before = drafts.load_draft(workflow)
     with tenant([workflow.team_id]):
         workflow = drafts.lock(workflow)
         inverses = []
         for number in range(8):
-            memory = InMemoryStore(drafts.draft_document(workflow))
+            memory = InMemoryStore(drafts.load_draft(workflow))
             asked = read_ops(random_gesture(rng, memory, f"g{number}"))
             if isinstance(outcome(memory, asked, f"f{number}_"), list):
                 continue
@@ -77,4 +77,4 @@ def test_inverse_on_rows_gives_back_the_draft(alice, seed):
             apply_all(store, inverse)
             store.flush()
 
-    assert without_secrets(drafts.draft_document(workflow)) == before
+    assert without_secrets(drafts.load_draft(workflow)) == before

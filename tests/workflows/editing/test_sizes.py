@@ -71,7 +71,7 @@ def test_text_set_too_long_is_refused_and_a_shorter_one_taken(alice):
         edit(alice, workflow, longer)
     edit(alice, workflow, {**longer, "value": text("mixed", 390_000)})
 
-    assert 990_000 < measure_tree(to_json(drafts.draft_document(workflow))) < MAX_BYTES
+    assert 990_000 < measure_tree(to_json(drafts.load_draft(workflow))) < MAX_BYTES
 
 
 def test_draft_that_is_too_large_already_can_be_made_smaller(alice, monkeypatch):
@@ -85,7 +85,7 @@ def test_draft_that_is_too_large_already_can_be_made_smaller(alice, monkeypatch)
     with pytest.raises(EditRefused):
         undo.undo(alice.principal, workflow=workflow)
 
-    assert measure_tree(to_json(drafts.draft_document(workflow))) < PART
+    assert measure_tree(to_json(drafts.load_draft(workflow))) < PART
 
 
 def test_edit_of_a_draft_near_the_limit_adds_to_what_is_known_and_reads_no_other_row(alice):
@@ -108,7 +108,7 @@ def test_what_was_counted_too_high_is_counted_anew_before_anything_is_refused(al
 
     with tenant([alice.team.pk]):
         known = Workflow.objects.unscoped().get(pk=workflow.pk).most_characters
-    assert known == measure_tree(to_json(drafts.draft_document(workflow)))
+    assert known == measure_tree(to_json(drafts.load_draft(workflow)))
 
 
 def test_size_is_what_reading_counts():

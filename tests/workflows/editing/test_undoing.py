@@ -52,7 +52,7 @@ def title(id_, words):
 
 
 def titles(workflow):
-    return {node.id: node.title for node in drafts.draft_document(workflow).nodes}
+    return {node.id: node.title for node in drafts.load_draft(workflow).nodes}
 
 
 def test_undo_takes_back_ones_own_over_what_others_did(alice, bob):
@@ -205,27 +205,27 @@ def test_nothing_of_anybody_elses_is_undone(alice, bob):
 
 def test_deleting_a_node_with_all_that_hangs_on_it_can_be_undone(alice):
     workflow = make_workflow(alice, source=build_tree(DOCUMENT))
-    before = drafts.draft_document(workflow)
+    before = drafts.load_draft(workflow)
     edit(alice, workflow, {"op": "delete", "id": "it"}, {"op": "delete", "id": "l1", "heal": True})
 
     undo(alice, workflow)
 
-    assert drafts.draft_document(workflow) == before
+    assert drafts.load_draft(workflow) == before
 
 
 def test_delete_all_and_undo_gives_back_every_seed_document(alice):
     for path in SOURCES:
         workflow = make_workflow(alice, path.stem, path.read_text())
-        before = drafts.draft_document(workflow)
+        before = drafts.load_draft(workflow)
         tops = [part.id for part in before.nodes if part.parent is None]
         tops += [note.id for note in before.notes]
 
         edit(alice, workflow, *({"op": "delete", "id": id_} for id_ in tops))
-        emptied = drafts.draft_document(workflow)
+        emptied = drafts.load_draft(workflow)
         undo(alice, workflow)
 
         assert (emptied.nodes, emptied.edges, emptied.notes) == ((), (), ())
-        assert drafts.draft_document(workflow) == before, path.name
+        assert drafts.load_draft(workflow) == before, path.name
 
 
 def take_turns(step, people, workflow):
@@ -238,20 +238,20 @@ def take_turns(step, people, workflow):
 @pytest.mark.parametrize("seed", range(6))
 def test_everybody_undoing_everything_gives_back_the_first_draft(alice, bob, seed):
     workflow = make_workflow(alice, source=build_tree(DOCUMENT))
-    before, rng = drafts.draft_document(workflow), Random(seed)
+    before, rng = drafts.load_draft(workflow), Random(seed)
     for number in range(10):
         person = rng.choice([alice, bob])
-        asked = random_gesture(rng, InMemoryStore(drafts.draft_document(workflow)), f"g{number}")
+        asked = random_gesture(rng, InMemoryStore(drafts.load_draft(workflow)), f"g{number}")
         with suppress(EditRefused), transaction.atomic():
             edit(person, workflow, *asked)
 
     take_turns(undo, [alice, bob], workflow)
-    undone = drafts.draft_document(workflow)
+    undone = drafts.load_draft(workflow)
     take_turns(redo, [bob, alice], workflow)
     take_turns(undo, [bob, alice], workflow)
 
     assert undone == before
-    assert drafts.draft_document(workflow) == before
+    assert drafts.load_draft(workflow) == before
 
 
 def test_stacks_follow_from_the_log():
@@ -304,7 +304,7 @@ def test_two_transactions_at_once_lose_nothing(alice, bob):
         thread.join()
 
     assert failures == []
-    document = drafts.draft_document(workflow)
+    document = drafts.load_draft(workflow)
     assert {node.id: node.position.x for node in document.nodes} == {"start": 10, "end": 10}
     with tenant([workflow.team_id]):
         numbers = Revision.objects.unscoped().filter(workflow=workflow).order_by("number")

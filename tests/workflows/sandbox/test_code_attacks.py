@@ -124,7 +124,7 @@ def test_attack_on_resources_ends_in_time_and_the_caller_is_unharmed(
 def test_no_process_is_left_when_the_pool_closes(walls_around: str) -> None:
     runner = MontyRunner(RunnerPool(1, program="code_child"))
     assert run(runner, "def main(): return {}").ok
-    (pid,) = runner.pool.pids()
+    (pid,) = runner.pool.list_pids()
     family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
     # The host and its interpreter; around them bubblewrap itself, and the first process of its jail.
     assert len(family) == {"plain": 2, "bubblewrap": 4}[walls_around]
@@ -139,7 +139,7 @@ def test_no_process_is_left_when_the_pool_closes(walls_around: str) -> None:
 def test_pool_goes_on_after_a_process_of_it_was_killed(walls_around: str, victim: str) -> None:
     runner = MontyRunner(RunnerPool(1, program="code_child"))
     assert run(runner, "def main(): return {}").ok
-    (pid,) = runner.pool.pids()
+    (pid,) = runner.pool.list_pids()
     interpreter = psutil.Process(pid).children(recursive=True)[-1]
     assert interpreter.name() == "monty"
     os.kill(pid if victim == "host" else interpreter.pid, 9)
@@ -159,7 +159,7 @@ async def test_job_nobody_waits_for_is_killed_at_once(walls_around: str) -> None
         runner.run("def main():\n    while True: pass", {}, CodeLimits(seconds=30))
     )
     await asyncio.sleep(0.3)
-    (pid,) = runner.pool.pids()
+    (pid,) = runner.pool.list_pids()
     family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
 
     task.cancel()

@@ -150,12 +150,12 @@ def test_pool_serves_several_loops_and_threads_at_once(templates: TemplatePool) 
         thread.join()
 
     assert sorted(answers) == [[f"t{t}-{i}" for i in range(25)] for t in range(4)]
-    assert len(templates.pool.pids()) <= templates.pool.size
+    assert len(templates.pool.list_pids()) <= templates.pool.size
 
 
 def test_runner_killed_while_idle_is_replaced_unseen(templates: TemplatePool) -> None:
     render(templates, "{% if 1 %}a{% endif %}")
-    for pid in templates.pool.pids():
+    for pid in templates.pool.list_pids():
         os.kill(pid, 9)
 
     assert render(templates, "{% if 1 %}b{% endif %}") == "b"
@@ -180,7 +180,7 @@ def test_cancelled_render_does_not_disturb_the_next() -> None:
 def test_close_ends_every_process_and_the_pool_can_start_again() -> None:
     pool = TemplatePool(RunnerPool(2))
     render(pool, "{% if 1 %}a{% endif %}")
-    pids = pool.pool.pids()
+    pids = pool.pool.list_pids()
 
     pool.close()
 
@@ -198,7 +198,7 @@ def _render_in_fork(pool: TemplatePool, answer: Any) -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_pool_used_on_both_sides_of_a_fork_mixes_nothing(templates: TemplatePool) -> None:
     render(templates, "{% if 1 %}warm{% endif %}")
-    before = set(templates.pool.pids())
+    before = set(templates.pool.list_pids())
     context = multiprocessing.get_context("fork")
     answer = context.Queue()
     child = context.Process(target=_render_in_fork, args=(templates, answer))
@@ -210,7 +210,7 @@ def test_pool_used_on_both_sides_of_a_fork_mixes_nothing(templates: TemplatePool
 
     assert ours == [str(i) for i in range(20)]
     assert theirs == "child"
-    assert before <= set(templates.pool.pids())
+    assert before <= set(templates.pool.list_pids())
 
 
 def test_pool_in_a_spawned_process_starts_its_own_runners() -> None:

@@ -192,10 +192,10 @@ def test_pool_replaces_a_runner_that_failed(walls_around: str) -> None:
     with pytest.raises(RunnerLate):
         pool.call_sync({"job": "template", "template": endless, "inputs": {}}, 0.3)
 
-    assert pool.pids() == []
+    assert pool.list_pids() == []
     reply = pool.call_sync({"job": "template", "template": "{{ 1 + 1 }}", "inputs": {}}, 5)
     assert reply["text"] == "2"
-    assert len(pool.pids()) == 1
+    assert len(pool.list_pids()) == 1
     pool.close()
 
 

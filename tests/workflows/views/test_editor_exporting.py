@@ -16,7 +16,7 @@ from workflows.engine.language.dsl import load_document
 from workflows.models import Workflow
 from workflows.samples import BY_SLUG
 from workflows.services.editing import gestures
-from workflows.services.editor.drafts import draft_document
+from workflows.services.editor.drafts import load_draft
 from workflows.services.kinds import installed_kinds
 from workflows.views.canvas.picture import build_picture
 from workflows.views.editor.export import build_fragment
@@ -40,7 +40,7 @@ def test_copied_text_pastes_into_another_workflow(alice: Person, chat: Workflow,
     )
     paste(alice, other, text)
 
-    document = draft_document(other)
+    document = load_draft(other)
     titles = {node.title for node in document.nodes}
     assert titles >= {"Recall recent memories", "Generate answer"}
     pasted = {n.id: n.title for n in document.nodes}
@@ -50,7 +50,7 @@ def test_copied_text_pastes_into_another_workflow(alice: Person, chat: Workflow,
 
 
 def test_copy_holds_nothing_but_what_was_chosen(chat: Workflow, alice: Person):
-    document = draft_document(chat)
+    document = load_draft(chat)
 
     tree = build_fragment(document, ["recall"])
 
@@ -65,7 +65,7 @@ def test_copy_of_a_container_brings_its_inside_along(alice: Person):
     inner = {"op": "add", "node": {"id": "in", "kind": "llm", "parent": "box", "x": 90, "y": 90}}
     gestures.edit(alice.principal, workflow=workflow, ops=read_ops([add, inner]))
 
-    fragment = read_fragment(json.dumps(build_fragment(draft_document(workflow), ["box"])))
+    fragment = read_fragment(json.dumps(build_fragment(load_draft(workflow), ["box"])))
 
     assert {(node.id, node.parent) for node in fragment.nodes} == {
         ("box", None),
@@ -114,7 +114,7 @@ def test_picture_is_one_file_with_every_node_and_edge(alice: Person, chat: Workf
 
     svg = minidom.parseString(text)
     titles = {t.firstChild.nodeValue for t in svg.getElementsByTagName("text") if t.firstChild}
-    document = draft_document(chat)
+    document = load_draft(chat)
     assert answer["Content-Type"].startswith("image/svg+xml")
     assert titles >= {node.title for node in document.nodes}
     paths = [p for p in svg.getElementsByTagName("path") if p.getAttribute("class") == "edge"]

@@ -12,7 +12,7 @@ from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
 from workflows.engine.language.dsl import load_document
 from workflows.models import Workflow
-from workflows.services.editor.drafts import draft_document
+from workflows.services.editor.drafts import load_draft
 from workflows.views.editor.outline import build_rows
 
 
@@ -51,11 +51,11 @@ def post(person: Person, workflow: Workflow, do: str, **given: str) -> Any:
 
 
 def kinds_by_id(workflow: Workflow) -> dict[str, str]:
-    return {node.id: node.kind for node in draft_document(workflow).nodes}
+    return {node.id: node.kind for node in load_draft(workflow).nodes}
 
 
 def ends(workflow: Workflow) -> set[tuple[str, str, str]]:
-    return {(e.source, e.handle, e.target) for e in draft_document(workflow).edges}
+    return {(e.source, e.handle, e.target) for e in load_draft(workflow).edges}
 
 
 def test_rows_read_from_the_start_along_the_edges_and_loose_ones_last():
@@ -84,7 +84,7 @@ def test_add_after_a_node_connects_it_and_stands_to_its_right(alice: Person):
 
     answer = post(alice, workflow, "add", node="which", handle="false", kind="llm")
 
-    document = draft_document(workflow)
+    document = load_draft(workflow)
     added = next(node for node in document.nodes if node.kind == "llm")
     before = next(node for node in document.nodes if node.id == "which")
     assert answer.status_code == 302
@@ -108,7 +108,7 @@ def test_rename_is_undone_and_redone_from_the_page(alice: Person):
     workflow = make_workflow(alice, source=BRANCHES)
 
     def title() -> str:
-        return next(n.title for n in draft_document(workflow).nodes if n.id == "yes")
+        return next(n.title for n in load_draft(workflow).nodes if n.id == "yes")
 
     post(alice, workflow, "rename", node="yes", title="Certainly")
     renamed = title()
@@ -125,11 +125,11 @@ def test_node_moves_into_a_container_and_out_again(alice: Person):
     loop = next(id_ for id_, kind in kinds_by_id(workflow).items() if kind == "loop")
 
     def parent() -> str | None:
-        return next(n.parent for n in draft_document(workflow).nodes if n.id == "zero")
+        return next(n.parent for n in load_draft(workflow).nodes if n.id == "zero")
 
     post(alice, workflow, "move", node="zero", parent=loop)
     inside = parent()
-    rows = {row.id: row for row in build_rows(draft_document(workflow))}
+    rows = {row.id: row for row in build_rows(load_draft(workflow))}
     post(alice, workflow, "move", node="zero", parent="")
 
     assert (inside, parent()) == (loop, None)
@@ -144,7 +144,7 @@ def test_add_inside_a_container_makes_a_child_without_an_edge(alice: Person):
 
     post(alice, workflow, "add", node=box, parent=box, kind="llm")
 
-    added = next(node for node in draft_document(workflow).nodes if node.kind == "llm")
+    added = next(node for node in load_draft(workflow).nodes if node.kind == "llm")
     assert added.parent == box
     assert ends(workflow) == before
 
@@ -162,7 +162,7 @@ def test_switching_off_and_on_leaves_no_trace(alice: Person):
     workflow = make_workflow(alice, source=BRANCHES)
 
     def data() -> dict[str, Any]:
-        return dict(next(n.data for n in draft_document(workflow).nodes if n.id == "yes"))
+        return dict(next(n.data for n in load_draft(workflow).nodes if n.id == "yes"))
 
     before = data()
     post(alice, workflow, "switch", node="yes")
@@ -185,12 +185,12 @@ def test_switching_off_and_on_leaves_no_trace(alice: Person):
 )
 def test_what_cannot_be_is_said_and_changes_nothing(alice: Person, do: str, given: dict[str, str]):
     workflow = make_workflow(alice, source=BRANCHES)
-    before = draft_document(workflow)
+    before = load_draft(workflow)
 
     client = alice.client
     answer = client.post(outline(workflow), {"do": do, **given}, follow=True)
 
-    assert draft_document(workflow) == before
+    assert load_draft(workflow) == before
     assert answer.status_code == 200
     assert re.search(r'class="toast\b', text_of(answer))
 

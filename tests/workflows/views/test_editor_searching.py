@@ -7,7 +7,7 @@ from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
 from workflows.engine.language.dsl import load_document
 from workflows.models import Workflow
-from workflows.services.editor.drafts import draft_document
+from workflows.services.editor.drafts import load_draft
 from workflows.services.kinds import installed_kinds
 from workflows.views.editor.palette import list_palette_groups
 from workflows.views.editor.search import search_document
@@ -15,7 +15,7 @@ from workflows.views.editor.search import search_document
 
 def found(workflow: Workflow, query: str) -> list[tuple[str, str, str]]:
     return [
-        (hit.node, hit.where, hit.match) for hit in search_document(draft_document(workflow), query)
+        (hit.node, hit.where, hit.match) for hit in search_document(load_draft(workflow), query)
     ]
 
 
@@ -29,9 +29,7 @@ def test_names_types_and_values_are_found_whatever_the_case(chat: Workflow):
 
 def test_value_says_the_field_it_is_in(chat: Workflow):
     hits = [
-        hit
-        for hit in search_document(draft_document(chat), "friendly assistant")
-        if hit.node == "llm"
+        hit for hit in search_document(load_draft(chat), "friendly assistant") if hit.node == "llm"
     ]
 
     assert [hit.field for hit in hits] == ["prompt_template.0.jinja2_text"]

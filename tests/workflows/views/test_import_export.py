@@ -11,7 +11,7 @@ from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
 from workflows.models import Workflow
 from workflows.samples import BY_SLUG, SAMPLES
-from workflows.services.editor.drafts import draft_document
+from workflows.services.editor.drafts import load_draft
 
 
 IMPORT = reverse("workflows:import")
@@ -31,7 +31,7 @@ def test_document_that_is_pasted_becomes_a_workflow(alice: Person):
 
     made = the_only(alice)
     assert answer["Location"] == reverse("workflows:detail", args=[made.pk])
-    assert {node.id for node in draft_document(made).nodes} == {"start", "end"}
+    assert {node.id for node in load_draft(made).nodes} == {"start", "end"}
 
 
 def test_document_in_a_file_becomes_a_workflow(alice: Person):
@@ -85,7 +85,7 @@ def test_document_of_a_newer_version_waits_for_a_yes(alice: Person):
     with within(alice):
         assert not Workflow.objects.visible_to(alice.principal).exists()
     assert alice.client.post(IMPORT, {**newer, "confirm": "yes"}).status_code == 302
-    assert len(draft_document(the_only(alice)).nodes) == 7
+    assert len(load_draft(the_only(alice)).nodes) == 7
 
 
 def test_what_is_not_understood_is_said_after_the_import(alice: Person):
@@ -107,7 +107,7 @@ def test_replaced_draft_keeps_its_name_and_its_address(bob: Person):
     assert answer["Location"] == reverse("workflows:detail", args=[workflow.pk])
     after = the_only(bob)
     assert (after.pk, after.name, after.revision) == (workflow.pk, "Mine", workflow.revision + 1)
-    assert "recall_context" in {node.id for node in draft_document(after).nodes}
+    assert "recall_context" in {node.id for node in load_draft(after).nodes}
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
@@ -131,7 +131,7 @@ def test_export_imported_again_is_the_same_workflow(
     extension = {"yaml": "yml", "json": "json"}[format_]
     assert export["Content-Disposition"] == f'attachment; filename="round-trip.{extension}"'
     assert export["Content-Type"] == f"application/{format_}; charset=utf-8"
-    before, after = draft_document(first), draft_document(second)
+    before, after = load_draft(first), load_draft(second)
     assert [(n.id, n.kind, n.data) for n in after.nodes] == [
         (n.id, n.kind, n.data) for n in before.nodes
     ]

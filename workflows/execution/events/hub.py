@@ -165,12 +165,12 @@ class Hub:
     async def _subscribe_all(self, subscription: PubSub) -> None:
         """Subscribe to every channel that is followed, also those that came while it was being done."""
         subscribed: set[str] = set()
-        while missing := {IDLE, *self._channels()} - subscribed:
+        while missing := {IDLE, *self._list_channels()} - subscribed:
             await subscription.subscribe(*missing)
             subscribed |= missing
         self._subscription = subscription
 
-    def _channels(self) -> set[str]:
+    def _list_channels(self) -> set[str]:
         return {feed.channel(topic) for feed in self._feeds.values() for topic in feed.members}
 
     async def _handle_message(self, message: dict[str, Any]) -> None:

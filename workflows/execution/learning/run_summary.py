@@ -20,7 +20,7 @@ from workflows.execution.kinds import load_kinds
 from workflows.execution.learning.lessons import extract_question
 from workflows.execution.ports.adapters import build_memory_caller
 from workflows.execution.ports.models import load_configs
-from workflows.llm.offline import plain_answer
+from workflows.llm.offline import extract_quoted_text
 from workflows.llm.registry import TeamModels
 from workflows.models import Run, Step, WorkflowSecret
 from workflows.models.documents import from_json
@@ -85,7 +85,7 @@ def _build_work(
 
 def _list_answers(run: Run) -> list[str]:
     """Return the answers without the offline provider's label and phrases, which carry no information."""
-    return [plain_answer(text) for text in _list_texts((run.outputs or {}).values())]
+    return [extract_quoted_text(text) for text in _list_texts((run.outputs or {}).values())]
 
 
 def _is_untrusted(run: Run, steps: Iterable[Step]) -> bool:

@@ -2,8 +2,8 @@
 deterministically.
 """
 
-from workflows.llm.offline.context import plain_answer
+from workflows.llm.offline.context import extract_quoted_text
 from workflows.llm.offline.provider import LABELS, OfflineModels
 
 
-__all__ = ["LABELS", "OfflineModels", "plain_answer"]
+__all__ = ["LABELS", "OfflineModels", "extract_quoted_text"]

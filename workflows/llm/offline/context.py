@@ -136,7 +136,7 @@ def strip_own_words(text: str) -> str:
     return "\n".join(sentence for sentence in sentences if sentence)
 
 
-def plain_answer(text: str) -> str:
+def extract_quoted_text(text: str) -> str:
     """Return the sentences that an answer of this provider quotes; other answers unchanged."""
     return strip_own_words(text) if any(label in text for label in LABELS.values()) else text
 

@@ -37,7 +37,7 @@ def find_schema(request: ModelRequest) -> Schema | None:
 
 
 def fill(schema: Schema, question: str, sentences: Sequence[str]) -> Any:
-    return _Filler(schema, question, sentences).value(schema, "", 0)
+    return _Filler(schema, question, sentences).build_value(schema, "", 0)
 
 
 class _Filler:
@@ -48,31 +48,31 @@ class _Filler:
         self._texts = list(sentences) if asks and sentences else [question, *sentences]
         self._all = " ".join([question, *sentences])
 
-    def value(self, schema: Schema, name: str, depth: int) -> Any:
+    def build_value(self, schema: Schema, name: str, depth: int) -> Any:
         schema = self._resolve(schema)
         if "const" in schema:
             return schema["const"]
         if options := schema.get("enum"):
-            return self._choice(options)
+            return self._choose_option(options)
         kind = _get_kind(schema)
         if depth > _MAX_DEPTH:
             return None
         match kind:
             case "object":
-                return self._object(schema, depth)
+                return self._build_object(schema, depth)
             case "array":
                 items = schema.get("items")
                 count = int(schema.get("minItems", 0))
                 inner = items if isinstance(items, Mapping) else {}
-                return [self.value(inner, name, depth + 1) for _ in range(count)]
+                return [self.build_value(inner, name, depth + 1) for _ in range(count)]
             case "integer" | "number":
-                return self._number(schema, name, is_integer=kind == "integer")
+                return self._build_number(schema, name, is_integer=kind == "integer")
             case "boolean":
                 return False
             case "null":
                 return None
             case _:
-                return self._string(schema, name)
+                return self._build_string(schema, name)
 
     def _resolve(self, schema: Schema) -> Schema:
         for _ in range(_MAX_DEPTH):
@@ -94,12 +94,14 @@ class _Filler:
                 target = target.get(part.replace("~1", "/").replace("~0", "~"), {})
         return target if isinstance(target, Mapping) else {}
 
-    def _object(self, schema: Schema, depth: int) -> dict[str, Any]:
+    def _build_object(self, schema: Schema, depth: int) -> dict[str, Any]:
         properties: Mapping[str, Any] = schema.get("properties") or {}
         names = list(schema.get("required") or properties)
-        return {name: self.value(properties.get(name) or {}, name, depth + 1) for name in names}
+        return {
+            name: self.build_value(properties.get(name) or {}, name, depth + 1) for name in names
+        }
 
-    def _choice(self, options: Sequence[Any]) -> Any:
+    def _choose_option(self, options: Sequence[Any]) -> Any:
         """Return the option that the text mentions, else the most similar one, else the first."""
         lowered = self._all.lower()
         for option in options:
@@ -113,7 +115,7 @@ class _Filler:
             ),
         )
 
-    def _number(self, schema: Schema, name: str, *, is_integer: bool) -> float | int:
+    def _build_number(self, schema: Schema, name: str, *, is_integer: bool) -> float | int:
         numbers = [float(text) for text in _NUMBER.findall(self._find_closest(name))]
         low, high = _get_bounds(schema, is_integer=is_integer)
         number = next(
@@ -125,7 +127,7 @@ class _Filler:
             number = -(-max(number, low) // step) * step
         return int(number) if is_integer else number
 
-    def _string(self, schema: Schema, name: str) -> str:
+    def _build_string(self, schema: Schema, name: str) -> str:
         if schema.get("format") in _FORMATS:
             return _FORMATS[schema["format"]]
         text = self._find_closest(name)

@@ -17,7 +17,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder = ROOT / "docs" / "reference"
-        stale = [name for name, render in PAGES.items() if _stale(folder / name, render())]
+        stale = [name for name, render in PAGES.items() if _is_stale(folder / name, render())]
         if options["check"]:
             if stale:
                 raise CommandError(f"Stale: {', '.join(stale)}. Run: manage.py export_docs")
@@ -28,5 +28,5 @@ class Command(BaseCommand):
             self.stdout.write(f"docs/reference/{name}")
 
 
-def _stale(path: Path, text: str) -> bool:
+def _is_stale(path: Path, text: str) -> bool:
     return not path.exists() or path.read_text(encoding="utf-8") != text

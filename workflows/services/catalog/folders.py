@@ -88,7 +88,7 @@ def delete_folder(principal: Principal, *, folder: Folder) -> None:
         # its own name is free from here on, for a folder of that name inside it
         Folder.objects.unscoped().filter(pk=locked.pk).update(name=str(locked.pk))
         for child in tree.children(locked.pk):
-            name = _free_name(child.name, sibling_names)
+            name = _find_free_name(child.name, sibling_names)
             sibling_names.add(name.casefold())
             Folder.objects.unscoped().filter(pk=child.pk).update(
                 name=name, parent_id=locked.parent_id
@@ -189,7 +189,7 @@ def _check_free(folder: Folder) -> None:
         raise NameTaken(_("A folder with this name already exists here."), field="name")
 
 
-def _free_name(name: str, used_names: set[str]) -> str:
+def _find_free_name(name: str, used_names: set[str]) -> str:
     number, free = 1, name
     while free.casefold() in used_names:
         number += 1

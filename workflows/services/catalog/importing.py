@@ -119,7 +119,7 @@ def duplicate(principal: Principal, *, workflow: Workflow, name: str | None = No
     return create(
         principal,
         team_id=workflow.team_id,
-        document=drafts.draft_document(workflow),
+        document=drafts.load_draft(workflow),
         name=name or _("%(name)s (copy)") % {"name": workflow.name[:240]},
         folder=folder,
         sample=workflow.sample,

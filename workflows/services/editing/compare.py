@@ -25,5 +25,5 @@ def compare(workflow: Workflow, before: Version | None, after: Version | None) -
 
 def load_document(workflow: Workflow, version: Version | None) -> Document:
     if version is None:
-        return without_secrets(drafts.draft_document(workflow))
+        return without_secrets(drafts.load_draft(workflow))
     return from_json(version.snapshot.document)

@@ -26,7 +26,7 @@ from workflows.services.editing.operation_context import build_context
 from workflows.services.editing.rebase import rebase_ops
 from workflows.services.editing.rows import Rows
 from workflows.services.editing.sizes import check_size
-from workflows.services.editing.undo_stacks import after_edit, build_stacks
+from workflows.services.editing.undo_stacks import build_stacks, build_stacks_after_edit
 from workflows.services.editor import drafts
 
 
@@ -131,7 +131,7 @@ def build_change(
     principal: Principal, workflow: Workflow, revision: Revision | None, store: Rows | None = None
 ) -> Change:
     if store is not None and revision is not None and revision.kind == RevisionKind.EDIT:
-        stacks = after_edit(revision)
+        stacks = build_stacks_after_edit(revision)
     else:
         stacks = build_stacks(workflow, principal.actor)
     return attach_touched(

@@ -108,7 +108,7 @@ class Rows:
     def load_all(self) -> None:
         if not self._knows_all:
             self._read_items(Q())
-            for row in self._edges().all():
+            for row in self._query_edges().all():
                 self._learn_wire(row)
             self._knows_all = True
 
@@ -121,14 +121,14 @@ class Rows:
 
     def get_wire(self, id_: str) -> Wire | None:
         if id_ not in self._wires.now and not self._knows_all:
-            for row in self._edges().filter(key=id_):
+            for row in self._query_edges().filter(key=id_):
                 self._learn_wire(row)
             self._wires.now.setdefault(id_, None)
         return self._wires.now.get(id_)
 
     def get_variable(self, area: str, name: str) -> VariableRecord | None:
         if (area, name) not in self._named.now:
-            for row in self._variables().filter(area=area, name=name):
+            for row in self._query_variables().filter(area=area, name=name):
                 self._named.learn((area, name), row.pk, _build_named(row))
             self._named.now.setdefault((area, name), None)
         return self._named.now.get((area, name))
@@ -161,7 +161,7 @@ class Rows:
     def find_mentions(self, text: str) -> list[Item]:
         self.flush()
         keys = (
-            self._nodes()
+            self._query_nodes()
             .annotate(words=Cast("data", TextField()))
             .filter(words__contains=text)
             .values_list("key", flat=True)
@@ -180,15 +180,15 @@ class Rows:
 
     def list_edges(self) -> list[tuple[str, str]]:
         self.flush()
-        return list(self._edges().values_list("source", "target"))
+        return list(self._query_edges().values_list("source", "target"))
 
     def count_parts(self) -> tuple[int, int]:
         self.flush()
-        return self._nodes().count(), self._edges().count()
+        return self._query_nodes().count(), self._query_edges().count()
 
     def list_names(self, area: str) -> list[str]:
         self.flush()
-        return list(self._variables().filter(area=area).values_list("name", flat=True))
+        return list(self._query_variables().filter(area=area).values_list("name", flat=True))
 
     def get_features(self) -> Mapping[str, Json]:
         return self.workflow.features  # type: ignore[no-any-return]
@@ -202,20 +202,22 @@ class Rows:
         previous = self._items.now.get(item.id)
         if previous is not None:
             self._inside[previous.parent].discard(item.id)
-        ranked = self._assign_rank(item, "note" if item.is_note else "node", self._last_node)
+        ranked = self._assign_rank(
+            item, "note" if item.is_note else "node", self._find_last_node_rank
+        )
         self._items.put(item.id, ranked)
         self._inside[ranked.parent].add(item.id)
         return ranked
 
     def put_wire(self, wire: Wire) -> Wire:
-        ranked = self._assign_rank(wire, "edge", self._last_edge)
+        ranked = self._assign_rank(wire, "edge", self._find_last_edge_rank)
         self._wires.put(wire.id, ranked)
         for end in (wire.source, wire.target):
             self._ends[end].add(wire.id)
         return ranked
 
     def put_variable(self, variable: VariableRecord) -> VariableRecord:
-        ranked = self._assign_rank(variable, variable.area, self._last_variable)
+        ranked = self._assign_rank(variable, variable.area, self._find_last_variable_rank)
         self.get_variable(
             variable.area, variable.name
         )  # so that a row that is there is found again
@@ -263,24 +265,24 @@ class Rows:
 
     def flush(self) -> None:
         """Write the changes since the last flush."""
-        self._flush(self._items, Node, self._node_fields)
-        self._flush(self._wires, Edge, self._edge_fields)
+        self._flush(self._items, Node, self._build_node_fields)
+        self._flush(self._wires, Edge, self._build_edge_fields)
         self._store_secrets()
-        self._flush(self._named, Variable, self._variable_fields)
+        self._flush(self._named, Variable, self._build_variable_fields)
 
     # Inside
 
-    def _nodes(self) -> QuerySet[Node]:
+    def _query_nodes(self) -> QuerySet[Node]:
         return Node.objects.unscoped().filter(workflow=self.workflow)
 
-    def _edges(self) -> QuerySet[Edge]:
+    def _query_edges(self) -> QuerySet[Edge]:
         return Edge.objects.unscoped().filter(workflow=self.workflow)
 
-    def _variables(self) -> QuerySet[Variable]:
+    def _query_variables(self) -> QuerySet[Variable]:
         return Variable.objects.unscoped().filter(workflow=self.workflow)
 
     def _read_items(self, condition: Q, *, expected_ids: Iterable[str] = ()) -> None:
-        for row in self._nodes().filter(condition).order_by():
+        for row in self._query_nodes().filter(condition).order_by():
             if row.key not in self._items.now:
                 item = _build_item(row)
                 self._items.learn(row.key, row.pk, item)
@@ -289,7 +291,7 @@ class Rows:
             self._items.now.setdefault(key, None)
 
     def _read_wires(self, ids: list[str]) -> None:
-        for row in self._edges().filter(Q(source__in=ids) | Q(target__in=ids)).order_by():
+        for row in self._query_edges().filter(Q(source__in=ids) | Q(target__in=ids)).order_by():
             self._learn_wire(row)
         self._knows_ends.update(ids)
 
@@ -310,14 +312,14 @@ class Rows:
         self._last[what] += 1
         return replace(part, rank=self._last[what])
 
-    def _last_node(self, what: str) -> int:
-        return _find_highest_rank(self._nodes().filter(is_note=what == "note"))
+    def _find_last_node_rank(self, what: str) -> int:
+        return _find_highest_rank(self._query_nodes().filter(is_note=what == "note"))
 
-    def _last_edge(self, what: str) -> int:
-        return _find_highest_rank(self._edges())
+    def _find_last_edge_rank(self, what: str) -> int:
+        return _find_highest_rank(self._query_edges())
 
-    def _last_variable(self, what: str) -> int:
-        return _find_highest_rank(self._variables().filter(area=what))
+    def _find_last_variable_rank(self, what: str) -> int:
+        return _find_highest_rank(self._query_variables().filter(area=what))
 
     def _flush(
         self,
@@ -363,7 +365,7 @@ class Rows:
         self.grown = self.grown or characters > 0
 
     @staticmethod
-    def _node_fields(item: Item) -> dict[str, Any]:  # Any: fields of several types
+    def _build_node_fields(item: Item) -> dict[str, Any]:  # Any: fields of several types
         return {
             "key": item.id,
             "rank": item.rank,
@@ -380,7 +382,7 @@ class Rows:
         }
 
     @staticmethod
-    def _edge_fields(wire: Wire) -> dict[str, Any]:  # Any: fields of several types
+    def _build_edge_fields(wire: Wire) -> dict[str, Any]:  # Any: fields of several types
         return {
             "key": wire.id,
             "rank": wire.rank,
@@ -392,7 +394,7 @@ class Rows:
         }
 
     @staticmethod
-    def _variable_fields(
+    def _build_variable_fields(
         variable: VariableRecord,
     ) -> dict[str, Any]:  # Any: fields of several types
         return {

@@ -45,7 +45,7 @@ def build_stacks(workflow: Workflow, actor: str) -> Stacks:
     return stack_entries(StackEntry(*row) for row in reversed(list(rows)) if row[0] > 1)
 
 
-def after_edit(revision: Revision) -> Stacks:
+def build_stacks_after_edit(revision: Revision) -> Stacks:
     """Return the tops of the stacks right after an edit, without reading the log."""
     return Stacks(undoable=(StackEntry(revision.number, revision.kind, None, revision.label),))
 

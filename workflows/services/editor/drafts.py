@@ -29,8 +29,8 @@ __all__ = [
     "archive",
     "archive_all",
     "clean_name",
-    "draft_document",
     "export",
+    "load_draft",
     "lock",
     "rename",
     "replace_draft",
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-def draft_document(workflow: Workflow, *, include_secrets: bool = False) -> Document:
+def load_draft(workflow: Workflow, *, include_secrets: bool = False) -> Document:
     """Return the draft as the engine's document. The caller has found the workflow, so may see it."""
     with tenant([workflow.team_id]):
         return draft_rows.read_rows(
@@ -90,7 +90,7 @@ def lock(workflow: Workflow) -> Workflow:
 
 def validate_draft(workflow: Workflow) -> list[Problem]:
     """Return every problem of the draft, errors and warnings."""
-    return list(validate(draft_document(workflow), load_kinds()))
+    return list(validate(load_draft(workflow), load_kinds()))
 
 
 def export(
@@ -107,7 +107,7 @@ def export(
     else:
         permissions.check_view(principal, workflow)
     with tenant([workflow.team_id]):
-        document = draft_document(workflow, include_secrets=include_secrets)
+        document = load_draft(workflow, include_secrets=include_secrets)
         if include_secrets:
             audit_lines.note(principal, workflow, "workflow.exported", secrets=True)
     if format == "yaml":

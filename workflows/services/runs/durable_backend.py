@@ -52,7 +52,7 @@ class DurableBackend:
         self._worker: ChildWorker | None = None
 
     async def run(self, request: Request, watch: Watcher | None = None) -> Outcome:
-        feed, operator = await self._ready()
+        feed, operator = await self._prepare()
         run = await sync_to_async(queue_request)(operator, request)
         async for message in follow(feed, operator.team_id, run.pk, 0, patience=30):
             if message is not None and watch is not None:
@@ -69,7 +69,7 @@ class DurableBackend:
         if self._worker is not None:
             await asyncio.to_thread(self._worker.stop)
 
-    async def _ready(self) -> tuple[RunFeed, Operator]:
+    async def _prepare(self) -> tuple[RunFeed, Operator]:
         if self._feed is None or self._operator is None:
             self._feed = Hub(get_bus_url()).feed(RunFeed)
             self._operator = await sync_to_async(_load_operator)()

@@ -17,7 +17,7 @@ from workflows.engine.language.validation import validate
 from workflows.forms import build_input_fields
 from workflows.models import Conversation, Run, Workflow
 from workflows.models.documents import from_json
-from workflows.services.editor.drafts import draft_document
+from workflows.services.editor.drafts import load_draft
 from workflows.services.kinds import installed_kinds
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import VersionChoice, check_external_user, resolve_subject
@@ -92,7 +92,7 @@ def get_document(principal: Principal, workflow: Workflow) -> Document:
     """Return the document that the page shows, which is the one that it runs."""
     published = workflow.published_version
     if published is None or choose_version(principal, workflow) == "draft":
-        return draft_document(workflow)
+        return load_draft(workflow)
     return from_json(published.snapshot.document)
 
 

@@ -16,7 +16,7 @@ from workflows import permissions
 from workflows.models import Version, Workflow
 from workflows.models.documents import from_json
 from workflows.services import publishing
-from workflows.services.editor.drafts import draft_document
+from workflows.services.editor.drafts import load_draft
 from workflows.views.publishing.api_examples import build_snippets, get_base_url
 from workflows.views.request_context import workflow_for
 
@@ -71,7 +71,7 @@ def _build_chip_context(principal: Principal, workflow: Workflow) -> dict[str, A
     return {
         "workflow": workflow,
         "can_edit": permissions.may_edit(principal, workflow),
-        "differs": publishing.differs_from_published(workflow, draft_document(workflow)),
+        "differs": publishing.differs_from_published(workflow, load_draft(workflow)),
     }
 
 

@@ -151,7 +151,7 @@ class PeakOf:
 
     def _watch(self) -> None:
         while not self._done.wait(0.004):
-            for pid in self._pool.pids():
+            for pid in self._pool.list_pids():
                 self.kilobytes = max(self.kilobytes, _high_water(pid))
 
 

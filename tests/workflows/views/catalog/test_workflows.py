@@ -11,7 +11,7 @@ from tests.workflows.views.conftest import text_of
 from workflows.models import Run, Workflow
 from workflows.services import publishing
 from workflows.services.editor import drafts
-from workflows.services.editor.drafts import draft_document
+from workflows.services.editor.drafts import load_draft
 
 
 LIST = reverse("workflows:list")
@@ -175,7 +175,7 @@ def test_duplicate_is_a_second_workflow_with_the_same_draft(bob: Person):
 def test_page_runs_what_it_shows_the_draft_for_editors_the_published_for_viewers(cast: Cast):
     workflow = make_workflow(cast.alice)
     version = publishing.publish(cast.alice.principal, workflow=workflow)
-    changed = replace(draft_document(workflow), description="changed since")
+    changed = replace(load_draft(workflow), description="changed since")
     drafts.replace_draft(cast.alice.principal, workflow=workflow, document=changed)
 
     for person in (cast.bob, cast.vic):
@@ -189,7 +189,7 @@ def test_page_runs_what_it_shows_the_draft_for_editors_the_published_for_viewers
 
 def test_publishing_a_draft_with_problems_leads_back_to_them(alice: Person):
     workflow = make_workflow(alice)
-    document = draft_document(workflow)
+    document = load_draft(workflow)
     broken = replace(document, nodes=document.nodes[1:])
     drafts.replace_draft(alice.principal, workflow=workflow, document=broken)
 

@@ -9,7 +9,7 @@ from tests.factories.workflows import make_version, make_workflow, within
 from tests.support.cast import Person
 from workflows.models import Workflow
 from workflows.services.editor import drafts
-from workflows.services.editor.drafts import draft_document
+from workflows.services.editor.drafts import load_draft
 
 
 pytestmark = pytest.mark.django_db
@@ -46,7 +46,7 @@ def test_publishing_in_place_answers_what_changes_of_the_page(alice: Person):
 
 def test_publishing_a_draft_with_problems_in_place_says_so_without_a_page(alice: Person):
     workflow = make_workflow(alice)
-    whole = draft_document(workflow)
+    whole = load_draft(workflow)
     broken = replace(whole, nodes=whole.nodes[1:])
     drafts.replace_draft(alice.principal, workflow=workflow, document=broken)
 
