@@ -369,7 +369,7 @@ def _build_clash_response(
         "type": type(clash).__name__,
         "message": str(clash),
         "retryable": False,
-        "clashes": [item.tree() for item in clash.clashes],
+        "clashes": [item.build_tree() for item in clash.clashes],
         "undoes": clash.undoes,
     }
     since = _build_changes(principal, workflow, workflow.revision if base is None else base)

@@ -196,7 +196,7 @@ class NodeContext:
     @property
     def identity(self) -> Mapping[str, Json]:
         """Return the run's system variables, for ports that have no better source."""
-        return {**self.pool.head(SYSTEM), "run_id": self.run_id}
+        return {**self.pool.get_head(SYSTEM), "run_id": self.run_id}
 
 
 class NodeConfig(BaseModel):
@@ -255,7 +255,7 @@ class NodeKind(Appearance, Generic[C, P]):
 
     @property
     def code_fields(self) -> frozenset[str]:
-        """Return the names of the fields that hold code: what looks like a reference in them is none."""
+        """Return the names of the fields that hold code, in which nothing is a reference."""
         return frozenset(f.name for f in self.fields if f.widget in (Widget.CODE, Widget.JINJA))
 
     @property
@@ -266,7 +266,7 @@ class NodeKind(Appearance, Generic[C, P]):
         return self.config_model.model_validate(dict(spec.data))  # type: ignore[return-value]
 
     def prepare(self, spec: NodeSpec) -> P:
-        """Compute once for a version whatever every run would otherwise repeat."""
+        """Compute, once per version, what every run would otherwise repeat."""
         return self.configure(spec)  # type: ignore[return-value]
 
     def check(self, spec: NodeSpec) -> list[Problem]:
@@ -294,7 +294,7 @@ class NodeKind(Appearance, Generic[C, P]):
         return False
 
     def list_inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        """Return what the nodes inside a container see under its id."""
+        """Return the outputs that the nodes inside a container see under its id."""
         return ()
 
     def list_variable_types(self, spec: NodeSpec) -> Mapping[str, ValueType]:
@@ -318,7 +318,7 @@ class NodeKind(Appearance, Generic[C, P]):
         return ()
 
     def list_segments(self, prepared: P) -> Sequence[Segment]:
-        """Return what a response kind prints, in order."""
+        """Return the segments that a response kind prints, in order."""
         return ()
 
     def run(self, prepared: P, ctx: NodeContext) -> NodeResult | Awaitable[NodeResult]:

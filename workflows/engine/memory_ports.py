@@ -32,7 +32,7 @@ class ConversationResult(Protocol):
 
     @property
     def removed(self) -> Sequence[Mapping[str, Json]]:
-        """The messages that were folded; ``previous_summary`` is the summary before."""
+        """Return the messages that were removed; ``previous_summary`` is the summary before."""
         ...
 
     @property
@@ -121,4 +121,4 @@ class KnowledgePort(Protocol):
 
 
 class FullMemoryPort(MemoryPort, ConversationPort, KnowledgePort, Protocol):
-    """Everything that a server's memory offers."""
+    """The memory port of a server, with all its abilities."""

@@ -25,9 +25,9 @@ def graph(*edges, parents=None, nodes=()):
 def test_successors_by_handle_in_edge_order():
     subject = graph("a:yes>c", "a:no>b", "a:yes>b")
 
-    assert subject.successors("a") == ("c", "b")
-    assert subject.successors("a", "no") == ("b",)
-    assert subject.predecessors("b") == ("a",)
+    assert subject.list_successors("a") == ("c", "b")
+    assert subject.list_successors("a", "no") == ("b",)
+    assert subject.list_predecessors("b") == ("a",)
 
 
 def test_of_document_leaves_out_edges_that_end_nowhere():
@@ -39,8 +39,8 @@ def test_of_document_leaves_out_edges_that_end_nowhere():
 def test_reachable_follows_edges_and_containers():
     subject = graph("a>box", "in>out", "x>y", parents={"in": "box", "out": "box"})
 
-    assert subject.reachable(["a"]) == {"a", "box", "in", "out"}
-    assert subject.upstream("out") == {"in"}
+    assert subject.find_reachable(["a"]) == {"a", "box", "in", "out"}
+    assert subject.find_upstream("out") == {"in"}
     assert subject.find_visible("out") == {"in", "box", "a"}
     assert subject.find_visible("box") == {"a", "in", "out"}
     assert subject.list_containers("out") == ("box",)
@@ -49,8 +49,8 @@ def test_reachable_follows_edges_and_containers():
 def test_roots_of_a_level():
     subject = graph("a>box", "in>out", parents={"in": "box", "out": "box"})
 
-    assert subject.roots() == ("a",)
-    assert subject.roots("box") == ("in",)
+    assert subject.list_roots() == ("a",)
+    assert subject.list_roots("box") == ("in",)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_cycle_names_the_circle(edges, circle):
 
 
 def test_order_puts_sources_first():
-    assert graph("b>c", "a>c", "c>d").order() == ("a", "b", "c", "d")
-    assert graph("a>b", "b>a").order() is None
+    assert graph("b>c", "a>c", "c>d").sort_nodes() == ("a", "b", "c", "d")
+    assert graph("a>b", "b>a").sort_nodes() is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20))
@@ -77,9 +77,9 @@ def test_cycle_found_exactly_when_there_is_no_order(pairs):
 
     circle = subject.find_cycle()
 
-    assert bool(circle) is (subject.order() is None)
+    assert bool(circle) is (subject.sort_nodes() is None)
     for position, node in enumerate(circle):
-        assert circle[(position + 1) % len(circle)] in subject.successors(node)
+        assert circle[(position + 1) % len(circle)] in subject.list_successors(node)
 
 
 def test_long_chain_and_many_diamonds_take_no_time():
@@ -90,9 +90,9 @@ def test_long_chain_and_many_diamonds_take_no_time():
 
     subject = graph(*chain, *diamonds)
 
-    assert len(subject.reachable(["0", "d0"])) == len(subject.nodes)
+    assert len(subject.find_reachable(["0", "d0"])) == len(subject.nodes)
     assert subject.find_cycle() == ()
-    assert len(subject.upstream("d40")) == 120
+    assert len(subject.find_upstream("d40")) == 120
     assert time.process_time() - started < 5
 
 
@@ -100,7 +100,7 @@ def test_containers_that_hold_each_other_end():
     subject = graph("a>b", parents={"a": "b", "b": "a"})
 
     assert subject.list_containers("a") == ("b", "a")
-    assert subject.inside("a") == {"a", "b"}
+    assert subject.list_inside("a") == {"a", "b"}
 
 
 @pytest.mark.parametrize("seed", range(20))

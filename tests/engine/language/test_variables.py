@@ -68,7 +68,7 @@ def test_set_conversation_takes_over_a_snapshot():
     original, round_pool = pool(), pool().copy()
     round_pool.set(("conversation", "c"), 9)
 
-    original.set_conversation(round_pool.conversation())
+    original.set_conversation(round_pool.get_conversation())
 
     assert original.get(("conversation", "c")) == 9
 

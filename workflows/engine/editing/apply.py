@@ -121,7 +121,7 @@ def _resize(store: Store, op: Resize) -> AppliedOp:
     return op, Resize(op.id, item.width, item.height)
 
 
-def _variable(store: Store, op: Variable) -> AppliedOp:
+def _change_variable(store: Store, op: Variable) -> AppliedOp:
     previous = store.get_variable(op.area, op.name)
     if op.spec is None:
         if previous is None:
@@ -135,14 +135,14 @@ def _variable(store: Store, op: Variable) -> AppliedOp:
     return Variable(op.area, op.name, variable), Variable(op.area, op.name, previous)
 
 
-def _feature(store: Store, op: Feature) -> AppliedOp:
+def _change_feature(store: Store, op: Feature) -> AppliedOp:
     features = store.get_features()
     rule, previous = invert_change(features, op.path, op.rule)
     store.put_features(change_value(features, op.path, op.value, op.rule))
     return op, Feature(op.path, previous, rule)
 
 
-def _header(store: Store, op: Header) -> AppliedOp:
+def _change_header(store: Store, op: Header) -> AppliedOp:
     previous = store.get_header(op.field)
     store.put_header(op.field, op.value)
     return op, Header(op.field, previous)
@@ -181,8 +181,8 @@ _APPLY: Final[Mapping[type, Callable[[Store, Any], AppliedOp]]] = {
     Disconnect: _disconnect,
     Reparent: _reparent,
     Resize: _resize,
-    Variable: _variable,
-    Feature: _feature,
-    Header: _header,
+    Variable: _change_variable,
+    Feature: _change_feature,
+    Header: _change_header,
     Replace: _replace,
 }

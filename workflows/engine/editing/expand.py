@@ -213,13 +213,13 @@ def _resize(store: Store, op: Resize, context: Context) -> Plain:
         yield op
 
 
-def _feature(store: Store, op: Feature, context: Context) -> Plain:
+def _change_feature(store: Store, op: Feature, context: Context) -> Plain:
     change = normalize_change(store.get_features(), op.path, op.value, op.rule)
     if change is not None:
         yield Feature(*change)
 
 
-def _header(store: Store, op: Header, context: Context) -> Plain:
+def _change_header(store: Store, op: Header, context: Context) -> Plain:
     if store.get_header(op.field) != op.value:
         yield op
 
@@ -241,7 +241,7 @@ _EXPAND: Final[Mapping[type, Callable[[Store, Any, Context], Plain]]] = {
     Paste: expand_paste,
     Tidy: expand_tidy,
     Variable: expand_variable,
-    Feature: _feature,
-    Header: _header,
+    Feature: _change_feature,
+    Header: _change_header,
     Replace: _pass_through,
 }

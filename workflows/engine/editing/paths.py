@@ -78,7 +78,7 @@ def normalize_change(
 
 
 def is_same(value: Json, other: Json) -> bool:
-    """Equal as JSON: True is not 1."""
+    """Return whether two values are equal as JSON, where True is not 1."""
     if isinstance(value, bool) or isinstance(other, bool):
         return value is other
     if isinstance(value, Mapping) and isinstance(other, Mapping):

@@ -68,7 +68,7 @@ class Clash:
     edge: str | None = None
     shifts: bool = False  # a list moved under it: what stands at its place is another thing now
 
-    def tree(self) -> dict[str, Json]:
+    def build_tree(self) -> dict[str, Json]:
         return {
             "op": self.op,
             "node": self.node,
@@ -128,11 +128,11 @@ class _Write:
     rule: ChangeRule
     by: Author
 
-    def interferes(self, other: "_Write") -> bool:
+    def is_interfering(self, other: "_Write") -> bool:
         """Return whether one of the two changes what the other is about."""
-        return self._covers(other) or other._covers(self)
+        return self._is_covering(other) or other._is_covering(self)
 
-    def equals(self, other: "_Write") -> bool:
+    def is_equal(self, other: "_Write") -> bool:
         is_same_field = self.path == other.path and self.rule is other.rule and not self.shifts
         return is_same_field and is_same(self.value, other.value)
 
@@ -143,7 +143,7 @@ class _Write:
             self.rule is ChangeRule.REMOVE and isinstance(self.path[-1], int)
         )
 
-    def _covers(self, other: "_Write") -> bool:
+    def _is_covering(self, other: "_Write") -> bool:
         if not self.shifts:
             return other.path[: len(self.path)] == self.path
         parent_path, index = self.path[:-1], self.path[-1]
@@ -209,15 +209,15 @@ class _ConcurrentChanges:
             self.disconnected[op.id] = by
 
     def has_connected(self, wire: Wire) -> bool:
-        return any(concurrent.ends == wire.ends for concurrent, _by in self.connected.values())
+        return any(connected.ends == wire.ends for connected, _by in self.connected.values())
 
     def find_conflict(self, subject: Subject, write: _Write) -> _Write | None:
         """Return the last concurrent write that conflicts with this one."""
-        writes = [w for w in self.writes.get(subject, ()) if w.interferes(write)]
-        return next((w for w in reversed(writes) if not w.equals(write)), None)
+        writes = [w for w in self.writes.get(subject, ()) if w.is_interfering(write)]
+        return next((w for w in reversed(writes) if not w.is_equal(write)), None)
 
     def has_equal_write(self, subject: Subject, local: _Write) -> bool:
-        return any(write.equals(local) for write in self.writes.get(subject, ()))
+        return any(write.is_equal(local) for write in self.writes.get(subject, ()))
 
 
 @dataclass

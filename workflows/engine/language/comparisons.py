@@ -49,7 +49,7 @@ def convert_expected(actual: Json, expected: Json) -> Json:
     return None if expected is None else _as_boolean(expected)
 
 
-def _contains(actual: Json, expected: Json) -> bool:
+def _is_containing(actual: Json, expected: Json) -> bool:
     if not actual:
         return False
     if isinstance(actual, str):
@@ -190,8 +190,8 @@ def _is_null(actual: Json, expected: Json) -> bool:
 
 
 OPERATORS: Final[Mapping[str, Predicate]] = {
-    "contains": _contains,
-    "not contains": _negate(_contains),
+    "contains": _is_containing,
+    "not contains": _negate(_is_containing),
     "start with": _starts_with,
     "end with": _ends_with,
     "is": _is,

@@ -217,7 +217,7 @@ def _iter_node_sources(types: _TypeResolver, node_id: str) -> Iterator[Source]:
     graph = types.graph
     visible = graph.find_visible(node_id)
     containers = graph.list_containers(node_id)
-    inside = graph.inside(node_id)
+    inside = graph.list_inside(node_id)
     for node in containers:
         yield _build_source(graph.nodes[node], types.list_inner_outputs(node), "around")
     distance = _measure_distances(graph, (node_id, *containers))
@@ -257,7 +257,7 @@ def _measure_distances(graph: Graph, starts: Iterable[str]) -> dict[str, int]:
     distances = dict.fromkeys(starts, 0)
     rank = list(distances)
     while rank:
-        sources = [source for node in rank for source in graph.predecessors(node)]
+        sources = [source for node in rank for source in graph.list_predecessors(node)]
         rank = [source for source in dict.fromkeys(sources) if source not in distances]
         distances.update(dict.fromkeys(rank, max(distances.values()) + 1))
     return distances

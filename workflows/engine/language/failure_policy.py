@@ -59,7 +59,7 @@ NO_POLICY = Policy()
 
 
 def read_policy(spec: NodeSpec, retry_defaults: Retry | None) -> tuple[Policy, list[Problem]]:
-    """Return the policy and what is wrong with it.
+    """Return the policy and its problems.
 
     ``retry_defaults`` are those of the node's kind; without them the node never runs again.
     """

@@ -28,38 +28,40 @@ class Graph:
         )
         return Graph(nodes, edges)
 
-    def outgoing(self, node: str) -> tuple[EdgeSpec, ...]:
+    def list_outgoing(self, node: str) -> tuple[EdgeSpec, ...]:
         return self._outgoing.get(node, ())
 
-    def incoming(self, node: str) -> tuple[EdgeSpec, ...]:
+    def list_incoming(self, node: str) -> tuple[EdgeSpec, ...]:
         return self._incoming.get(node, ())
 
-    def successors(self, node: str, handle: str | None = None) -> tuple[str, ...]:
+    def list_successors(self, node: str, handle: str | None = None) -> tuple[str, ...]:
         """Return the nodes behind a node, or behind one of its handles; each once, in edge order."""
         targets = (
-            edge.target for edge in self.outgoing(node) if handle is None or edge.handle == handle
+            edge.target
+            for edge in self.list_outgoing(node)
+            if handle is None or edge.handle == handle
         )
         return tuple(dict.fromkeys(targets))
 
-    def predecessors(self, node: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(edge.source for edge in self.incoming(node)))
+    def list_predecessors(self, node: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(edge.source for edge in self.list_incoming(node)))
 
-    def roots(self, container: str | None = None) -> tuple[str, ...]:
+    def list_roots(self, container: str | None = None) -> tuple[str, ...]:
         """Return the nodes of one level that no edge leads to."""
-        return tuple(node for node in self.children(container) if not self.incoming(node))
+        return tuple(node for node in self.list_children(container) if not self.list_incoming(node))
 
-    def children(self, container: str | None) -> tuple[str, ...]:
+    def list_children(self, container: str | None) -> tuple[str, ...]:
         """Return the nodes directly inside a container; for None, those at the top."""
         return self._children.get(container, ())
 
-    def entry(self, container: str) -> str | None:
+    def find_entry(self, container: str) -> str | None:
         """Return where a container's body begins: its declared start, its start marker, or its only root."""
-        children = self.children(container)
+        children = self.list_children(container)
         start = self.nodes[container].data.get("start_node_id")
         if start in children:
             return str(start)
         marked_entries = [name for name in children if self.nodes[name].kind in ENTRY_KINDS]
-        candidates = marked_entries or self.roots(container)
+        candidates = marked_entries or self.list_roots(container)
         return candidates[0] if len(candidates) == 1 else None
 
     def list_containers(self, node: str) -> tuple[str, ...]:
@@ -71,35 +73,35 @@ class Graph:
             parent = self.nodes[parent].parent
         return tuple(containers)
 
-    def inside(self, container: str) -> frozenset[str]:
+    def list_inside(self, container: str) -> frozenset[str]:
         """Return everything inside a container, at every depth."""
         nodes: set[str] = set()
         queue = deque([container])
         while queue:
-            for child in self.children(queue.popleft()):
+            for child in self.list_children(queue.popleft()):
                 if child not in nodes:
                     nodes.add(child)
                     queue.append(child)
         return frozenset(nodes)
 
-    def reachable(self, starts: Iterable[str]) -> frozenset[str]:
+    def find_reachable(self, starts: Iterable[str]) -> frozenset[str]:
         """Return the starts and everything behind them; a reached container includes its body."""
         nodes = {start for start in starts if start in self.nodes}
         queue = deque(nodes)
         while queue:
             node = queue.popleft()
-            for target in (*self.successors(node), *self._list_entries(node)):
+            for target in (*self.list_successors(node), *self._list_entries(node)):
                 if target not in nodes:
                     nodes.add(target)
                     queue.append(target)
         return frozenset(nodes)
 
-    def upstream(self, node: str) -> frozenset[str]:
+    def find_upstream(self, node: str) -> frozenset[str]:
         """Return every node from which a path of edges leads to this one."""
         sources: set[str] = set()
         queue = deque([node])
         while queue:
-            for source in self.predecessors(queue.popleft()):
+            for source in self.list_predecessors(queue.popleft()):
                 if source not in sources:
                     sources.add(source)
                     queue.append(source)
@@ -112,10 +114,10 @@ class Graph:
         its content, from which its result is picked.
         """
         containers = self.list_containers(node)
-        visible = set(self.upstream(node)) | self.inside(node)
+        visible = set(self.find_upstream(node)) | self.list_inside(node)
         for container in containers:
             visible.add(container)
-            visible |= self.upstream(container)
+            visible |= self.find_upstream(container)
         return frozenset(visible)
 
     def is_visible(self, other: str, node: str) -> bool:
@@ -127,7 +129,7 @@ class Graph:
             return True
         return any(self._has_path(other, target) for target in (node, *containers))
 
-    def order(self) -> tuple[str, ...] | None:
+    def sort_nodes(self) -> tuple[str, ...] | None:
         """Return the nodes so that every edge points forward, ties by id; None when there is a cycle."""
         return self._topological_order if len(self._topological_order) == len(self.nodes) else None
 
@@ -141,21 +143,21 @@ class Graph:
         node = min(remaining)
         while node not in path:
             path[node] = len(path)
-            node = next(source for source in self.predecessors(node) if source in remaining)
+            node = next(source for source in self.list_predecessors(node) if source in remaining)
         cycle = list(path)[path[node] :]
         return tuple(reversed(cycle))
 
     @cached_property
     def _topological_order(self) -> tuple[str, ...]:
         """Return the topological order, as far as there is one."""
-        indegrees = {node: len(self.incoming(node)) for node in self.nodes}
+        indegrees = {node: len(self.list_incoming(node)) for node in self.nodes}
         ready = deque(sorted(node for node, count in indegrees.items() if count == 0))
         ordered: list[str] = []
         while ready:
             node = ready.popleft()
             ordered.append(node)
             unblocked = []
-            for edge in self.outgoing(node):
+            for edge in self.list_outgoing(node):
                 indegrees[edge.target] -= 1
                 if indegrees[edge.target] == 0:
                     unblocked.append(edge.target)
@@ -165,7 +167,7 @@ class Graph:
     def _has_path(self, source: str, target: str) -> bool:
         mask = self._ancestors.get(target)
         if mask is None:  # on a circle, or behind one
-            return source in self.upstream(target)
+            return source in self.find_upstream(target)
         return bool(mask >> self._numbers[source] & 1)
 
     @cached_property
@@ -178,14 +180,14 @@ class Graph:
         masks: dict[str, int] = {}
         for node in self._topological_order:
             mask = 0
-            for edge in self.incoming(node):
+            for edge in self.list_incoming(node):
                 mask |= masks[edge.source] | 1 << self._numbers[edge.source]
             masks[node] = mask
         return masks
 
     def _list_entries(self, container: str) -> tuple[str, ...]:
-        entry = self.entry(container)
-        return (entry,) if entry is not None else self.roots(container)
+        entry = self.find_entry(container)
+        return (entry,) if entry is not None else self.list_roots(container)
 
     @cached_property
     def _outgoing(self) -> Mapping[str, tuple[EdgeSpec, ...]]:

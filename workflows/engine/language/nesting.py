@@ -26,11 +26,11 @@ def find_container_problems(graph: Graph, kinds: Mapping[str, AnyKind]) -> list[
 
 
 def _find_entry_problems(spec: NodeSpec, graph: Graph) -> list[Problem]:
-    start, children = spec.data.get("start_node_id"), graph.children(spec.id)
+    start, children = spec.data.get("start_node_id"), graph.list_children(spec.id)
     if start and start not in children:
         message = f"The container can't start at {start}: it is not a node inside"
         return [Problem("container.start_unknown", message, node=spec.id, field="start_node_id")]
-    if graph.entry(spec.id) is None:
+    if graph.find_entry(spec.id) is None:
         message = "The container has no start node" if children else "The container is empty"
         return [Problem("container.start_missing", message, node=spec.id, field="start_node_id")]
     return []

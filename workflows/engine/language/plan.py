@@ -112,7 +112,7 @@ def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -
     graph = Graph.of(document)
     problems = _find_problems(document, graph, kinds)
     start = _choose_root(
-        [graph.nodes[name] for name in graph.children(None)], kinds, root, problems
+        [graph.nodes[name] for name in graph.list_children(None)], kinds, root, problems
     )
     if start is None or select_errors(problems):
         raise DocumentInvalid(select_errors(problems))
@@ -129,7 +129,7 @@ class _Compiler:
     flow: Flow
 
     def compile_scope(self, container: str | None, start: str) -> Plan:
-        members = self.graph.children(container)
+        members = self.graph.list_children(container)
         reachable = _find_reachable(start, self.document.edges, set(members))
         specs = [self.graph.nodes[name] for name in members if name in reachable]
         by_id = {spec.id: index for index, spec in enumerate(specs)}
@@ -160,7 +160,7 @@ class _Compiler:
             flow=self.flow,
             unreached=frozenset(members) - by_id.keys(),
             container=container,
-            inside=self.graph.inside(container) if container is not None else frozenset(),
+            inside=self.graph.list_inside(container) if container is not None else frozenset(),
         )
 
     def _build_nodes(
@@ -186,7 +186,7 @@ class _Compiler:
     def _compile_body(self, spec: NodeSpec) -> Plan | None:
         if self.kinds[spec.kind].execution is not Execution.CONTAINER:
             return None
-        entry = self.graph.entry(spec.id)
+        entry = self.graph.find_entry(spec.id)
         return self.compile_scope(spec.id, entry) if entry is not None else None
 
 

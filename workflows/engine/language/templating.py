@@ -43,11 +43,11 @@ class Template:
         return all(isinstance(segment, str) for segment in self.segments)
 
     def render_text(self, pool: VariablePool) -> str:
-        """The rendering of prompts, keys, conditions and HTTP fields."""
+        """Render text for prompts, keys, conditions and HTTP fields."""
         return self._render(pool, as_text)
 
     def render_markdown(self, pool: VariablePool) -> str:
-        """The rendering of answers."""
+        """Render Markdown for answers."""
         return self._render(pool, as_markdown)
 
     def _render(self, pool: VariablePool, show: Callable[[Json], str]) -> str:

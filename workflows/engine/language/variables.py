@@ -71,11 +71,11 @@ class VariablePool:
     def __contains__(self, selector: Sequence[str]) -> bool:
         return self.get(selector) is not MISSING
 
-    def head(self, name: str) -> Mapping[str, Json]:
+    def get_head(self, name: str) -> Mapping[str, Json]:
         """Return everything under a head, empty when there is nothing."""
         return self._heads.get(name, {})
 
-    def sys(self) -> Mapping[str, Json]:
+    def get_system(self) -> Mapping[str, Json]:
         """Return the run's system variables."""
         return self._heads[SYSTEM]
 
@@ -89,7 +89,7 @@ class VariablePool:
         self._heads[head] = {**self._heads.get(head, {}), name: value}
 
     def discard(self, heads: Iterable[str]) -> None:
-        """Forget the outputs of nodes, as before each round of a loop."""
+        """Remove the outputs of nodes, as before each round of a loop."""
         for head in heads:
             self._heads.pop(head, None)
 
@@ -99,7 +99,7 @@ class VariablePool:
         pool._heads = self._heads.copy()
         return pool
 
-    def conversation(self) -> dict[str, Json]:
+    def get_conversation(self) -> dict[str, Json]:
         """Return the conversation variables as they are now."""
         return dict(self._heads[CONVERSATION])
 

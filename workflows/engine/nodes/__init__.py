@@ -39,7 +39,7 @@ KNOWN_KINDS: Final[Mapping[str, Appearance]] = {
 
 
 def find_appearance(name: str, installed: Mapping[str, AnyKind]) -> Appearance:
-    """Return the kind by that name if it is installed, or else what is known of it."""
+    """Return the kind of that name if it is installed, or else its known appearance."""
     return installed.get(name) or KNOWN_KINDS.get(name) or UnknownAppearance()
 
 

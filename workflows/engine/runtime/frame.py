@@ -90,7 +90,7 @@ class Frame:
                 await asyncio.sleep(0)
                 raise asyncio.CancelledError
             if not ready:
-                await self._next_report()
+                await self._settle_next_report()
                 continue
             node = nodes[ready.popleft()]
             # The start of a round does nothing; limits and breakpoints are for what does.
@@ -158,7 +158,7 @@ class Frame:
             report = fault
         self._reports.put_nowait(report)
 
-    async def _next_report(self) -> None:
+    async def _settle_next_report(self) -> None:
         report = await self._reports.get()
         while True:
             self._unsettled -= 1

@@ -98,7 +98,7 @@ def _build_result(run_context: RunContext, failure: Failure | None, *, paused: b
         usage=state.usage,
         steps=tuple(state.records),
         stream="".join(run_context.session_queue.text),
-        conversation=state.pool.conversation(),
+        conversation=state.pool.get_conversation(),
         untrusted=select_carried_over(state.untrusted),
         writes=tuple(state.writes),
         exceptions_count=state.exceptions,

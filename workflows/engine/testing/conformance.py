@@ -75,7 +75,7 @@ class Verdict:
 
 
 def read_cases(folder: Path, only: Iterable[str] = ()) -> list[ConformanceCase]:
-    """The suite's cases in its order; ``only`` names groups (all, when it names none)."""
+    """Return the suite's cases in its order; ``only`` names groups (all, when it names none)."""
     groups = set(only)
     suite = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
     return [

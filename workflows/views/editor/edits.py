@@ -213,7 +213,7 @@ def _render_clash(principal: Principal, workflow: Workflow, clash: EditClash) ->
     clashes = [
         # own: the other change came from another tab of the same person
         {
-            **field_clash.tree(),
+            **field_clash.build_tree(),
             "own": is_own,
             "label": _build_field_label(field_clash.field, kinds.get(field_clash.node or "")),
         }

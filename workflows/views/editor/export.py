@@ -87,7 +87,7 @@ def extract_part(document: Document, ids: Iterable[str]) -> Document:
     graph = Graph.of(document)
     node_ids = {id_ for id_ in ids if id_ in graph.nodes}
     for id_ in [*node_ids]:
-        node_ids |= graph.inside(id_)
+        node_ids |= graph.list_inside(id_)
     requested_ids = set(ids)
     part = replace(
         document,

@@ -72,7 +72,7 @@ class _OutlineBuilder:
         self.problems: dict[str, list[Problem]] = defaultdict(list)
         for problem in problems:
             self.problems[problem.node or ""].append(problem)
-        order = sorted(self.graph.order() or self.graph.nodes, key=self._sort_key)
+        order = sorted(self.graph.sort_nodes() or self.graph.nodes, key=self._sort_key)
         self.ranks = {
             node: rank for rank, node in enumerate(_sort_in_reading_order(self.graph, order))
         }
@@ -87,7 +87,7 @@ class _OutlineBuilder:
         node = self.graph.nodes[id_]
         kind = self.kinds.get(node.kind)
         is_start = kind is not None and kind.execution in (Execution.ROOT, Execution.ENTRY)
-        is_unconnected = not is_start and not self.graph.outgoing(id_)
+        is_unconnected = not is_start and not self.graph.list_outgoing(id_)
         return not is_start, is_unconnected, node.position.x
 
     def build_level(self, container: str | None, depth: int = 0) -> tuple[OutlineRow, ...]:
@@ -125,7 +125,7 @@ class _OutlineBuilder:
                 target=edge.target,
                 title=get_title(self.graph.nodes[edge.target]),
             )
-            for edge in self.graph.outgoing(node.id)
+            for edge in self.graph.list_outgoing(node.id)
         )
 
 
@@ -136,7 +136,7 @@ MAX_DEPTH = 24
 def _sort_in_reading_order(graph: Graph, order: Sequence[str]) -> list[str]:
     """Sort nodes from each root along its branches, with a join after its last branch."""
     ranks = {node: rank for rank, node in enumerate(order)}
-    pending_counts = {node: len(graph.predecessors(node)) for node in order}
+    pending_counts = {node: len(graph.list_predecessors(node)) for node in order}
     result: list[str] = []
     stack = [node for node in reversed(order) if not pending_counts[node]]
     visited: set[str] = set()
@@ -146,7 +146,7 @@ def _sort_in_reading_order(graph: Graph, order: Sequence[str]) -> list[str]:
             continue
         visited.add(node)
         result.append(node)
-        for target in reversed(graph.successors(node)):
+        for target in reversed(graph.list_successors(node)):
             pending_counts[target] -= 1
             if pending_counts[target] <= 0 and target not in visited:
                 stack.append(target)

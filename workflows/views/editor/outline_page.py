@@ -96,15 +96,17 @@ def _build_node_context(
     graph = Graph.of(document)
     kinds = installed_kinds()
     shapes = {id_: compute_shape(item, kinds) for id_, item in nodes.items()}
-    inside = graph.inside(node.id) | {node.id}
+    inside = graph.list_inside(node.id) | {node.id}
     return {
         "title": get_title(node),
         "disabled": node.data.get("disabled") is True,
         "handles": [(handle.handle, _get_handle_label(handle)) for handle in list_handles(node)],
-        "incoming": [(edge.id, get_title(nodes[edge.source])) for edge in graph.incoming(node.id)],
+        "incoming": [
+            (edge.id, get_title(nodes[edge.source])) for edge in graph.list_incoming(node.id)
+        ],
         "outgoing": [
             (edge.id, edge.handle, get_title(nodes[edge.target]))
-            for edge in graph.outgoing(node.id)
+            for edge in graph.list_outgoing(node.id)
         ],
         "targets": [
             (other.id, get_title(other))
@@ -268,7 +270,7 @@ def _move(document: Document, node: NodeSpec | None, values: FormValues) -> Plan
 def _delete(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
     id_ = node.id if node else ""
     graph = Graph.of(document)
-    before = graph.predecessors(id_) if id_ in graph.nodes else ()
+    before = graph.list_predecessors(id_) if id_ in graph.nodes else ()
     label = _("Deleted %(name)s") % {"name": get_title(node) if node else id_}
     op = {"op": "delete", "id": id_, "heal": values.get("heal") == "on"}
     return [op], label, next(iter(before), "")

@@ -80,31 +80,33 @@ def read_dify(tree: Mapping[str, Json], *, confirm_newer: bool = False) -> Loade
 
 def _read_mode(tree: Mapping[str, Json], app: Mapping[str, Json], findings: Findings) -> Mode:
     if "app" not in tree:
-        findings.error("app.missing", "The document has no app section", field="app")
+        findings.add_error("app.missing", "The document has no app section", field="app")
         return Mode.WORKFLOW
     mode = app.get("mode")
     if mode in MODES_WITHOUT_GRAPH:
         message = (
             f"An app of mode {mode!r} has no graph; only workflow and advanced-chat are supported"
         )
-        findings.error("app.mode", message, field="app.mode")
+        findings.add_error("app.mode", message, field="app.mode")
         return Mode.WORKFLOW
     try:
         parsed_mode = Mode(get_text(mode))
     except ValueError:
         message = f"The app's mode must be workflow or advanced-chat, not {mode!r}"
-        findings.error("app.mode", message, field="app.mode")
+        findings.add_error("app.mode", message, field="app.mode")
         return Mode.WORKFLOW
     if not isinstance(tree.get("workflow"), Mapping):
-        findings.error("workflow.missing", "The document has no workflow section", field="workflow")
+        findings.add_error(
+            "workflow.missing", "The document has no workflow section", field="workflow"
+        )
     return parsed_mode
 
 
 def _report_unknown(tree: Mapping[str, Json], findings: Findings) -> None:
     if get_text(tree.get("kind"), "app") != "app":
-        findings.warn("document.kind", f"Kind {tree['kind']!r} is read as app", field="kind")
+        findings.add_warning("document.kind", f"Kind {tree['kind']!r} is read as app", field="kind")
     for key in sorted(tree.keys() - KNOWN_PARTS):
-        findings.warn("document.unknown_key", f"{key} is unknown; it is kept", field=key)
+        findings.add_warning("document.unknown_key", f"{key} is unknown; it is kept", field=key)
 
 
 def _read_nodes(
@@ -115,10 +117,12 @@ def _read_nodes(
     for index, node in enumerate(nodes):
         where = f"workflow.graph.nodes.{index}"
         if not isinstance(node, Mapping) or read_identifier(node.get("id")) is None:
-            findings.error("node.id_missing", "A node has no ID", field=where)
+            findings.add_error("node.id_missing", "A node has no ID", field=where)
         elif not isinstance(node.get("data"), Mapping):
             node_id = read_identifier(node["id"])
-            findings.error("node.data_missing", "The node has no data", node=node_id, field="data")
+            findings.add_error(
+                "node.data_missing", "The node has no data", node=node_id, field="data"
+            )
         elif node.get("type") == NOTE:
             notes.append(_read_note(node))
         else:
@@ -131,7 +135,7 @@ def _read_node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
     node_id = read_identifier(node["id"]) or ""
     kind = data.get("type")
     if not isinstance(kind, str) or not kind:
-        findings.error("node.kind_missing", "The node has no type", node=node_id)
+        findings.add_error("node.kind_missing", "The node has no type", node=node_id)
         kind = ""
     return NodeSpec(
         id=node_id,
@@ -184,7 +188,7 @@ def _read_edges(edges: list[Json], findings: Findings) -> tuple[tuple[EdgeSpec, 
         ends = _read_ends(edge)
         if ends is None:
             field = f"workflow.graph.edges.{index}"
-            findings.warn(
+            findings.add_warning(
                 "edge.ends", "An edge without a source or target is not shown", field=field
             )
             unreadable.append(edge)
@@ -228,14 +232,14 @@ def _read_variables(
     for index, variable in enumerate(get_list(workflow, key, findings, where="workflow.")):
         where = f"workflow.{key}.{index}"
         if not isinstance(variable, Mapping):
-            findings.error("variable.invalid", "A variable must be a mapping", field=where)
+            findings.add_error("variable.invalid", "A variable must be a mapping", field=where)
             continue
         required = ("name", "value_type", "value")
         missing = [part for part in required if variable.get(part) is None]
         if missing == ["value"] and key == "environment_variables":
             missing = []
         for part in missing:
-            findings.error(
+            findings.add_error(
                 "variable.incomplete", f"A variable has no {part}", field=f"{where}.{part}"
             )
         if not missing:

@@ -24,7 +24,7 @@ class Findings:
 
     problems: list[Problem] = field(default_factory=list)
 
-    def error(
+    def add_error(
         self,
         code: str,
         message: str,
@@ -35,7 +35,7 @@ class Findings:
     ) -> None:
         self.problems.append(Problem(code, message, node, field, edge))
 
-    def warn(
+    def add_warning(
         self, code: str, message: str, *, field: str | None = None, edge: str | None = None
     ) -> None:
         self.problems.append(build_warning(code, message, field=field, edge=edge))
@@ -61,12 +61,12 @@ def get_list(
 def check_counts(nodes: list[Json], edges: list[Json], findings: Findings) -> None:
     """Raise before anything is built from them: a document of 90,000 nodes is an attack or a mistake."""
     if len(nodes) > MAX_NODES:
-        findings.error(
+        findings.add_error(
             "document.nodes",
             f"A workflow can have at most {MAX_NODES} nodes, this one has {len(nodes)}",
         )
     if len(edges) > MAX_EDGES:
-        findings.error(
+        findings.add_error(
             "document.edges",
             f"A workflow can have at most {MAX_EDGES} edges, this one has {len(edges)}",
         )
@@ -107,7 +107,7 @@ def _get_part(
     if value is None:
         return kind()
     if not isinstance(value, kind):
-        findings.error(f"document.{key}", f"{key} is {name}", field=f"{where}{key}")
+        findings.add_error(f"document.{key}", f"{key} is {name}", field=f"{where}{key}")
         return kind()
     return value
 

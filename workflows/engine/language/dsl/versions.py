@@ -19,18 +19,18 @@ def check_dify_version(declared: Json, findings: Findings, *, confirmed: bool) -
     version = UNVERSIONED if declared is None else declared
     parsed = _parse(version)
     if parsed is None:
-        findings.error(
+        findings.add_error(
             "version.invalid", "The version must be quoted text such as '0.6.0'", field="version"
         )
         return str(version), False
     supported = _parse(DIFY) or parsed
     if parsed > supported or parsed[0] < supported[0]:
         message = f"Version {version} is not the supported version {DIFY}; parts may be misread"
-        findings.warn("version.unknown", message, field="version")
+        findings.add_warning("version.unknown", message, field="version")
         return version, not confirmed
     if parsed[:2] < supported[:2]:
         message = f"Version {version} is older than {DIFY}; check the workflow before using it"
-        findings.warn("version.older", message, field="version")
+        findings.add_warning("version.older", message, field="version")
     return version, False
 
 
@@ -38,10 +38,10 @@ def check_xworkflow_version(declared: Json, findings: Findings) -> str:
     if declared is None:
         # A bare graph, as builders and people write them by hand.
         message = f"The document has no version; assuming {XWORKFLOW}"
-        findings.warn("version.missing", message, field="version")
+        findings.add_warning("version.missing", message, field="version")
     elif declared != XWORKFLOW:
         message = f"Only version '{XWORKFLOW}' of this format is supported, not {declared!r}"
-        findings.error("version.invalid", message, field="version")
+        findings.add_error("version.invalid", message, field="version")
     return XWORKFLOW
 
 

@@ -52,7 +52,7 @@ def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
     nodes, edges = unfold(nodes, edges)
     check_counts(nodes, edges, findings)
     for key in sorted(tree.keys() - KNOWN_PARTS):
-        findings.warn("document.unknown_key", f"{key} is unknown; it is kept", field=key)
+        findings.add_warning("document.unknown_key", f"{key} is unknown; it is kept", field=key)
     meta = get_mapping(tree, "meta", findings)
     specs = _read_nodes(nodes, findings)
     document = Document(
@@ -85,10 +85,12 @@ def _read_nodes(nodes: list[Json], findings: Findings) -> tuple[NodeSpec, ...]:
     for index, node in enumerate(nodes):
         where = f"nodes.{index}"
         if not isinstance(node, Mapping) or read_identifier(node.get("id")) is None:
-            findings.error("node.id_missing", "A node has no ID", field=where)
+            findings.add_error("node.id_missing", "A node has no ID", field=where)
         elif not isinstance(node.get("data"), Mapping):
             node_id = read_identifier(node["id"])
-            findings.error("node.data_missing", "The node has no data", node=node_id, field="data")
+            findings.add_error(
+                "node.data_missing", "The node has no data", node=node_id, field="data"
+            )
         else:
             specs.append(_read_node(node, findings))
     return tuple(specs)
@@ -99,7 +101,7 @@ def _read_node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
     node_id = read_identifier(node["id"]) or ""
     kind = data.get("type")
     if not isinstance(kind, str) or not kind:
-        findings.error("node.kind_missing", "The node has no type", node=node_id)
+        findings.add_error("node.kind_missing", "The node has no type", node=node_id)
         kind = ""
     extra = drop_keys(node, "id", "data", "position", "parentId", "width", "height")
     if "position" in node and read_position(node["position"]) is None:
@@ -128,7 +130,7 @@ def _read_edges(edges: list[Json], findings: Findings) -> tuple[EdgeSpec, ...]:
         if len(ends) == 2 and ends[0] and ends[1]:
             specs.append(_read_edge(edge, ends[0], ends[1]))
         else:
-            findings.error(
+            findings.add_error(
                 "edge.ends", "An edge needs a source and a target", field=f"edges.{index}"
             )
     return tuple(specs)
@@ -171,7 +173,9 @@ def _list_named_variables(
         if isinstance(variable, Mapping) and isinstance(variable.get("name"), str):
             variables.append(variable)
         else:
-            findings.error("variable.incomplete", "A variable has no name", field=f"{key}.{index}")
+            findings.add_error(
+                "variable.incomplete", "A variable has no name", field=f"{key}.{index}"
+            )
     return variables
 
 

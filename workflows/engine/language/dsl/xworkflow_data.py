@@ -37,17 +37,17 @@ SWITCHED_OFF: Final = "max_retries_when_enabled"
 
 def translate_inward(kind: str, data: Mapping[str, Json]) -> Data:
     """Return xworkflow's data in the engine's vocabulary."""
-    result = _policy_inward(dict(data))
+    result = _translate_policy_inward(dict(data))
     return _INWARD[kind](result) if kind in _INWARD else result
 
 
 def translate_outward(kind: str, data: Mapping[str, Json]) -> Data:
     """Return data in xworkflow's vocabulary."""
-    result = _policy_outward(dict(data))
+    result = _translate_policy_outward(dict(data))
     return _OUTWARD[kind](result) if kind in _OUTWARD else result
 
 
-def _policy_inward(data: Data) -> Data:
+def _translate_policy_inward(data: Data) -> Data:
     strategy, retry = data.get("error_strategy"), data.get("retry_config")
     if isinstance(strategy, Mapping) and isinstance(strategy.get("type"), str):
         name = strategy["type"]
@@ -56,11 +56,11 @@ def _policy_inward(data: Data) -> Data:
         if isinstance(defaults, Mapping) and "default_value" not in data:
             data["default_value"] = _list_default_items(defaults)
     if isinstance(retry, Mapping):
-        data["retry_config"] = _retry_inward(dict(retry))
+        data["retry_config"] = _translate_retry_inward(dict(retry))
     return data
 
 
-def _policy_outward(data: Data) -> Data:
+def _translate_policy_outward(data: Data) -> Data:
     strategy, retry = data.get("error_strategy", ""), data.get("retry_config")
     if strategy is None or (isinstance(strategy, str) and strategy):
         strategy_data: Data = {"type": strategy or "none"}
@@ -71,11 +71,11 @@ def _policy_outward(data: Data) -> Data:
                 del data["default_value"]  # nothing in it that xworkflow's form doesn't say
         data["error_strategy"] = strategy_data
     if isinstance(retry, Mapping):
-        data["retry_config"] = _retry_outward(dict(retry))
+        data["retry_config"] = _translate_retry_outward(dict(retry))
     return data
 
 
-def _retry_inward(retry: Data) -> Data:
+def _translate_retry_inward(retry: Data) -> Data:
     if SWITCHED_OFF in retry:
         return {**drop_keys(retry, SWITCHED_OFF), "max_retries": retry[SWITCHED_OFF]}
     if "retry_enabled" in retry:
@@ -84,7 +84,7 @@ def _retry_inward(retry: Data) -> Data:
     return {"retry_enabled": isinstance(retries, int) and retries > 0, **retry}
 
 
-def _retry_outward(retry: Data) -> Data:
+def _translate_retry_outward(retry: Data) -> Data:
     enabled = bool(retry.get("retry_enabled"))
     if not enabled and retry.get("max_retries"):
         return {**retry, "max_retries": 0, SWITCHED_OFF: retry["max_retries"]}
@@ -115,7 +115,7 @@ def _is_default(item: Json) -> bool:
 _CALLING: Final = "calling"
 
 
-def _code_inward(data: Data) -> Data:
+def _translate_code_inward(data: Data) -> Data:
     if data.get(_CALLING) == "keywords":  # our own writer says that it isn't xworkflow's way
         data = drop_keys(data, _CALLING)
     elif "language" in data:
@@ -123,7 +123,7 @@ def _code_inward(data: Data) -> Data:
     return _rename_keys(data, {"language": "code_language"})
 
 
-def _code_outward(data: Data) -> Data:
+def _translate_code_outward(data: Data) -> Data:
     is_xworkflow = data.get(_CALLING) == "inputs"
     data = drop_keys(data, _CALLING) if is_xworkflow else {**data, _CALLING: "keywords"}
     return _rename_keys(data, {"code_language": "language"})
@@ -163,33 +163,33 @@ def _translate_condition(condition: Json, translate_operator: Callable[[str], st
     return {**condition, "comparison_operator": translate_operator(operator)}
 
 
-def _operator_inward(name: str) -> str:
+def _translate_operator_inward(name: str) -> str:
     return normalize_operator(name) or name
 
 
-def _operator_outward(name: str) -> str:
+def _translate_operator_outward(name: str) -> str:
     operator = normalize_operator(name)
     return name if operator is None else OPERATORS.get(operator, operator.replace(" ", "_"))
 
 
-def _assigner_inward(data: Data) -> Data:
+def _translate_assigner_inward(data: Data) -> Data:
     return {**data, "write_mode": "over-write"} if data.get("write_mode") == "overwrite" else data
 
 
-def _assigner_outward(data: Data) -> Data:
+def _translate_assigner_outward(data: Data) -> Data:
     return {**data, "write_mode": "overwrite"} if data.get("write_mode") == "over-write" else data
 
 
-def _classifier_inward(data: Data) -> Data:
+def _translate_classifier_inward(data: Data) -> Data:
     return _rename_items(data, "categories", "classes", _CLASS)
 
 
-def _classifier_outward(data: Data) -> Data:
+def _translate_classifier_outward(data: Data) -> Data:
     backwards = {new: old for old, new in _CLASS.items()}
     return _rename_items(data, "classes", "categories", backwards)
 
 
-def _iteration_inward(data: Data) -> Data:
+def _translate_iteration_inward(data: Data) -> Data:
     renamed = _rename_keys(data, _ITERATION)
     mode = renamed.get("error_handle_mode")
     if isinstance(mode, str) and mode in _ERROR_MODES:
@@ -197,7 +197,7 @@ def _iteration_inward(data: Data) -> Data:
     return renamed
 
 
-def _iteration_outward(data: Data) -> Data:
+def _translate_iteration_outward(data: Data) -> Data:
     renamed = _rename_keys(data, {new: old for old, new in _ITERATION.items()})
     modes = {new: old for old, new in _ERROR_MODES.items()}
     mode = renamed.get("error_handle_mode")
@@ -206,12 +206,12 @@ def _iteration_outward(data: Data) -> Data:
     return renamed
 
 
-def _loop_inward(data: Data) -> Data:
-    return _translate_loop_condition(data, _operator_inward)
+def _translate_loop_inward(data: Data) -> Data:
+    return _translate_loop_condition(data, _translate_operator_inward)
 
 
-def _loop_outward(data: Data) -> Data:
-    return _translate_loop_condition(data, _operator_outward)
+def _translate_loop_outward(data: Data) -> Data:
+    return _translate_loop_condition(data, _translate_operator_outward)
 
 
 def _translate_loop_condition(data: Data, translate_operator: Callable[[str], str]) -> Data:
@@ -225,7 +225,7 @@ def _translate_loop_condition(data: Data, translate_operator: Callable[[str], st
     return {**data, "condition": _translate_condition(data["condition"], translate_operator)}
 
 
-def _llm_inward(data: Data) -> Data:
+def _translate_llm_inward(data: Data) -> Data:
     memory = data.get("memory")
     if not isinstance(memory, Mapping) or "enabled" not in memory:
         return data
@@ -237,7 +237,7 @@ def _llm_inward(data: Data) -> Data:
     return {**data, "memory": {**drop_keys(memory, "window_size"), "window": window}}
 
 
-def _llm_outward(data: Data) -> Data:
+def _translate_llm_outward(data: Data) -> Data:
     memory = data.get("memory")
     if not isinstance(memory, Mapping) or not isinstance(memory.get("window"), Mapping):
         return data
@@ -275,22 +275,22 @@ _ERROR_MODES: Final[Mapping[str, str]] = {
     "remove_abnormal": "remove-abnormal-output",
 }
 _INWARD: Final[Mapping[str, Callable[[Data], Data]]] = {
-    "code": _code_inward,
+    "code": _translate_code_inward,
     "http-request": translate_http_inward,
-    "if-else": _build_cases_translator(_operator_inward),
-    "iteration": _iteration_inward,
-    "loop": _loop_inward,
-    "assigner": _assigner_inward,
-    "question-classifier": _classifier_inward,
-    "llm": _llm_inward,
+    "if-else": _build_cases_translator(_translate_operator_inward),
+    "iteration": _translate_iteration_inward,
+    "loop": _translate_loop_inward,
+    "assigner": _translate_assigner_inward,
+    "question-classifier": _translate_classifier_inward,
+    "llm": _translate_llm_inward,
 }
 _OUTWARD: Final[Mapping[str, Callable[[Data], Data]]] = {
-    "code": _code_outward,
+    "code": _translate_code_outward,
     "http-request": translate_http_outward,
-    "if-else": _build_cases_translator(_operator_outward),
-    "iteration": _iteration_outward,
-    "loop": _loop_outward,
-    "assigner": _assigner_outward,
-    "question-classifier": _classifier_outward,
-    "llm": _llm_outward,
+    "if-else": _build_cases_translator(_translate_operator_outward),
+    "iteration": _translate_iteration_outward,
+    "loop": _translate_loop_outward,
+    "assigner": _translate_assigner_outward,
+    "question-classifier": _translate_classifier_outward,
+    "llm": _translate_llm_outward,
 }

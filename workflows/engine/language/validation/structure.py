@@ -42,7 +42,7 @@ def find_structure_problems(
     yield from _find_dangling_edges(document, graph)
     yield from _check_edges(graph, kinds, invalid_nodes)
     yield from _check_cycle(graph)
-    roots = [node for node in graph.children(None) if _is_root(graph.nodes[node].kind, kinds)]
+    roots = [node for node in graph.list_children(None) if _is_root(graph.nodes[node].kind, kinds)]
     yield from _check_starts(graph, roots)
     yield from _find_unreachable(graph, roots)
     yield from _check_mode(document)
@@ -145,7 +145,7 @@ def _check_starts(graph: Graph, roots: list[str]) -> Iterator[Problem]:
 def _find_unreachable(graph: Graph, roots: list[str]) -> Iterator[Problem]:
     if not roots:
         return
-    reached = graph.reachable(roots)
+    reached = graph.find_reachable(roots)
     for node in graph.nodes:
         if node not in reached:
             message = "The node is not reachable from the Start node and never runs"

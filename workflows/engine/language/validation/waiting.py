@@ -11,7 +11,7 @@ from workflows.engine.language.untrusted import Flow
 
 
 # The switch that lets it in, which is where the warning stands.
-SWITCH = "trusts_outside"
+TRUST_FIELD = "trusts_outside"
 
 
 def list_review_problems(
@@ -39,4 +39,4 @@ def list_review_problems(
         )
         if source is not None:
             message = f"{source} brings in external content, which stays in quarantine until it is approved"
-            yield build_warning("memory.waits", message, node=node.id, field=SWITCH)
+            yield build_warning("memory.waits", message, node=node.id, field=TRUST_FIELD)

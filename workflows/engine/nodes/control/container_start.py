@@ -23,7 +23,7 @@ class _ContainerStart(NodeKind[NodeConfig, str]):
 
     def run(self, prepared: str, ctx: NodeContext) -> NodeResult:
         """Record the initial variables of the round as inputs, so that a later attempt starts it with the same."""
-        return NodeResult(inputs=dict(ctx.pool.head(prepared)))
+        return NodeResult(inputs=dict(ctx.pool.get_head(prepared)))
 
 
 class IterationStart(_ContainerStart):

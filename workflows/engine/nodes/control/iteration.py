@@ -135,7 +135,7 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
 
 
 def _derive_type(config: IterationConfig, kind: str) -> DerivedType | None:
-    """Return the rule for the output's type where no type was written down: it follows from what a round gives."""
+    """Return the rule for the output's type if none is declared: it follows from the result of a round."""
     if config.output_selector is None or parse_type(kind) is not ValueType.ARRAY_ANY:
         return None
     rule = TypeRule.JOINED if config.flatten_output else TypeRule.GATHERED

@@ -224,7 +224,7 @@ async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeRes
             _set_values(pool, name, finished_round.results)
         if finished_round.is_last or (exit_conditions.conditions and exit_conditions.is_met(pool)):
             break
-    values = pool.head(name)
+    values = pool.get_head(name)
     return NodeResult({**{label: values.get(label) for label in initial}, ROUND: rounds})
 
 
@@ -236,10 +236,10 @@ async def _run_while(prepared: While, ctx: NodeContext, body: Rounds) -> NodeRes
     while _should_continue(prepared.condition, values, ctx):
         if rounds >= prepared.count:
             raise NodeFailed("LoopLimitError", f"Max iterations {prepared.count} exceeded")
-        scope = {**ctx.pool.head(SCOPE), ITERATION: rounds}
+        scope = {**ctx.pool.get_head(SCOPE), ITERATION: rounds}
         heads = {ctx.node_id: values, LOOP: values, SCOPE: scope}
         finished_round = await body.run(rounds, heads)
-        values = {**values, **finished_round.pool.head(LOOP), **finished_round.results}
+        values = {**values, **finished_round.pool.get_head(LOOP), **finished_round.results}
         rounds += 1
     return NodeResult({prepared.output: values, ITERATIONS: rounds})
 
@@ -264,7 +264,7 @@ def _should_continue(condition: Condition, values: Mapping[str, Json], ctx: Node
 
 
 def _set_values(pool: VariablePool, name: str, values: Mapping[str, Json]) -> None:
-    pool.set_outputs(name, {**pool.head(name), **values})
+    pool.set_outputs(name, {**pool.get_head(name), **values})
 
 
 def _get_initial_value(variable: LoopVariable, pool: VariablePool) -> Json:

@@ -28,7 +28,7 @@ class KeyValue(_Part):
 
     @field_validator("key", "value", mode="before")
     @classmethod
-    def _text(cls, value: Any) -> Any:
+    def _replace_null_text(cls, value: Any) -> Any:
         return "" if value is None else value
 
 
@@ -39,7 +39,7 @@ class AuthConfig(_Part):
 
     @field_validator("api_key", "header", mode="before")
     @classmethod
-    def _text(cls, value: Any) -> Any:
+    def _replace_null_text(cls, value: Any) -> Any:
         return "" if value is None else value
 
 
@@ -59,7 +59,7 @@ class BodyItem(KeyValue):
 
     @field_validator("file", mode="before")
     @classmethod
-    def _selector(cls, value: Any) -> Any:
+    def _replace_null_selector(cls, value: Any) -> Any:
         return value or ()
 
 
@@ -71,7 +71,7 @@ class Body(_Part):
 
     @field_validator("data", mode="before")
     @classmethod
-    def _items(cls, value: Any) -> Any:
+    def _replace_null_items(cls, value: Any) -> Any:
         return () if value is None else value
 
 
@@ -96,7 +96,7 @@ class HttpConfig(NodeConfig):
 
     @field_validator("headers", "params", mode="before")
     @classmethod
-    def _lines(cls, value: Any) -> Any:
+    def _replace_null_lines(cls, value: Any) -> Any:
         return "" if value is None else value
 
     @field_validator("authorization", "body", "timeout", mode="before")
@@ -106,7 +106,7 @@ class HttpConfig(NodeConfig):
 
     @field_validator("ssl_verify", "fail_on_error_status", mode="before")
     @classmethod
-    def _switch(cls, value: Any, info: Any) -> Any:
+    def _replace_null_switch(cls, value: Any, info: Any) -> Any:
         return info.field_name == "ssl_verify" if value is None else value
 
 

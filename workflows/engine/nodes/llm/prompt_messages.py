@@ -138,7 +138,7 @@ async def build_prompt(spec: PromptSpec, ctx: NodeContext, *, with_memory: bool 
     if with_memory and spec.memory is not None and spec.memory.enabled:
         prompt = await _add_memory(spec.memory, ctx, messages)
     if with_memory and not prompt.memories and not spec.completion:
-        prompt = await _add_lessons(prompt, ctx)
+        prompt = await _add_learned_rules(prompt, ctx)
     if not any(message.text for message in prompt.messages if message.text):
         raise NodeFailed("NoPromptFoundError", "There are no messages to send to the model")
     return prompt
@@ -265,8 +265,8 @@ async def _add_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[M
     return Prompt((*messages[:position], injected, *messages[position:]), tuple(hits), (event,))
 
 
-async def _add_lessons(prompt: Prompt, ctx: NodeContext) -> Prompt:
-    """Add what earlier runs taught, if the application learns from them, as ``enhanced_memory`` adds memories."""
+async def _add_learned_rules(prompt: Prompt, ctx: NodeContext) -> Prompt:
+    """Add rules learned from earlier runs, if the application has any, as ``enhanced_memory`` adds memories."""
     if ctx.ports.reminder is None:
         return prompt
     reminder = await ctx.ports.reminder.remind(prompt.messages, ctx.origin)

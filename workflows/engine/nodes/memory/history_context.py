@@ -36,7 +36,7 @@ class Wording:
     heading: str
     record: str
 
-    def line(self, number: int, score: float) -> str:
+    def format_line(self, number: int, score: float) -> str:
         return self.record.format(number=number, score=score)
 
 
@@ -72,7 +72,9 @@ def render_markdown(records: Sequence[Record[MemoryHit]], wording: Wording = ENG
         return ""
     parts = [f"## {wording.heading}"]
     for number, record in enumerate(records, 1):
-        parts.append(f"### {wording.line(number, record.score)}\n{_render_value(record.hit)}")
+        parts.append(
+            f"### {wording.format_line(number, record.score)}\n{_render_value(record.hit)}"
+        )
     return "\n\n".join(parts)
 
 

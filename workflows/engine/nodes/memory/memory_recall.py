@@ -1,4 +1,4 @@
-"""Recall: returns what memory knows, as a list of entries."""
+"""Recall: returns memories as a list of entries."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,6 @@
-"""Memory retrieval: what working and long-term memory hold on a topic, as one text for a prompt.
+"""Memory retrieval: working and long-term memory on a topic, as one text for a prompt.
 
-It is an extra: a memory that fails or isn't there leaves the text empty, an event says so, and
-the run goes on.
+It is an extra: a memory that fails or is missing leaves the text empty, an event reports it, and the run continues.
 """
 
 import asyncio
@@ -67,7 +66,7 @@ class RetrievalConfig(NodeConfig):
 
     @property
     def inputs(self) -> dict[str, Selector]:
-        """The selectors of the inputs that are passed through, by their names in the outputs."""
+        """Return the selectors of the inputs that are passed through, by their names in the outputs."""
         selectors = {
             name: getattr(self, f"{name}_selector") for name in (*QUERY_FIELDS, "group_id")
         }
