@@ -201,7 +201,7 @@ def test_what_another_provider_keeps_is_not_looked_through_and_said(
 ) -> None:
     store(alice, "global:shop", "a", "tea")
     assert found(alice, "tea").is_all
-    monkeypatch.setattr(search_all, "external_scopes", lambda team_id: frozenset({"global"}))
+    monkeypatch.setattr(search_all, "list_external_scopes", lambda team_id: frozenset({"global"}))
 
     page = found(alice, "tea")
 
