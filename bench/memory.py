@@ -73,7 +73,7 @@ def _operator() -> Any:
 def _caller(who: Any) -> Any:
     """A run of this person's."""
     from accounts.principals import load_user_principal
-    from memory.services import CallOrigin, MemoryCaller, reach_of
+    from memory.services import CallOrigin, MemoryCaller, list_reachable
 
     user, team = who
     known = {"user_id": str(user.pk), "app_id": "bench", "run_id": "r1"}
@@ -81,7 +81,7 @@ def _caller(who: Any) -> Any:
         load_user_principal(user),
         team.pk,
         identity=known,
-        reach=reach_of(known),
+        reach=list_reachable(known),
         origin=CallOrigin("r1", "node", "step"),
     )
 

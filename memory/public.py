@@ -34,9 +34,9 @@ from memory.services.entries.forget import forget
 from memory.services.entries.listing import list_entries
 from memory.services.entries.remember import remember
 from memory.services.entries.run_notes import clear_run_notes, save_run_metadata
-from memory.services.gateway.caller import CallOrigin, MemoryCaller, reach_of
+from memory.services.gateway.caller import CallOrigin, MemoryCaller, list_reachable
 from memory.services.gateway.engine_port import RunMemory
-from memory.services.gateway.namespace_locks import hold
+from memory.services.gateway.namespace_locks import lock_namespaces
 from memory.services.history.undo import undo
 from memory.services.history.undo_run import undo_run
 from memory.services.knowledge.pages import write_pages
@@ -72,14 +72,14 @@ __all__ = [
     "format_value",
     "get_learning_rule",
     "get_own_pause",
-    "hold",
     "list_entries",
     "list_plugged_scopes",
+    "list_reachable",
     "list_recalled_texts",
     "load_personal_entries",
+    "lock_namespaces",
     "make_provider",
     "plan_curation",
-    "reach_of",
     "recall",
     "remember",
     "resolve_namespace",

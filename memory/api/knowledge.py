@@ -28,7 +28,7 @@ def search_pages(request: HttpRequest, params: Query[pages.SearchQuery]) -> page
     """Search pages, best first, with the parts of each score; without a namespace in all knowledge bases together."""
     caller, tags = build_caller(request), [params.tag] if params.tag else []
     if not params.namespace:
-        results = services.find_everywhere(
+        results = services.search_all_pages(
             caller, query=params.query, tags=tags, top_k=params.limit, min_score=params.min_score
         )
         return pages.found_out(results.hits)
@@ -100,7 +100,7 @@ def list_links(request: HttpRequest, entry_id: UUID) -> pages.LinksOut:
 @router.get("/knowledge/pages/{uuid:entry_id}/revisions", response=list[pages.KnowledgePageOut])
 def list_page_revisions(request: HttpRequest, entry_id: UUID) -> list[pages.KnowledgePageOut]:
     """List the revisions, newest first."""
-    entry, revisions = services.page_revisions(build_caller(request), entry_id=entry_id)
+    entry, revisions = services.list_page_revisions(build_caller(request), entry_id=entry_id)
     return [pages.page_out(revision, entry) for revision in revisions]
 
 
@@ -154,4 +154,6 @@ def import_pages(request: HttpRequest, body: pages.PagesImportIn) -> Status[page
 @router.get("/memory/conversation", response=pages.FoldedHistoryOut, tags=["memory"])
 def read_history(request: HttpRequest, params: Query[pages.PagesQuery]) -> pages.FoldedHistoryOut:
     """Return the messages that a conversation keeps for its models, the summary of the others, and the folded messages."""
-    return pages.history_out(services.look_back(build_caller(request), namespace=params.namespace))
+    return pages.history_out(
+        services.load_history(build_caller(request), namespace=params.namespace)
+    )

@@ -39,7 +39,7 @@ from memory.core.records import Json
 from memory.host import get_host
 from memory.management.canaries import Canary, find_foreign
 from memory.models import Curation, Entry, Namespace, Proposal
-from memory.services import CallOrigin, MemoryCaller, reach_of
+from memory.services import CallOrigin, MemoryCaller, list_reachable
 from memory.services.gateway import engine_port
 
 
@@ -246,7 +246,7 @@ def _build_run_caller(person: Person) -> MemoryCaller:
         principal,
         person.team.pk,
         identity=identity,
-        reach=reach_of(identity),
+        reach=list_reachable(identity),
         origin=CallOrigin(run_id, "tried", str(uuid7())),
         participants=frozenset({person.user.pk}),
     )

@@ -17,7 +17,7 @@ from memory.schemas.entries import Json, Moment
 from memory.services import HistoryView, KnowledgeBase, PageView
 from memory.services.conversations.conversation import FoldView
 from memory.services.knowledge.bulk_pages import PageEntry
-from memory.services.knowledge.pages import MOST_AT_ONCE, MOST_FOUND
+from memory.services.knowledge.pages import MAX_PAGES, MAX_RESULTS
 
 
 Texts = list[str]
@@ -106,7 +106,7 @@ class SearchQuery(Body):
     namespace: str = Field("", max_length=200)
     query: str = Field(max_length=MAX_QUERY_LENGTH)
     tag: str = Field("", max_length=200)
-    limit: int = Field(20, ge=1, le=MOST_FOUND)
+    limit: int = Field(20, ge=1, le=MAX_RESULTS)
     min_score: float = Field(0.1, ge=0, le=1)
 
 
@@ -135,7 +135,7 @@ class WriteIn(Body):
     )
 
     namespace: str = Field(max_length=200)
-    pages: list[PageIn] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    pages: list[PageIn] = Field(min_length=1, max_length=MAX_PAGES)
     mode: Literal["merge", "replace"] = "merge"
     reason: str = Field("", max_length=500)
 

@@ -3,7 +3,7 @@
 from memory.services.access.pause import get_own_pause, get_subject_pause, pause, resume
 from memory.services.access.pause_state import Pause
 from memory.services.access.sharing import share, unshare
-from memory.services.conversations.conversation import HistoryView, converse, look_back
+from memory.services.conversations.conversation import HistoryView, converse, load_history
 from memory.services.entries.edit import edit
 from memory.services.entries.forget import Forgotten, clear, forget, forget_many
 from memory.services.entries.get_entry import get_entry
@@ -23,21 +23,21 @@ from memory.services.entries.tiers import (
     reject,
 )
 from memory.services.erasure.erase import Receipt, erase
-from memory.services.gateway.caller import CallOrigin, MemoryCaller, reach_of
+from memory.services.gateway.caller import CallOrigin, MemoryCaller, list_reachable
 from memory.services.history.restore import restore
 from memory.services.history.revisions import list_revisions, list_values
 from memory.services.history.undo import UndoResult, undo
 from memory.services.history.undo_run import RunUndoResult, undo_run
 from memory.services.knowledge.bulk_pages import KnowledgeBase
-from memory.services.knowledge.page_search import FoundPages, find_everywhere
+from memory.services.knowledge.page_search import PageSearchResults, search_all_pages
 from memory.services.knowledge.pages import (
     PageView,
     confirm_page,
     delete_page,
     find_pages,
     get_knowledge_base,
+    list_page_revisions,
     open_page,
-    page_revisions,
     rewrite_page,
     write_pages,
 )
@@ -58,12 +58,12 @@ __all__ = [
     "ExportFile",
     "ForgetPreview",
     "Forgotten",
-    "FoundPages",
     "HistoryView",
     "KnowledgeBase",
     "MemoryCaller",
     "MovedEntries",
     "PageImport",
+    "PageSearchResults",
     "PageView",
     "Pause",
     "PlannedMove",
@@ -83,7 +83,6 @@ __all__ = [
     "export_pages",
     "export_person",
     "export_team",
-    "find_everywhere",
     "find_pages",
     "forget",
     "forget_many",
@@ -96,20 +95,20 @@ __all__ = [
     "list_entries",
     "list_namespace_page",
     "list_namespaces",
+    "list_page_revisions",
     "list_quarantined",
+    "list_reachable",
     "list_revisions",
     "list_values",
-    "look_back",
+    "load_history",
     "move",
     "open_page",
-    "page_revisions",
     "pause",
     "plan_clearing",
     "plan_forgetting",
     "plan_moves",
     "promote",
     "quarantine",
-    "reach_of",
     "recall",
     "reject",
     "remember",
@@ -117,6 +116,7 @@ __all__ = [
     "resume",
     "rewrite_page",
     "search_all_namespaces",
+    "search_all_pages",
     "share",
     "undo",
     "undo_import",

@@ -28,7 +28,7 @@ def page(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
-    view = services.look_back(caller_of(request), namespace=row.text)
+    view = services.load_history(caller_of(request), namespace=row.text)
     groups, offset_page = _paginate_groups(groups_of(view.messages), request)
     context = {
         "namespace": row,

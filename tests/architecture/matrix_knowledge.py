@@ -36,14 +36,14 @@ def _private_shelf(person: Person, canary: str) -> Any:
 
 def _talk(person: Person, canary: str) -> Any:
     """A conversation of this person alone, with a history."""
-    from memory.services import MemoryCaller, converse, reach_of
+    from memory.services import MemoryCaller, converse, list_reachable
 
     known = {"conversation_id": canary}
     caller = MemoryCaller(
         person.principal,
         person.team.id,
         identity=known,
-        reach=reach_of(known),
+        reach=list_reachable(known),
         participants=frozenset({person.user.pk}),
     )
     converse(caller, action="append", messages=[{"role": "user", "content": canary}])

@@ -1,4 +1,4 @@
-"""All messages of a conversation at once, and of their entries no more than a history needs."""
+"""Reads all messages of a conversation at once, with no more of their entries than a history needs."""
 
 from memory.core.records import MemoryEntry
 from memory.providers.postgres import rows
@@ -6,7 +6,7 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 def read_category(access: NamespaceAccess, category: str) -> list[MemoryEntry]:
-    """Return the entries of a category with key, value and metadata alone.
+    """Return the entries of a category with key, value and metadata only.
 
     A chat may have ten thousand messages; making whole entries of them takes longer than all the rest of a look.
     """

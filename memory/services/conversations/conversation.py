@@ -1,4 +1,4 @@
-"""The history of a conversation: added to, read, cleared, and looked at with all that was folded of it."""
+"""The history of a conversation: append, read, clear, and view with all its folded messages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -31,7 +31,7 @@ from memory.services.recall.recall import record_reads
 
 @dataclass(frozen=True, slots=True)
 class FoldedText:
-    """``content`` is the whole of what was said; its beginning, where even that was erased."""
+    """A folded message; ``content`` is its whole text, or its excerpt if the text was erased."""
 
     line: FoldedMessage
     content: str
@@ -45,7 +45,7 @@ class FoldView:
 
 @dataclass(frozen=True, slots=True)
 class HistoryView:
-    """``folds``: newest first."""
+    """The history of a conversation for people; ``folds`` are newest first."""
 
     messages: tuple[Message, ...]
     summary: str
@@ -62,34 +62,36 @@ def converse(
     rules: Mapping[str, Json] | None = None,
     namespace: str | None = None,
 ) -> ConversationResult:
-    """``append``, ``read`` or ``clear``; of the caller's own conversation, unless a namespace is given."""
+    """Append to, read or clear the caller's own conversation, unless a namespace is given."""
     request = parse_request(action, messages, rules or {}, step=caller.origin.idempotency_key)
-    return hold_conversation(caller, request, namespace=namespace)
+    return handle_conversation(caller, request, namespace=namespace)
 
 
 @retry_on_conflict
-def hold_conversation(
+def handle_conversation(
     caller: MemoryCaller, request: ConversationRequest, *, namespace: str | None = None
 ) -> ConversationResult:
     """Do what is requested in the caller's own conversation, unless a namespace is given."""
-    verb, audited = _OPERATIONS[request.action]
-    with _open(caller, verb, audited, namespace) as access:
-        talk = _WORK[request.action](access, request)
-        access.detail.update(keys=len(talk.entries) or talk.count, history=request.action)
-        return talk
+    verb, audit_action = _OPERATIONS[request.action]
+    with _open(caller, verb, audit_action, namespace) as access:
+        result = _HANDLERS[request.action](access, request)
+        access.detail.update(keys=len(result.entries) or result.count, history=request.action)
+        return result
 
 
 @retry_on_conflict
-def look_back(
+def load_history(
     caller: MemoryCaller, *, namespace: str, rules: Mapping[str, Json] | None = None
 ) -> HistoryView:
     """Return the messages, the summary that stands in for the rest, and what was folded, word for word."""
     folding = parse_folding(rules or {})
     with _open(caller, "view", "memory.listed", namespace) as access:
-        view = _memory(access, folding).read_view()
-        texts = _texts(access, [line for fold in view.folds for line in fold.messages])
+        view = _build_memory(access, folding).read_view()
+        texts = _load_original_texts(
+            access, [line for fold in view.folds for line in fold.messages]
+        )
         folds = tuple(
-            FoldView(fold, tuple(_text_of_fold(line, texts) for line in fold.messages))
+            FoldView(fold, tuple(_build_folded_text(line, texts) for line in fold.messages))
             for fold in view.folds
         )
         access.detail.update(keys=len(view.messages), folds=len(folds))
@@ -106,42 +108,44 @@ _OPERATIONS: dict[str, tuple[Verb, str]] = {
 
 def _append(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
     access.claim()  # before the history is read: writers of one conversation wait for each other
-    talk = _talk(access, request)
-    access.detail.update(folded=talk.removed_count)
-    if talk.held_entries:
-        access.detail["held"] = len(talk.held_entries)
-    return talk
+    result = _handle(access, request)
+    access.detail.update(folded=result.removed_count)
+    if result.held_entries:
+        access.detail["held"] = len(result.held_entries)
+    return result
 
 
 def _read(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
-    talk = _talk(access, request)
-    record_reads(access, talk.entries, injected=False)
-    return talk
+    result = _handle(access, request)
+    record_reads(access, result.entries, injected=False)
+    return result
 
 
 def _clear(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
-    """Undone as one; other memories of the conversation stay."""
-    view = _memory(access, request.folding).read_view()
+    """Forget the history, undone as one; other memories of the conversation stay."""
+    view = _build_memory(access, request.folding).read_view()
     forgotten = forget_selected(access, lambda query: query.filter(key__startswith=KEY_PREFIX), "")
     return ConversationResult(
         count=len(view.messages), removed_count=forgotten.count - len(view.messages)
     )
 
 
-_WORK = {"append": _append, "read": _read, "clear": _clear, "summarise": _append}
+_HANDLERS = {"append": _append, "read": _read, "clear": _clear, "summarise": _append}
 
 
 def _open(
-    caller: MemoryCaller, verb: Verb, audited: str, namespace: str | None
+    caller: MemoryCaller, verb: Verb, audit_action: str, namespace: str | None
 ) -> AbstractContextManager[NamespaceAccess]:
     scope = None if namespace else str(Scope.CONVERSATION)
-    return MemoryGateway(caller).open_namespace(verb, audited, scope=scope, namespace=namespace)
+    return MemoryGateway(caller).open_namespace(
+        verb, audit_action, scope=scope, namespace=namespace
+    )
 
 
-def _talk(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
+def _handle(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
     return talk_with(
         request,
-        _session(access),
+        _get_session_id(access),
         access.store("history"),
         new_id=_new_id,
         clock=lambda: access.now,
@@ -149,10 +153,10 @@ def _talk(access: NamespaceAccess, request: ConversationRequest) -> Conversation
     )
 
 
-def _memory(access: NamespaceAccess, folding: FoldingPolicy) -> ConversationMemory:
-    """To look at; nothing is written through it."""
+def _build_memory(access: NamespaceAccess, folding: FoldingPolicy) -> ConversationMemory:
+    """Build a conversation memory for reading only."""
     return ConversationMemory(
-        _session(access),
+        _get_session_id(access),
         access.store(),
         new_id=_new_id,
         folding=folding,
@@ -161,14 +165,14 @@ def _memory(access: NamespaceAccess, folding: FoldingPolicy) -> ConversationMemo
     )
 
 
-def _session(access: NamespaceAccess) -> str:
+def _get_session_id(access: NamespaceAccess) -> str:
     if access.target.parsed.scope != Scope.CONVERSATION:
         raise InvalidInput(f"{access.text}: only a conversation has a history.")
     return access.target.parsed.ids[0]
 
 
-def _texts(access: NamespaceAccess, lines: Iterable[FoldedMessage]) -> dict[str, str]:
-    """By key the first value each had, before anything was cut."""
+def _load_original_texts(access: NamespaceAccess, lines: Iterable[FoldedMessage]) -> dict[str, str]:
+    """Return the first value of each entry by its key, from before anything was cut."""
     keys = {build_folded_key(line) for line in lines}
     if not keys or access.target.row is None:
         return {}
@@ -178,7 +182,7 @@ def _texts(access: NamespaceAccess, lines: Iterable[FoldedMessage]) -> dict[str,
     return {key: str(value) for key, value in first.values_list("entry__key", "value")}
 
 
-def _text_of_fold(line: FoldedMessage, texts: Mapping[str, str]) -> FoldedText:
+def _build_folded_text(line: FoldedMessage, texts: Mapping[str, str]) -> FoldedText:
     return FoldedText(line, texts.get(build_folded_key(line), line.excerpt))
 
 

@@ -17,7 +17,7 @@ from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, key_hash
+from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, hash_key
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -61,14 +61,14 @@ def edit(
         params = _params(access, entry, value, tier, changes)
         check_params(params)
         if not isinstance(value, _Unchanged) or metadata is not None or tier is not None:
-            who, changed = ingress_gate.who_writes(caller), params
+            who, changed = ingress_gate.get_writer(caller), params
             let_in = ingress_gate.check_amendment(
-                changed, lambda: ingress_gate.load_known(access, namespace), who
+                changed, lambda: ingress_gate.load_contents(access, namespace), who
             )
             params = let_in.params
             access.detail.update(let_in.detail)
         access.detail.update(
-            key=key_hash(params.key), bytes=check_value(access.policy, params.value)
+            key=hash_key(params.key), bytes=check_value(access.policy, params.value)
         )
         operation = access.act(
             Operation.EDIT if params.key == entry.key else Operation.STORE, reason

@@ -16,7 +16,7 @@ from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import narrowed
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, key_hash
+from memory.services.gateway.gateway import MemoryGateway, hash_key
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.gateway.single_namespace import get_shared_namespace
 
@@ -54,7 +54,7 @@ def forget(
         "forget", "memory.forgotten", scope=scope, namespace=namespace
     ) as access:
         if key is not None:
-            access.detail["key"] = key_hash(key)
+            access.detail["key"] = hash_key(key)
         if (repeated := _find_repeated(access)) is not None:
             return repeated
         if access.external is not None:

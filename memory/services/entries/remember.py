@@ -14,7 +14,7 @@ from memory.permissions import get_guest_key_id
 from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, key_hash
+from memory.services.gateway.gateway import MemoryGateway, hash_key
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -60,14 +60,14 @@ def remember(
         operation = access.act(Operation.STORE, reason)
         row, state = access.claim_to_write(params.key, operation)
         if not raw:
-            who = ingress_gate.who_writes(caller)
+            who = ingress_gate.get_writer(caller)
             let_in = ingress_gate.check_ingress(
-                params, lambda: ingress_gate.load_known(access, row), who
+                params, lambda: ingress_gate.load_contents(access, row), who
             )
             params = let_in.params
             access.detail.update(let_in.detail)
         size = check_value(access.policy, params.value)
-        access.detail.update(key=key_hash(params.key), bytes=size, keys=1)
+        access.detail.update(key=hash_key(params.key), bytes=size, keys=1)
         if access.external is not None:
             stored = access.store().store(params)
             revision = stored.revision

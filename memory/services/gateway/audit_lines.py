@@ -1,4 +1,4 @@
-"""Lines of the audit trail as services write them: who did what to which memory, or was refused it."""
+"""Writes entries of the audit log for services: who did what to which memory, or was refused."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -23,14 +23,14 @@ def record(
     is_hidden: bool = False,
 ) -> None:
     origin = caller.origin
-    where = {"run": origin.run_id, "node": origin.node_id} if origin.run_id else {}
+    run_detail = {"run": origin.run_id, "node": origin.node_id} if origin.run_id else {}
     audit.record(
         team_id=caller.team_id,
         actor=caller.principal.actor,
         actor_kind=caller.principal.kind,
         action=action,
         subject=subject,
-        detail={**where, **detail},
+        detail={**run_detail, **detail},
         success=success,
         is_hidden=is_hidden,
     )
@@ -39,6 +39,6 @@ def record(
 def record_refusal(
     caller: MemoryCaller, action: str, subject: str, fault: Exception, detail: Detail = NOTHING
 ) -> None:
-    """``action`` was refused with ``fault``, which stays written whatever is rolled back with it."""
-    refused = {**detail, "error": type(fault).__name__, "why": str(fault), "op": action}
-    record(caller, "memory.refused", subject, refused, success=False)
+    """Record that ``action`` was refused with ``fault``. The entry stays, whatever is rolled back with it."""
+    refusal = {**detail, "error": type(fault).__name__, "why": str(fault), "op": action}
+    record(caller, "memory.refused", subject, refusal, success=False)

@@ -12,7 +12,7 @@ from memory.core.scopes import resolve_namespace, scope_kinds
 
 @dataclass(frozen=True, slots=True)
 class CallOrigin:
-    """The step of a run that asks. A step tried again has the same ``idempotency_key``."""
+    """The step of a run that calls. A repeated step has the same ``idempotency_key``."""
 
     run_id: str = ""
     node_id: str = ""
@@ -21,11 +21,11 @@ class CallOrigin:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCaller:
-    """``identity`` holds the system variables as the *server* knows them.
+    """The caller. ``identity`` contains the system variables as the *server* knows them.
 
-    ``reach`` is what a run may touch: its own conversation, person, application, workflow and
-    notes. ``None`` means no run: a person or a key at a door, and permissions alone decide.
-    ``participants`` are the accounts and keys that take part in the conversation besides who acts.
+    ``reach`` lists the namespaces that a run may access: those of its own conversation, person, application and
+    workflow, and its notes. ``None`` means that a person or a key calls without a run, and permissions alone decide.
+    ``participants`` are the accounts and keys that take part in the conversation besides the principal.
     ``outside_subject`` says that the run is for somebody without an account.
     """
 
@@ -39,12 +39,12 @@ class MemoryCaller:
 
     @property
     def source(self) -> Source:
-        """With what it signs whatever it writes."""
+        """Return the source of whatever the caller writes."""
         return Source(self.principal.actor, self.origin.run_id, self.origin.node_id)
 
 
-def reach_of(identity: Mapping[str, Json]) -> frozenset[str]:
-    """Every namespace these system variables stand for; the scopes they don't suffice for are left out."""
+def list_reachable(identity: Mapping[str, Json]) -> frozenset[str]:
+    """Return the namespaces of all scopes for which the system variables suffice."""
     namespaces = set()
     for kind in scope_kinds():
         try:

@@ -14,7 +14,7 @@ from memory.logic.conversations.conversation_requests import ConversationRequest
 from memory.logic.engine_port import EnginePort, Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.knowledge.page_requests import PageHit, PageQuery, PageWriteResult
 from memory.providers.postgres.provider import in_thread
-from memory.services.conversations.conversation import hold_conversation
+from memory.services.conversations.conversation import handle_conversation
 from memory.services.entries.forget import forget
 from memory.services.entries.remember import remember
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
@@ -28,7 +28,7 @@ CallerOf = Callable[[], MemoryCaller]
 
 
 class RunMemory(EnginePort):
-    """``caller.reach`` bounds it; see ``memory.services.gateway.caller``.
+    """The engine's port for one run. ``caller.reach`` limits it; see ``memory.services.gateway.caller``.
 
     A function instead of a caller is called when the run first uses its memory.
     """
@@ -77,7 +77,7 @@ class RunMemory(EnginePort):
         return forget(self._caller_at(step), scope=step.scope, key=key, filter=filter_).count
 
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
-        return hold_conversation(self._caller_at(step), request)
+        return handle_conversation(self._caller_at(step), request)
 
     def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
         return find_pages(

@@ -133,16 +133,16 @@ class _Request:
         if (self.scope is None) == (self.namespace is None):
             raise InvalidInput("scope: use either a scope or a namespace.")
         identity = self.caller.identity
-        named = parse_namespace(self.namespace or resolve_namespace(str(self.scope), identity))
-        self.subject = named.text
-        return named
+        parsed = parse_namespace(self.namespace or resolve_namespace(str(self.scope), identity))
+        self.subject = parsed.text
+        return parsed
 
     def note_external_write(self, changed: bool) -> None:
         self.is_written_externally = changed
 
 
 def get_entry_namespace(caller: MemoryCaller, entry_id: UUID | str) -> str:
-    """The namespace an entry is in. Whether the caller may know is the door's next question."""
+    """Return the namespace of an entry. Whether the caller may see it is checked by the gateway afterwards."""
     try:
         entry_uuid = UUID(str(entry_id))
     except ValueError:
@@ -159,42 +159,42 @@ def get_entry_namespace(caller: MemoryCaller, entry_id: UUID | str) -> str:
     return namespace
 
 
-def key_hash(key: str) -> str:
-    """Enough to recognise a key in the trail, not enough to read it there."""
+def hash_key(key: str) -> str:
+    """Return a hash that identifies a key in the audit log without revealing it."""
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
-def _admit(caller: MemoryCaller, verb: Verb, named: ParsedNamespace) -> NamespaceAccess:
+def _admit(caller: MemoryCaller, verb: Verb, parsed: ParsedNamespace) -> NamespaceAccess:
     app_id = (
-        named.ids[0] if named.scope == Scope.GLOBAL else str(caller.identity.get("app_id") or "")
+        parsed.ids[0] if parsed.scope == Scope.GLOBAL else str(caller.identity.get("app_id") or "")
     )
-    row, rules = find_namespace_and_rules(caller.team_id, named.text, app_id)
-    place = NamespaceTarget(caller.team_id, named, row)
-    check_namespace(rules.policy, named.text)
+    row, rules = find_namespace_and_rules(caller.team_id, parsed.text, app_id)
+    target = NamespaceTarget(caller.team_id, parsed, row)
+    check_namespace(rules.policy, parsed.text)
     emergency_access = ""
     if caller.reach is None:
-        emergency_access = _check_person(caller, verb, place)
+        emergency_access = _check_person(caller, verb, target)
     else:
-        _check_run(caller, verb, place, rules)
+        _check_run(caller, verb, target, rules)
     now = timezone.now()
     if row is not None and row.paused and is_verb_paused(caller, row, verb, now):
         if verb == "write":
             raise Paused
-        empty = replace(place, row=None)
+        empty = replace(target, row=None)
         return NamespaceAccess(caller, verb, empty, rules, now, is_withheld=True)
     external = None
     if settings.MEMORY_PLACES:
-        external = find_external_provider(caller.team_id, named, rules.policy)
-    return NamespaceAccess(caller, verb, place, rules, now, external, emergency_access)
+        external = find_external_provider(caller.team_id, parsed, rules.policy)
+    return NamespaceAccess(caller, verb, target, rules, now, external, emergency_access)
 
 
-def _check_person(caller: MemoryCaller, verb: Verb, place: NamespaceTarget) -> str:
+def _check_person(caller: MemoryCaller, verb: Verb, target: NamespaceTarget) -> str:
     """Check that a person or a key has the permission. Namespaces they can't view are reported as not found.
 
     Return the id of the emergency access that alone lets them in, if that is so, for the audit row.
     """
-    facts = permissions.AccessFacts(place)
-    reason = next(permissions.find_reasons(caller.principal, verb, place, facts), None)
+    facts = permissions.AccessFacts(target)
+    reason = next(permissions.find_reasons(caller.principal, verb, target, facts), None)
     if reason is AccessReason.EMERGENCY_ACCESS:
         access = facts.find_emergency_access(caller.principal)
         return str(access.pk) if access else ""
@@ -205,28 +205,30 @@ def _check_person(caller: MemoryCaller, verb: Verb, place: NamespaceTarget) -> s
         raise AccessDenied(
             _("This API key doesn't have the permission %(scope)s.") % {"scope": scope}
         )
-    if verb != "view" and permissions.is_allowed(caller.principal, "view", place):
+    if verb != "view" and permissions.is_allowed(caller.principal, "view", target):
         raise AccessDenied(
-            _("You can view %(namespace)s but not edit it.") % {"namespace": place.parsed.text}
+            _("You can view %(namespace)s but not edit it.") % {"namespace": target.parsed.text}
         )
     raise NotFound(_("Memory not found."))
 
 
-def _check_run(caller: MemoryCaller, verb: Verb, place: NamespaceTarget, rules: Rules) -> None:
-    text = place.parsed.text
+def _check_run(caller: MemoryCaller, verb: Verb, target: NamespaceTarget, rules: Rules) -> None:
+    text = target.parsed.text
     if caller.team_id not in caller.principal.team_ids:
         raise AccessDenied(f"{text} belongs to another team.")
-    shared = partial(permissions.is_shared_with, caller.principal, verb, place)
+    shared = partial(permissions.is_shared_with, caller.principal, verb, target)
     if text not in (caller.reach or ()) and not shared():
         raise AccessDenied(f"This run has no access to {text}.")
-    if permissions.is_owned_by_another(caller.principal, place) and not shared():
+    if permissions.is_owned_by_another(caller.principal, target) and not shared():
         raise AccessDenied(f"{text} belongs to another user.")
-    changes = verb in ("write", "forget") and _is_everybodys(place)
+    changes = verb in ("write", "forget") and _is_shared_by_team(target)
     if changes and caller.outside_subject and not rules.subjects_write_global:
         raise AccessDenied(f"Runs for external users can only read {text}.")
 
 
-def _is_everybodys(place: NamespaceTarget) -> bool:
-    """A workflow's own is the team's to see, but each group's to fill."""
-    named = place.parsed
-    return named.seen_by is SeenBy.TEAM and named.scope != Scope.WORKFLOW
+def _is_shared_by_team(target: NamespaceTarget) -> bool:
+    """Return whether all runs of the team share the namespace. A workflow's own memory is visible to the team, but each
+    group writes its own.
+    """
+    parsed = target.parsed
+    return parsed.seen_by is SeenBy.TEAM and parsed.scope != Scope.WORKFLOW

@@ -1,7 +1,7 @@
-"""The gate before working memory, with what the store knows: what is new there, what people refused, what is in the way.
+"""The content filter before storing, with what the namespace contains: its recent, rejected and conflicting entries.
 
-``memory.logic.entries.ingress`` decides; here its decision meets the namespace. A refusal is an error, so that
-it is audited; what the gate did with what it let in stands in the audit row of the write.
+``memory.logic.entries.ingress`` decides; this module applies its decision to the namespace. A refusal is an error, so
+that it is audited; what the filter changed in admitted content is in the audit entry of the write.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,36 +43,36 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 LIMITS: Final = IngressLimits()
-MOST_REJECTED: Final = 200  # of the newest; what was refused years ago may be said again
+MAX_REJECTED: Final = 200  # of the newest; what was refused years ago may be said again
 
-MOST_ALIKE: Final = 10
-LONGEST_ASKED: Final = 2_000  # characters of a text that is searched for
+MAX_ALIKE: Final = 10
+MAX_QUERY_CHARS: Final = 2_000  # characters of a text that is searched for
 
 Lookup = Callable[[str], MemoryEntry | None]
 Alike = Callable[[StoreParams], Sequence[MemoryEntry]]
 
 
-def _nothing_alike(_params: StoreParams) -> Sequence[MemoryEntry]:
+def _find_none(_params: StoreParams) -> Sequence[MemoryEntry]:
     return ()
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """The contents of a namespace, as far as the gate has to know them. ``can_hold``: it has a quarantine that people
-    look into.
+class NamespaceContents:
+    """The contents of a namespace, as far as the filter needs them. ``can_hold`` says that it has a quarantine that
+    people review.
 
-    ``alike`` searches for entries that resemble what is to be stored, however old.
+    ``alike`` searches for entries that resemble the new one, however old.
     """
 
     present: Lookup
     recent: Sequence[MemoryEntry] = ()
     rejected: Sequence[Json] = ()
     can_hold: bool = True
-    alike: Alike = _nothing_alike
+    alike: Alike = _find_none
 
 
-class Who(StrEnum):
-    """At whose word it is written; a run's at its author's."""
+class Writer(StrEnum):
+    """The kind of principal that writes; for a run it is the run, not its author."""
 
     RUN = "run"
     KEY = "key"
@@ -80,178 +80,180 @@ class Who(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class Admission:
     """The parameters to store, and their part of the audit row."""
 
     params: StoreParams
     detail: Mapping[str, Json]
 
 
-def check_ingress(params: StoreParams, ask: Callable[[], Known], who: Who) -> Passed:
-    """Raises NotAdmitted with the reasons. ``ask`` is called where the namespace has to be looked at.
+def check_ingress(
+    params: StoreParams, load: Callable[[], NamespaceContents], writer: Writer
+) -> Admission:
+    """Check new content. Raises NotAdmitted with the reasons. ``load`` is called if the namespace has to be read.
 
-    Whoever writes it, there is no secret in it; what a stranger says gives no orders; and what a run
-    says is there once, however often it is said.
+    Secrets are removed whoever writes; content from outside gives no instructions; and what a run repeats is stored
+    once.
     """
     if params.tier is not Tier.WORKING:
-        return _check_content(params, ask, origin_by(params, who))
-    known_entries, origin = ask(), parse_origin(params.metadata.get("origin"), _OTHERWISE[who])
+        return _check_content(params, load, resolve_origin(params, writer))
+    contents, origin = load(), parse_origin(params.metadata.get("origin"), _DEFAULT_ORIGINS[writer])
     decision = decide_ingress(
-        Incoming(params, origin, known_entries.recent, known_entries.rejected, limits=LIMITS)
+        Incoming(params, origin, contents.recent, contents.rejected, limits=LIMITS)
     )
     stored = decision.params
-    if stored is None or (
-        decision.outcome is IngressOutcome.QUARANTINE and not known_entries.can_hold
-    ):
-        raise _refusal(decision)
+    if stored is None or (decision.outcome is IngressOutcome.QUARANTINE and not contents.can_hold):
+        raise _build_refusal(decision)
     if decision.outcome is IngressOutcome.QUARANTINE:
-        return Passed(_hold_apart(stored, known_entries), _detail(decision))
-    return Passed(
-        _for_good(protect_existing(stored, known_entries.present(stored.key)), known_entries),
-        _detail(decision),
+        return Admission(_hold_if_in_use(stored, contents), _build_detail(decision))
+    return Admission(
+        _keep_if_verified(protect_existing(stored, contents.present(stored.key)), contents),
+        _build_detail(decision),
     )
 
 
-def check_amendment(params: StoreParams, ask: Callable[[], Known], who: Who) -> Passed:
-    """Check the new content of an entry, whatever its tier. Content that has to wait for a person is stored beside it."""
+def check_amendment(
+    params: StoreParams, load: Callable[[], NamespaceContents], writer: Writer
+) -> Admission:
+    """Check the new content of an entry of any tier. Content that needs a review is stored beside the entry."""
     if params.tier is Tier.QUARANTINE:
-        return Passed(screen_params(params, origin_by(params, who)).params, {})
-    return _check_content(params, ask, origin_by(params, who))
+        return Admission(screen_params(params, resolve_origin(params, writer)).params, {})
+    return _check_content(params, load, resolve_origin(params, writer))
 
 
-def load_known(access: NamespaceAccess, namespace: Namespace | None) -> Known:
-    """Look at a namespace. It is locked, so that nothing comes between the decision and the write."""
+def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> NamespaceContents:
+    """Load the contents of a namespace. It is locked, so that nothing changes between the decision and the write."""
     store = access.store()
 
     def search_alike(params: StoreParams) -> Sequence[MemoryEntry]:
-        return store.recall(like(params))
+        return store.recall(build_similarity_query(params))
 
     if access.external is not None:
-        return Known(
+        return NamespaceContents(
             lambda key: find_entry(store, access.text, key),
             store.recall(MemoryQuery(access.text, top_k=LIMITS.recent_count)),
             can_hold=False,
             alike=search_alike,
         )
     if namespace is None:
-        return Known(lambda key: None)
+        return NamespaceContents(lambda key: None)
     visible = rows.visible(namespace, access.now).order_by("-updated_at", "-id")
-    refused = rows.living(namespace).filter(
+    rejected = rows.living(namespace).filter(
         tier=Tier.QUARANTINE, metadata__review=str(TierAction.REJECT)
     )
-    refused = refused.order_by("-updated_at", "-id")
+    rejected = rejected.order_by("-updated_at", "-id")
 
     def present(key: str) -> MemoryEntry | None:
         fresh = rows.living(namespace).exclude(expires_at__lte=access.now)
         entry = fresh.filter(key=key).first()
         return rows.entry_of(entry, namespace.text) if entry else None
 
-    return Known(
+    return NamespaceContents(
         present,
         [rows.entry_of(entry, namespace.text) for entry in visible[: LIMITS.recent_count]],
-        list(refused.values_list("value", flat=True)[:MOST_REJECTED]),
+        list(rejected.values_list("value", flat=True)[:MAX_REJECTED]),
         alike=search_alike,
     )
 
 
-def who_writes(caller: MemoryCaller) -> Who:
+def get_writer(caller: MemoryCaller) -> Writer:
     if caller.reach is not None:
-        return Who.RUN
-    return Who.KEY if caller.principal.kind == "key" else Who.PERSON
+        return Writer.RUN
+    return Writer.KEY if caller.principal.kind == "key" else Writer.PERSON
 
 
-def origin_otherwise(who: Who) -> ContentOrigin:
+def get_default_origin(writer: Writer) -> ContentOrigin:
     """Return the origin of content that names none: what a program writes comes from outside."""
-    return _OTHERWISE[who]
+    return _DEFAULT_ORIGINS[writer]
 
 
-def origin_by(params: StoreParams, who: Who) -> ContentOrigin:
-    """A person's own typing is theirs, wherever they had it from."""
+def resolve_origin(params: StoreParams, writer: Writer) -> ContentOrigin:
+    """Return the origin of the content: what a person writes is their own, wherever they copied it from."""
     return (
-        _OTHERWISE[who]
-        if who is Who.PERSON
-        else parse_origin(params.metadata.get("origin"), _OTHERWISE[who])
+        _DEFAULT_ORIGINS[writer]
+        if writer is Writer.PERSON
+        else parse_origin(params.metadata.get("origin"), _DEFAULT_ORIGINS[writer])
     )
 
 
-_OTHERWISE: Final = {
-    Who.RUN: ContentOrigin.MODEL,
-    Who.KEY: ContentOrigin.TOOL,
-    Who.PERSON: ContentOrigin.PERSON,
+_DEFAULT_ORIGINS: Final = {
+    Writer.RUN: ContentOrigin.MODEL,
+    Writer.KEY: ContentOrigin.TOOL,
+    Writer.PERSON: ContentOrigin.PERSON,
 }
 
 
-def _check_content(params: StoreParams, ask: Callable[[], Known], origin: ContentOrigin) -> Passed:
+def _check_content(
+    params: StoreParams, load: Callable[[], NamespaceContents], origin: ContentOrigin
+) -> Admission:
     decision = screen_params(params, origin)
     stored = decision.params
-    detail = _detail(decision) if decision.findings else {}
+    detail = _build_detail(decision) if decision.findings else {}
     if stored.tier is not Tier.QUARANTINE:
-        return _repeat(stored, ask, decision) or Passed(stored, detail)
-    known_entries = ask()
-    if params.tier is not Tier.QUARANTINE and not known_entries.can_hold:
-        raise _refusal(decision)
-    return Passed(_hold_apart(stored, known_entries), detail)
+        return _merge_repeated(stored, load, decision) or Admission(stored, detail)
+    contents = load()
+    if params.tier is not Tier.QUARANTINE and not contents.can_hold:
+        raise _build_refusal(decision)
+    return Admission(_hold_if_in_use(stored, contents), detail)
 
 
-def _repeat(
-    params: StoreParams, ask: Callable[[], Known], judgement: ScreeningResult
-) -> Passed | None:
-    """Return what is stored already, with one proof more, if this says the same under a generated key."""
+def _merge_repeated(
+    params: StoreParams, load: Callable[[], NamespaceContents], judgement: ScreeningResult
+) -> Admission | None:
+    """Return the stored entry with one more proof if this content repeats it under a generated key."""
     if not is_generated_key(params.key, params.source.run_id) or not is_statement(params.value):
         return None
-    known_entries = ask()
-    if known_entries.present(params.key) is not None:
+    contents = load()
+    if contents.present(params.key) is not None:
         return None
-    again = merge_repetition(
-        params, [*known_entries.recent, *known_entries.alike(params)], timezone.now()
-    )
-    if again is None:
+    merged = merge_repetition(params, [*contents.recent, *contents.alike(params)], timezone.now())
+    if merged is None:
         return None
-    return Passed(
-        again,
+    return Admission(
+        merged,
         {
             "ingress": str(IngressOutcome.MERGE),
-            "reasons": [*_reasons(judgement), str(FindingReason.DUPLICATE)],
+            "reasons": [*_list_reasons(judgement), str(FindingReason.DUPLICATE)],
         },
     )
 
 
-def like(params: StoreParams) -> MemoryQuery:
-    """The question that finds what may say the same."""
-    text = " ".join(list_texts(params.value))[:LONGEST_ASKED]
-    same = {"category": params.category}
-    return MemoryQuery(params.namespace, query_text=text, filter=same, top_k=MOST_ALIKE)
+def build_similarity_query(params: StoreParams) -> MemoryQuery:
+    """Build the query for entries that may say the same."""
+    text = " ".join(list_texts(params.value))[:MAX_QUERY_CHARS]
+    condition = {"category": params.category}
+    return MemoryQuery(params.namespace, query_text=text, filter=condition, top_k=MAX_ALIKE)
 
 
-def _hold_apart(params: StoreParams, known_entries: Known) -> StoreParams:
-    """Return what waits for a person under a key of its own, so that it replaces nothing in use."""
-    present = known_entries.present(params.key)
+def _hold_if_in_use(params: StoreParams, contents: NamespaceContents) -> StoreParams:
+    """Return content for review under a key of its own, so that it replaces nothing in use."""
+    present = contents.present(params.key)
     if present is None or present.tier is Tier.QUARANTINE:
         return params
     return hold_entry(params.key, params)
 
 
-def _for_good(params: StoreParams, known_entries: Known) -> StoreParams:
-    """Keep verified content without an end. Where no sweep of ours comes by, keep what a sweep would promote."""
+def _keep_if_verified(params: StoreParams, contents: NamespaceContents) -> StoreParams:
+    """Store verified content without expiry. Where no sweep of ours runs, store what a sweep would promote."""
     if params.tier is not Tier.WORKING:
         return params
-    written = MemoryEntry("", params.namespace, params.key, **get_state(params, CONTENT))
-    if is_verified(written) or (not known_entries.can_hold and find_promotion_reason(written)):
+    entry = MemoryEntry("", params.namespace, params.key, **get_state(params, CONTENT))
+    if is_verified(entry) or (not contents.can_hold and find_promotion_reason(entry)):
         return replace(params, tier=Tier.LONG_TERM, ttl_seconds=None)
     return params
 
 
-def _detail(decision: IngressDecision | ScreeningResult) -> dict[str, Json]:
-    return {"ingress": str(decision.outcome), "reasons": _reasons(decision)}
+def _build_detail(decision: IngressDecision | ScreeningResult) -> dict[str, Json]:
+    return {"ingress": str(decision.outcome), "reasons": _list_reasons(decision)}
 
 
-def _refusal(decision: IngressDecision | ScreeningResult) -> NotAdmitted:
+def _build_refusal(decision: IngressDecision | ScreeningResult) -> NotAdmitted:
     reasons = "; ".join(
         f"{finding.reason} ({finding.detail})" if finding.detail else str(finding.reason)
         for finding in decision.findings
     )
-    return NotAdmitted(f"Rejected by the content filter: {reasons}", tuple(_reasons(decision)))
+    return NotAdmitted(f"Rejected by the content filter: {reasons}", tuple(_list_reasons(decision)))
 
 
-def _reasons(decision: IngressDecision | ScreeningResult) -> list[str]:
+def _list_reasons(decision: IngressDecision | ScreeningResult) -> list[str]:
     return [str(finding.reason) for finding in decision.findings]

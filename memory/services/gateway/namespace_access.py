@@ -1,4 +1,4 @@
-"""A namespace that a caller was admitted to, and its store."""
+"""A namespace that the gateway opened for a caller, and its store."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -53,12 +53,11 @@ class NamespaceAccess:
         return self.rules.policy
 
     def store(self, reason: str = "", change_id: UUID | None = None) -> NamespaceStore:
-        """Return the store of this namespace alone. Its writes are revisions with ``reason``, of one change if one is
+        """Return the store of this namespace only. Its writes are revisions with ``reason``, of one change if one is
         given.
 
-        What another provider keeps has its row here all the same: a writer makes it, one who forgets locks it, and
-        where there is none there is nothing to find. It knows no changes, and what was changed there no transaction
-        takes back.
+        A namespace of an external provider has its row here as well: a write creates it, forgetting locks it, and
+        without one nothing is found. An external provider knows no changes, and no transaction rolls its writes back.
         """
         if self.external is None or not self._has_row():
             return GatewayStore(self, reason, change_id)
@@ -68,15 +67,15 @@ class NamespaceAccess:
 
     def claim(self) -> Namespace:
         """Return the namespace's row, locked; make it if it is new."""
-        most = self.rules.max_namespaces
+        limit = self.rules.max_namespaces
         return rows.claim_namespace(
-            self.caller.team_id, self.text, _ownership_of(self.caller, self.target), most=most
+            self.caller.team_id, self.text, _resolve_ownership(self.caller, self.target), most=limit
         )
 
     def claim_to_write(self, key: str, act: rows.Act) -> tuple[Namespace, rows.WriteState | None]:
         """Claim the namespace, and if it isn't new, read by the same query the state before the write."""
         row = self.target.row
-        ownership = _ownership_of(self.caller, self.target)
+        ownership = _resolve_ownership(self.caller, self.target)
         state = rows.claim_to_write(row, key, act, ownership) if row else None
         return (row, state) if row and state else (self.claim(), None)
 
@@ -138,14 +137,14 @@ class GatewayStore(PostgresProvider):
         self._reason = reason
         self._change_id = change_id
         self._row = access.target.row
-        self._written: set[str] = set()  # keys
+        self._written_keys: set[str] = set()  # keys
 
     def _check(self, namespace: str) -> None:
         if namespace != self._access.text:
             raise InvalidInput(f"namespace: only {self._access.text} is open.")
 
     def _with_meaning(self, query: MemoryQuery) -> MemoryQuery:
-        """No embedder is asked within a transaction; who wants one asked before."""
+        """Return the query as it is: no embedder is called inside a transaction, callers do that before."""
         return query
 
     def _transaction(self) -> AbstractContextManager[object]:
@@ -164,19 +163,19 @@ class GatewayStore(PostgresProvider):
     def _act(self, operation: Operation, key: str = "") -> rows.Act:
         act = self._access.act(operation, self._reason, self._change_id)
         if operation is not Operation.STORE:
-            self._written.discard(key)
-        elif key in self._written:
+            self._written_keys.discard(key)
+        elif key in self._written_keys:
             return replace(act, origin_key="")  # a second time in one step is no repetition of it
         else:
-            self._written.add(key)
+            self._written_keys.add(key)
         return act
 
 
 class Batch:
-    """Several writes to one namespace that are one change, in one audit row, and undone as one.
+    """Several writes to one namespace that are one change with one audit entry, and undone as one.
 
-    The namespace is locked from the first moment. What another provider keeps has no change and isn't undone; nor is
-    its transaction tried a second time.
+    The namespace is locked from the start. An external provider has no change and no undo; nor is its transaction
+    retried.
     """
 
     def __init__(self, access: NamespaceAccess, reason: str) -> None:
@@ -187,20 +186,28 @@ class Batch:
         self.store = access.store(reason, self.change_id)
 
 
-def _ownership_of(caller: MemoryCaller, place: NamespaceTarget) -> rows.Ownership:
-    """Return who owns a new namespace, and who joins an old one: those of a run that is of it, never a guest."""
-    named = place.parsed
-    if place.row is not None and named.text not in (caller.reach or ()):
+def _resolve_ownership(caller: MemoryCaller, target: NamespaceTarget) -> rows.Ownership:
+    """Return the owner of a new namespace, or who joins an existing one: the participants of a run that it belongs to,
+    never a guest.
+    """
+    parsed = target.parsed
+    if target.row is not None and parsed.text not in (caller.reach or ()):
         return rows.NOBODY
-    if named.seen_by is SeenBy.PERSON:
-        if place.row is not None:
+    if parsed.seen_by is SeenBy.PERSON:
+        if target.row is not None:
             return rows.NOBODY  # whose it is was settled when it was made; nobody joins a person
-        owner = permissions.find_account_id(named)
-        return rows.Ownership(owner_user_id=owner, persona_of_id=find_player(named.ids[0]))
-    if named.seen_by is SeenBy.PARTICIPANTS:
-        own = {taker} if (taker := permissions.get_participant_id(caller.principal)) else set()
-        participants = permissions.find_participants(place)
-        return rows.Ownership(participants=tuple(sorted(caller.participants | own | participants)))
-    if named.seen_by is SeenBy.RUN and (visitor := permissions.get_guest_key_id(caller.principal)):
+        owner = permissions.find_account_id(parsed)
+        return rows.Ownership(owner_user_id=owner, persona_of_id=find_player(parsed.ids[0]))
+    if parsed.seen_by is SeenBy.PARTICIPANTS:
+        own_ids = (
+            {participant_id}
+            if (participant_id := permissions.get_participant_id(caller.principal))
+            else set()
+        )
+        participants = permissions.find_participants(target)
+        return rows.Ownership(
+            participants=tuple(sorted(caller.participants | own_ids | participants))
+        )
+    if parsed.seen_by is SeenBy.RUN and (visitor := permissions.get_guest_key_id(caller.principal)):
         return rows.Ownership(participants=(visitor,))  # only runs of its own are let in here
     return rows.NOBODY

@@ -1,4 +1,4 @@
-"""Several namespaces for whoever is going to write to them one after the other in one transaction of theirs."""
+"""Locks namespaces for callers that write to several in one transaction."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -7,7 +7,7 @@ from accounts.tenancy import tenant
 from memory.providers.postgres import rows
 
 
-def hold(team_id: UUID, namespaces: Iterable[str]) -> None:
-    """Locked now and in the one order, whatever order they are written in. Nothing is told of them."""
+def lock_namespaces(team_id: UUID, namespaces: Iterable[str]) -> None:
+    """Lock the namespaces in id order, whatever the order of the writes, so that two writers cannot deadlock."""
     with tenant([team_id]):
         rows.lock_namespaces(team_id, namespaces)

@@ -6,7 +6,7 @@ from config.retry import retry_on_conflict
 from memory.core.records import MemoryEntry
 from memory.models import Revision
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, key_hash
+from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, hash_key
 
 
 @retry_on_conflict
@@ -29,7 +29,7 @@ def list_values(caller: MemoryCaller, *, namespace: str, key: str) -> list[Memor
         "view", "memory.listed", namespace=namespace
     ) as access:
         entries = list(access.store().history(access.text, key))
-        access.detail.update(key=key_hash(key))
+        access.detail.update(key=hash_key(key))
         if entries:
             access.detail.update(entry=entries[-1].id, revisions=len(entries))
         return entries

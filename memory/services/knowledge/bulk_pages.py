@@ -1,4 +1,4 @@
-"""All pages of a namespace at once, with only those columns of their entries that are needed."""
+"""Reads all pages of a namespace at once, with no more of their entries than a knowledge base needs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """The entry that a page is, as far as it is needed to name it."""
+    """The id and the namespace of a page's entry."""
 
     id: str
     namespace: str
@@ -28,7 +28,7 @@ class PageEntry:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeBase:
-    """All pages of a namespace by title, with their references; ``entries`` are by page id."""
+    """All pages of a namespace by title, with their links; ``entries`` are by the page's id."""
 
     pages: tuple[KnowledgePage, ...]
     index: PageIndex
@@ -37,7 +37,7 @@ class KnowledgeBase:
 
 def load_knowledge_base(access: NamespaceAccess) -> KnowledgeBase:
     pages_by_entry = dict(
-        _pages_here(access) if access.external is None else _pages_elsewhere(access)
+        _read_stored_pages(access) if access.external is None else _read_external_pages(access)
     )
     by_id = {page.id: page for page in pages_by_entry.values()}
     index = PageIndex.of(by_id.values())
@@ -48,22 +48,22 @@ def load_knowledge_base(access: NamespaceAccess) -> KnowledgeBase:
     )
 
 
-def _pages_here(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
-    """A few columns of each: whole rows of thousands take longer than all that is done with them."""
+def _read_stored_pages(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
+    """Yield the pages from a few columns, because whole rows of thousands of pages take longer than all other work."""
     if access.target.row is None:
         return
     visible = rows.visible(access.target.row, access.now)
     pages = visible.filter(category=CATEGORY, key__startswith=build_page_key("")).order_by()
-    columns = pages.values_list("id", "key", "value", *_OF_METADATA, "revision")
+    columns = pages.values_list("id", "key", "value", *_METADATA_COLUMNS, "revision")
     for entry_id, key, value, origin, review, revision in columns:
         metadata = {"origin": origin, "review": review} if origin else {}
         yield str(entry_id), parse_page(key, value, metadata, revision)
 
 
 # What says whose words a page is.
-_OF_METADATA = (KeyTextTransform("origin", "metadata"), KeyTextTransform("review", "metadata"))
+_METADATA_COLUMNS = (KeyTextTransform("origin", "metadata"), KeyTextTransform("review", "metadata"))
 
 
-def _pages_elsewhere(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
+def _read_external_pages(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
     for entry in list_page_entries(access.store(), access.text):
         yield entry.id, from_entry(entry)

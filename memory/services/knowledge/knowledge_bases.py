@@ -18,18 +18,20 @@ from memory.permissions import NamespaceTarget
 from memory.services.gateway.caller import MemoryCaller
 
 
-EVERYBODY = "global:default"
+TEAM_NAMESPACE = "global:default"
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeBaseSummary:
+    """A namespace with the number of its pages and the time of its last change."""
+
     row: Namespace
     pages: int
     updated_at: datetime
 
 
 def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
-    """Namespaces with pages that the caller may look into, the last changed first."""
+    """List the namespaces with pages that the caller may view, the last changed first."""
     with tenant([caller.team_id]):
         namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
         fresh = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
@@ -40,9 +42,9 @@ def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
             category=CATEGORY,
             key__startswith=build_page_key(""),
         )
-        counted = pages.exclude(tier=Tier.QUARANTINE).values("namespace_id")
-        counted = counted.annotate(pages=Count("id"), newest=Max("updated_at"))
-        ordered = list(counted.order_by("-newest", "namespace_id"))
+        counts = pages.exclude(tier=Tier.QUARANTINE).values("namespace_id")
+        counts = counts.annotate(pages=Count("id"), newest=Max("updated_at"))
+        ordered = list(counts.order_by("-newest", "namespace_id"))
         ids = [count["namespace_id"] for count in ordered]
         rows = Namespace.objects.unscoped().in_bulk(ids) if ids else {}
         return [
@@ -51,20 +53,25 @@ def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
         ]
 
 
-def places_for_pages(caller: MemoryCaller) -> Sequence[tuple[str, Namespace | None]]:
-    """Their own and everybody's, made yet or not, and what applications share, as far as they may write there."""
+def list_page_targets(caller: MemoryCaller) -> Sequence[tuple[str, Namespace | None]]:
+    """List the namespaces to which the caller may write pages: the team's, those of applications, and their own, which
+    may not exist yet.
+    """
     with tenant([caller.team_id]):
         namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
         global_namespaces = {
             row.text: row for row in namespaces.filter(scope=Scope.GLOBAL).order_by("text")
         }
-        own = f"user:{caller.principal.user_id}"
-        mine = namespaces.filter(text=own).first()
-    everybody = NamespaceTarget(caller.team_id, parse_namespace(EVERYBODY), None)
+        own_text = f"user:{caller.principal.user_id}"
+        own_row = namespaces.filter(text=own_text).first()
+    team_target = NamespaceTarget(caller.team_id, parse_namespace(TEAM_NAMESPACE), None)
     shared: list[tuple[str, Namespace | None]] = []
-    if permissions.is_allowed(caller.principal, "write", everybody):
-        shared = [(EVERYBODY, global_namespaces.pop(EVERYBODY, None)), *global_namespaces.items()]
-    return [*shared, (own, mine)]
+    if permissions.is_allowed(caller.principal, "write", team_target):
+        shared = [
+            (TEAM_NAMESPACE, global_namespaces.pop(TEAM_NAMESPACE, None)),
+            *global_namespaces.items(),
+        ]
+    return [*shared, (own_text, own_row)]
 
 
 def find_knowledge_base(caller: MemoryCaller, text: str) -> Namespace | None:

@@ -1,4 +1,4 @@
-"""The search for pages in all knowledge bases that the caller may see."""
+"""Searches pages in all knowledge bases that a caller may view."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from memory.models import Namespace, Posting
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.knowledge.knowledge_bases import list_knowledge_bases
-from memory.services.knowledge.pages import check_sought
+from memory.services.knowledge.pages import check_search
 from memory.services.knowledge.search_candidates import search_pages_by_text
 
 
@@ -25,34 +25,35 @@ MAX_KNOWLEDGE_BASES: Final = 50  # of those with a word of the question, the las
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPages:
-    """Best first. ``places``: the shelves they stand on, by what their entries call the namespace."""
+class PageSearchResults:
+    """The pages, best first. ``namespaces`` are by the name that their entries give them."""
 
     hits: tuple[PageHit, ...]
-    places: Mapping[str, Namespace]
+    namespaces: Mapping[str, Namespace]
     is_all: bool = True  # whether every shelf was looked at
 
 
 @retry_on_conflict
-def find_everywhere(
+def search_all_pages(
     caller: MemoryCaller,
     *,
     query: str,
     top_k: int = 20,
     min_score: float = 0.1,
     tags: Sequence[str] = (),
-) -> FoundPages:
-    """Each shelf through its own door, and in the trail; a person's who paused recall gives nothing.
+) -> PageSearchResults:
+    """Search each knowledge base through the gateway, with an audit entry each. Where the person paused recall, nothing
+    is found.
 
-    A shelf whose door doesn't open is left out, which the trail has, and the answer says so.
+    A knowledge base that the gateway refuses is skipped; this is audited, and the result says so.
     """
-    check_sought(top_k, min_score)
-    namespaces = _with_a_word_of(query, caller)
+    check_search(top_k, min_score)
+    namespaces = _list_candidates_by_term(query, caller)
     candidates: list[tuple[KnowledgePage, MemoryEntry]] = []
     is_all = len(namespaces) <= MAX_KNOWLEDGE_BASES
     for row in namespaces[:MAX_KNOWLEDGE_BASES]:
         try:
-            candidates += _candidates(caller, row, query)
+            candidates += _search_candidates(caller, row, query)
         except MemoryFault:  # closed by the policy, or gone meanwhile: the others are there
             is_all = False
     folded_tags = {tag.casefold() for tag in tags}
@@ -69,24 +70,28 @@ def find_everywhere(
         for item in rank_pages(query, pages, RetrieverConfig(top_k, min_score, 1.0))
         for entry in [entries[id(item.page)]]
     )
-    named = {hit.entry.namespace for hit in hits}
-    places = {row.text: row for row in namespaces if row.text in named}
-    return FoundPages(hits, places, is_all)
+    hit_namespaces = {hit.entry.namespace for hit in hits}
+    namespaces_by_text = {row.text: row for row in namespaces if row.text in hit_namespaces}
+    return PageSearchResults(hits, namespaces_by_text, is_all)
 
 
-def _with_a_word_of(query: str, caller: MemoryCaller) -> list[Namespace]:
-    """The last changed first. One question to the postings: most shelves need no look then."""
+def _list_candidates_by_term(query: str, caller: MemoryCaller) -> list[Namespace]:
+    """List the namespaces that contain a term of the query, the last changed first. One query of the postings makes most
+    others unnecessary.
+    """
     terms = list(dict.fromkeys(query_terms(query))) if query.strip() else []
     if not terms:
         return []
     with tenant([caller.team_id]):
-        every = {base.row.pk: base.row for base in list_knowledge_bases(caller)}
-        rows = Posting.objects.unscoped().filter(namespace_id__in=every, term__in=terms)
-        having: set[UUID] = set(rows.order_by().values_list("namespace_id", flat=True).distinct())
-    return [row for pk, row in every.items() if pk in having]
+        rows_by_id = {base.row.pk: base.row for base in list_knowledge_bases(caller)}
+        rows = Posting.objects.unscoped().filter(namespace_id__in=rows_by_id, term__in=terms)
+        matching_ids: set[UUID] = set(
+            rows.order_by().values_list("namespace_id", flat=True).distinct()
+        )
+    return [row for pk, row in rows_by_id.items() if pk in matching_ids]
 
 
-def _candidates(
+def _search_candidates(
     caller: MemoryCaller, row: Namespace, query: str
 ) -> Iterator[tuple[KnowledgePage, MemoryEntry]]:
     with MemoryGateway(caller).open_namespace(

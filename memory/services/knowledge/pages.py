@@ -1,4 +1,4 @@
-"""Pages of knowledge through the door: listed, found, written, linked, confirmed, deleted."""
+"""Lists, searches, writes, links, confirms and deletes knowledge pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,16 +29,18 @@ from memory.services.entries.edit import RevisionConflict
 from memory.services.entries.forget import Forgotten, forget_selected
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, key_hash
+from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, hash_key
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.knowledge.bulk_pages import KnowledgeBase, load_knowledge_base
-from memory.services.knowledge.search_candidates import candidate_pages
+from memory.services.knowledge.search_candidates import list_candidate_pages
 from memory.services.recall.recall import open_for_query, record_reads
 
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """``links`` and ``backlinks`` are ids of pages, there or not; ``stale``: why to look at it again."""
+    """``links`` and ``backlinks`` are ids of pages that may be missing; ``stale`` lists the reasons to check the page
+    again.
+    """
 
     page: KnowledgePage
     entry: MemoryEntry
@@ -56,18 +58,20 @@ def get_knowledge_base(
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", scope=scope, namespace=namespace
     ) as access:
-        base = load_knowledge_base(access)
-        access.detail.update(keys=len(base.pages), pages=True)
-        return base
+        knowledge_base = load_knowledge_base(access)
+        access.detail.update(keys=len(knowledge_base.pages), pages=True)
+        return knowledge_base
 
 
 @retry_on_conflict
 def open_page(caller: MemoryCaller, *, entry_id: UUID | str) -> PageView:
-    place = get_entry_namespace(caller, entry_id)
-    with MemoryGateway(caller).open_namespace("view", "memory.listed", namespace=place) as access:
-        entry = page_entry(access, entry_id)
+    namespace = get_entry_namespace(caller, entry_id)
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.listed", namespace=namespace
+    ) as access:
+        entry = get_page_entry(access, entry_id)
         access.detail.update(entry=str(entry_id), keys=1)
-        return _view_of(access, entry)
+        return _build_view(access, entry)
 
 
 @retry_on_conflict
@@ -81,13 +85,15 @@ def find_pages(
     min_score: float = 0.1,
     tags: Sequence[str] = (),
 ) -> tuple[PageHit, ...]:
-    """Best first, by the words of title, tags, summary and content, by full text, and by meaning."""
-    check_sought(top_k, min_score)
+    """Search pages by the words of title, tags, summary and content, by full text, and by meaning. Best first."""
+    check_search(top_k, min_score)
     question = MemoryQuery("", query_text=query)
     with open_for_query(caller, question, scope=scope, namespace=namespace) as (access, question):
-        near = _near(access, question.meaning)
-        candidates = candidate_pages(access, query, near, narrowed=bool(tags))
-        hits = search_pages(PageQuery(query, top_k, min_score, tuple(tags)), candidates, near)
+        near_keys_by_score = _find_near_keys(access, question.meaning)
+        candidates = list_candidate_pages(access, query, near_keys_by_score, is_filtered=bool(tags))
+        hits = search_pages(
+            PageQuery(query, top_k, min_score, tuple(tags)), candidates, near_keys_by_score
+        )
         access.detail.update(keys=len(hits), pages=True)
         record_reads(access, [hit.entry for hit in hits], injected=False)
         return hits
@@ -103,12 +109,12 @@ def write_pages(
     mode: str = MERGE,
     reason: str = "",
 ) -> tuple[PageWriteResult, ...]:
-    """All or none; each into the page about the same, if there is one."""
-    if not 1 <= len(pages) <= MOST_AT_ONCE:
-        raise InvalidInput(f"pages: from 1 to {MOST_AT_ONCE} at once.")
-    who = ingress_gate.who_writes(caller)
+    """Write all pages or none, each into the page about the same subject, if there is one."""
+    if not 1 <= len(pages) <= MAX_PAGES:
+        raise InvalidInput(f"pages: from 1 to {MAX_PAGES} at once.")
+    who = ingress_gate.get_writer(caller)
     if (
-        who is ingress_gate.Who.PERSON
+        who is ingress_gate.Writer.PERSON
     ):  # what a person writes by hand is theirs, and waits for nobody
         pages = [{**page, "origin": "", "hold": False} for page in pages]
     with MemoryGateway(caller).open_namespace(
@@ -122,7 +128,7 @@ def write_pages(
             mode=mode,
             clock=lambda: access.now,
             source=access.caller.source,
-            origin=ingress_gate.origin_otherwise(who),
+            origin=ingress_gate.get_default_origin(who),
         )
         access.detail.update(
             keys=len(stored), entries=[page.entry.id for page in stored[:50]], pages=True
@@ -141,98 +147,106 @@ def rewrite_page(
     changes: Mapping[str, Json],
     reason: str = "",
 ) -> PageView:
-    """Only what is named changes, and only if nobody was quicker. Its id stays: others refer to it."""
-    place = get_entry_namespace(caller, entry_id)
-    with MemoryGateway(caller).open_namespace("write", "memory.edited", namespace=place) as access:
+    """Change only the given fields, and only if the page wasn't changed meanwhile. Its id stays, because others link to
+    it.
+    """
+    namespace = get_entry_namespace(caller, entry_id)
+    with MemoryGateway(caller).open_namespace(
+        "write", "memory.edited", namespace=namespace
+    ) as access:
         access.claim()
-        entry = page_entry(access, entry_id)
+        entry = get_page_entry(access, entry_id)
         if entry.revision != if_revision:
             raise RevisionConflict(
                 f"The page was changed in the meantime: it is at revision {entry.revision}, "
                 f"not {if_revision}."
             )
         before = from_entry(entry)
-        origin = ingress_gate.origin_otherwise(ingress_gate.who_writes(caller))
-        drawn, reasons = screen_page(parse_draft({"title": before.title, **changes}), {}, origin)
-        page = replace(before, **{name: getattr(drawn, name) for name in _WRITABLE & set(changes)})
-        store = _store(access, reason)
+        origin = ingress_gate.get_default_origin(ingress_gate.get_writer(caller))
+        draft, reasons = screen_page(parse_draft({"title": before.title, **changes}), {}, origin)
+        page = replace(before, **{name: getattr(draft, name) for name in _WRITABLE & set(changes)})
+        store = _build_store(access, reason)
         if reasons:
             access.store(reason).store(build_quarantined_page(store, page, reasons))
         elif page != before:
             store.update_page(page)
-        access.detail.update(entry=entry.id, key=key_hash(entry.key), keys=1)
+        access.detail.update(entry=entry.id, key=hash_key(entry.key), keys=1)
         held_for = tuple(reason["reason"] for reason in reasons)
-        return replace(_view_of(access, page_entry(access, entry_id)), held_for=held_for)
+        return replace(_build_view(access, get_page_entry(access, entry_id)), held_for=held_for)
 
 
 @retry_on_conflict
 def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> PageView:
-    """Somebody looked and found it still right: it is stale no longer."""
-    place = get_entry_namespace(caller, entry_id)
-    with MemoryGateway(caller).open_namespace("write", "memory.edited", namespace=place) as access:
+    """Mark the page as checked, so that it is no longer stale."""
+    namespace = get_entry_namespace(caller, entry_id)
+    with MemoryGateway(caller).open_namespace(
+        "write", "memory.edited", namespace=namespace
+    ) as access:
         access.claim()
-        page = from_entry(page_entry(access, entry_id))
-        _store(access, "confirmed").confirm(page.id)
+        page = from_entry(get_page_entry(access, entry_id))
+        _build_store(access, "confirmed").confirm(page.id)
         access.detail.update(entry=str(entry_id), keys=1)
-        return _view_of(access, page_entry(access, entry_id))
+        return _build_view(access, get_page_entry(access, entry_id))
 
 
 @retry_on_conflict
 def delete_page(caller: MemoryCaller, *, entry_id: UUID | str, reason: str = "") -> Forgotten:
-    """Soft, as any forgetting; what refers to it is stale from now on."""
-    place = get_entry_namespace(caller, entry_id)
+    """Forget the page; pages that link to it become stale."""
+    namespace = get_entry_namespace(caller, entry_id)
     with MemoryGateway(caller).open_namespace(
-        "forget", "memory.forgotten", namespace=place
+        "forget", "memory.forgotten", namespace=namespace
     ) as access:
-        entry = page_entry(access, entry_id)
+        entry = get_page_entry(access, entry_id)
         return forget_selected(access, lambda query: query.filter(pk=entry.id), reason)
 
 
 @retry_on_conflict
-def page_revisions(
+def list_page_revisions(
     caller: MemoryCaller, *, entry_id: UUID | str
 ) -> tuple[MemoryEntry, list[KnowledgePage]]:
-    """Newest first, with the entry they are of."""
-    place = get_entry_namespace(caller, entry_id)
-    with MemoryGateway(caller).open_namespace("view", "memory.listed", namespace=place) as access:
-        entry = page_entry(access, entry_id)
-        past = _store(access).list_revisions(from_entry(entry).id)
-        access.detail.update(entry=str(entry_id), revisions=len(past))
-        return entry, list(reversed(past))
+    """Return the page's entry and its revisions, newest first."""
+    namespace = get_entry_namespace(caller, entry_id)
+    with MemoryGateway(caller).open_namespace(
+        "view", "memory.listed", namespace=namespace
+    ) as access:
+        entry = get_page_entry(access, entry_id)
+        revisions = _build_store(access).list_revisions(from_entry(entry).id)
+        access.detail.update(entry=str(entry_id), revisions=len(revisions))
+        return entry, list(reversed(revisions))
 
 
-MOST_AT_ONCE = 1_000
-MOST_FOUND = 100
+MAX_PAGES = 1_000
+MAX_RESULTS = 100
 _WRITABLE = {"title", "summary", "content", "tags", "references", "aliases"}
 
 
-def _near(access: NamespaceAccess, meaning: Meaning | None) -> Mapping[str, float]:
+def _find_near_keys(access: NamespaceAccess, meaning: Meaning | None) -> Mapping[str, float]:
     row = access.target.row
     return {} if row is None or access.external else near_keys(row, meaning, CATEGORY)
 
 
-def check_sought(top_k: int, min_score: float) -> None:
-    if not 1 <= top_k <= MOST_FOUND:
-        raise InvalidInput(f"top_k: from 1 to {MOST_FOUND}.")
+def check_search(top_k: int, min_score: float) -> None:
+    if not 1 <= top_k <= MAX_RESULTS:
+        raise InvalidInput(f"top_k: from 1 to {MAX_RESULTS}.")
     if not 0 <= min_score <= 1:
         raise InvalidInput("min_score: from 0 to 1.")
 
 
-def _view_of(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
-    """``entry`` as it is now."""
-    base, page = load_knowledge_base(access), from_entry(entry)
+def _build_view(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
+    """Build the view of a page from its current entry."""
+    knowledge_base, page = load_knowledge_base(access), from_entry(entry)
     page_id = page.id
     return PageView(
         page,
         entry,
-        base.index.links.get(page_id, ()),
-        base.index.backlinks.get(page_id, ()),
-        tuple(mark for mark in base.index.stale if mark.page_id == page_id),
-        base,
+        knowledge_base.index.links.get(page_id, ()),
+        knowledge_base.index.backlinks.get(page_id, ()),
+        tuple(mark for mark in knowledge_base.index.stale if mark.page_id == page_id),
+        knowledge_base,
     )
 
 
-def page_entry(access: NamespaceAccess, entry_id: UUID | str) -> MemoryEntry:
+def get_page_entry(access: NamespaceAccess, entry_id: UUID | str) -> MemoryEntry:
     row: Entry | None = None
     if access.target.row is not None:
         visible = rows.visible(access.target.row, access.now)
@@ -243,7 +257,7 @@ def page_entry(access: NamespaceAccess, entry_id: UUID | str) -> MemoryEntry:
     return entry
 
 
-def _store(access: NamespaceAccess, reason: str = "") -> KnowledgeStore:
+def _build_store(access: NamespaceAccess, reason: str = "") -> KnowledgeStore:
     return KnowledgeStore(
         access.text, access.store(reason), clock=lambda: access.now, source=access.caller.source
     )

@@ -1,4 +1,4 @@
-"""The pages of a large knowledge base that are worth comparing with a query passage by passage."""
+"""The pages that a query is compared with passage by passage: in a large namespace only the likely ones."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,33 +11,34 @@ from memory.providers.postgres.provider import search
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
-LARGE: Final = 500  # entries from which on not every page is compared
-MOST_COMPARED: Final = 100  # pages: those that full text finds first
+LARGE_SIZE: Final = 500  # entries from which on not every page is compared
+MAX_COMPARED: Final = 100  # pages: those that full text finds first
 
 
 def search_pages_by_text(access: NamespaceAccess, query: str) -> list[MemoryEntry]:
-    """Best first; nothing of what another provider keeps."""
+    """Search pages by full text, best first; nothing of an external provider."""
     if access.target.row is None or access.external is not None:
         return []
     text_query = MemoryQuery(
-        access.text, query_text=query, filter={"category": CATEGORY}, top_k=MOST_COMPARED
+        access.text, query_text=query, filter={"category": CATEGORY}, top_k=MAX_COMPARED
     )
     return [entry for entry in search(access.target.row, text_query, access.now) if is_page(entry)]
 
 
-def candidate_pages(
-    access: NamespaceAccess, query: str, near: Iterable[str], *, narrowed: bool = False
+def list_candidate_pages(
+    access: NamespaceAccess, query: str, near_keys: Iterable[str], *, is_filtered: bool = False
 ) -> list[MemoryEntry]:
-    """Return the pages that a question is worth comparing with: of a large namespace those that have a word of it or
-    are near it in meaning (``near``: keys); no other could be an answer.
+    """Return the pages worth comparing: in a large namespace those that contain a term of the query or are in
+    ``near_keys``, since no other could match.
 
-    All pages of a small one; and of one ``narrowed`` by tags, which the index of words doesn't know.
+    In a small namespace these are all pages, and also if the search ``is_filtered`` by tags, which the full-text
+    index doesn't know.
     """
     row = access.target.row
-    if row is None or access.external or narrowed or row.entry_count <= LARGE:
+    if row is None or access.external or is_filtered or row.entry_count <= LARGE_SIZE:
         return list_page_entries(access.store(), access.text)
     entries = search_pages_by_text(access, query)
-    missing = set(near).difference(entry.key for entry in entries)
+    missing = set(near_keys).difference(entry.key for entry in entries)
     if missing:
         rest = rows.visible(row, access.now).filter(key__in=missing)
         entries += [rows.entry_of(entry, access.text) for entry in rest]

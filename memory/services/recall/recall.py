@@ -19,7 +19,7 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.embedding.query_embedding import embed_query
 from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, key_hash
+from memory.services.gateway.gateway import MemoryGateway, hash_key
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -48,7 +48,7 @@ def recall(
         if access.is_withheld:
             entries = WithheldEntries()
         if key is not None:
-            access.detail["key"] = key_hash(key)
+            access.detail["key"] = hash_key(key)
         if as_of is not None:
             access.detail["as_of"] = as_of.isoformat()
         if query.meaning is not None and not query.meaning.vector:

@@ -17,8 +17,10 @@ FORGET: Literal["forget"] = "forget"
 
 
 @dataclass(frozen=True, slots=True)
-class WouldChange:
-    """``entry`` and ``before`` are entries as JSON; a forgotten one has no entry, a new one no before."""
+class SandboxChange:
+    """A change that a dry run would make. ``entry`` and ``before`` are entries as JSON; a forgotten one has no entry, a
+    new one no before.
+    """
 
     operation: Literal["store", "forget"]
     scope: str
@@ -31,10 +33,10 @@ class WouldChange:
 
 
 class Ledger(Protocol):
-    """Keeps what a run would change, in order. It is called within the gateway's transaction."""
+    """Stores what a run would change, in order. It is called within the gateway's transaction."""
 
-    def load(self) -> Sequence[WouldChange]: ...
-    def add(self, changes: Sequence[WouldChange]) -> None: ...
+    def load(self) -> Sequence[SandboxChange]: ...
+    def add(self, changes: Sequence[SandboxChange]) -> None: ...
 
 
 class Changes:
@@ -42,24 +44,25 @@ class Changes:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._loaded: list[WouldChange] | None = None
+        self._loaded: list[SandboxChange] | None = None
 
-    def of(self, namespace: str) -> list[WouldChange]:
+    def list_for(self, namespace: str) -> list[SandboxChange]:
         if self._loaded is None:
             self._loaded = list(self._ledger.load())
         return [change for change in self._loaded if change.namespace == namespace]
 
-    def add(self, change: WouldChange) -> None:
-        self.of(change.namespace)  # loaded before, so that it isn't there twice
+    def add(self, change: SandboxChange) -> None:
+        self.list_for(change.namespace)  # loaded before, so that it isn't there twice
         self._ledger.add([change])
         if self._loaded is not None:
             self._loaded.append(change)
 
 
 class DryRunStore(InMemoryProvider):
-    """A copy of a namespace. What is written to it is written to the ledger before the step hears of it.
+    """A copy of a namespace. Each write is stored in the ledger before the step gets its result.
 
-    Real entries are copied in, and the run's earlier changes are played over them: after a crash the copy is made again.
+    Real entries are copied, and the run's earlier changes are applied to the copy: after a crash the copy is made
+    again.
     """
 
     def __init__(self, access: NamespaceAccess, scope: str, changes: Changes) -> None:
@@ -73,20 +76,31 @@ class DryRunStore(InMemoryProvider):
     def begin(self, access: NamespaceAccess) -> None:
         """Begin an operation of a step."""
         self._access = access
-        self._written: set[str] = set()  # keys, by this operation
+        self._written_keys: set[str] = set()  # keys, by this operation
 
     def store(self, params: StoreParams) -> MemoryEntry:
-        """A step that is tried again after a crash gets what it stored the first time."""
+        """Store in the copy. A step that is repeated after a crash gets what it stored the first time."""
         key = params.key
-        origin_key = "" if key in self._written else self._access.caller.origin.idempotency_key
-        self._written.add(key)
-        about = [change for change in self._changes.of(self._access.text) if change.key == key]
-        if about and about[-1].entry and origin_key and about[-1].origin_key == origin_key:
-            return entry_from(about[-1].entry)
+        origin_key = "" if key in self._written_keys else self._access.caller.origin.idempotency_key
+        self._written_keys.add(key)
+        key_changes = [
+            change for change in self._changes.list_for(self._access.text) if change.key == key
+        ]
+        if (
+            key_changes
+            and key_changes[-1].entry
+            and origin_key
+            and key_changes[-1].origin_key == origin_key
+        ):
+            return entry_from_json(key_changes[-1].entry)
         before = self.living(self._access.text).get(key)
         entry = super().store(params)
         self._note_change(
-            STORE, key, {**entry_json(entry), "ttl_seconds": params.ttl_seconds}, before, origin_key
+            STORE,
+            key,
+            {**entry_to_json(entry), "ttl_seconds": params.ttl_seconds},
+            before,
+            origin_key,
         )
         return entry
 
@@ -94,34 +108,34 @@ class DryRunStore(InMemoryProvider):
         before = self.living(namespace).get(key)
         if before is None:
             return False
-        self._written.discard(key)
+        self._written_keys.discard(key)
         super().delete(namespace, key)
         origin_key = self._access.caller.origin.idempotency_key
         self._note_change(FORGET, key, None, before, origin_key)
         return True
 
     def forget(self, key: str | None, filter_: Mapping[str, Json] | None) -> int:
-        """Forget what a key or a filter names, and return how many; tried again, how many the first time."""
+        """Forget what a key or a filter selects, and return the number; a repeated step returns its first number."""
         origin_key = self._access.caller.origin.idempotency_key
         repeated = sum(
             change.operation == FORGET and change.origin_key == origin_key
-            for change in self._changes.of(self._access.text)
+            for change in self._changes.list_for(self._access.text)
             if origin_key
         )
         condition = parse_filter(filter_)
-        chosen = [
+        selected = [
             entry
             for entry in self.living(self._access.text).values()
             if not repeated
             and (key is None or entry.key == key)
             and matches(condition, document_of(entry))
         ]
-        for entry in sorted(chosen, key=lambda entry: entry.id):
+        for entry in sorted(selected, key=lambda entry: entry.id):
             self.delete(self._access.text, entry.key)
-        return repeated or len(chosen)
+        return repeated or len(selected)
 
-    def real_among(self, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
-        """Return those that are really there as they are here."""
+    def list_real(self, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+        """Return the entries that really exist in this revision."""
         return [entry for entry in entries if (entry.id, entry.revision) in self._real]
 
     def _copy(self) -> None:
@@ -134,9 +148,9 @@ class DryRunStore(InMemoryProvider):
             self._real = frozenset((entry.id, entry.revision) for entry in entries)
             self.adopt(entries)
             self.adopt_places(text, rows.last_places(row))
-        for change in self._changes.of(text):
+        for change in self._changes.list_for(text):
             if change.entry is not None:
-                self.adopt([entry_from(change.entry)])
+                self.adopt([entry_from_json(change.entry)])
             else:
                 super().delete(change.namespace, change.key)
 
@@ -148,7 +162,7 @@ class DryRunStore(InMemoryProvider):
         before: MemoryEntry | None,
         origin_key: str,
     ) -> None:
-        change = WouldChange(
+        change = SandboxChange(
             operation=operation,
             scope=self._scope,
             namespace=self._access.text,
@@ -156,24 +170,24 @@ class DryRunStore(InMemoryProvider):
             node_id=self._access.caller.origin.node_id,
             origin_key=origin_key,
             entry=entry,
-            before=entry_json(before) if before else None,
+            before=entry_to_json(before) if before else None,
         )
         self._changes.add(change)
 
 
-def entry_json(entry: MemoryEntry) -> dict[str, Json]:
+def entry_to_json(entry: MemoryEntry) -> dict[str, Json]:
     source = entry.source
     return {
-        **to_json(entry, _WRITTEN),
+        **to_json(entry, _JSON_FIELDS),
         "source": {"actor": source.actor, "run": source.run_id, "node": source.node_id},
     }
 
 
-def entry_from(written: Mapping[str, Json]) -> MemoryEntry:
-    known = {name: written[name] for name in _WRITTEN if name in written}
-    entry = from_json(MemoryEntry, known)
-    source = written["source"]
+def entry_from_json(document: Mapping[str, Json]) -> MemoryEntry:
+    fields = {name: document[name] for name in _JSON_FIELDS if name in document}
+    entry = from_json(MemoryEntry, fields)
+    source = document["source"]
     return replace(entry, source=Source(source["actor"], source["run"], source["node"]))
 
 
-_WRITTEN = tuple(name for name in ENTRY if name not in ("score", "source", "explain"))
+_JSON_FIELDS = tuple(name for name in ENTRY if name not in ("score", "source", "explain"))

@@ -1,8 +1,7 @@
-"""Memory as a test run sees it: real entries and what the run itself would write; nothing real changes.
+"""Memory for a test run: real entries and what the run itself would write; nothing real changes.
 
-A namespace is copied when the run first looks into it, into the very provider the others are compared
-with, so a test run and a real one agree. Permission, policy and quota are checked as always, and looking is
-audited as always: what was read was read.
+A namespace is copied when the run first accesses it, into the in-memory provider that is the oracle of the others, so
+that a test run and a real one agree. Permission, policy and quota are checked and reads are audited as always.
 """
 
 import threading
@@ -37,15 +36,14 @@ from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.engine_port import CallerOf, RunMemory
-from memory.services.gateway.gateway import MemoryGateway, key_hash
+from memory.services.gateway.gateway import MemoryGateway, hash_key
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.recall.recall import record_reads
 from memory.services.sandbox.dry_run import Changes, DryRunStore, Ledger
-from memory.services.sandbox.dry_run import WouldChange as WouldChange
 
 
 class SandboxMemory(RunMemory):
-    """The same port, over copies; one operation at a time."""
+    """The run's port over copies; one operation at a time."""
 
     def __init__(
         self, caller: MemoryCaller | CallerOf, ledger: Ledger, redact: Redact = keep_unchanged
@@ -63,7 +61,7 @@ class SandboxMemory(RunMemory):
                 return WithheldEntries()
             entries = copy.recall(replace(query, namespace=access.text))
             access.detail["keys"] = len(entries)
-            record_reads(access, copy.real_among(entries), injected=injected)
+            record_reads(access, copy.list_real(entries), injected=injected)
             return entries
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
@@ -81,11 +79,11 @@ class SandboxMemory(RunMemory):
             )
             check_params(params)
             let_in = ingress_gate.check_ingress(
-                params, lambda: _load_known(access, copy), ingress_gate.Who.RUN
+                params, lambda: _load_known(access, copy), ingress_gate.Writer.RUN
             )
             params = let_in.params
             size = check_value(access.policy, params.value)
-            access.detail.update(let_in.detail, key=key_hash(params.key), bytes=size)
+            access.detail.update(let_in.detail, key=hash_key(params.key), bytes=size)
             return copy.store(params)
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
@@ -94,9 +92,9 @@ class SandboxMemory(RunMemory):
             return count
 
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
-        verb, audited = _OPERATIONS[request.action]
-        with self._open(step, verb, audited) as (access, copy):
-            talk = handle_request(
+        verb, action = _OPERATIONS[request.action]
+        with self._open(step, verb, action) as (access, copy):
+            result = handle_request(
                 request,
                 access.target.parsed.ids[0],
                 copy,
@@ -104,10 +102,10 @@ class SandboxMemory(RunMemory):
                 clock=lambda: access.now,
                 source=access.caller.source,
             )
-            access.detail.update(keys=len(talk.entries) or talk.count, sandbox=True)
+            access.detail.update(keys=len(result.entries) or result.count, sandbox=True)
             if verb == "view":
-                record_reads(access, copy.real_among(talk.entries), injected=False)
-            return talk
+                record_reads(access, copy.list_real(result.entries), injected=False)
+            return result
 
     def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
         with self._open(step, "view", "memory.recalled") as (access, copy):
@@ -115,7 +113,7 @@ class SandboxMemory(RunMemory):
                 return ()
             hits = search_pages(search, list_page_entries(copy, access.text))
             access.detail.update(keys=len(hits), pages=True, sandbox=True)
-            record_reads(access, copy.real_among(hit.entry for hit in hits), injected=False)
+            record_reads(access, copy.list_real(hit.entry for hit in hits), injected=False)
             return hits
 
     def _write_pages(
@@ -151,16 +149,16 @@ class SandboxMemory(RunMemory):
         return copy
 
 
-def _load_known(access: NamespaceAccess, copy: DryRunStore) -> ingress_gate.Known:
+def _load_known(access: NamespaceAccess, copy: DryRunStore) -> ingress_gate.NamespaceContents:
     living = copy.living(access.text)
     newest = sorted(living.values(), key=lambda entry: (entry.updated_at, entry.id), reverse=True)
     visible = [entry for entry in newest if entry.tier is not Tier.QUARANTINE]
-    return ingress_gate.Known(
+    return ingress_gate.NamespaceContents(
         living.get,
         visible[: ingress_gate.LIMITS.recent_count],
-        [entry.value for entry in newest if is_rejected(entry)][: ingress_gate.MOST_REJECTED],
+        [entry.value for entry in newest if is_rejected(entry)][: ingress_gate.MAX_REJECTED],
         can_hold=access.external is None,
-        alike=lambda params: copy.recall(ingress_gate.like(params)),
+        alike=lambda params: copy.recall(ingress_gate.build_similarity_query(params)),
     )
 
 

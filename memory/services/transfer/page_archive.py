@@ -21,7 +21,7 @@ from memory.logic.knowledge.pages import KnowledgePage, from_entry
 from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace
-from memory.services.knowledge.pages import MOST_AT_ONCE, page_entry
+from memory.services.knowledge.pages import MAX_PAGES, get_page_entry
 from memory.services.transfer.exporting import check_can_export
 
 
@@ -80,7 +80,7 @@ def export_single_page(caller: MemoryCaller, *, entry_id: UUID | str) -> tuple[s
         "view", "memory.exported", namespace=namespace
     ) as access:
         check_can_export(access)
-        page = from_entry(page_entry(access, entry_id))
+        page = from_entry(get_page_entry(access, entry_id))
         data = export_page(page)
         access.detail.update(keys=1, bytes=len(data), pages=True, entry=str(entry_id))
         return build_file_name(page), data
@@ -185,8 +185,8 @@ def _collect_files(
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
     archived, skipped = unpack(archive) if archive is not None else ({}, ())
     page_files = {**archived, **{name: data for name, data in files.items() if _is_page_file(name)}}
-    if not 1 <= len(page_files) <= MOST_AT_ONCE:
-        raise InvalidInput(f"files: from 1 to {MOST_AT_ONCE} Markdown files.")
+    if not 1 <= len(page_files) <= MAX_PAGES:
+        raise InvalidInput(f"files: from 1 to {MAX_PAGES} Markdown files.")
     return page_files, (*skipped, *(name for name in files if name not in page_files))
 
 
@@ -206,8 +206,8 @@ def unpack(data: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]
             page_members = [member for member in members if _is_page_file(member.filename)]
-            if len(page_members) > MOST_AT_ONCE:
-                raise InvalidInput(f"archive: at most {MOST_AT_ONCE} Markdown files.")
+            if len(page_members) > MAX_PAGES:
+                raise InvalidInput(f"archive: at most {MAX_PAGES} Markdown files.")
             files: dict[str, bytes] = {}
             remaining = MAX_ARCHIVE_BYTES
             for member in page_members:

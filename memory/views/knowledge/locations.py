@@ -8,13 +8,13 @@ from django.utils.translation import gettext as _
 from accounts.principals import get_current_team_id, get_principal
 from memory import naming, selectors
 from memory.models import Namespace
-from memory.services.knowledge.knowledge_bases import places_for_pages
+from memory.services.knowledge.knowledge_bases import list_page_targets
 from memory.views.request_context import caller_of, may
 
 
 def list_choices(request: HttpRequest) -> list[tuple[str, str]]:
     """Return the namespaces to which a page can be written, with their titles."""
-    choices = places_for_pages(caller_of(request))
+    choices = list_page_targets(caller_of(request))
     requested = _find_requested_namespace(request)
     if (
         requested is not None

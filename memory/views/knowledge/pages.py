@@ -55,9 +55,9 @@ def _build_list_context(request: HttpRequest) -> dict[str, Any]:
 
 
 def _build_search_context(request: HttpRequest, text: str) -> dict[str, Any]:
-    results = services.find_everywhere(caller_of(request), query=text, top_k=MAX_RESULTS)
+    results = services.search_all_pages(caller_of(request), query=text, top_k=MAX_RESULTS)
     named_namespaces = naming.name_namespaces(
-        list(results.places.values()), reader_id=get_principal(request).user_id
+        list(results.namespaces.values()), reader_id=get_principal(request).user_id
     )
     rows = presentation.build_global_result_rows(
         results, {item.row.text: item.title for item in named_namespaces}

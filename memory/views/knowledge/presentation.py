@@ -19,7 +19,7 @@ from memory.logic.knowledge.pages import KnowledgePage
 from memory.logic.text_diff import diff_values
 from memory.models import Namespace, Revision
 from memory.provenance import load_provenance
-from memory.services import FoundPages, KnowledgeBase, PageView
+from memory.services import KnowledgeBase, PageSearchResults, PageView
 from memory.views.entries.entry_details import SCORE_PARTS
 from memory.views.entries.revisions import RevisionRow, TextChange, build_revision_rows
 from memory.views.knowledge.forms import index_names
@@ -101,7 +101,9 @@ def build_result_rows(
     return [_build_result_row(hit, row, is_stale=hit.item.page.id in stale) for hit in hits]
 
 
-def build_global_result_rows(results: FoundPages, titles: Mapping[str, str]) -> list[PageRow]:
+def build_global_result_rows(
+    results: PageSearchResults, titles: Mapping[str, str]
+) -> list[PageRow]:
     """Build the rows of results from all knowledge bases; ``titles`` are their names by namespace.
 
     Only the list of a knowledge base marks stale pages.
@@ -109,7 +111,7 @@ def build_global_result_rows(results: FoundPages, titles: Mapping[str, str]) -> 
     return [
         _build_result_row(
             hit,
-            results.places[hit.entry.namespace],
+            results.namespaces[hit.entry.namespace],
             knowledge_base_title=titles[hit.entry.namespace],
         )
         for hit in results.hits

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
-from memory.services import CallOrigin, MemoryCaller, reach_of
+from memory.services import CallOrigin, MemoryCaller, list_reachable
 from tests.support.cast import Person
 
 
@@ -20,7 +20,7 @@ def in_run(person: Person, *, outside: bool = False, **identity: Any) -> MemoryC
         person.principal,
         person.team.id,
         identity=known,
-        reach=reach_of(known),
+        reach=list_reachable(known),
         origin=CallOrigin("r1", "node", "step-1"),
         participants=frozenset({person.user.pk}),
         outside_subject=outside,

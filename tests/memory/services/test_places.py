@@ -15,7 +15,7 @@ from memory.core.errors import AccessDenied, ProviderError, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.scopes import parse_namespace
 from memory.models import Entry, Policy, Read
-from memory.services import CallOrigin, reach_of
+from memory.services import CallOrigin, list_reachable
 from memory.services.entries.run_notes import clear_run_notes
 from memory.services.sandbox.sandbox import SandboxMemory
 from tests.memory.services.conftest import at_door, in_run
@@ -132,7 +132,9 @@ def test_limit_of_the_team_is_the_providers(alice: Person):
 def test_notes_there_are_cleared_when_the_run_ends_and_erased_with_the_person(alice: Person):
     run_id = str(uuid4())
     known = {"user_id": str(alice.user.pk), "run_id": run_id}
-    run = replace(in_run(alice), identity=known, reach=reach_of(known), origin=CallOrigin(run_id))
+    run = replace(
+        in_run(alice), identity=known, reach=list_reachable(known), origin=CallOrigin(run_id)
+    )
     services.remember(run, scope="run", key="note", value="x")
     assert [one.key for one in services.recall(run, scope="run")] == ["note"]
 

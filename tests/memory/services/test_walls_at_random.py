@@ -30,7 +30,7 @@ from memory import permissions, routing, services
 from memory.core.errors import MemoryFault
 from memory.models import Namespace, Policy
 from memory.providers.http import HttpProvider
-from memory.services import CallOrigin, MemoryCaller, reach_of
+from memory.services import CallOrigin, MemoryCaller, list_reachable
 from tests.spec.providers.conftest import SLOW_MACHINE, new_guest, served  # noqa: F401 - served is a fixture
 
 
@@ -303,7 +303,7 @@ class Walls(RuleBasedStateMachine):
             load_user_principal(user),
             self.teams[team].row.pk,
             identity=known,
-            reach=reach_of(known),
+            reach=list_reachable(known),
             origin=CallOrigin(run_id, "node", f"step-{self.count}"),
             participants=frozenset(self.teams[team].people[one].pk for one in TALKS[talk]),
         )

@@ -17,7 +17,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, NotFound
 from memory.models import Namespace
-from memory.services import CallOrigin, MemoryCaller, reach_of
+from memory.services import CallOrigin, MemoryCaller, list_reachable
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast
 from workflows.models import Conversation
@@ -170,7 +170,7 @@ def in_their_run(actor: Actor, key: str, run_id: str = "r1") -> MemoryCaller:
         principal,
         actor.team_id,
         identity=identity,
-        reach=reach_of(identity),
+        reach=list_reachable(identity),
         origin=CallOrigin(run_id, "node", "step"),
     )
 

@@ -101,12 +101,12 @@ def test_guest_reaches_nobodys_conversation_here(
     here: Callable[[str], HttpProvider], cast: Any
 ) -> None:
     from accounts.services import issue_key
-    from memory.services import MemoryCaller, reach_of, remember
+    from memory.services import MemoryCaller, list_reachable, remember
 
     alice = cast.alice
     identity = {"conversation_id": "c1", "user_id": str(alice.user.pk), "run_id": str(uuid4())}
     caller = MemoryCaller(
-        alice.principal, alice.team.pk, identity=identity, reach=reach_of(identity)
+        alice.principal, alice.team.pk, identity=identity, reach=list_reachable(identity)
     )
     for scope in ("conversation", "user", "run"):
         remember(caller, scope=scope, key="secret", value="hers")

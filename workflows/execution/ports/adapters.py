@@ -147,7 +147,7 @@ def build_memory_caller(
         principal,
         team_id,
         identity=identity,
-        reach=memory_app.reach_of(identity),
+        reach=memory_app.list_reachable(identity),
         participants=frozenset({subject_user} if subject_user else ()),
         outside_subject=subject_user is None,
     )

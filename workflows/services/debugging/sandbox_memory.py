@@ -37,7 +37,7 @@ def keep_memories(
     count = 0
     with tenant([run.team_id]):
         rows = list(_list_open(run, numbers).select_for_update(of=("self",)))
-        memory_app.hold(run.team_id, {row.namespace for row in rows})
+        memory_app.lock_namespaces(run.team_id, {row.namespace for row in rows})
     for row in rows:
         with tenant([run.team_id]):
             try:

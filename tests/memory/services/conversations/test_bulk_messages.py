@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from memory.logic.conversations.conversation import ConversationMemory
-from memory.services import CallOrigin, converse, look_back
+from memory.services import CallOrigin, converse, load_history
 from memory.services.conversations.bulk_messages import read_category
 from memory.services.gateway.gateway import MemoryGateway
 from tests.memory.services.conftest import at_door, in_run
@@ -55,7 +55,7 @@ def test_history_of_few_columns_is_that_of_whole_entries(talk: Person) -> None:
 
 def test_history_is_looked_at_without_the_rest_of_its_entries(talk: Person) -> None:
     with CaptureQueriesContext(connection) as captured:
-        look_back(at_door(talk), namespace="conv:c1")
+        load_history(at_door(talk), namespace="conv:c1")
 
     messages = [one["sql"] for one in captured if "'message'" in one["sql"]]
     assert len(messages) == 1

@@ -10,8 +10,8 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound, QuotaExceeded
 from memory.models import Entry, Namespace, Policy, Read, Revision
-from memory.services import CallOrigin, MemoryCaller, converse, look_back
-from memory.services.gateway.caller import reach_of
+from memory.services import CallOrigin, MemoryCaller, converse, load_history
+from memory.services.gateway.caller import list_reachable
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Person
 
@@ -28,7 +28,7 @@ def step(person: Person, name: str, run: str = "r1") -> MemoryCaller:
         person.principal,
         person.team.id,
         identity=known,
-        reach=reach_of(known),
+        reach=list_reachable(known),
         origin=CallOrigin(run, name, f"{run}:{name}:"),
         participants=frozenset({person.user.pk}),
     )
@@ -86,7 +86,7 @@ def test_folded_is_summarised_and_readable_word_for_word(alice: Person) -> None:
     for number in (1, 2):
         say(alice, number, **LAST_TWO)
 
-    view = look_back(at_door(alice), namespace=PLACE)
+    view = load_history(at_door(alice), namespace=PLACE)
 
     assert len(view.messages) == 4
     assert "pilot waits" in view.summary
@@ -111,7 +111,7 @@ def test_shortened_result_of_a_tool_is_readable_whole_and_stays_with_its_call(
     roles = [one["role"] for one in talk.messages]
     assert roles == ["user", "assistant", "tool", "assistant"]
     assert talk.messages[2]["shortened"] > 0
-    (fold,) = look_back(at_door(alice), namespace=PLACE).folds
+    (fold,) = load_history(at_door(alice), namespace=PLACE).folds
     assert [one.content for one in fold.texts] == [result["content"]]
 
 
@@ -121,7 +121,7 @@ def test_result_whose_call_left_is_folded_at_once_and_readable(alice: Person) ->
     talk = converse(step(alice, "a"), action="append", messages=[late])
 
     assert talk.messages == ()
-    (fold,) = look_back(at_door(alice), namespace=PLACE).folds
+    (fold,) = load_history(at_door(alice), namespace=PLACE).folds
     assert (fold.fold.reason, fold.texts[0].content) == ("orphan", late["content"])
 
 
@@ -159,11 +159,11 @@ def test_other_people_and_other_conversations_are_not_reached(alice: Person, bob
     say(alice, 1)
 
     with pytest.raises(NotFound):
-        look_back(at_door(bob), namespace=PLACE)
+        load_history(at_door(bob), namespace=PLACE)
     with pytest.raises(AccessDenied):
         converse(in_run(bob, conversation_id="c2"), action="read", namespace=PLACE)
     with pytest.raises(InvalidInput):
-        look_back(at_door(alice), namespace=f"user:{alice.user.pk}")
+        load_history(at_door(alice), namespace=f"user:{alice.user.pk}")
     assert converse(in_run(alice, conversation_id="c2"), action="read").messages == ()
 
 
@@ -283,4 +283,4 @@ def test_summary_of_a_model_takes_the_place_of_sentences_unless_something_was_fo
 
     assert (done.count, done.summary) == (1, "Ships leave Lisbon.")
     assert (late.count, late.summary) == (0, "Ships leave Lisbon.")
-    assert look_back(at_door(alice), namespace=PLACE).summary == "Ships leave Lisbon."
+    assert load_history(at_door(alice), namespace=PLACE).summary == "Ships leave Lisbon."

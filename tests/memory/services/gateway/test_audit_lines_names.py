@@ -97,7 +97,7 @@ def worked(cast: Cast, api_key: Any, who: str = WHO) -> set[str]:
     for action in ("append", "read", "clear"):
         said = [{"role": "user", "content": f"{who} drinks tea"}] if action == "append" else []
         services.converse(run, action=action, messages=said)
-    services.look_back(at_door(cast.alice), namespace="conv:c1")
+    services.load_history(at_door(cast.alice), namespace="conv:c1")
     _files(cast, key, who)
     preview_action(
         key, action=BulkAction.FORGET, selection=Selection(own, search=EntrySearch(text=who))
@@ -118,7 +118,7 @@ def _pages(run: Any, key: Any, who: str) -> None:
     page = {"title": f"What {who} drinks", "content": "Green tea.", "tags": [who]}
     (kept,) = services.write_pages(run, scope="user", pages=[page], reason=asked)
     services.find_pages(run, scope="user", query=f"What does {who} drink?")
-    services.find_everywhere(key, query="green tea")
+    services.search_all_pages(key, query="green tea")
     opened = services.open_page(key, entry_id=kept.entry.id)
     said = {"content": f"{who} drinks black tea."}
     changes: dict[str, Any] = {"if_revision": opened.entry.revision, "changes": said}

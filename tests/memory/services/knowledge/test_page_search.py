@@ -22,7 +22,7 @@ def write(person: Person, namespace: str, *pages: dict[str, Any]) -> None:
 
 
 def found(person: Person, query: str, **more: Any) -> list[tuple[str, str]]:
-    hits = services.find_everywhere(at_door(person), query=query, **more).hits
+    hits = services.search_all_pages(at_door(person), query=query, **more).hits
     return [(hit.entry.namespace, hit.item.page.title) for hit in hits]
 
 
@@ -52,13 +52,13 @@ def test_question_finds_pages_of_all_shelves_best_first(shelves: Cast) -> None:
     assert found(shelves.alice, "when are seeds sown")[0] == ("global:garden", "Seeds")
     assert found(shelves.alice, "seed", tags=["plants"]) == [("global:garden", "Seeds")]
     assert found(shelves.alice, "deployment", tags=["plants"]) == []
-    answer = services.find_everywhere(at_door(shelves.alice), query="deployment", top_k=1)
+    answer = services.search_all_pages(at_door(shelves.alice), query="deployment", top_k=1)
     assert (len(answer.hits), answer.is_all) == (1, True)
-    assert [place.text for place in answer.places.values()] == [answer.hits[0].entry.namespace]
+    assert [place.text for place in answer.namespaces.values()] == [answer.hits[0].entry.namespace]
 
 
 def test_scores_are_in_order_and_say_what_they_are_made_of(shelves: Cast) -> None:
-    hits = services.find_everywhere(at_door(shelves.alice), query="blue button deployment").hits
+    hits = services.search_all_pages(at_door(shelves.alice), query="blue button deployment").hits
 
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
@@ -89,7 +89,7 @@ def test_only_shelves_with_a_word_of_it_are_opened_each_in_the_trail(shelves: Ca
 def test_empty_question_asks_nothing_and_limits_are_checked(shelves: Cast) -> None:
     caller = at_door(shelves.alice)
     with CaptureQueriesContext(connection) as asked:
-        assert services.find_everywhere(caller, query="   ").hits == ()
+        assert services.search_all_pages(caller, query="   ").hits == ()
     assert len(asked) == 0
     with pytest.raises(InvalidInput):
         found(shelves.alice, "seeds", top_k=0)
@@ -100,13 +100,13 @@ def test_more_shelves_than_are_looked_at_are_said(
 ) -> None:
     monkeypatch.setattr(page_search, "MAX_KNOWLEDGE_BASES", 1)
 
-    answer = services.find_everywhere(at_door(shelves.alice), query="deployment")
+    answer = services.search_all_pages(at_door(shelves.alice), query="deployment")
 
     assert (len(answer.hits), answer.is_all) == (1, False)
 
 
 def test_page_that_was_deleted_is_not_found(shelves: Cast) -> None:
-    (hit,) = services.find_everywhere(at_door(shelves.alice), query="spring").hits
+    (hit,) = services.search_all_pages(at_door(shelves.alice), query="spring").hits
 
     services.delete_page(at_door(shelves.alice), entry_id=hit.entry.id)
 
@@ -117,24 +117,24 @@ def test_shelf_outside_the_policy_is_left_out_and_said(shelves: Cast) -> None:
     change_limits(at_door(shelves.ada), Limits(allowed_prefixes=("user:",)))
     own = f"user:{shelves.alice.user.pk}"
 
-    answer = services.find_everywhere(at_door(shelves.alice), query="deployment")
+    answer = services.search_all_pages(at_door(shelves.alice), query="deployment")
 
     assert [hit.entry.namespace for hit in answer.hits] == [own]
-    assert (set(answer.places), answer.is_all) == ({own}, False)
+    assert (set(answer.namespaces), answer.is_all) == ({own}, False)
     assert ("memory.refused", "global:wiki", False) in trail(shelves.team_a.pk)
 
 
 def test_shelf_that_went_meanwhile_is_left_out(
     shelves: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked_into = page_search._candidates
+    looked_into = page_search._search_candidates
 
     def gone(caller: Any, row: Any, query: str) -> Any:
         if row.text == "global:wiki":
             raise NotFound
         return looked_into(caller, row, query)
 
-    monkeypatch.setattr(page_search, "_candidates", gone)
+    monkeypatch.setattr(page_search, "_search_candidates", gone)
 
     assert {place for place, _title in found(shelves.alice, "deployment")} == {
         f"user:{shelves.alice.user.pk}"

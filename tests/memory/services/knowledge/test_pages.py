@@ -48,7 +48,7 @@ def test_second_page_about_the_same_goes_into_the_first(alice: Person) -> None:
     merged = second.write.page
     assert merged.content == "Ship with the blue button.\n\nRoll back with the red one."
     assert (merged.id, merged.revision, second.entry.id) == ("deployment", 2, first.entry.id)
-    _, past = services.page_revisions(at_door(alice), entry_id=first.entry.id)
+    _, past = services.list_page_revisions(at_door(alice), entry_id=first.entry.id)
     assert [one.content for one in past] == [merged.content, "Ship with the blue button."]
 
 

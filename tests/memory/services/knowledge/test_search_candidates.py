@@ -40,7 +40,7 @@ def read(person: Person, query: str) -> int:
     """How many pages the question was compared with."""
     gateway = MemoryGateway(at_door(person))
     with gateway.open_namespace("view", "memory.recalled", namespace=WIKI) as access:
-        return len(search_candidates.candidate_pages(access, query, ()))
+        return len(search_candidates.list_candidate_pages(access, query, ()))
 
 
 @pytest.mark.parametrize("query", ["tea", "garden row", "brewed degrees", "nothing of it"])
@@ -49,7 +49,7 @@ def test_large_shelf_gives_what_a_small_one_would(
 ) -> None:
     small = found(shelf, query)
 
-    monkeypatch.setattr(search_candidates, "LARGE", 5)
+    monkeypatch.setattr(search_candidates, "LARGE_SIZE", 5)
 
     assert set(found(shelf, query)) == set(small)
     assert found(shelf, query)[:1] == small[:1]
@@ -60,7 +60,7 @@ def test_page_without_a_word_of_the_question_is_read_from_a_small_shelf_alone(
 ) -> None:
     assert read(shelf, "tea") == 10
 
-    monkeypatch.setattr(search_candidates, "LARGE", 5)
+    monkeypatch.setattr(search_candidates, "LARGE_SIZE", 5)
 
     assert read(shelf, "tea") == 2
 
@@ -68,11 +68,11 @@ def test_page_without_a_word_of_the_question_is_read_from_a_small_shelf_alone(
 def test_page_near_in_meaning_is_compared_without_a_word_of_the_question(
     shelf: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_candidates, "LARGE", 5)
+    monkeypatch.setattr(search_candidates, "LARGE_SIZE", 5)
     near = ["page:bed-3", "page:tea", "page:gone"]
     gateway = MemoryGateway(at_door(shelf))
     with gateway.open_namespace("view", "memory.recalled", namespace=WIKI) as access:
-        keys = [one.key for one in search_candidates.candidate_pages(access, "tea", near)]
+        keys = [one.key for one in search_candidates.list_candidate_pages(access, "tea", near)]
 
     assert sorted(keys) == ["page:bed-3", "page:cups", "page:tea"]
 
@@ -80,8 +80,8 @@ def test_page_near_in_meaning_is_compared_without_a_word_of_the_question(
 def test_tags_are_looked_for_on_all_of_a_large_shelf(
     shelf: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_candidates, "LARGE", 5)
-    monkeypatch.setattr(search_candidates, "MOST_COMPARED", 1)
+    monkeypatch.setattr(search_candidates, "LARGE_SIZE", 5)
+    monkeypatch.setattr(search_candidates, "MAX_COMPARED", 1)
 
     assert found(shelf, "tea", tags=["kitchen"]) == ["Cups"]
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import services as memory
-from memory.services.gateway.caller import CallOrigin, MemoryCaller, reach_of
+from memory.services.gateway.caller import CallOrigin, MemoryCaller, list_reachable
 from tests.factories.workflows import make_workflow, within
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import HTMX, text_of
@@ -74,7 +74,7 @@ def heard(run: Run, name: str, **data: Any) -> None:
 def told(person: Person, run: Run, key: str, value: str) -> Any:
     known = {"user_id": str(person.user.pk), "app_id": "app", "run_id": str(run.pk)}
     caller = MemoryCaller(
-        person.principal, person.team.pk, identity=known, reach=reach_of(known),
+        person.principal, person.team.pk, identity=known, reach=list_reachable(known),
         origin=CallOrigin(str(run.pk), "store", key),
     )  # fmt: skip
     return memory.remember(caller, scope="user", key=key, value=value)
