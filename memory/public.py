@@ -41,7 +41,8 @@ from memory.services.history.undo import undo
 from memory.services.history.undo_run import undo_run
 from memory.services.knowledge.pages import write_pages
 from memory.services.recall.recall import recall
-from memory.services.sandbox.sandbox import SandboxMemory, WouldChange
+from memory.services.sandbox.dry_run import SandboxChange
+from memory.services.sandbox.sandbox import SandboxMemory
 
 
 __all__ = [
@@ -59,10 +60,10 @@ __all__ = [
     "MemoryProvider",
     "PersonalEntry",
     "RunMemory",
+    "SandboxChange",
     "SandboxMemory",
     "Source",
     "WorkStatus",
-    "WouldChange",
     "clear_run_notes",
     "curate",
     "errors",

@@ -12,12 +12,12 @@ class Ledger:
     def __init__(self, team_id: UUID, run_id: UUID) -> None:
         self._team_id, self._run_id = team_id, run_id
 
-    def load(self) -> "list[memory_app.WouldChange]":
+    def load(self) -> "list[memory_app.SandboxChange]":
         with tenant([self._team_id]):
             rows = DryRunChange.objects.unscoped().filter(run_id=self._run_id).order_by("number")
             return [build_change(row) for row in rows]
 
-    def add(self, changes: "Sequence[memory_app.WouldChange]") -> None:
+    def add(self, changes: "Sequence[memory_app.SandboxChange]") -> None:
         with tenant([self._team_id]):
             rows = DryRunChange.objects.unscoped().filter(run_id=self._run_id)
             first = rows.count() + 1
@@ -39,8 +39,8 @@ class Ledger:
             )
 
 
-def build_change(row: DryRunChange) -> "memory_app.WouldChange":
-    return memory_app.WouldChange(
+def build_change(row: DryRunChange) -> "memory_app.SandboxChange":
+    return memory_app.SandboxChange(
         operation="store" if row.operation == DryRunChange.Operation.STORE else "forget",
         scope=row.scope,
         namespace=row.namespace,
