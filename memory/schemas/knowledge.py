@@ -101,7 +101,7 @@ class PagesQuery(Body):
 
 
 class SearchQuery(Body):
-    """No namespace: all shelves that the caller may look into."""
+    """Without a namespace, all knowledge bases that the caller may see are searched."""
 
     namespace: str = Field("", max_length=200)
     query: str = Field(max_length=MAX_QUERY_LENGTH)

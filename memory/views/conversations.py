@@ -55,7 +55,7 @@ def _paginate_groups(
     return page.select_rows(groups[::-1])[::-1], page
 
 
-GROUPS_PER_PAGE: Final = 100  # a page
+GROUPS_PER_PAGE: Final = 100
 
 REASONS: Final[Mapping[FoldReason, Promise]] = {
     FoldReason.WINDOW: _("Older than the kept turns"),
@@ -70,7 +70,7 @@ def _get_summarizer(view: FoldView) -> str:
     return str(_SUMMARIZERS.get(view.fold.by, view.fold.by))
 
 
-# Those without a model; others go by the model's name.
+# Summarizers without a model; others have the model's name.
 _SUMMARIZERS: Final[Mapping[str, str | Promise]] = {
     "cut": "",
     "extractive": _("rules, without a model"),

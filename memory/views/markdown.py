@@ -19,7 +19,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 
-# A page's name, as it is written in double brackets → the address it leads to; nothing: no such page.
+# A page's name in double brackets → its address, empty if there is no such page.
 PageFinder = Callable[[str], str]
 
 
@@ -28,7 +28,7 @@ def render_markdown(text: str, find: PageFinder = lambda _name: "") -> SafeStrin
 
 
 FINDER_KEY: Final = "find_page"
-HEADING_OFFSET: Final = 1  # the page has a heading of its own above these
+HEADING_OFFSET: Final = 1  # below the heading of the page
 _LINK = re.compile(r"\[\[([^\[\]|\n]{1,200})(?:\|([^\[\]\n]{0,200}))?\]\]")
 
 

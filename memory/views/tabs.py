@@ -26,7 +26,7 @@ class Tab:
 
 Counts = Callable[[HttpRequest], int]
 
-# name, url name, label, how many of what is there ask for somebody
+# name, URL name, label, count of pending items
 PARTS: tuple[tuple[str, str, str | Promise, Counts | None], ...] = (
     ("list", "memory:list", _("Namespaces"), None),
     ("review", "memory:review", _("Review"), lambda request: count_queue(caller_of(request))),
@@ -45,7 +45,7 @@ def add_tabs(request: HttpRequest) -> dict[str, Any]:
         return {}
     return {
         "memory_tabs": SimpleLazyObject(lambda: list_tabs(request)),
-        # At the end of every page: the notice is fetched beside it, so that no page waits for it.
+        # The notice at the end of every page is loaded separately, so that no page waits for it.
         "watches_emergency_access": SimpleLazyObject(
             lambda: not getattr(request, NOTICE_SHOWN, False)
         ),

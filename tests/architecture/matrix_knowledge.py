@@ -26,11 +26,11 @@ def _written(person: Person, namespace: str, canary: str) -> Any:
     return kept.entry.id
 
 
-def _shelf(person: Person, canary: str) -> Any:
+def _knowledge_base(person: Person, canary: str) -> Any:
     return _namespace_of(person, _page(person, canary))
 
 
-def _private_shelf(person: Person, canary: str) -> Any:
+def _private_knowledge_base(person: Person, canary: str) -> Any:
     return _namespace_of(person, _private_page(person, canary))
 
 
@@ -69,8 +69,8 @@ def _namespace_named(person: Person, text: str) -> Any:
 OBJECTS: dict[str, Maker] = {
     "page": _page,
     "private page": _private_page,
-    "shelf": _shelf,
-    "private shelf": _private_shelf,
+    "knowledge base": _knowledge_base,
+    "private knowledge base": _private_knowledge_base,
     "talk": _talk,
 }
 
@@ -79,8 +79,8 @@ PRIVATE = {"entry_id": "private page"}
 SHARED = {"namespace": "global:matrix"}
 ONE = "api/v1/knowledge/pages/<uuid:entry_id>"
 HERE = "memory/knowledge/pages/<uuid:entry_id>"
-SHELF = {"namespace_id": "shelf"}
-PRIVATE_SHELF = {"namespace_id": "private shelf"}
+KNOWLEDGE_BASE = {"namespace_id": "knowledge base"}
+PRIVATE_KNOWLEDGE_BASE = {"namespace_id": "private knowledge base"}
 TALK = {"namespace_id": "talk"}
 WRITING = {"namespace": "global:matrix", "title": "t"}
 CHANGED = {"title": "t", "revision": "1"}
@@ -122,11 +122,21 @@ ROWS = [
     Row("POST", "memory/knowledge/new/", "- 302 403 302 302 -", {}, WRITING),
     # Without a file everybody is sent back and told so
     Row("POST", "memory/knowledge/import/", "- 302 302 302 302 -", {}, SHARED),
-    Row("GET", "memory/knowledge/<uuid:namespace_id>/", "- 404 200 200 200 -", SHELF),
-    Row("GET", "memory/knowledge/<uuid:namespace_id>/", "- 404 404 404 404 -", PRIVATE_SHELF),
-    Row("GET", "memory/knowledge/<uuid:namespace_id>/export/", "- 404 200 200 200 -", SHELF),
+    Row("GET", "memory/knowledge/<uuid:namespace_id>/", "- 404 200 200 200 -", KNOWLEDGE_BASE),
     Row(
-        "GET", "memory/knowledge/<uuid:namespace_id>/export/", "- 404 404 404 404 -", PRIVATE_SHELF
+        "GET",
+        "memory/knowledge/<uuid:namespace_id>/",
+        "- 404 404 404 404 -",
+        PRIVATE_KNOWLEDGE_BASE,
+    ),
+    Row(
+        "GET", "memory/knowledge/<uuid:namespace_id>/export/", "- 404 200 200 200 -", KNOWLEDGE_BASE
+    ),
+    Row(
+        "GET",
+        "memory/knowledge/<uuid:namespace_id>/export/",
+        "- 404 404 404 404 -",
+        PRIVATE_KNOWLEDGE_BASE,
     ),
     Row("GET", "memory/namespaces/<uuid:namespace_id>/conversation/", "- 404 404 404 404 -", TALK),
     *(

@@ -27,14 +27,14 @@ def test_pages_are_made_followed_changed_and_undone(
 
     page.goto(asked)
     expect(page.locator("html")).to_have_attribute("lang", language)
-    shelf = followed_both_ways(page, lamp)
+    knowledge_base = followed_both_ways(page, lamp)
     undone_with_its_run(page)
-    water, tea = written_by_hand(page, shelf)
+    water, tea = written_by_hand(page, knowledge_base)
     referred_to(page, water, tea)
     clashed_over(page, tea)
     brought_back_from_its_history(page, tea)
     forgotten_and_undone(page, tea)
-    taken_out_byte_for_byte(page, shelf)
+    taken_out_byte_for_byte(page, knowledge_base)
 
 
 def speak(page: Page, live_stack: LiveStack, language: str) -> None:
@@ -52,7 +52,7 @@ def made_by_a_workflow(page: Page, lamp: str) -> str:
 
 
 def followed_both_ways(page: Page, lamp: str) -> str:
-    """Run → memory → that run and the one that wrote it → the page; the address of its shelf."""
+    """Run → memory → that run and the one that wrote it → the page; the address of its knowledge base."""
     run = page.url
     page.locator("#recalled .recollection").filter(has_text=lamp).locator(
         "a[href*='/memory/entries/']"
@@ -65,11 +65,11 @@ def followed_both_ways(page: Page, lamp: str) -> str:
     page.go_back()
     page.locator(".page-head a[href*='/memory/knowledge/pages/']").click()
     expect(page.locator("article.prose")).to_contain_text("under the roof")
-    shelf = page.locator(".crumbs a").last.get_attribute("href")
+    knowledge_base = page.locator(".crumbs a").last.get_attribute("href")
     page.locator("a[href*='/memory/entries/']").click()
     page.locator("section[aria-labelledby=source-title] a[href^='/runs/']").click()
     expect(page.locator("#written .recollection").filter(has_text=lamp).first).to_be_visible()
-    return str(shelf)
+    return str(knowledge_base)
 
 
 def undone_with_its_run(page: Page) -> None:
@@ -84,11 +84,11 @@ def undone_with_its_run(page: Page) -> None:
     expect(back).to_have_count(0)
 
 
-def written_by_hand(page: Page, shelf: str) -> tuple[str, str]:
+def written_by_hand(page: Page, knowledge_base: str) -> tuple[str, str]:
     """By the keyboard; looked at before it is saved."""
     found = []
     for title, content in (("Water", "Wet."), ("Tea", "Made of **hot** [[Water]].")):
-        page.goto(shelf)
+        page.goto(knowledge_base)
         page.locator("a[href*='/memory/knowledge/new/']").first.focus()
         page.keyboard.press("Enter")
         page.locator("[name=title]").press_sequentially(title)
@@ -144,10 +144,10 @@ def forgotten_and_undone(page: Page, tea: str) -> None:
     expect(page.locator(".page-list a.title").filter(has_text="Tea")).to_have_count(1)
 
 
-def taken_out_byte_for_byte(page: Page, shelf: str) -> None:
+def taken_out_byte_for_byte(page: Page, knowledge_base: str) -> None:
     """What comes in as a file goes out as that file; found by searching as one types it."""
     data = b"---\nid: cups\ntitle: Cups\nowner: kitchen\n---\nTwelve.\r\n"
-    page.goto(shelf)
+    page.goto(knowledge_base)
     page.locator("details summary").last.click()
     file = FilePayload(name="cups.md", mimeType="text/markdown", buffer=data)
     page.locator("[name=files]").set_input_files(file)

@@ -47,7 +47,7 @@ class BulkConfirmation:
 
     form: BulkActionForm
     preview: BulkPreview
-    entries: tuple[str, ...]  # as they were chosen; none: everything that matches
+    entries: tuple[str, ...]  # the selected ones; empty for all that match
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _build_snapshot_context(
         "before_url": snapshot.before
         and replace_query(request.GET, at=snapshot.before.isoformat()),
         "after_url": snapshot.after and replace_query(request.GET, at=snapshot.after.isoformat()),
-        "most_looked_through": snapshot.scan_limit,
+        "scan_limit": snapshot.scan_limit,
         "total": snapshot.page.total,
         "page": OffsetPage(snapshot.page.total, snapshot.page.offset, request.GET),
     }

@@ -70,7 +70,7 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
         messages.error(request, fault)
     else:
         messages.success(request, _("Restored."))
-    back = request.POST.get("back", "")  # the page it was asked from
+    back = request.POST.get("back", "")  # the page with the button
     if url_has_allowed_host_and_scheme(back, allowed_hosts=None):
         return HttpResponseRedirect(back)
     return HttpResponseRedirect(_build_address(request, change.namespace))

@@ -23,9 +23,9 @@ from memory.views.entries.search_results import build_search_context, is_waiting
 from memory.views.request_context import caller_of
 
 
-NAMESPACES_PER_PAGE = 50  # a page
+NAMESPACES_PER_PAGE = 50
 MAX_NEWEST = 12
-# Names are made of what other tables say, so a search by name has to name what it looks through.
+# Names come from other tables, so a search by name first has to load the names.
 MAX_SEARCHED_NAMES = 5_000
 
 
@@ -90,7 +90,7 @@ def build_overview_context(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-# In the order they are shown: what there are few of first, conversations near the end.
+# In display order: the least numerous first, conversations near the end.
 SCOPE_HINTS: dict[str, Promise] = {
     ScopeChoice.USER: _("Memories about a user, across conversations."),
     ScopeChoice.GLOBAL: _("Shared by everyone who uses an application."),

@@ -27,7 +27,7 @@ class Origin:
     node: str
 
 
-# What a text that changed is called, if it isn't all there is, and the difference.
+# The label of a changed text, empty for the whole value, and the difference.
 TextChange = tuple[str | Promise, tuple[DiffSegment, ...]]
 
 

@@ -20,7 +20,7 @@ from memory.views.request_context import caller_of
 
 Parts = tuple[tuple[str | Promise, float], ...]
 
-OFFSET_PARAMETER = "from"  # of the memories; "offset" is that of the names
+OFFSET_PARAMETER = "from"  # of the entries; "offset" is that of the namespaces
 
 
 @dataclass(frozen=True, slots=True)

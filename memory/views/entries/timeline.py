@@ -21,7 +21,7 @@ from memory.services.history.timeline import ChangeSummary, Day, read_timeline
 from memory.views.request_context import caller_of
 
 
-CHANGES_PER_PAGE = 50  # a page
+CHANGES_PER_PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class ChangeRow:
     actor: str
     run: RunDescription | None
     node: str
-    at_url: str  # how everything was just after it
+    at_url: str  # the snapshot just after the change
 
 
 @dataclass(frozen=True, slots=True)
 class DayRow:
     on: date
-    counts: Sequence[tuple[str, str, int]]  # operation, its word, how often
+    counts: Sequence[tuple[str, str, int]]  # operation, label, count
     url: str
     changes: Sequence[ChangeRow]
 
@@ -77,7 +77,7 @@ def build_timeline_context(
         "body": "memory/entries/_timeline.html",
         "days": _build_days(request, timeline.changes, {day.on: day for day in timeline.days}),
         "bars": _build_bars(request, timeline.days),
-        "thick": BAR_WIDTH,
+        "bar_width": BAR_WIDTH,
         "total": timeline.total,
         "page": OffsetPage(timeline.total, timeline.offset, request.GET, CHANGES_PER_PAGE),
     }

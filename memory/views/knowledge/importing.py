@@ -20,9 +20,9 @@ from memory.services.transfer.page_archive import MAX_ARCHIVE_BYTES, PageImport
 from memory.views.request_context import caller_of, reason_of
 
 
-Message = tuple[int, str]  # how much it matters, as Django's messages have it, and the words
+Message = tuple[int, str]  # level, text
 
-MAX_NAMES: Final = 5  # files
+MAX_NAMES: Final = 5  # of files
 
 
 @login_required
@@ -44,7 +44,7 @@ def import_pages(request: HttpRequest) -> HttpResponse:
 
 _KINDS: Final = {messages.SUCCESS: "ok", messages.WARNING: "warn", messages.ERROR: "bad"}
 
-# Of what was tried, and of what was done.
+# for a dry run or not → text
 _SKIPPED: Final[dict[bool, Promise]] = {
     True: gettext_lazy("To be skipped (not Markdown): %(names)s."),
     False: gettext_lazy("Skipped (not Markdown): %(names)s."),

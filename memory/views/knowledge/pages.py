@@ -25,7 +25,7 @@ from memory.views.markdown import render_markdown
 from memory.views.request_context import caller_of, entry_or_404, may, title_of, undoable_change
 
 
-MAX_RESULTS: Final = 50  # of a question to all shelves
+MAX_RESULTS: Final = 50  # of a search in all knowledge bases
 
 
 @login_required
@@ -165,7 +165,7 @@ def page_file(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 
 def _build_download(data: bytes, kind: str, name: str) -> HttpResponse:
     response = HttpResponse(data, content_type=kind)
-    # Django writes the name so that every browser reads it, whatever its script.
+    # Django encodes names in any script for every browser.
     response.headers["Content-Disposition"] = (
         content_disposition_header(as_attachment=True, filename=name) or "attachment"
     )

@@ -160,7 +160,7 @@ def build_stale_rows(view: PageView) -> list[StaleRow]:
 def create_finder(knowledge_base: KnowledgeBase) -> Callable[[str], str]:
     """Return a function that finds the address of a page by the id, title or alias in ``[[name]]``."""
 
-    @cache  # most texts link to nothing, and need no names of thousands
+    @cache  # most texts have no links and don't need the names
     def load_names() -> dict[str, str]:
         return index_names(knowledge_base.pages)
 

@@ -67,8 +67,8 @@ def test_page_is_written_merged_found_linked_edited_and_deleted(send: Any) -> No
     gone = send("delete", path).json()
     assert gone["count"] == 1
     assert send("get", path).status_code == 404
-    shelf = send("get", f"{API}/pages{PLACE}").json()
-    assert [one["id"] for one in shelf["pages"]] == ["guide"]
+    knowledge_base = send("get", f"{API}/pages{PLACE}").json()
+    assert [one["id"] for one in knowledge_base["pages"]] == ["guide"]
     undone = send("post", f"/api/v1/memory/changes/{gone['change']}/undo", {})
     assert (undone.json()["count"], send("get", path).status_code) == (1, 200)
     assert guide["merged_for"] == ""
@@ -156,7 +156,7 @@ def test_history_shows_what_was_folded_whole(api_key: Any, alice: Person, client
     assert other.status_code == 404  # a key takes part in its own conversations alone
 
 
-def test_search_without_a_namespace_looks_on_all_shelves(send: Any) -> None:
+def test_search_without_a_namespace_looks_on_all_knowledge_bases(send: Any) -> None:
     write(send, {"title": "Deployment", "content": "Ship with the blue button."})
     other = {"namespace": "global:garden", "pages": [{"title": "Seeds", "content": "Blue ones."}]}
     assert send("post", f"{API}/pages", other).status_code == 201

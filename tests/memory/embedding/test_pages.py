@@ -12,11 +12,11 @@ from tests.support.embedding import Tiny
 
 pytestmark = pytest.mark.django_db
 
-HERE = "global:shelf"
+HERE = "global:base"
 
 
 @pytest.fixture
-def shelf(alice: Person, tiny: Tiny) -> Person:
+def knowledge_base(alice: Person, tiny: Tiny) -> Person:
     pages = [
         {
             "title": "Harbour",
@@ -36,25 +36,25 @@ def titles(person: Person, query: str) -> list[str]:
     ]
 
 
-def test_page_is_found_in_other_words_once_it_is_embedded(shelf: Person) -> None:
-    assert titles(shelf, "vessels") == []
+def test_page_is_found_in_other_words_once_it_is_embedded(knowledge_base: Person) -> None:
+    assert titles(knowledge_base, "vessels") == []
 
-    embed_team(shelf.team.pk)
+    embed_team(knowledge_base.team.pk)
 
-    (hit,) = find_pages(at_door(shelf), namespace=HERE, query="vessels")
+    (hit,) = find_pages(at_door(knowledge_base), namespace=HERE, query="vessels")
     assert (hit.page["title"], hit.parts["vector"], hit.score) == ("Harbour", 1.0, 0.5)
 
 
-def test_words_count_as_much_as_before(shelf: Person) -> None:
+def test_words_count_as_much_as_before(knowledge_base: Person) -> None:
     before = {
         hit.entry.key: hit.score
-        for hit in find_pages(at_door(shelf), namespace=HERE, query="Bakery six")
+        for hit in find_pages(at_door(knowledge_base), namespace=HERE, query="Bakery six")
     }
-    embed_team(shelf.team.pk)
+    embed_team(knowledge_base.team.pk)
 
     after = {
         hit.entry.key: hit.score
-        for hit in find_pages(at_door(shelf), namespace=HERE, query="Bakery six")
+        for hit in find_pages(at_door(knowledge_base), namespace=HERE, query="Bakery six")
     }
 
     assert before

@@ -56,7 +56,7 @@ def asked(of: str, act: Any) -> list[str]:
     return [one["sql"] for one in said.captured_queries if of in one["sql"]]
 
 
-def test_shelves_read_pages_alone(crowded: Cast) -> None:
+def test_knowledge_bases_read_pages_alone(crowded: Cast) -> None:
     caller = at_door(crowded.alice)
 
     (found,) = list_knowledge_bases(caller)

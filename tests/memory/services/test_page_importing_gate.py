@@ -33,7 +33,7 @@ def brought(person: Person, files: dict[str, bytes], **how: Any) -> Any:
     return services.import_pages(at_door(person), namespace=WIKI, archive=pack(files), **how)
 
 
-def shelf(person: Person) -> dict[str, bytes]:
+def knowledge_base(person: Person) -> dict[str, bytes]:
     packed = services.export_pages(at_door(person), namespace=WIKI)
     return unpack(packed)[0]
 
@@ -47,7 +47,7 @@ def test_page_with_a_secret_is_blotted_out_and_one_with_orders_waits(alice: Pers
         ("orders.md", (), ("gives_orders",)),
         ("head.md", (), ("gives_orders",)),
     ]
-    out = shelf(alice)
+    out = knowledge_base(alice)
     assert set(out) == {"fine.md", "keys.md"}
     assert out["fine.md"] == FILES["fine.md"]
     assert out["keys.md"].endswith(b"The key is [redacted: API key].\n")
@@ -64,10 +64,10 @@ def test_held_page_takes_nothing_out_of_use_and_approved_it_is_its_file(alice: P
 
     brought(alice, {"orders.md": FILES["orders.md"]})
 
-    assert shelf(alice) == {"orders.md": b"# Shoes\nBrown ones.\n"}
+    assert knowledge_base(alice) == {"orders.md": b"# Shoes\nBrown ones.\n"}
     (held,) = services.list_quarantined(at_door(alice), namespace=WIKI).entries
     services.approve(at_door(alice), entry_ids=[held.id])
-    assert shelf(alice) == {"orders.md": FILES["orders.md"]}
+    assert knowledge_base(alice) == {"orders.md": FILES["orders.md"]}
     again = brought(alice, {"orders.md": FILES["orders.md"]})
     assert ([one.id for one in again.pages], again.findings) == (["orders"], ())
     assert services.list_quarantined(at_door(alice), namespace=WIKI).entries == []
@@ -118,7 +118,7 @@ def test_mark_of_an_editor_stays_in_the_file_and_out_of_the_page(alice: Person, 
 
     assert (page.title, page.content[-8:]) == ("Tea", "\nGreen.\n"[-8:] if "#" in text else "Green.\n")  # fmt: skip
     assert not page.content.startswith("\ufeff")
-    assert shelf(alice) == {"drink.md": data}
+    assert knowledge_base(alice) == {"drink.md": data}
 
 
 def test_api_and_page_say_what_was_blotted_out_and_held(alice: Person, api_key: Any) -> None:

@@ -1,4 +1,4 @@
-"""One question to all shelves of knowledge: every shelf one may see, and none besides."""
+"""One question to all knowledge bases: every knowledge base one may see, and none besides."""
 
 from typing import Any
 
@@ -27,38 +27,29 @@ def found(person: Person, query: str, **more: Any) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def shelves(cast: Cast) -> Cast:
+def knowledge_bases(cast: Cast) -> Cast:
     write(cast.alice, "global:wiki", {"title": "Deployment", "content": "Ship with blue buttons."})
-    write(
-        cast.alice,
-        "global:garden",
-        {"title": "Seeds", "content": "Sown in spring.", "tags": ["Plants"]},
-    )
+    write(cast.alice, "global:garden", {"title": "Seeds", "content": "Sown in spring.", "tags": ["Plants"]})
     own = f"user:{cast.alice.user.pk}"
     write(cast.alice, own, {"title": "Deployment", "content": "My notes about the blue button."})
-    write(
-        cast.carol, "global:wiki", {"title": "Deployment", "content": "Theirs has a blue button."}
-    )
+    write(cast.carol, "global:wiki", {"title": "Deployment", "content": "Theirs has a blue button."})
     return cast
 
 
-def test_question_finds_pages_of_all_shelves_best_first(shelves: Cast) -> None:
-    own = f"user:{shelves.alice.user.pk}"
+def test_question_finds_pages_of_all_knowledge_bases_best_first(knowledge_bases: Cast) -> None:
+    own = f"user:{knowledge_bases.alice.user.pk}"
 
-    assert set(found(shelves.alice, "deployment")) == {
-        ("global:wiki", "Deployment"),
-        (own, "Deployment"),
-    }
-    assert found(shelves.alice, "when are seeds sown")[0] == ("global:garden", "Seeds")
-    assert found(shelves.alice, "seed", tags=["plants"]) == [("global:garden", "Seeds")]
-    assert found(shelves.alice, "deployment", tags=["plants"]) == []
-    answer = services.search_all_pages(at_door(shelves.alice), query="deployment", top_k=1)
+    assert set(found(knowledge_bases.alice, "deployment")) == {("global:wiki", "Deployment"), (own, "Deployment")}
+    assert found(knowledge_bases.alice, "when are seeds sown")[0] == ("global:garden", "Seeds")
+    assert found(knowledge_bases.alice, "seed", tags=["plants"]) == [("global:garden", "Seeds")]
+    assert found(knowledge_bases.alice, "deployment", tags=["plants"]) == []
+    answer = services.search_all_pages(at_door(knowledge_bases.alice), query="deployment", top_k=1)
     assert (len(answer.hits), answer.is_all) == (1, True)
     assert [place.text for place in answer.namespaces.values()] == [answer.hits[0].entry.namespace]
 
 
-def test_scores_are_in_order_and_say_what_they_are_made_of(shelves: Cast) -> None:
-    hits = services.search_all_pages(at_door(shelves.alice), query="blue button deployment").hits
+def test_scores_are_in_order_and_say_what_they_are_made_of(knowledge_bases: Cast) -> None:
+    hits = services.search_all_pages(at_door(knowledge_bases.alice), query="blue button deployment").hits
 
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
@@ -66,67 +57,63 @@ def test_scores_are_in_order_and_say_what_they_are_made_of(shelves: Cast) -> Non
     assert {"title", "content", "bm25"} <= set(hits[0].parts)
 
 
-def test_nobody_finds_what_they_may_not_see(shelves: Cast) -> None:
-    assert found(shelves.vic, "deployment blue button") == [("global:wiki", "Deployment")]
-    assert found(shelves.carol, "seeds sown in spring") == []
-    assert [place for place, _title in found(shelves.carol, "deployment")] == ["global:wiki"]
+def test_nobody_finds_what_they_may_not_see(knowledge_bases: Cast) -> None:
+    assert found(knowledge_bases.vic, "deployment blue button") == [("global:wiki", "Deployment")]
+    assert found(knowledge_bases.carol, "seeds sown in spring") == []
+    assert [place for place, _title in found(knowledge_bases.carol, "deployment")] == ["global:wiki"]
 
 
-def test_key_finds_what_the_team_shares_alone(shelves: Cast, api_key: Any) -> None:
-    answer = api_key(shelves.alice).get("/api/v1/knowledge/search?query=deployment").json()
+def test_key_finds_what_the_team_shares_alone(knowledge_bases: Cast, api_key: Any) -> None:
+    answer = api_key(knowledge_bases.alice).get("/api/v1/knowledge/search?query=deployment").json()
 
     assert [hit["page"]["namespace"] for hit in answer["results"]] == ["global:wiki"]
 
 
-def test_only_shelves_with_a_word_of_it_are_opened_each_in_the_trail(shelves: Cast) -> None:
-    before = len(trail(shelves.team_a.pk))
+def test_only_knowledge_bases_with_a_word_of_it_are_opened_each_in_the_trail(knowledge_bases: Cast) -> None:
+    before = len(trail(knowledge_bases.team_a.pk))
 
-    assert found(shelves.alice, "spring")
+    assert found(knowledge_bases.alice, "spring")
 
-    assert trail(shelves.team_a.pk)[before:] == [("memory.recalled", "global:garden", True)]
+    assert trail(knowledge_bases.team_a.pk)[before:] == [("memory.recalled", "global:garden", True)]
 
 
-def test_empty_question_asks_nothing_and_limits_are_checked(shelves: Cast) -> None:
-    caller = at_door(shelves.alice)
+def test_empty_question_asks_nothing_and_limits_are_checked(knowledge_bases: Cast) -> None:
+    caller = at_door(knowledge_bases.alice)
     with CaptureQueriesContext(connection) as asked:
         assert services.search_all_pages(caller, query="   ").hits == ()
     assert len(asked) == 0
     with pytest.raises(InvalidInput):
-        found(shelves.alice, "seeds", top_k=0)
+        found(knowledge_bases.alice, "seeds", top_k=0)
 
 
-def test_more_shelves_than_are_looked_at_are_said(
-    shelves: Cast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_knowledge_bases_than_are_looked_at_are_said(knowledge_bases: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_search, "MAX_KNOWLEDGE_BASES", 1)
 
-    answer = services.search_all_pages(at_door(shelves.alice), query="deployment")
+    answer = services.search_all_pages(at_door(knowledge_bases.alice), query="deployment")
 
     assert (len(answer.hits), answer.is_all) == (1, False)
 
 
-def test_page_that_was_deleted_is_not_found(shelves: Cast) -> None:
-    (hit,) = services.search_all_pages(at_door(shelves.alice), query="spring").hits
+def test_page_that_was_deleted_is_not_found(knowledge_bases: Cast) -> None:
+    (hit,) = services.search_all_pages(at_door(knowledge_bases.alice), query="spring").hits
 
-    services.delete_page(at_door(shelves.alice), entry_id=hit.entry.id)
+    services.delete_page(at_door(knowledge_bases.alice), entry_id=hit.entry.id)
 
-    assert found(shelves.alice, "spring") == []
+    assert found(knowledge_bases.alice, "spring") == []
 
 
-def test_shelf_outside_the_policy_is_left_out_and_said(shelves: Cast) -> None:
-    change_limits(at_door(shelves.ada), Limits(allowed_prefixes=("user:",)))
-    own = f"user:{shelves.alice.user.pk}"
+def test_knowledge_base_outside_the_policy_is_left_out_and_said(knowledge_bases: Cast) -> None:
+    change_limits(at_door(knowledge_bases.ada), Limits(allowed_prefixes=("user:",)))
+    own = f"user:{knowledge_bases.alice.user.pk}"
 
-    answer = services.search_all_pages(at_door(shelves.alice), query="deployment")
+    answer = services.search_all_pages(at_door(knowledge_bases.alice), query="deployment")
 
     assert [hit.entry.namespace for hit in answer.hits] == [own]
     assert (set(answer.namespaces), answer.is_all) == ({own}, False)
-    assert ("memory.refused", "global:wiki", False) in trail(shelves.team_a.pk)
+    assert ("memory.refused", "global:wiki", False) in trail(knowledge_bases.team_a.pk)
 
 
-def test_shelf_that_went_meanwhile_is_left_out(
-    shelves: Cast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_knowledge_base_that_went_meanwhile_is_left_out(knowledge_bases: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_into = page_search._search_candidates
 
     def gone(caller: Any, row: Any, query: str) -> Any:
@@ -136,6 +123,4 @@ def test_shelf_that_went_meanwhile_is_left_out(
 
     monkeypatch.setattr(page_search, "_search_candidates", gone)
 
-    assert {place for place, _title in found(shelves.alice, "deployment")} == {
-        f"user:{shelves.alice.user.pk}"
-    }
+    assert {place for place, _title in found(knowledge_bases.alice, "deployment")} == {f"user:{knowledge_bases.alice.user.pk}"}

@@ -1,4 +1,4 @@
-"""A question to a large shelf: compared with what is worth it, and answered as if with all of it."""
+"""A question to a large knowledge base: compared with what is worth it, and answered as if with all of it."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ CUPS = {"title": "Cups", "content": "One for tea stands on the left.", "tags": [
 
 
 @pytest.fixture
-def shelf(alice: Person) -> Person:
+def knowledge_base(alice: Person) -> Person:
     services.write_pages(at_door(alice), namespace=WIKI, pages=[*PAGES, TEA, CUPS])
     return alice
 
@@ -44,71 +44,74 @@ def read(person: Person, query: str) -> int:
 
 
 @pytest.mark.parametrize("query", ["tea", "garden row", "brewed degrees", "nothing of it"])
-def test_large_shelf_gives_what_a_small_one_would(
-    shelf: Person, query: str, monkeypatch: pytest.MonkeyPatch
+def test_large_knowledge_base_gives_what_a_small_one_would(
+    knowledge_base: Person, query: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = found(shelf, query)
+    small = found(knowledge_base, query)
 
     monkeypatch.setattr(search_candidates, "LARGE_SIZE", 5)
 
-    assert set(found(shelf, query)) == set(small)
-    assert found(shelf, query)[:1] == small[:1]
+    assert set(found(knowledge_base, query)) == set(small)
+    assert found(knowledge_base, query)[:1] == small[:1]
 
 
-def test_page_without_a_word_of_the_question_is_read_from_a_small_shelf_alone(
-    shelf: Person, monkeypatch: pytest.MonkeyPatch
+def test_page_without_a_word_of_the_question_is_read_from_a_small_knowledge_base_alone(
+    knowledge_base: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert read(shelf, "tea") == 10
+    assert read(knowledge_base, "tea") == 10
 
     monkeypatch.setattr(search_candidates, "LARGE_SIZE", 5)
 
-    assert read(shelf, "tea") == 2
+    assert read(knowledge_base, "tea") == 2
 
 
 def test_page_near_in_meaning_is_compared_without_a_word_of_the_question(
-    shelf: Person, monkeypatch: pytest.MonkeyPatch
+    knowledge_base: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_candidates, "LARGE_SIZE", 5)
     near = ["page:bed-3", "page:tea", "page:gone"]
-    gateway = MemoryGateway(at_door(shelf))
+    gateway = MemoryGateway(at_door(knowledge_base))
     with gateway.open_namespace("view", "memory.recalled", namespace=WIKI) as access:
         keys = [one.key for one in search_candidates.list_candidate_pages(access, "tea", near)]
 
     assert sorted(keys) == ["page:bed-3", "page:cups", "page:tea"]
 
 
-def test_tags_are_looked_for_on_all_of_a_large_shelf(
-    shelf: Person, monkeypatch: pytest.MonkeyPatch
+def test_tags_are_looked_for_on_all_of_a_large_knowledge_base(
+    knowledge_base: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_candidates, "LARGE_SIZE", 5)
     monkeypatch.setattr(search_candidates, "MAX_COMPARED", 1)
 
-    assert found(shelf, "tea", tags=["kitchen"]) == ["Cups"]
+    assert found(knowledge_base, "tea", tags=["kitchen"]) == ["Cups"]
 
 
-def test_shelf_says_whose_words_a_page_is_until_somebody_approves(shelf: Person) -> None:
+def test_knowledge_base_says_whose_words_a_page_is_until_somebody_approves(
+    knowledge_base: Person,
+) -> None:
     rows = Entry.objects.unscoped()
-    with tenant([shelf.team.id]):
+    with tenant([knowledge_base.team.id]):
         rows.filter(key="page:tea").update(metadata={"origin": "web"})
         rows.filter(key="page:cups").update(metadata={"origin": "web", "review": "approve"})
 
     pages = {
-        one.id: one for one in services.get_knowledge_base(at_door(shelf), namespace=WIKI).pages
+        one.id: one
+        for one in services.get_knowledge_base(at_door(knowledge_base), namespace=WIKI).pages
     }
 
     assert (pages["tea"].origin, pages["cups"].origin, pages["bed-1"].origin) == ("web", "", "")
 
 
-def test_shelf_reads_no_more_of_an_entry_than_it_shows(shelf: Person) -> None:
+def test_knowledge_base_reads_no_more_of_an_entry_than_it_shows(knowledge_base: Person) -> None:
     with (
-        MemoryGateway(at_door(shelf)).open_namespace(
+        MemoryGateway(at_door(knowledge_base)).open_namespace(
             "view", "memory.listed", namespace=WIKI
         ) as access,
         CaptureQueriesContext(connection) as captured,
     ):
         there = bulk_pages.load_knowledge_base(access)
 
-    with tenant([shelf.team.id]):
+    with tenant([knowledge_base.team.id]):
         place = Namespace.objects.unscoped().get(text=WIKI)
         ids = dict(Entry.objects.unscoped().filter(namespace=place).values_list("value__id", "id"))
     assert {name: one.id for name, one in there.entries.items()} == {

@@ -27,7 +27,7 @@ def written(person: Person, title: str, content: str = "", **more: Any) -> str:
     return kept.entry.id
 
 
-def shelf_of(person: Person) -> str:
+def url_of_base(person: Person) -> str:
     row = find_knowledge_base(at_door(person), PLACE)
     assert row is not None
     return f"/memory/knowledge/{row.pk}/"
@@ -103,10 +103,10 @@ def test_references_are_named_and_lead_both_ways(alice: Person) -> None:
     assert f'<a href="/memory/knowledge/pages/{tea}/">Tea</a>' in of_water
 
 
-def test_shelf_lists_by_title_searches_by_score_and_filters_by_tag(alice: Person) -> None:
+def test_knowledge_base_lists_by_title_searches_by_score_and_filters_by_tag(alice: Person) -> None:
     written(alice, "Zebra", "Striped.", tags=["animals"])
     written(alice, "Apple", "A fruit that keeps the doctor away.", tags=["food"])
-    address = shelf_of(alice)
+    address = url_of_base(alice)
 
     everything = got(alice, address)
     assert everything.index("Apple</a>") < everything.index("Zebra</a>")
@@ -183,9 +183,9 @@ def test_forgotten_page_is_undone_and_what_referred_to_it_is_to_be_looked_at(ali
     assert "no longer exists" in got(alice, f"/memory/knowledge/pages/{tea}/")
     undo = re.search(r'action="(/memory/changes/[^"]+/undo/)"', page)
     assert undo is not None
-    back = alice.client.post(undo[1], {"back": shelf_of(alice)})
+    back = alice.client.post(undo[1], {"back": url_of_base(alice)})
 
-    assert back.headers["Location"] == shelf_of(alice)
+    assert back.headers["Location"] == url_of_base(alice)
     assert "no longer exists" not in got(alice, f"/memory/knowledge/pages/{tea}/")
 
 
@@ -231,7 +231,7 @@ def test_files_come_in_and_go_out_byte_for_byte(alice: Person) -> None:
 
     assert "Pages imported: 2." in answer.content.decode()
     assert "picture.png" in answer.content.decode()
-    out = alice.client.get(f"{shelf_of(alice)}export/")
+    out = alice.client.get(f"{url_of_base(alice)}export/")
     with zipfile.ZipFile(io.BytesIO(out.content)) as archive:
         assert sorted(archive.read(name) for name in archive.namelist()) == sorted([one, two])
 
@@ -245,7 +245,7 @@ def test_files_that_are_only_tried_are_told_about_and_change_nothing(alice: Pers
     }
 
     # Where the button sends them, with a script and without.
-    tried = re.search(r'formaction="([^"]+)" hx-post="\1"', got(alice, shelf_of(alice)))
+    tried = re.search(r'formaction="([^"]+)" hx-post="\1"', got(alice, url_of_base(alice)))
     assert tried
 
     def send(**how: Any) -> str:
@@ -295,11 +295,14 @@ def test_file_that_is_no_page_is_refused_in_words(
 def test_viewer_reads_and_is_offered_no_change(alice: Person, vic: Person) -> None:
     entry = written(alice, "Tea", "Boil.")
 
-    page, shelf = got(vic, f"/memory/knowledge/pages/{entry}/"), got(vic, shelf_of(alice))
+    page, knowledge_base = (
+        got(vic, f"/memory/knowledge/pages/{entry}/"),
+        got(vic, url_of_base(alice)),
+    )
 
     assert "Boil." in page
     assert not re.search(r"/(edit|forget|confirm)/\"", page)
-    assert "/memory/knowledge/new/" not in shelf
+    assert "/memory/knowledge/new/" not in knowledge_base
     form = {"namespace": PLACE, "title": "Mine"}
     assert vic.client.post("/memory/knowledge/new/", form).status_code == 403
 
@@ -315,11 +318,11 @@ def test_page_of_ones_own_is_nobody_elses(alice: Person, bob: Person) -> None:
     assert bob.client.post("/memory/knowledge/new/", form).status_code == 404
 
 
-def test_shelf_asks_as_often_for_thirty_pages_as_for_one(
+def test_knowledge_base_asks_as_often_for_thirty_pages_as_for_one(
     alice: Person, django_assert_num_queries: Any
 ) -> None:
     written(alice, "Page 0")
-    client, address = alice.client, shelf_of(alice)
+    client, address = alice.client, url_of_base(alice)
     client.get(address)  # the first look pays for caches
     for number in range(1, 30):
         written(alice, f"Page {number}", f"Refers to [[Page {number - 1}]].")
@@ -333,7 +336,7 @@ def test_shelf_asks_as_often_for_thirty_pages_as_for_one(
 QUERIES = 21
 
 
-def test_search_on_the_index_finds_pages_of_every_shelf_one_may_see(
+def test_search_on_the_index_finds_pages_of_every_knowledge_base_one_may_see(
     alice: Person, bob: Person
 ) -> None:
     written(alice, "Tea", "Boil the water.", tags=["kitchen"])
@@ -344,8 +347,8 @@ def test_search_on_the_index_finds_pages_of_every_shelf_one_may_see(
 
     found = hers[hers.index('id="results-title"') :]
     assert "My kettle" in found
-    assert f'href="{shelf_of(alice)}">Everyone in the team</a>' in found
-    assert f"{shelf_of(alice)}?tag=kitchen" in found
+    assert f'href="{url_of_base(alice)}">Everyone in the team</a>' in found
+    assert f"{url_of_base(alice)}?tag=kitchen" in found
     assert ("Boil" in found, "Knowledge bases" in hers) == (False, False)
     assert (">Tea</a>" in his, "My kettle" in his) == (True, False)
     assert "No pages found" in got(alice, "/memory/knowledge/", q="zeppelin")
@@ -353,7 +356,7 @@ def test_search_on_the_index_finds_pages_of_every_shelf_one_may_see(
 
 def test_fragment_of_a_search_tells_who_listens_how_many_there_are(alice: Person) -> None:
     written(alice, "Tea", "Boil the water.")
-    address = shelf_of(alice)
+    address = url_of_base(alice)
 
     fragment = alice.client.get(address, {"q": "water"}, headers={"HX-Request": "true"})
 
