@@ -30,7 +30,7 @@ class PageSearchResults:
 
     hits: tuple[PageHit, ...]
     namespaces: Mapping[str, Namespace]
-    is_all: bool = True  # whether every shelf was looked at
+    is_all: bool = True  # whether every knowledge base was looked at
 
 
 @retry_on_conflict
@@ -64,7 +64,7 @@ def search_all_pages(
     ]
     entries = {
         id(page): entry for page, entry in candidates
-    }  # two shelves may have a page of one name
+    }  # two knowledge bases may have a page of one name
     hits = tuple(
         PageHit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
         for item in rank_pages(query, pages, RetrieverConfig(top_k, min_score, 1.0))
