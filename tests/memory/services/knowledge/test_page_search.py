@@ -29,17 +29,26 @@ def found(person: Person, query: str, **more: Any) -> list[tuple[str, str]]:
 @pytest.fixture
 def knowledge_bases(cast: Cast) -> Cast:
     write(cast.alice, "global:wiki", {"title": "Deployment", "content": "Ship with blue buttons."})
-    write(cast.alice, "global:garden", {"title": "Seeds", "content": "Sown in spring.", "tags": ["Plants"]})
+    write(
+        cast.alice,
+        "global:garden",
+        {"title": "Seeds", "content": "Sown in spring.", "tags": ["Plants"]},
+    )
     own = f"user:{cast.alice.user.pk}"
     write(cast.alice, own, {"title": "Deployment", "content": "My notes about the blue button."})
-    write(cast.carol, "global:wiki", {"title": "Deployment", "content": "Theirs has a blue button."})
+    write(
+        cast.carol, "global:wiki", {"title": "Deployment", "content": "Theirs has a blue button."}
+    )
     return cast
 
 
 def test_question_finds_pages_of_all_knowledge_bases_best_first(knowledge_bases: Cast) -> None:
     own = f"user:{knowledge_bases.alice.user.pk}"
 
-    assert set(found(knowledge_bases.alice, "deployment")) == {("global:wiki", "Deployment"), (own, "Deployment")}
+    assert set(found(knowledge_bases.alice, "deployment")) == {
+        ("global:wiki", "Deployment"),
+        (own, "Deployment"),
+    }
     assert found(knowledge_bases.alice, "when are seeds sown")[0] == ("global:garden", "Seeds")
     assert found(knowledge_bases.alice, "seed", tags=["plants"]) == [("global:garden", "Seeds")]
     assert found(knowledge_bases.alice, "deployment", tags=["plants"]) == []
@@ -49,7 +58,9 @@ def test_question_finds_pages_of_all_knowledge_bases_best_first(knowledge_bases:
 
 
 def test_scores_are_in_order_and_say_what_they_are_made_of(knowledge_bases: Cast) -> None:
-    hits = services.search_all_pages(at_door(knowledge_bases.alice), query="blue button deployment").hits
+    hits = services.search_all_pages(
+        at_door(knowledge_bases.alice), query="blue button deployment"
+    ).hits
 
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
@@ -60,7 +71,9 @@ def test_scores_are_in_order_and_say_what_they_are_made_of(knowledge_bases: Cast
 def test_nobody_finds_what_they_may_not_see(knowledge_bases: Cast) -> None:
     assert found(knowledge_bases.vic, "deployment blue button") == [("global:wiki", "Deployment")]
     assert found(knowledge_bases.carol, "seeds sown in spring") == []
-    assert [place for place, _title in found(knowledge_bases.carol, "deployment")] == ["global:wiki"]
+    assert [place for place, _title in found(knowledge_bases.carol, "deployment")] == [
+        "global:wiki"
+    ]
 
 
 def test_key_finds_what_the_team_shares_alone(knowledge_bases: Cast, api_key: Any) -> None:
@@ -69,7 +82,9 @@ def test_key_finds_what_the_team_shares_alone(knowledge_bases: Cast, api_key: An
     assert [hit["page"]["namespace"] for hit in answer["results"]] == ["global:wiki"]
 
 
-def test_only_knowledge_bases_with_a_word_of_it_are_opened_each_in_the_trail(knowledge_bases: Cast) -> None:
+def test_only_knowledge_bases_with_a_word_of_it_are_opened_each_in_the_trail(
+    knowledge_bases: Cast,
+) -> None:
     before = len(trail(knowledge_bases.team_a.pk))
 
     assert found(knowledge_bases.alice, "spring")
@@ -86,7 +101,9 @@ def test_empty_question_asks_nothing_and_limits_are_checked(knowledge_bases: Cas
         found(knowledge_bases.alice, "seeds", top_k=0)
 
 
-def test_more_knowledge_bases_than_are_looked_at_are_said(knowledge_bases: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_knowledge_bases_than_are_looked_at_are_said(
+    knowledge_bases: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(page_search, "MAX_KNOWLEDGE_BASES", 1)
 
     answer = services.search_all_pages(at_door(knowledge_bases.alice), query="deployment")
@@ -113,7 +130,9 @@ def test_knowledge_base_outside_the_policy_is_left_out_and_said(knowledge_bases:
     assert ("memory.refused", "global:wiki", False) in trail(knowledge_bases.team_a.pk)
 
 
-def test_knowledge_base_that_went_meanwhile_is_left_out(knowledge_bases: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_knowledge_base_that_went_meanwhile_is_left_out(
+    knowledge_bases: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looked_into = page_search._search_candidates
 
     def gone(caller: Any, row: Any, query: str) -> Any:
@@ -123,4 +142,6 @@ def test_knowledge_base_that_went_meanwhile_is_left_out(knowledge_bases: Cast, m
 
     monkeypatch.setattr(page_search, "_search_candidates", gone)
 
-    assert {place for place, _title in found(knowledge_bases.alice, "deployment")} == {f"user:{knowledge_bases.alice.user.pk}"}
+    assert {place for place, _title in found(knowledge_bases.alice, "deployment")} == {
+        f"user:{knowledge_bases.alice.user.pk}"
+    }
