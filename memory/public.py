@@ -4,6 +4,7 @@ Other apps implement ``memory.host``.
 """
 
 from memory.core import errors
+from memory.core.entry_codec import CONTENT
 from memory.core.errors import AlreadyExists, MemoryFault
 from memory.core.records import MemoryEntry, Source
 from memory.core.scopes import list_plugged_scopes, resolve_namespace, stream_of
@@ -46,6 +47,7 @@ from memory.services.sandbox.sandbox import SandboxMemory
 
 
 __all__ = [
+    "CONTENT",
     "AlreadyExists",
     "AskModel",
     "CallOrigin",

@@ -17,7 +17,6 @@ from memory.core.records import Source
 from memory.core.scopes import scope_named
 from memory.schemas import entries
 from memory.services import MemoryCaller
-from memory.services.entries.edit import UNCHANGED
 
 
 router = Router(auth=api_auth(), tags=["memory"])
@@ -163,7 +162,7 @@ def edit_entry(
         build_caller(request),
         entry_id=entry_id,
         if_revision=parse_revision(if_match),
-        **{"value": UNCHANGED, **changes},
+        **changes,
     )
     response["ETag"] = f'"{entry.revision}"'
     return entries.entry_out(entry)

@@ -34,8 +34,8 @@ class EntryContent:
 
     value: Json
     metadata: Mapping[str, Json] = field(default_factory=dict)
-    category: str = "fact"
     tier: Tier = Tier.LONG_TERM
+    category: str = "fact"
     importance: float = 0.5
 
 

@@ -7,9 +7,10 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from config.retry import retry_on_conflict
+from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import AlreadyExists, NotFound
 from memory.core.policy import check_value
-from memory.core.records import Json, MemoryEntry, Source, StoreParams
+from memory.core.records import MemoryEntry, Source, StoreParams
 from memory.core.scopes import tier_named
 from memory.core.values import check_params
 from memory.models import Entry
@@ -19,13 +20,6 @@ from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, hash_key
 from memory.services.gateway.namespace_access import NamespaceAccess
-
-
-class _Unchanged:
-    pass
-
-
-UNCHANGED: Final = _Unchanged()
 
 
 class RevisionConflict(AlreadyExists):
@@ -38,17 +32,13 @@ def edit(
     *,
     entry_id: UUID | str,
     if_revision: int,
-    value: Json | _Unchanged = UNCHANGED,
-    metadata: Mapping[str, Json] | None = None,
-    category: str | None = None,
-    tier: str | None = None,
-    importance: float | None = None,
     reason: str = "",
+    **changes: Any,  # fields of EntryContent
 ) -> MemoryEntry:
-    """Edit the entry; its expiry stays. Content that needs a review is stored beside it in quarantine and returned; the
-    entry itself stays as it was.
+    """Edit the entry; its expiry stays, and so does a field that is None, except the value. Content that needs a review
+    is stored beside it in quarantine and returned; the entry itself stays as it was.
     """
-    changes = {"metadata": metadata, "category": category, "importance": importance}
+    changes = {name: new for name, new in changes.items() if new is not None or name == "value"}
     with MemoryGateway(caller).open_namespace(
         "write", "memory.edited", namespace=get_entry_namespace(caller, entry_id)
     ) as access:
@@ -58,9 +48,9 @@ def edit(
         if entry is None:
             raise NotFound(_("Memory not found. It may have been forgotten."))
         check_revision(entry, if_revision)
-        params = _params(access, entry, value, tier, changes)
+        params = _params(access, entry, changes)
         check_params(params)
-        if not isinstance(value, _Unchanged) or metadata is not None or tier is not None:
+        if changes.keys() & _JUDGED:
             who, changed = ingress_gate.get_writer(caller), params
             let_in = ingress_gate.check_amendment(
                 changed, lambda: ingress_gate.load_contents(access, namespace), who
@@ -78,6 +68,9 @@ def edit(
         return rows.entry_of(entry, namespace.text)
 
 
+_JUDGED: Final = {"value", "metadata", "tier"}
+
+
 def check_revision(entry: Entry, if_revision: int) -> None:
     if entry.revision != if_revision:
         raise RevisionConflict(
@@ -86,26 +79,14 @@ def check_revision(entry: Entry, if_revision: int) -> None:
         )
 
 
-def _params(
-    access: NamespaceAccess,
-    entry: Entry,
-    value: Json | _Unchanged,
-    tier: str | None,
-    changes: Mapping[str, Any],  # what was given, by field
-) -> StoreParams:
-    current: dict[str, Any] = {
-        "metadata": entry.metadata,
-        "category": entry.category,
-        "importance": entry.importance,
-    }
-    changed = {name: change for name, change in changes.items() if change is not None}
+def _params(access: NamespaceAccess, entry: Entry, changes: Mapping[str, Any]) -> StoreParams:
+    content = {**get_state(entry, CONTENT), **changes}
+    content["tier"] = tier_named(changes.get("tier") or entry.tier)
     seconds_left = (entry.expires_at - access.now).total_seconds() if entry.expires_at else None
     return StoreParams(
         namespace=access.text,
         key=entry.key,
-        value=entry.value if isinstance(value, _Unchanged) else value,
-        tier=tier_named(tier or entry.tier),
         ttl_seconds=seconds_left,
         source=Source(access.caller.principal.actor, entry.source_run, entry.source_node),
-        **{**current, **changed},
+        **content,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from config.retry import retry_on_conflict
 from memory.core.policy import check_value
@@ -29,11 +30,11 @@ def remember(
     metadata: Mapping[str, Json] | None = None,
     category: str | None = None,
     tier: str = "long_term",
-    importance: float = 0.5,
     ttl_seconds: float | None = None,
     reason: str = "",
     source: Source | None = None,
     raw: bool = False,
+    **content: Any,  # the other fields of EntryContent
 ) -> MemoryEntry:
     """Store an entry after the content filter has checked it.
 
@@ -51,9 +52,9 @@ def remember(
             metadata=metadata or {},
             category=category or category_of(metadata or {}),
             tier=tier_named(tier),
-            importance=importance,
             ttl_seconds=_compute_ttl(access, tier, ttl_seconds, raw=raw),
             source=_sign(source or Source(), caller),
+            **content,
         )
         check_params(params)
         # Elsewhere, too: whose it is, is kept here all the same, and its writers are put in line.

@@ -7,8 +7,9 @@ from typing import Final
 
 from django.utils import formats, timezone
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
+from django.utils.text import capfirst
 
+from memory.core.entry_codec import STATE
 from memory.core.records import Json
 from memory.host import RunDescription
 from memory.logic.text_diff import DiffSegment
@@ -84,12 +85,12 @@ def build_origin(provenance: Provenance, actor: str, run_id: str, node_id: str) 
     return Origin(label, run, run_id, provenance.get_node_title(run_id, node_id))
 
 
-_FIELDS: Final[tuple[tuple[str, Promise], ...]] = (
-    ("tier", _("Tier")),
-    ("category", _("Category")),
-    ("importance", _("Importance")),
-    ("expires_at", _("Expires")),
-)
+# Value and metadata have a form of their own, and a position means nothing to a reader.
+_FIELDS: Final = [
+    (name, capfirst(Revision._meta.get_field(name).verbose_name))
+    for name in STATE
+    if name not in ("value", "metadata", "position")
+]
 
 
 def _list_field_changes(

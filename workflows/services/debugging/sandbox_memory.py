@@ -88,12 +88,8 @@ def _apply(run: Run, row: DryRunChange) -> None:
         caller,
         scope=row.scope,
         key=row.key,
-        value=entry["value"],
-        metadata=entry["metadata"],
-        category=entry["category"],
-        tier=entry["tier"],
-        importance=entry["importance"],
         ttl_seconds=entry.get("ttl_seconds"),
+        **{name: entry[name] for name in memory_app.CONTENT if name in entry},
     )
 
 
