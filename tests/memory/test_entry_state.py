@@ -19,7 +19,7 @@ from django.utils import timezone
 from accounts.tenancy import tenant
 from config.env import ROOT
 from memory import services
-from memory.core.entry_codec import CONTENT, PARAMS, STATE, get_state, to_json
+from memory.core.entry_codec import CONTENT, PARAMS, STATE, get_columns, get_state, to_json
 from memory.core.policy import NO_LIMITS
 from memory.core.records import (
     EntryContent,
@@ -29,9 +29,9 @@ from memory.core.records import (
     StoreParams,
     Tier,
 )
-from memory.logic.entries.tiers import Move, moved
-from memory.logic.entries.write_batch import as_it_was
-from memory.logic.review.proposals import Kind, Proposal
+from memory.logic.entries.tiers import TierAction, build_transition
+from memory.logic.entries.write_batch import build_restore_params
+from memory.logic.review.proposals import ChangeKind, Proposal
 from memory.models import Entry, Namespace, Revision
 from memory.models import Proposal as ProposalRow
 from memory.models.entries import Operation
@@ -42,12 +42,14 @@ from memory.providers.postgres import PostgresProvider, bulk, rows
 from memory.providers.redis.rows import body_of
 from memory.providers.redis.rows import entry_of as entry_of_row
 from memory.schemas.entries import EntryEditIn, StoreIn, entry_out, revision_out
-from memory.services.review.proposal_rows import proposed, row_of
+from memory.services.review.proposal_rows import to_proposal, to_row_fields
 from memory.services.sandbox.dry_run import entry_from, entry_json
 from memory.views.entries.revisions import _fields
-from tests.memory.services.conftest import at_door
-from tests.memory.services.exchanging import exported, lines
+from tests.memory.services.conftest import at_door, in_run
+from tests.memory.services.exchanging import exported
 from tests.support.cast import Cast, Person
+from workflows.models import Run, WouldBe
+from workflows.services.debugging import sandbox_memory
 
 
 pytestmark = pytest.mark.django_db
@@ -75,6 +77,11 @@ DEFAULT = StoreParams(HERE, "k", value=None)
 
 def content(source: object) -> dict[str, Any]:
     return get_state(source, CONTENT)
+
+
+def without_position(source: object) -> dict[str, Any]:
+    """Return the state without the position, which is a new one where an entry comes back into its group."""
+    return {**get_state(source), "position": 0}
 
 
 def remember(person: Person) -> MemoryEntry:
@@ -141,7 +148,7 @@ def test_restore_brings_all_back(alice: Person) -> None:
 
     restored = services.restore(at_door(alice), entry_id=entry.id, revision=1)
 
-    assert get_state(restored) == get_state(entry)
+    assert without_position(restored) == without_position(entry)
 
 
 def test_undo_of_many_brings_all_back(alice: Person) -> None:
@@ -157,7 +164,7 @@ def test_undo_of_many_brings_all_back(alice: Person) -> None:
         row.refresh_from_db()
         newest = Revision.objects.unscoped().get(entry=row, number=3)
 
-    assert get_state(row) == get_state(newest) == get_state(entry)
+    assert without_position(row) == without_position(newest) == without_position(entry)
 
 
 def test_export_and_import_bring_all(alice: Person) -> None:
@@ -165,40 +172,33 @@ def test_export_and_import_bring_all(alice: Person) -> None:
     remember(alice)
     services.remember(door, namespace=HERE, key="k", value=1, raw=True)
     remember(alice)
-    with tenant([alice.team.id]):
-        services.remember(door, namespace=THERE, key="k", value=1, raw=True)
+    services.remember(door, namespace=THERE, key="k", value=1, raw=True)
     data = exported(services.export_namespace(door, namespace=HERE))
 
-    for target in (THERE, "global:third"):  # over an entry, and as a new one
+    for target in (THERE, "global:new"):
         done = services.import_file(
-            door,
-            file=io.BytesIO(data),
-            into={HERE: target},
-            clash="theirs",
-            dry_run=False,
+            door, io.BytesIO(data), into={HERE: target}, clash="theirs", dry_run=False
         )
         assert (done.refused, done.problems) == (0, [])
 
     with tenant([alice.team.id]):
-        (here, *copies) = [
-            [
-                get_state(row)
-                for row in Revision.objects.unscoped().filter(entry=entry).order_by("number")
-            ]
-            for place in (HERE, "global:third", THERE)
-            for entry in Entry.objects.unscoped().filter(namespace__text=place)
-        ]
-    assert copies[0] == here
-    assert [one for one in lines(data) if one["type"] == "revision"]
+        here, new, there = map(past_of, (HERE, "global:new", THERE))
+    assert [get_state(row) for row in new] == [get_state(row) for row in here]
+    assert [content(row) for row in there[1:]] == [content(row) for row in here]
+
+
+def past_of(namespace: str) -> list[Revision]:
+    revisions = Revision.objects.unscoped().filter(entry__namespace__text=namespace)
+    return list(revisions.order_by("number"))
 
 
 def test_proposal_and_moves_keep_the_content() -> None:
-    proposal = Proposal("1", Kind.ADD, HERE, (), PARAMS_CHANGED, "", "")
-    row = ProposalRow(namespace=Namespace(text=HERE), state="open", **row_of(proposal))
-    promoted = moved(ENTRY, Move.PROMOTE, Tier.LONG_TERM)
+    proposal = Proposal("1", ChangeKind.ADD, HERE, (), PARAMS_CHANGED, "", "")
+    row = ProposalRow(namespace=Namespace(text=HERE), state="open", **to_row_fields(proposal))
+    promoted = build_transition(ENTRY, TierAction.PROMOTE, Tier.LONG_TERM)
 
-    assert proposed(row).new == PARAMS_CHANGED
-    assert content(as_it_was(ENTRY)) == CONTENT_CHANGED
+    assert to_proposal(row).new == PARAMS_CHANGED
+    assert content(build_restore_params(ENTRY)) == CONTENT_CHANGED
     metadata, tier = promoted.metadata, promoted.tier
     assert content(promoted) == {**CONTENT_CHANGED, "metadata": metadata, "tier": tier}
 
@@ -207,21 +207,30 @@ def test_dry_run_keeps_all() -> None:
     assert entry_from(json.loads(json.dumps(entry_json(ENTRY)))) == ENTRY
 
 
+def test_kept_change_of_a_dry_run_is_remembered_whole(
+    alice: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = in_run(alice)
+    monkeypatch.setattr(sandbox_memory, "build_memory_caller", lambda *_: caller)
+    run = Run(team=alice.team)
+    change = WouldBe(run=run, scope="user", key="k", entry=entry_json(ENTRY))
+
+    sandbox_memory._apply(run, change)
+
+    (entry,) = services.recall(caller, scope="user", key="k")
+    assert content(entry) == CONTENT_CHANGED
+
+
 def test_pages_and_api_show_what_a_revision_changed() -> None:
-    before = Revision(**get_state(EntryState(value=None)), number=1)
-    after = Revision(**get_state(ENTRY), number=2, at=LATER)
+    before = Revision(**get_columns(EntryState(value=None)))
+    after = Revision(**get_columns(ENTRY), number=2, operation=Operation.STORE)
 
-    shown = [str(label) for label, _before, _after in _fields(before, after)]
-    sent = revision_out(replace_ids(after)).dict()
+    fields_shown = list(_fields(before, after))
+    sent = revision_out(after).dict()
 
-    expected = set(STATE) - {"value", "metadata", "position"}
-    assert len(shown) == len(expected) + len(CHANGED["metadata"])
+    has_own_form = {"value", "metadata", "position"}
+    assert len(fields_shown) == len({*STATE} - has_own_form) + len(ENTRY.metadata)
     assert {name: sent[name] for name in CONTENT} == CONTENT_CHANGED
-
-
-def replace_ids(row: Revision) -> Revision:
-    row.operation = Operation.STORE
-    return row
 
 
 @pytest.mark.slow
