@@ -48,7 +48,7 @@ from memory.views.entries.revisions import _fields
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.exchanging import exported
 from tests.support.cast import Cast, Person
-from workflows.models import Run, WouldBe
+from workflows.models import DryRunChange, Run
 from workflows.services.debugging import sandbox_memory
 
 
@@ -213,7 +213,7 @@ def test_kept_change_of_a_dry_run_is_remembered_whole(
     caller = in_run(alice)
     monkeypatch.setattr(sandbox_memory, "build_memory_caller", lambda *_: caller)
     run = Run(team=alice.team)
-    change = WouldBe(run=run, scope="user", key="k", entry=entry_json(ENTRY))
+    change = DryRunChange(run=run, scope="user", key="k", entry=entry_json(ENTRY))
 
     sandbox_memory._apply(run, change)
 
