@@ -68,10 +68,10 @@ class StateColumns(models.Model):
 
     value = models.JSONField(_("value"), null=True, blank=True)
     metadata = models.JSONField(_("metadata"), default=dict, blank=True)
-    category = models.CharField(_("category"), max_length=40, default="fact")
     tier = models.CharField(
         _("tier"), max_length=12, choices=TierChoice, default=TierChoice.LONG_TERM
     )
+    category = models.CharField(_("category"), max_length=40, default="fact")
     importance = models.FloatField(_("importance"), default=0.5)
     position = models.PositiveIntegerField(_("position in the group"), default=0, editable=False)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)

@@ -107,11 +107,13 @@ def test_provider_keeps_the_content(provider: MemoryProvider) -> None:
     stored = provider.store(PARAMS_CHANGED)
     moment = stored.updated_at
     provider.store(DEFAULT)
+    (reset,) = provider.recall(MemoryQuery(HERE, key="k"))
     provider.store(PARAMS_CHANGED)
-
     (recalled,) = provider.recall(MemoryQuery(HERE, key="k"))
+
     (earlier,) = provider.recall(MemoryQuery(HERE, key="k", as_of=moment))
     assert content(stored) == content(recalled) == content(earlier) == CONTENT_CHANGED
+    assert content(reset) == content(DEFAULT)
     past = [content(entry) for entry in provider.history(HERE, "k")]
     assert past == [CONTENT_CHANGED, content(DEFAULT), CONTENT_CHANGED]
 
@@ -179,11 +181,14 @@ def test_export_and_import_bring_all(alice: Person) -> None:
         done = services.import_file(
             door, io.BytesIO(data), into={HERE: target}, clash="theirs", dry_run=False
         )
-        assert (done.refused, done.problems) == (0, [])
+        assert (done.refusals, done.problems) == ([], [])
 
     with tenant([alice.team.id]):
         here, new, there = map(past_of, (HERE, "global:new", THERE))
+        entries = Entry.objects.unscoped().filter(namespace__text__in=(HERE, "global:new", THERE))
+        states = [content(row) for row in entries]
     assert [get_state(row) for row in new] == [get_state(row) for row in here]
+    assert states == [CONTENT_CHANGED] * 3
     assert [content(row) for row in there[1:]] == [content(row) for row in here]
 
 

@@ -87,9 +87,9 @@ def build_origin(provenance: Provenance, actor: str, run_id: str, node_id: str) 
 
 # Value and metadata have a form of their own, and a position means nothing to a reader.
 _FIELDS: Final = [
-    (name, capfirst(Revision._meta.get_field(name).verbose_name))
-    for name in STATE
-    if name not in ("value", "metadata", "position")
+    (field.name, capfirst(field.verbose_name))
+    for field in Revision._meta.concrete_fields
+    if field.name in {*STATE} - {"value", "metadata", "position"}
 ]
 
 
