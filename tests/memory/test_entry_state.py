@@ -87,7 +87,7 @@ def without_position(source: object) -> dict[str, Any]:
 def remember(person: Person) -> MemoryEntry:
     """Remember an entry with a content that is nowhere the default, but with an end, in its first revision."""
     return services.remember(
-        at_door(person), namespace=HERE, key="k", ttl_seconds=3600, **CONTENT_CHANGED
+        at_door(person), namespace=HERE, key="k", ttl_seconds=3600, raw=True, **CONTENT_CHANGED
     )
 
 
