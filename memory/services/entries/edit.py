@@ -50,7 +50,7 @@ def edit(
         check_revision(entry, if_revision)
         params = _params(access, entry, changes)
         check_params(params)
-        if changes.keys() & _JUDGED:
+        if changes.keys() & _FILTERED:
             who, changed = ingress_gate.get_writer(caller), params
             let_in = ingress_gate.check_amendment(
                 changed, lambda: ingress_gate.load_contents(access, namespace), who
@@ -68,7 +68,7 @@ def edit(
         return rows.entry_of(entry, namespace.text)
 
 
-_JUDGED: Final = {"value", "metadata", "tier"}
+_FILTERED: Final = {"value", "metadata", "tier"}
 
 
 def check_revision(entry: Entry, if_revision: int) -> None:
