@@ -43,7 +43,7 @@ from memory.providers.redis.rows import body_of
 from memory.providers.redis.rows import entry_of as entry_of_row
 from memory.schemas.entries import EntryEditIn, StoreIn, entry_out, revision_out
 from memory.services.review.proposal_rows import to_proposal, to_row_fields
-from memory.services.sandbox.dry_run import entry_from, entry_json
+from memory.services.sandbox.dry_run import entry_from_json, entry_to_json
 from memory.views.entries.revisions import _fields
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.exchanging import exported
@@ -209,7 +209,7 @@ def test_proposal_and_moves_keep_the_content() -> None:
 
 
 def test_dry_run_keeps_all() -> None:
-    assert entry_from(json.loads(json.dumps(entry_json(ENTRY)))) == ENTRY
+    assert entry_from_json(json.loads(json.dumps(entry_to_json(ENTRY)))) == ENTRY
 
 
 def test_kept_change_of_a_dry_run_is_remembered_whole(
@@ -218,7 +218,7 @@ def test_kept_change_of_a_dry_run_is_remembered_whole(
     caller = in_run(alice)
     monkeypatch.setattr(sandbox_memory, "build_memory_caller", lambda *_: caller)
     run = Run(team=alice.team)
-    change = DryRunChange(run=run, scope="user", key="k", entry=entry_json(ENTRY))
+    change = DryRunChange(run=run, scope="user", key="k", entry=entry_to_json(ENTRY))
 
     sandbox_memory._apply(run, change)
 
