@@ -35,7 +35,7 @@ class Seat:
     card: dict[str, Json]  # what others are shown of this person
     session: str = ""
     cut_off: bool = False
-    comments: Json = None  # the mark of the comments this tab knows, see ``rows.Look``
+    comments: Json = None  # the mark of the comments this tab knows, see ``rows.DraftNews``
     runs: dict[str, str] = field(default_factory=dict)
     queue: asyncio.Queue[LiveEvent | None] = field(
         default_factory=lambda: asyncio.Queue(QUEUE_SIZE)

@@ -17,7 +17,7 @@ LONGEST = timedelta(minutes=5)
 
 
 class TestCase(Authored, TenantModel):
-    """A test case. ``spec`` is ``engine.cases.Case`` as JSON; its name is stored separately for
+    """A test case. ``spec`` is ``engine.testing.cases.Case`` as JSON; its name is stored separately for
     lists.
     """
 

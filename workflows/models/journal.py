@@ -64,7 +64,7 @@ class RunPartial(JournalModel):
     late.
 
     ``segments``: [node, source, offset, began after event, grew after event, text] in order, see
-    ``execution.partials``. A new attempt starts a new text; the old one is superseded, not
+    ``execution.journal.partials``. A new attempt starts a new text; the old one is superseded, not
     joined.
     """
 

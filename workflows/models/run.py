@@ -20,7 +20,7 @@ from workflows.models.personal import Personal
 
 
 class RunStatus(models.TextChoices):
-    """The labels of ``engine.records.RunStatus``."""
+    """The labels of ``engine.runtime.step_records.RunStatus``."""
 
     QUEUED = step_records.RunStatus.QUEUED.value, _("Queued")
     RUNNING = step_records.RunStatus.RUNNING.value, _("Running")
@@ -32,7 +32,7 @@ class RunStatus(models.TextChoices):
 
 
 class StepStatus(models.TextChoices):
-    """The labels of ``engine.records.StepStatus``, and ``running``: started, not finished."""
+    """The labels of ``engine.runtime.step_records.StepStatus``, and ``running``: started, not finished."""
 
     RUNNING = "running", _("Running")
     SUCCEEDED = step_records.StepStatus.SUCCEEDED.value, _("Succeeded")
@@ -96,7 +96,7 @@ class Run(Personal):
     system = VerbatimJSONField(_("system variables"), default=dict, blank=True)
     mocks = VerbatimJSONField(_("pinned outputs"), null=True, blank=True)
     offline = models.BooleanField(_("offline"), default=False)
-    # How a person looking for a mistake had it run (``engine.partial``, ``execution.debugging``), and
+    # How a person looking for a mistake had it run (``engine.runtime.partial_runs``, ``execution.debugging``), and
     # where such a run stands still.
     debug = VerbatimJSONField(_("debugging"), null=True, blank=True)
     pause = VerbatimJSONField(_("pause"), null=True, blank=True)

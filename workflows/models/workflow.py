@@ -9,7 +9,7 @@ from workflows.models.authored import Authored
 
 
 class WorkflowMode(models.TextChoices):
-    """The labels of ``engine.document.Mode``."""
+    """The labels of ``engine.language.document.Mode``."""
 
     WORKFLOW = Mode.WORKFLOW.value, _("Workflow")
     CHAT = Mode.CHAT.value, _("Chat")

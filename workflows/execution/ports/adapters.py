@@ -157,7 +157,10 @@ def build_identity(run_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
     """Return the run's system variables as the server knows them; the row is their only source."""
     names = (
         *("conversation_id", "user_id", "app_id", "workflow_id"),
-        *("workflow_names", "group_id"),  # of a workflow's own memory; see services.streams
+        *(
+            "workflow_names",
+            "group_id",
+        ),  # of a workflow's own memory; see services.runs.memory_streams
     )
     system = row["system"]
     identity = {name: system[name] for name in names if system.get(name)}

@@ -76,7 +76,7 @@ def start_debug_run(
     offline: bool = False,
     stream: MemoryStream | None = None,
 ) -> Run:
-    """Start a debug run as ``services.runs.start_run`` does; a part of a chat's turn adds no turn to
+    """Start a debug run as ``services.runs.runs.start_run`` does; a part of a chat's turn adds no turn to
     it.
 
     Raises NodeNeedsValues naming what a node alone would read and nothing has run for.

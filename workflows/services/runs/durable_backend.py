@@ -44,7 +44,7 @@ class WorkerMissing(WorkflowFault):
 
 
 class DurableBackend:
-    """Implements ``engine.backends.Backend``, with a running worker or with one of its own."""
+    """Implements ``engine.testing.backends.Backend``, with a running worker or with one of its own."""
 
     def __init__(self) -> None:
         self._feed: RunFeed | None = None
