@@ -21,8 +21,8 @@ from workflows.engine.language.validation.structure import (
     find_size_problems,
     find_structure_problems,
 )
+from workflows.engine.language.validation.untrusted_writes import list_review_problems
 from workflows.engine.language.validation.variables import find_variable_problems
-from workflows.engine.language.validation.waiting import list_review_problems
 
 
 __all__ = ["Problem", "Severity", "build_warning", "select_errors", "validate", "validate_node"]
