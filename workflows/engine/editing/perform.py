@@ -1,14 +1,14 @@
 """Performs one gesture: expands, applies and checks its operations as a whole."""
 
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from workflows.engine.editing import guards
 from workflows.engine.editing.apply import apply
 from workflows.engine.editing.context import Context
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.expand import expand
-from workflows.engine.editing.initial_text import add_initial_data
 from workflows.engine.editing.layout.container_growth import grow_containers
 from workflows.engine.editing.ops import (
     Add,
@@ -20,7 +20,12 @@ from workflows.engine.editing.ops import (
 )
 from workflows.engine.editing.records import Wire
 from workflows.engine.editing.store import Store
+from workflows.engine.language.document import Selector
 from workflows.engine.language.problems import Problem
+from workflows.engine.language.templating import REFERENCE
+
+
+PLAIN_HANDLE: Final = "source"  # the text of a failed model is no answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ def perform(
     applied: list[Op] = []
     inverse: list[Op] = []
     origins: list[int] = []
-    for index, op in enumerate(add_initial_data(store, requested, context)):
+    for index, op in enumerate(_add_initial_data(store, requested, context)):
         try:
             for plain in expand(store, op, context, together):
                 applied_op, inverse_op = apply(store, plain)
@@ -102,3 +107,35 @@ def _add_index(refusal: EditRefused, index: int) -> EditRefused:
             for problem in refusal.problems
         )
     )
+
+
+def _add_initial_data(store: Store, ops: Sequence[Op], context: Context) -> Sequence[Op]:
+    """Return the operations with initial data for the nodes that they add behind one that makes a text.
+
+    Existing data stays.
+    """
+    return [
+        _fill_initial_data(store, op, ops, context) if isinstance(op, Add) else op for op in ops
+    ]
+
+
+def _fill_initial_data(store: Store, op: Add, ops: Sequence[Op], context: Context) -> Add:
+    kind = context.kinds.get(op.item.kind)
+    text = next(_iter_preceding_texts(store, op.item.id, ops, context), None)
+    data = kind.build_initial_data(text) if kind and text else {}
+    if not data or not op.item.data.keys().isdisjoint(data):
+        return op
+    return replace(op, item=replace(op.item, data={**data, **op.item.data}))
+
+
+def _iter_preceding_texts(
+    store: Store, id_: str, ops: Sequence[Op], context: Context
+) -> Iterator[Selector]:
+    for op in ops:
+        if isinstance(op, Connect) and op.wire.target == id_ and op.wire.handle == PLAIN_HANDLE:
+            source = store.get_item(op.wire.source)
+            kind = context.kinds.get(source.kind) if source else None
+            for name in sorted(kind.streams) if kind else ():
+                selector = (op.wire.source, name)
+                if REFERENCE.fullmatch(f"{{{{#{'.'.join(selector)}#}}}}"):
+                    yield selector
