@@ -22,7 +22,7 @@ ROW = 24.0  # what it does, or one way out
 FOOT = 8.0
 PORT_Y = 24.0  # of the way in, and of the only way out
 
-BOX_WIDTH, BOX_HEIGHT = 560.0, 240.0  # a container nobody sized
+BOX_WIDTH, BOX_HEIGHT = 560.0, 240.0  # of a container without a size
 BOX_PAD = 24.0
 NOTE_WIDTH, NOTE_HEIGHT = 240.0, 128.0
 DOT = 48.0  # the start inside a container
@@ -91,7 +91,7 @@ def _list_kind_handles(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]:
     try:
         return tuple(dict.fromkeys(kind.list_handles(node)))
     except (ValueError, TypeError, KeyError, AttributeError):
-        return (SOURCE,)  # a configuration nobody can read; validation says what is wrong with it
+        return (SOURCE,)  # an unreadable configuration; validation reports it
 
 
 def _has_fail_branch(node: NodeSpec) -> bool:

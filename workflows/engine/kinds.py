@@ -84,13 +84,13 @@ class Field:
     choices: tuple[tuple[str, str], ...] = ()  # value, label
     help: str = ""
     fields: tuple["Field", ...] = ()
-    accepted_types: tuple[str, ...] = ()  # types of variables that fit; of none, every one does
+    accepted_types: tuple[str, ...] = ()  # types of variables that fit; empty means all
     shown_when: tuple[str, tuple[Json, ...]] | None = None  # a neighbour's name and values
     low: float | None = None
     high: float | None = None
     example: Json = None  # for the documentation
-    alternatives: tuple[str, ...] = ()  # older ways to write it; with one of them it isn't missing
-    empty_warning: str = ""  # what to warn of while it is empty: the node runs, and to no purpose
+    alternatives: tuple[str, ...] = ()  # older keys; with one of them the field is not missing
+    empty_warning: str = ""  # the warning while it is empty: the node runs to no purpose
 
 
 class TypeRule(StrEnum):
@@ -125,16 +125,16 @@ class NodeResult:
 
     outputs: Mapping[str, Json] = field(default_factory=dict)
     handle: str | None = None
-    inputs: Mapping[str, Json] = field(default_factory=dict)  # where ``give`` didn't say them
+    inputs: Mapping[str, Json] = field(default_factory=dict)  # if ``record_inputs`` was not called
     writes: tuple[Write, ...] = ()
     usage: Usage | None = None
     events: tuple[Event, ...] = ()
 
 
-# Among a step's inputs: the keys of memories it was told that came from outside. Its author names inputs too,
-# but none like this: no reference has such a sign in it, and ``give`` leaves it out.
+# The input of a step that lists the keys of untrusted memories. An author cannot name an input so: no reference
+# contains this sign, and ``record_inputs`` drops it.
 UNTRUSTED_KEYS: Final = "#from_outside"
-# What it was called at first, as steps of that time have it, and of which kinds: their inputs have fixed names.
+# Its former name in older steps, and their kinds, whose inputs have fixed names.
 _LEGACY_UNTRUSTED_KEYS: Final = "from_outside"
 _LEGACY_KINDS: Final = frozenset(
     {"conversation-memory", "knowledge-retrieval", "llm", "memory-recall", "memory-retrieval"}
@@ -159,7 +159,7 @@ class NodeContext:
     rounds: tuple[int, ...] = ()
     emit_chunk: Callable[[str, str], None] | None = None
     body: Rounds | None = None  # containers only
-    recorded_inputs: dict[str, Json] = field(default_factory=dict)  # see ``give``
+    recorded_inputs: dict[str, Json] = field(default_factory=dict)  # see ``record_inputs``
     untrusted: frozenset[str] = frozenset()  # see ``workflows.engine.language.untrusted``
 
     def record_inputs(self, inputs: Mapping[str, Json]) -> None:
@@ -228,27 +228,27 @@ class NodeKind(Appearance, Generic[C, P]):
     config_model: ClassVar[type[BaseModel]] = NodeConfig
     execution: ClassVar[Execution] = Execution.PLAIN
     has_effect: ClassVar[bool] = False
-    # The defaults of its nodes once somebody lets them try again; without them they never do.
+    # The defaults of its nodes once retries are switched on; without them they never run again.
     retry: ClassVar[Retry | None] = None
     needs_memory: ClassVar[bool] = False
-    # The memory scope of its nodes that name none.
+    # The memory scope of its nodes that have none.
     default_scope: ClassVar[str] = ""
     # The settings with which the leak check runs it; ``start.text`` is a question.
     leak_check_settings: ClassVar[Sequence[Mapping[str, Json]]] = ()
-    # Beside its form one may look at what memory would do now: recall entries, put them into one text, forget some.
+    # The preview of memory next to its form: of recalled entries, of their text, or of entries to forget.
     memory_preview: ClassVar[Literal["", "recall", "history", "forget"]] = ""
     streams: ClassVar[frozenset[str]] = frozenset()
-    # What it gives was written by strangers, as on the web; memory is careful with it.
+    # Its outputs are untrusted, as text from the web; memory may hold them for review.
     has_untrusted_outputs: ClassVar[bool] = False
-    # The output that is made for a prompt; the event of its end says how long it is.
+    # The output that is made for a prompt; its end event has the length.
     context_output: ClassVar[str] = ""
     # Its outputs are the run's own; inside a container, the round's.
     provides_results: ClassVar[bool] = False
     # A round in which it ran is the last one.
     ends_rounds: ClassVar[bool] = False
-    # Kinds of containers it may lie in, and nowhere else; none: anywhere.
+    # The kinds of containers that it may be in, and nowhere else; empty means anywhere.
     allowed_containers: ClassVar[frozenset[str]] = frozenset()
-    # Containers: the events that tell of their rounds.
+    # Containers: the events of their rounds.
     round_events: ClassVar[RoundEvents] = ITERATION_EVENTS
     aliases: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[tuple[Field, ...]] = ()

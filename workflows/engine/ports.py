@@ -241,7 +241,7 @@ class HttpRequest:
     verify_tls: bool = True
     max_text_bytes: int = 1024 * 1024
     max_binary_bytes: int = 10 * 1024 * 1024
-    # Sent along with what changes something, so that a repeated request can be told from a second.
+    # Sent with requests that change something, to tell a repeated request from a second one.
     idempotency_key: str | None = None
 
 

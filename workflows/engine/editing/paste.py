@@ -19,7 +19,7 @@ from workflows.engine.language.dsl import load_document, load_tree
 from workflows.engine.language.dsl.versions import DIFY
 
 
-OFFSET: Final = 40.0  # beside the original, where nobody said where
+OFFSET: Final = 40.0  # from the original, if no position is given
 STEP: Final = 32.0  # how far down the next try is
 STEPS: Final = 100
 MARGIN: Final = 8.0

@@ -398,7 +398,7 @@ def _rebase_disconnect(
 
 
 def _rebase_replace(op: Replace, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
-    return (op,)  # whoever has one unfolds it first, where somebody did something since
+    return (op,)  # the caller expands it first if there are concurrent operations
 
 
 _RULES: Final[Mapping[type, Callable[[Any, _ConcurrentChanges, _LocalChanges], _Outcome]]] = {

@@ -25,7 +25,7 @@ from workflows.engine.language.values import ELEMENTS, FILE_ATTRIBUTES, ValueTyp
 from workflows.engine.language.variables import CONVERSATION, ENVIRONMENT, SYSTEM
 
 
-# Deeper ones can be written by hand; a list nobody reads to its end helps nobody.
+# Deeper parts can be typed; a longer list would not help.
 MAX_PART_DEPTH: Final = 3
 # An item of an item of an item: from some depth on its type isn't worth the search.
 MAX_TYPE_DEPTH: Final = 6

@@ -95,7 +95,7 @@ class Plan:
     variable_types: dict[Selector, ValueType]  # of all scopes
     unreached: frozenset[str]  # ids of this scope's nodes that no path leads to
     container: str | None = None
-    flow: Flow = _EMPTY_FLOW  # whose outputs may hold strangers' words, in all scopes
+    flow: Flow = _EMPTY_FLOW  # finds untrusted outputs, in all scopes
     inside: frozenset[str] = frozenset()  # ids of its nodes, and of those deeper inside them
 
     @property

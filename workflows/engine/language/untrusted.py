@@ -20,11 +20,11 @@ from workflows.engine.language.templating import list_references
 from workflows.engine.language.variables import CONVERSATION
 
 
-# Whose words are remembered, as memory's gate knows them.
+# The origins of content, as the memory gate names them.
 WEB: Final = "web"
 _UNTRUSTED_ORIGINS: Final = frozenset({WEB, "tool"})
 _SHORTEST_SELECTOR: Final = 2
-# What was answered so far, as a later turn of the conversation is told it.
+# The answers so far, as a later turn of the conversation reads them.
 _ANSWERS: Final = "sys.answers"
 _VARIABLES: Final = f"{CONVERSATION}."
 
@@ -99,7 +99,7 @@ def is_untrusted_memory(metadata: Mapping[str, Json] | None) -> bool:
     )
 
 
-# What these scopes hold is recalled where nobody knows any more where it came from.
+# Entries of these scopes are recalled where their origin is no longer known.
 _REVIEWED_SCOPES: Final = frozenset({"user", "global"})
 
 

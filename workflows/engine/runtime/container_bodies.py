@@ -154,7 +154,7 @@ class ScopedBodies:
         inner_nodes = dict(
             _iter_inner_nodes(node.body, shares=node.kind.shares_pool(node.prepared))
         )
-        last_rounds: dict[str, tuple[int, ...]] = {}  # the round each scope came to
+        last_rounds: dict[str, tuple[int, ...]] = {}  # the last round of each scope
         sessions: list[tuple[int, Session]] = []
         for record in run_context.step_history.list_inner_steps(node.id, frame.rounds):
             if record.key.node_id not in inner_nodes:
@@ -173,7 +173,7 @@ class ScopedBodies:
                 last_rounds[plan.container] = record.key.rounds
                 pool.discard(plan.inside)
             pool.set_outputs(inner.id, record.outputs)
-        # Rounds at once may have ended in any order, and were heard in theirs.
+        # Concurrent rounds may have ended in any order; their text is in the order of the rounds.
         frame.stream.replay(session for _, session in sorted(sessions, key=lambda entry: entry[0]))
 
 

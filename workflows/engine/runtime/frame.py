@@ -29,7 +29,7 @@ from workflows.engine.runtime.streaming import ScopeStreaming
 from workflows.engine.testing.mocks import Mock
 
 
-# After so many steps that never waited the run lets others on its event loop have a turn.
+# After so many steps without a wait the run yields to the event loop.
 _STEPS_PER_TURN = 50
 
 
@@ -60,7 +60,7 @@ class Frame:
         self.state = ScopeState(plan, pool)
         self.stream = ScopeStreaming(plan, pool, run_context.session_queue)
         self.failure: Failure | None = None
-        self.is_paused = False  # a node here waits for somebody to let it begin
+        self.is_paused = False  # a node here waits to be resumed
         self.changed_variables: set[str] = set()  # conversation variables that were set here
         self._ready: deque[int] = deque()
         self._running_since: dict[int, float] = {}  # nodes that run now, since when
@@ -244,7 +244,7 @@ class Frame:
     async def record_step(
         self, node: PlanNode, record: StepRecord, events: Sequence[Event]
     ) -> None:
-        # Before anything is awaited: a second assigner must find what the first one wrote.
+        # Before anything is awaited: a second assigner must see what the first one wrote.
         self._add_record(node, record)
         change = build_end_event(node, record)
         await self._journal.record(record, (*events, change) if events else (change,))

@@ -23,7 +23,7 @@ class Round:
 
     pool: VariablePool  # what its nodes left behind
     results: Mapping[str, Json] = field(default_factory=dict)  # of End nodes in the body
-    is_last: bool = False  # a node in it said that no round shall follow
+    is_last: bool = False  # a node in it ended the rounds
 
 
 class RoundFailed(WorkflowFault):

@@ -25,10 +25,10 @@ class RunStart:
     system: Mapping[str, Json] = field(default_factory=dict)
     environment: Mapping[str, Json] = field(default_factory=dict)
     conversation: Mapping[str, Json] = field(default_factory=dict)
-    untrusted: Collection[str] = ()  # where in it earlier turns left strangers' words
+    untrusted: Collection[str] = ()  # where earlier turns left untrusted content in it
     started_at: float | None = None  # unix seconds; None: now
     max_steps: int = MAX_STEPS  # starts of nodes, retries included
-    steps_setting: str = "max_steps"  # where more is allowed: part of the sentence that refuses
+    steps_setting: str = "max_steps"  # the setting that raises the limit, for the error message
     timeout_seconds: float | None = MAX_SECONDS
 
 
@@ -43,7 +43,7 @@ class RunResult:
     steps: tuple[StepRecord, ...] = ()
     stream: str = ""  # everything that was streamed to the person, in order
     conversation: Mapping[str, Json] = field(default_factory=dict)  # its variables, as they are now
-    untrusted: tuple[str, ...] = ()  # where in it strangers' words stand now
+    untrusted: tuple[str, ...] = ()  # where it contains untrusted content now
     writes: tuple[Write, ...] = ()
     exceptions_count: int = 0
     elapsed: float = 0.0

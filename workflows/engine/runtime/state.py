@@ -100,8 +100,7 @@ class RunState:
         self.writes: list[Write] = []
         self.usage = Usage()
         self.exceptions = 0
-        # See ``workflows.engine.language.untrusted``: what the document says, what earlier turns left, and
-        # what memory told since.
+        # See ``workflows.engine.language.untrusted``: from the document, from earlier turns, and from memory.
         self._flow = plan.flow
         self._untrusted_sources = set(start.untrusted)
         self.untrusted = plan.flow.find_untrusted(self._untrusted_sources)

@@ -36,7 +36,7 @@ class SessionQueue:
         self._position = 0
         self._pending: deque[tuple[ScopeStreaming, Session]] = deque()
         self.offset = 0  # chunks of the awaited stream that were printed
-        self.awaited_scope: ScopeStreaming | None = None  # whose node's output comes next …
+        self.awaited_scope: ScopeStreaming | None = None  # the scope whose output comes next …
         self.awaited_node = -1  # … and which node that is
         self.text: list[str] = []
 

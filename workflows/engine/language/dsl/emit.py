@@ -23,7 +23,7 @@ def to_yaml(tree: Json) -> str:
 
 class _Dumper(yaml.CSafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
-        # Our reader refuses aliases, and nobody wants to follow them by eye.
+        # Our reader rejects aliases, and they are hard to read.
         return True
 
 

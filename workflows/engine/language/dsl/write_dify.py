@@ -166,7 +166,7 @@ def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
         "id": edge.id,
         "type": "custom",
         "source": edge.source,
-        # Another spelling of "source" is kept until somebody rewires the edge.
+        # Another spelling of "source" is kept until the edge is rewired.
         "sourceHandle": source_handle if edge.handle == "source" else edge.handle,
         "target": edge.target,
         "targetHandle": edge.target_handle,

@@ -55,7 +55,7 @@ from workflows.engine.texts import Phrase, Text
 ROUND: Final = "loop_round"
 # Where bodies of xworkflow look for loop variables, and for what belongs to their round.
 LOOP, SCOPE, ITERATION, ITERATIONS = "loop", "__scope__", "_iteration", "_iterations"
-MAX_ROUNDS: Final = 100  # xworkflow's, when it isn't said
+MAX_ROUNDS: Final = 100  # xworkflow's default
 
 
 class LoopVariable(BaseModel):

@@ -12,7 +12,7 @@ class Reasoning:
     def __init__(self, *, tagged: bool) -> None:
         self._tagged = tagged
         self._inside = False  # between the tags
-        self._started = False  # something that isn't white space was said
+        self._started = False  # something besides white space was streamed
         self._buffer = ""  # may be the beginning of a tag
         self._open_tag = False  # a tag of our own, for models that send thinking separately
         self.text: list[str] = []

@@ -165,7 +165,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
         if not isinstance(memory, ConversationPort):
             raise MemoryUnavailable("This memory provider doesn't support conversation history")
         if action == APPEND and not messages:
-            action = READ  # nothing was said: the history as it is
+            action = READ  # no message: return the history unchanged
         history = await memory.converse(
             identity=ctx.identity,
             origin=ctx.origin,

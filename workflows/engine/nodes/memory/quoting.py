@@ -40,7 +40,7 @@ def quote_block(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in _remove_invisible(text).splitlines())
 
 
-# How chat models are told who speaks, and what people imitate to be taken for somebody else.
+# The marks of speakers in chat prompts, which attackers imitate.
 _MARKUP: Final = re.compile(
     r"<\|?\s*/?(?:im_start|im_end|endoftext|start_header_id|end_header_id|eot_id|system|assistant"
     r"|user|s)\s*\|?>|\[/?INST\]|<<\s*/?SYS\s*>>|\[/?Memory Context\]",
