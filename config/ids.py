@@ -23,8 +23,3 @@ def uuid7() -> UUID:
     milliseconds, counter = stamp >> 12, stamp & 0xFFF
     tail = int.from_bytes(os.urandom(8)) & (1 << 62) - 1
     return UUID(int=milliseconds << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | tail)
-
-
-def read_milliseconds(value: UUID) -> int:
-    """Return the creation time of a UUIDv7, in milliseconds since 1970."""
-    return value.int >> 80

@@ -136,18 +136,6 @@ def list_reads(entry: Entry, limit: int = 50) -> Sequence[Read]:
     return list(Read.objects.unscoped().filter(entry=entry).order_by("-at", "-id")[:limit])
 
 
-def list_run_reads(principal: Principal, team_id: UUID, run_id: str) -> Sequence[Read]:
-    """List what a run recalled, as far as the caller may see it."""
-    rows = Read.objects.visible_to(principal).filter(team_id=team_id, run_id=run_id)
-    return list(rows.select_related("entry__namespace").order_by("at", "id"))
-
-
-def list_run_revisions(principal: Principal, team_id: UUID, run_id: str) -> Sequence[Revision]:
-    """List what a run wrote; each write is a revision."""
-    rows = Revision.objects.visible_to(principal).filter(team_id=team_id, run_id=run_id)
-    return list(rows.select_related("entry__namespace").order_by("at", "id"))
-
-
 def list_categories(namespace: Namespace) -> Sequence[str]:
     rows = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
     return list(rows.order_by("category").values_list("category", flat=True).distinct())

@@ -133,13 +133,6 @@ def check_resolve_comment(principal: Principal, comment: Comment) -> None:
         raise NotAllowed(_("Only the author of a thread or an editor can resolve it."))
 
 
-def may_see_secrets(principal: Principal, workflow: Workflow) -> bool:
-    """Return whether the principal may export secret values: people who manage credentials, never an
-    API key.
-    """
-    return may_view(principal, workflow) and can(principal, "credential.manage", workflow.team_id)
-
-
 def check_see_secrets(principal: Principal, workflow: Workflow) -> None:
     check_view(principal, workflow)
     check(principal, "credential.manage", workflow.team_id)
@@ -162,10 +155,6 @@ def may_cancel(principal: Principal, run: Run) -> bool:
 def check_cancel(principal: Principal, run: Run) -> None:
     check_view_run(principal, run)
     check(principal, "run.cancel", run)
-
-
-def may_view_conversation(principal: Principal, conversation: Conversation) -> bool:
-    return can(principal, "run.view", conversation) and is_own(principal, conversation)
 
 
 def check_view_conversation(principal: Principal, conversation: Conversation) -> None:

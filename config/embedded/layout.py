@@ -43,10 +43,6 @@ class Layout:
     def locks(self) -> Path:
         return self.home / "locks"
 
-    @property
-    def is_moved(self) -> bool:
-        return self.server_home != self.home
-
     def build_database_url(self, role: str, name: str = "mnemoflow") -> str:
         return f"postgresql://{role}@/{name}?host={self.sockets}"
 

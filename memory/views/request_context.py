@@ -48,11 +48,3 @@ def undoable_change(request: HttpRequest, change_id: str) -> Change | None:
     except (ValueError, MemoryFault):
         return None
     return change if change.undone_at is None else None
-
-
-def is_id(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

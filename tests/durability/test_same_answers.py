@@ -52,4 +52,4 @@ async def test_backend_uses_the_worker_there_is(
 ) -> None:
     await durable.run(replace(ROWS[0].request, offline=True))
 
-    assert not durable.has_own_worker
+    assert durable._worker is None

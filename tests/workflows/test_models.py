@@ -14,7 +14,7 @@ from tests.factories.workflows import (
     within,
 )
 from workflows import permissions, selectors
-from workflows.models import Conversation, Run, Step, Variable
+from workflows.models import Conversation, Message, Run, Step, Variable
 from workflows.services.chat import conversations
 
 
@@ -101,7 +101,10 @@ def test_turns_are_read_oldest_first_and_a_run_speaks_once(cast):
         for _attempt in range(2):
             conversations.add_message(talk, run=run, query=text, answer=text.upper())
 
-    assert conversations.list_turns(talk, limit=2) == [("two", "TWO"), ("three", "THREE")]
+    with tenant([talk.team_id]):
+        rows = Message.objects.unscoped().filter(conversation=talk).order_by("number")
+        turns = list(rows.values_list("query", "answer"))
+    assert turns == [("one", "ONE"), ("two", "TWO"), ("three", "THREE")]
     assert (talk.dialogue_count, talk.name) == (3, "one")
 
 

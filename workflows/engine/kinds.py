@@ -356,6 +356,3 @@ class Kinds(Mapping[str, AnyKind]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
-
-    def with_kinds(self, more: Iterable[AnyKind]) -> "Kinds":
-        return Kinds([*self._kinds.values(), *more])

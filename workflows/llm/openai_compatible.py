@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
 import openai
@@ -36,15 +35,6 @@ _EXTRA_PARAMETERS: Final = frozenset(
 _CHAT_PARAMETERS: Final = frozenset({"reasoning_effort", "verbosity", "max_completion_tokens"})
 
 _UNEXPECTED = (openai.OpenAIError, net.NetFault, OSError, ValueError, KeyError, TypeError)
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """The result of a provider test, with a sentence for the person who entered it."""
-
-    ok: bool
-    message: str
-    models: tuple[str, ...] = ()
 
 
 class OpenAICompatible:
@@ -88,14 +78,6 @@ class OpenAICompatible:
         except Exception as error:
             raise self._explain(error, "") from None
         return sorted(names)
-
-    async def test_connection(self) -> Connection:
-        """Request the list of models, which costs nothing and shows whether the key is accepted."""
-        try:
-            models = await self.list_models()
-        except ModelFailed as failed:
-            return Connection(ok=False, message=failed.message)
-        return Connection(True, f"{self._config.name} offers {len(models)} models.", tuple(models))
 
     @asynccontextmanager
     async def _client(self, total: float, idle: float) -> AsyncIterator[AsyncOpenAI]:

@@ -110,8 +110,3 @@ class ModelProvider(TenantModel):
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def key_hint(self) -> str:
-        """Return the visible part of its secret; "" if it has none."""
-        return self.credential.hint if self.credential else ""

@@ -5,7 +5,6 @@ hangs or kills a process without privileges. Missing names and modules are then 
 text.
 """
 
-import asyncio
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -68,10 +67,6 @@ class CodeChecker:
 def check_code(source: str, language: str = "python3") -> list[CodeProblem]:
     """Check a program for views and forms, with one checker for each process, started on first use."""
     return _get_checker().check_sync(source, language)
-
-
-async def acheck_code(source: str, language: str = "python3") -> list[CodeProblem]:
-    return await asyncio.to_thread(check_code, source, language)
 
 
 _shared: list[CodeChecker] = []

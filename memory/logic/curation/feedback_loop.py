@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from memory.core.recall.tokens import query_terms
-from memory.core.records import MemoryEntry
 from memory.logic.conversations.summary import split_sentences
 from memory.logic.curation.sentence_rating import is_question, rate_sentence
 from memory.logic.entries.duplicates import Likeness, compare_values, is_significant, normalize
 from memory.logic.entries.text_similarity import is_unspaced
-from memory.logic.entries.texts import list_texts
 
 
 Pair = tuple[str, str]
@@ -54,11 +52,6 @@ class KnownTexts:
         pairs = _list_pairs(part)
         unknown_count = sum(pair not in self.pairs for pair in pairs)
         return _is_within(self.all, part_terms) and unknown_count <= (1 - _PAIR_SHARE) * len(pairs)
-
-
-def list_recalled_texts(entries: Iterable[MemoryEntry]) -> tuple[str, ...]:
-    """Return the texts of the entries that were recalled into a run's prompts."""
-    return tuple(dict.fromkeys(text for entry in entries for text in list_texts(entry.value)))
 
 
 def exclude_known(sentences: Sequence[str], known_texts: KnownTexts) -> tuple[str, ...]:

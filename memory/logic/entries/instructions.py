@@ -35,10 +35,6 @@ def find_instructions(text: str) -> tuple[Instruction, ...]:
     return tuple(instructions)
 
 
-def has_instructions(text: str) -> bool:
-    return bool(find_instructions(text))
-
-
 _MAX_LENGTH = 200_000
 # A match may end within an address; the excerpt has the rest of it. Latin letters only, as other
 # scripts have no spaces at the end of a word.

@@ -8,7 +8,6 @@ proposed again in other words.
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -137,22 +136,6 @@ def compute_fingerprint(proposal: Proposal) -> str:
     if proposal.new is not None and proposal.kind is not ChangeKind.MERGE:
         meaning.append([proposal.new.category, _normalize_value(proposal.new.value)])
     return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()
-
-
-def filter_proposals(
-    proposals: Iterable[Proposal], rejected_always: Collection[str]
-) -> list[Proposal]:
-    """Return the proposals that are not permanently rejected, each meaning once, by descending
-    score.
-    """
-    ordered = sorted(proposals, key=lambda proposal: (-proposal.score, proposal.id))
-    strongest = {compute_fingerprint(proposal): proposal for proposal in reversed(ordered)}
-    return [
-        proposal
-        for proposal in ordered
-        if (fingerprint := compute_fingerprint(proposal)) not in rejected_always
-        and strongest[fingerprint] is proposal
-    ]
 
 
 def _normalize_value(value: Json) -> Json:

@@ -55,10 +55,6 @@ class EntrySearch:
     until: datetime | None = None
     sort: Sort = Sort.BEST
 
-    @property
-    def narrows(self) -> bool:
-        return replace(self, sort=Sort.BEST) != EntrySearch()
-
 
 ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
     Sort.BEST: ("-updated_at", "-id"),

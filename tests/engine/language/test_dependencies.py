@@ -16,7 +16,7 @@ from tests.support.documents import (
     template,
 )
 from workflows.engine.kinds import DerivedType, Execution, NodeKind, Output, TypeRule
-from workflows.engine.language.dependencies import is_compatible, list_node_outputs, list_sources
+from workflows.engine.language.dependencies import list_node_outputs, list_sources
 from workflows.engine.language.document import Mode, VariableSpec
 from workflows.engine.language.validation import validate_node
 from workflows.engine.nodes import build_kinds
@@ -150,26 +150,6 @@ def test_reference_that_fits_no_braces_is_empty():
     source = next(s for s in list_sources(doc, KINDS, "end") if s.head == "a-b")
 
     assert source.variables[0].reference == ""
-
-
-@pytest.mark.parametrize(
-    ("wanted", "offered", "fit"),
-    [
-        ((), "object", True),
-        (("string",), "string", True),
-        (("string",), "secret", True),
-        (("string",), "number", False),
-        (("number",), "integer", True),
-        (("array[any]",), "array[string]", True),
-        (("array[string]",), "array[any]", True),
-        (("array[string]",), "array[number]", False),
-        (("array[any]",), "string", False),
-        (("string",), "any", True),
-        (("file", "array[file]"), "array[file]", True),
-    ],
-)
-def test_fits_table(wanted, offered, fit):
-    assert is_compatible(wanted, offered) is fit
 
 
 def test_validate_node_says_at_which_field_a_selector_leads_nowhere():

@@ -24,7 +24,7 @@ from tests.support.engine import EchoModels, ports
 from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Document
 from workflows.engine.language.plan import compile_plan
-from workflows.engine.language.untrusted import find_untrusted_nodes, has_untrusted_source
+from workflows.engine.language.untrusted import Flow, has_untrusted_source
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryWritten
 from workflows.engine.runtime.local_ports import ListJournal
@@ -62,7 +62,7 @@ def path(*nodes: Any, **more: Any) -> Document:
 
 
 def found(made: Document) -> frozenset[str]:
-    return find_untrusted_nodes(made.nodes, build_kinds(plugins=[Page()]))
+    return Flow(made.nodes, build_kinds(plugins=[Page()])).find_untrusted()
 
 
 WEB, ASK = node("web", "web-page"), start("q")

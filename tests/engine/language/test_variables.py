@@ -64,15 +64,6 @@ def test_copy_changed_leaves_original():
     assert twin.get(("conversation", "c")) == 2
 
 
-def test_set_conversation_takes_over_a_snapshot():
-    original, round_pool = pool(), pool().copy()
-    round_pool.set(("conversation", "c"), 9)
-
-    original.set_conversation(round_pool.get_conversation())
-
-    assert original.get(("conversation", "c")) == 9
-
-
 NAMES = st.sampled_from(["a", "b", "c"])
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(max_size=3),

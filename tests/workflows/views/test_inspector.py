@@ -10,7 +10,7 @@ from django.urls import reverse
 from memory.services.curation.learning_rules import LearningRule, set_learning_rule
 from tests.factories.workflows import make_run, make_workflow, within
 from tests.memory.services.conftest import at_door
-from workflows.engine.kinds import Field, NodeKind, Output, Widget
+from workflows.engine.kinds import Field, Kinds, NodeKind, Output, Widget
 from workflows.engine.nodes.data.code import OUTPUT_TYPES
 from workflows.models import Step
 from workflows.services.kinds import installed_kinds
@@ -77,7 +77,7 @@ class Plugged(NodeKind[Any, Any]):
 
 @pytest.fixture
 def plugged(monkeypatch):
-    kinds = installed_kinds().with_kinds([Plugged()])
+    kinds = Kinds([*installed_kinds().values(), Plugged()])
     monkeypatch.setattr(panel, "installed_kinds", lambda: kinds)
 
 

@@ -3,11 +3,12 @@
 import pytest
 from django.urls import reverse
 
+from config.encryption.crypto import decrypt
 from tests.factories.workflows import make_provider, within
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import text_of
 from workflows.models import ModelProvider
-from workflows.services.models.credentials import read_secret, update_provider
+from workflows.services.models.credentials import update_provider
 
 
 PAGE = reverse("workflows:providers")
@@ -33,7 +34,7 @@ def test_connected_provider_keeps_the_key_and_shows_only_its_end(ada: Person):
     page = text_of(answer)
     assert answer.redirect_chain == [(PAGE, 302)]
     assert made.credential is not None
-    assert read_secret(made.credential) == CANARY
+    assert decrypt(bytes(made.credential.secret)) == CANARY
     assert CANARY not in page
     assert ["openai" in page, "small" in page, CANARY[-4:] in page] == [True, True, True]
 

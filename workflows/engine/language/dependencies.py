@@ -5,7 +5,7 @@ the environment and the system. A listed variable may still be missing in a run,
 taken.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -101,14 +101,6 @@ def list_node_outputs(
         return ()
     types = _TypeResolver(graph, kinds, tuple(_iter_built_in(document)))
     return types.resolve_all(node_id, _list_outputs(graph.nodes[node_id], kinds))
-
-
-def is_compatible(accepted: Sequence[str], offered: str) -> bool:
-    """Return whether a variable of a type may be used where one of some types is accepted."""
-    if not accepted or offered == ValueType.ANY:
-        return True
-    offered_type = parse_type(offered)
-    return any(_is_compatible_type(parse_type(name), offered_type) for name in accepted)
 
 
 # Which output of a node is being asked about.
@@ -340,16 +332,3 @@ def _read_schema_type(schema: Mapping[str, Json]) -> str:
     inner = items.get("type") if isinstance(items, Mapping) else None
     kind = parse_type(f"array[{inner}]")
     return kind.value if kind else ValueType.ARRAY_ANY.value
-
-
-def _is_compatible_type(accepted: ValueType | None, offered: ValueType | None) -> bool:
-    if accepted is None or accepted is ValueType.ANY or offered is None:
-        return True
-    if accepted is ValueType.ARRAY_ANY:
-        return offered.is_array
-    if accepted.is_number or accepted is ValueType.STRING:
-        return offered.is_number if accepted.is_number else offered in _TEXTS
-    return offered is accepted or (offered is ValueType.ARRAY_ANY and accepted.is_array)
-
-
-_TEXTS: Final = frozenset({ValueType.STRING, ValueType.SECRET})

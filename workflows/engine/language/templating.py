@@ -38,10 +38,6 @@ class Template:
     def references(self) -> tuple[Selector, ...]:
         return tuple(segment for segment in self.segments if not isinstance(segment, str))
 
-    @property
-    def is_literal(self) -> bool:
-        return all(isinstance(segment, str) for segment in self.segments)
-
     def render_text(self, pool: VariablePool) -> str:
         """Render text for prompts, keys, conditions and HTTP fields."""
         return self._render(pool, as_text)

@@ -74,11 +74,6 @@ class Flow:
         ]
 
 
-def find_untrusted_nodes(nodes: Iterable[NodeSpec], kinds: Mapping[str, AnyKind]) -> frozenset[str]:
-    """Return what is known to be untrusted before anything runs."""
-    return Flow(nodes, kinds).find_untrusted()
-
-
 def select_carried_over(untrusted: Iterable[str]) -> tuple[str, ...]:
     """Return the part of the untrusted content that the conversation's next turn may read."""
     return tuple(sorted(key for key in untrusted if key == _ANSWERS or key.startswith(_VARIABLES)))

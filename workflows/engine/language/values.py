@@ -164,13 +164,6 @@ def describe_type(value: Json) -> str:
         return type(value).__name__
 
 
-def mask_secret(secret: str) -> str:
-    """Return a secret as logs show it: short ones as stars only, so that nothing of them shows."""
-    if len(secret) <= 8:
-        return "*" * 20
-    return f"{secret[:6]}{'*' * 12}{secret[-2:]}"
-
-
 def to_json(value: Json, *, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)
 

@@ -103,10 +103,6 @@ class VariablePool:
         """Return the conversation variables as they are now."""
         return dict(self._heads[CONVERSATION])
 
-    def set_conversation(self, variables: Mapping[str, Json]) -> None:
-        """Take over conversation variables, as after a round that worked on a copy."""
-        self._heads[CONVERSATION] = dict(variables)
-
 
 def _follow_path(value: Json, path: Sequence[str]) -> Json:
     for position, key in enumerate(path):

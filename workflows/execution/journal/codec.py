@@ -31,10 +31,6 @@ def dump(value: Json) -> str:
     return _SURROGATES.sub("\ufffd", text)
 
 
-def to_event_row(event: Event) -> dict[str, Json]:
-    return {"name": event.name, "data": to_event_data(event)}
-
-
 def to_event_data(event: Event) -> dict[str, Json]:
     kind: Any = event.__class__  # Any: a class is hashable, mypy looks at its instances
     return {name: getattr(event, name) for name in _list_field_names(kind)}

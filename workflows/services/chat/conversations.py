@@ -100,20 +100,6 @@ def add_message(conversation: Conversation, *, run: Run, query: str, answer: str
             conversation.save(update_fields=["name"])
 
 
-def list_turns(conversation: Conversation, *, limit: int | None = None) -> list[tuple[str, str]]:
-    """Return earlier questions and answers, oldest first; at most the newest ``limit`` of them."""
-    with tenant([conversation.team_id]):
-        newest = (
-            Message.objects.unscoped()
-            .filter(conversation=conversation)
-            .exclude(answer="")  # still being answered, or never was
-            .order_by("-number")
-            .values_list("query", "answer")
-        )
-        turns = list(newest if limit is None else newest[:limit])
-    return turns[::-1]
-
-
 def save_variables(conversation: Conversation, variables: Mapping[str, Json]) -> None:
     with tenant([conversation.team_id]):
         Conversation.objects.unscoped().filter(pk=conversation.pk).update(variables=dict(variables))

@@ -1,11 +1,9 @@
 """Model providers and the secrets that they need: create, replace, delete, but never show.
 
-A secret leaves this module in two ways only: ``read_secret`` for the call that sends it, and
-``list_secret_values`` for the filter that masks it.
+No secret leaves this module: what sends one decrypts it itself.
 """
 
 from collections.abc import Iterable
-from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -15,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.tenancy import tenant
-from config.encryption.crypto import SecretUnreadable, decrypt, encrypt, rotate
+from config.encryption.crypto import encrypt, rotate
 from workflows import permissions
 from workflows.errors import InvalidValue, NameTaken
 from workflows.llm import registry
@@ -149,25 +147,6 @@ def delete_provider(principal: Principal, *, provider: ModelProvider) -> None:
             audit_lines.note(principal, row, "credential.deleted", **detail)
 
 
-def read_secret(credential: Credential) -> str:
-    """Decrypt the secret for the call that sends it, and only for as long. Raises SecretUnreadable."""
-    return decrypt(bytes(credential.secret))
-
-
-def list_secret_values(team_id: UUID) -> frozenset[str]:
-    """Return every live secret of a team, for the filter that keeps them out of events, errors and
-    logs.
-    """
-    with tenant([team_id]):
-        tokens = [
-            *Credential.objects.unscoped().filter(team_id=team_id).values_list("secret", flat=True),
-            *WorkflowSecret.objects.unscoped()
-            .filter(team_id=team_id)
-            .values_list("secret", flat=True),
-        ]
-    return frozenset(_decrypt_readable(tokens))
-
-
 def rotate_secrets(team_ids: Iterable[UUID]) -> int:
     """Re-encrypt every secret of these teams under the newest key, and return their number."""
     count = 0
@@ -245,14 +224,6 @@ def _save_new(principal: Principal, row: Credential | ModelProvider, action: str
         except IntegrityError as error:
             raise NameTaken from error
         audit_lines.note(principal, row, action, name=row.name)
-
-
-def _decrypt_readable(tokens: Iterable[Any]) -> Iterable[str]:  # Any: bytes or memoryview
-    for token in tokens:
-        try:
-            yield decrypt(bytes(token))
-        except SecretUnreadable:
-            continue  # one that can't be read can't be sent either, so it needs no masking
 
 
 def _clean_secret(secret: str) -> str:

@@ -59,10 +59,6 @@ class DurableBackend:
                 watch(_parse_event(message))
         return await sync_to_async(_build_outcome)(run)
 
-    @property
-    def has_own_worker(self) -> bool:
-        return self._worker is not None
-
     async def close(self) -> None:
         if self._feed is not None:
             await self._feed.hub.close()

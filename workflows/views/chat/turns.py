@@ -51,14 +51,6 @@ class StoredMemory:
     current: "memory_app.PersonalEntry | None" = None
     is_shared: bool = False
 
-    @property
-    def has_changed(self) -> bool:
-        return (
-            self.current is not None
-            and not self.current.row.is_forgotten
-            and self.current.text != self.text
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:

@@ -1,25 +1,21 @@
 """Junk, importance, lives, links: the plain rules of the offline curator."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
-from memory.logic.curation.feedback_loop import KnownTexts, exclude_known, list_recalled_texts
+from memory.logic.curation.feedback_loop import KnownTexts, exclude_known
 from memory.logic.curation.links import find_term_links
 from memory.logic.curation.scoring import (
     choose_ttl,
-    compute_entry_importance,
     compute_importance,
     compute_lifetime,
-    may_expire,
-    update_importance,
 )
 from memory.logic.curation.sentence_rating import SentenceRating, rate_sentence
 from memory.logic.entries.tiers import Usage
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, OTHER_FACTS, OTHER_JUNK
-from tests.memory.logic.support import NAMESPACE, START
+from tests.memory.logic.support import NAMESPACE
 
 
 @pytest.mark.parametrize("sentence", FACTS)
@@ -72,16 +68,6 @@ def test_repetition_is_seen(sentence: str, expected: bool):
     assert exclude_known([sentence], RECALLED) == (() if expected else (sentence,))
 
 
-def test_recalled_texts_are_those_of_the_entries_each_once():
-    entries = [
-        MemoryEntry("1", NAMESPACE, "a", value={"learnings": ["one", "two"]}),
-        MemoryEntry("2", NAMESPACE, "b", value="one"),
-        MemoryEntry("3", NAMESPACE, "c", value=7),
-    ]
-
-    assert list_recalled_texts(entries) == ("one", "two")
-
-
 def test_importance_adds_up_what_speaks_for_it():
     """seed 1, second stage: importance scoring."""
     plain = compute_importance({"summary": "Ran."}, "execution")
@@ -98,12 +84,6 @@ def test_importance_adds_up_what_speaks_for_it():
         ).score
         == 1.0
     )
-
-
-def test_importance_of_an_entry_counts_its_proofs():
-    one = MemoryEntry("1", NAMESPACE, "k", value="tea", metadata={"proofs": 2}, category="fact")
-
-    assert compute_entry_importance(one).parts["proofs"] == pytest.approx(0.1)
 
 
 LIVES = [
@@ -132,76 +112,6 @@ def test_authors_choice_of_a_life_stands():
     )
     held = StoreParams(NAMESPACE, "k", value=1, category="execution", tier=Tier.QUARANTINE)
     assert choose_ttl(held) is None
-
-
-GAINS: list[tuple[MemoryEntry, Usage, float | None, float | None]] = [
-    # Nothing speaks for it that wasn't known: nothing to store.
-    (MemoryEntry("1", NAMESPACE, "k", value="tea", importance=0.5), Usage(), None, None),
-    # Used often: more important, and still for good.
-    (MemoryEntry("1", NAMESPACE, "k", value="tea", importance=0.4), Usage(runs=4), 0.55, None),
-    # More important by now: lives longer.
-    (
-        MemoryEntry(
-            "1",
-            NAMESPACE,
-            "k",
-            value="tea",
-            metadata={"proofs": 3},
-            category="execution",
-            importance=0.1,
-            updated_at=START,
-            expires_at=START + timedelta(days=30),
-        ),
-        Usage(runs=2),
-        0.4,
-        60 * 86_400,
-    ),
-    # Important enough to be kept for good.
-    (
-        MemoryEntry(
-            "1",
-            NAMESPACE,
-            "k",
-            value="tea",
-            metadata={"proofs": 9},
-            category="error",
-            importance=0.3,
-            updated_at=START,
-            expires_at=START + timedelta(days=90),
-        ),
-        Usage(runs=9),
-        0.8,
-        None,
-    ),
-]
-
-
-@pytest.mark.parametrize(("one", "use", "importance", "life"), GAINS)
-def test_what_is_proved_or_used_only_gains(
-    one: MemoryEntry, use: Usage, importance: float | None, life: float | None
-):
-    found = update_importance(one, use)
-
-    if importance is None:
-        assert found is None
-    else:
-        assert found is not None
-        assert found.importance == pytest.approx(importance)
-        assert found.ttl_seconds == life
-
-
-ENDS: list[tuple[dict[str, Any], bool]] = [
-    ({"tier": Tier.WORKING}, True),
-    ({"tier": Tier.WORKING, "metadata": {"verified": True}}, False),
-    ({"tier": Tier.WORKING, "metadata": {"proofs": 3}}, False),
-    ({"expires_at": START}, True),
-    ({}, False),
-]
-
-
-@pytest.mark.parametrize(("fields", "expected"), ENDS)
-def test_what_is_verified_is_given_no_end(fields: dict[str, Any], expected: bool):
-    assert may_expire(MemoryEntry("1", NAMESPACE, "k", value=1, **fields)) is expected
 
 
 def entry(id_: str, text: str, run: str = "", tags: tuple[str, ...] = ()) -> MemoryEntry:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memory.logic.entries.instructions import find_instructions, has_instructions
+from memory.logic.entries.instructions import find_instructions
 
 
 ORDERS = [
@@ -82,7 +82,7 @@ ORDERS = [
 
 @pytest.mark.parametrize("text", ORDERS)
 def test_order_is_seen(text: str):
-    assert has_instructions(text)
+    assert find_instructions(text)
 
 
 NO_ORDERS = [

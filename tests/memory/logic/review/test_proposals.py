@@ -6,8 +6,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memory.core.errors import InvalidInput, ProviderError
 from memory.core.records import MemoryEntry, MemoryQuery, Source, StoreParams, Tier
@@ -35,10 +33,9 @@ from memory.logic.review.proposals import (
     Target,
     change_state,
     compute_fingerprint,
-    filter_proposals,
 )
 from memory.providers.in_memory import InMemoryProvider
-from tests.memory.logic.support import NAMESPACE, Ticking, counting, provider, quick
+from tests.memory.logic.support import NAMESPACE, Ticking, counting, provider
 
 
 CLOCK = Ticking()
@@ -405,29 +402,6 @@ SAME_MEANING: list[tuple[Proposal, Proposal, bool]] = [
 @pytest.mark.parametrize(("one", "other", "same"), SAME_MEANING, ids=range(len(SAME_MEANING)))
 def test_fingerprint_is_of_the_meaning(one: Proposal, other: Proposal, same: bool):
     assert (compute_fingerprint(one) == compute_fingerprint(other)) is same
-
-
-def test_rejected_for_good_is_not_proposed_again_and_nothing_twice():
-    """spec §8: reject-always."""
-    refused = proposal(ChangeKind.ADD, new=new("Bob smells"))
-    again = replace(refused, id="p2", new=new("bob smells!", key="k9"))
-    fine = replace(refused, id="p3", new=new("Bob bakes"), score=0.4)
-    doubled = replace(fine, id="p4", score=0.9)
-
-    assert filter_proposals([again, fine, doubled], {compute_fingerprint(refused)}) == [doubled]
-    assert filter_proposals([fine, again], ()) == [again, fine]
-
-
-@quick
-@given(st.lists(st.sampled_from(["tea", "Tea!", "no tea", "coffee"]), max_size=6))
-def test_admitted_proposals_have_each_meaning_once(texts: list[str]):
-    made = [
-        replace(proposal(ChangeKind.ADD, new=new(text)), id=str(n)) for n, text in enumerate(texts)
-    ]
-
-    prints = [compute_fingerprint(one) for one in filter_proposals(made, ())]
-
-    assert len(prints) == len(set(prints)) == len({compute_fingerprint(one) for one in made})
 
 
 def test_contradiction_is_proposed_and_settled_only_by_a_person():

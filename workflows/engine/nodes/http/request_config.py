@@ -9,7 +9,6 @@ from workflows.engine.kinds import NodeConfig
 
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
-BODY_TYPES: Final = ("none", "form-data", "x-www-form-urlencoded", "raw-text", "json", "binary")
 # Seconds, where a document gives none.
 CONNECT_SECONDS: Final = 10.0
 READ_SECONDS: Final = 600.0
