@@ -37,7 +37,7 @@ from memory.services.entries.remember import remember
 from memory.services.entries.run_notes import clear_run_notes, save_run_metadata
 from memory.services.gateway.caller import CallOrigin, MemoryCaller, list_reachable
 from memory.services.gateway.engine_port import RunMemory
-from memory.services.gateway.namespace_locks import lock_namespaces
+from memory.services.gateway.gateway import lock_namespaces
 from memory.services.history.undo import undo
 from memory.services.history.undo_run import undo_run
 from memory.services.knowledge.pages import write_pages

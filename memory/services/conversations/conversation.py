@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from config.ids import uuid7
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput
-from memory.core.records import Json
+from memory.core.records import Json, MemoryEntry
 from memory.core.scopes import Scope
 from memory.logic.conversations.conversation import KEY_PREFIX, ConversationMemory, build_folded_key
 from memory.logic.conversations.conversation_requests import (
@@ -21,7 +21,7 @@ from memory.logic.conversations.folding import Fold, FoldedMessage, FoldingPolic
 from memory.logic.conversations.messages import Message
 from memory.models import Revision
 from memory.permissions import Verb
-from memory.services.conversations.bulk_messages import read_category
+from memory.providers.postgres import rows
 from memory.services.entries.forget import forget_selected
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
@@ -163,6 +163,22 @@ def _build_memory(access: NamespaceAccess, folding: FoldingPolicy) -> Conversati
         clock=lambda: access.now,
         read_category=lambda category: read_category(access, category),
     )
+
+
+def read_category(access: NamespaceAccess, category: str) -> list[MemoryEntry]:
+    """Return the entries of a category with key, value and metadata only.
+
+    A chat may have ten thousand messages, and making whole entries of them takes longer than everything
+    else that a view needs.
+    """
+    if access.target.row is None:
+        return []
+    visible = rows.visible(access.target.row, access.now).filter(category=category).order_by("key")
+    columns = visible.values_list("key", "value", "metadata")
+    return [
+        MemoryEntry("", access.text, key, value=value, metadata=metadata, category=category)
+        for key, value, metadata in columns
+    ]
 
 
 def _get_session_id(access: NamespaceAccess) -> str:

@@ -17,9 +17,8 @@ from memory.models.entries import Operation
 from memory.providers.postgres import bulk, rows
 from memory.services.entries.forget import MAX_ENTRIES
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import MemoryGateway, get_shared_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.services.gateway.single_namespace import get_shared_namespace
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,8 @@ from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import narrowed
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, hash_key
+from memory.services.gateway.gateway import MemoryGateway, get_shared_namespace, hash_key
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.services.gateway.single_namespace import get_shared_namespace
 
 
 MAX_ENTRIES = 5_000

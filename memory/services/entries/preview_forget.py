@@ -18,9 +18,8 @@ from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.entries.forget import check_entry_count, check_selection, filter_by
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import MemoryGateway, get_shared_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.services.gateway.single_namespace import get_shared_namespace
 
 
 QUERIES: Final = read_queries("memory/sql/queries/counts.sql")

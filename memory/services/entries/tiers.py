@@ -24,10 +24,9 @@ from memory.services.entries.edit import check_revision
 from memory.services.entries.forget import MAX_ENTRIES
 from memory.services.entries.listing import EntryPage, list_entries
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import MemoryGateway, get_shared_namespace
 from memory.services.gateway.ingress_gate import TARGET_KEY
 from memory.services.gateway.namespace_access import NamespaceAccess
-from memory.services.gateway.single_namespace import get_shared_namespace
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ transaction. A refusal rolls back whatever was begun and is audited all the same
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +27,7 @@ from memory.core.scopes import ParsedNamespace, Scope, parse_namespace, resolve_
 from memory.models import Entry
 from memory.permissions import AccessReason, NamespaceTarget, Verb
 from memory.policies import Rules, find_namespace_and_rules
+from memory.providers.postgres import rows
 from memory.routing import find_external_provider
 from memory.services.access.pause_state import Paused, is_verb_paused
 from memory.services.gateway.audit_lines import record, record_refusal
@@ -157,6 +158,30 @@ def get_entry_namespace(caller: MemoryCaller, entry_id: UUID | str) -> str:
     if namespace is None:
         raise NotFound(_("Memory not found."))
     return namespace
+
+
+def get_shared_namespace(caller: MemoryCaller, entry_ids: Sequence[UUID | str]) -> str:
+    """Return the namespace by one query for all entries. Whether the caller may see it is checked by the gateway
+    afterwards.
+    """
+    try:
+        ids = {UUID(str(entry_id)) for entry_id in entry_ids}
+    except ValueError:
+        raise NotFound(_("Memory not found.")) from None
+    with tenant([caller.team_id]):
+        entries = Entry.objects.unscoped().filter(team_id=caller.team_id, pk__in=ids)
+        namespaces = list(entries.values_list("namespace__text", flat=True))
+    if len(namespaces) != len(ids):
+        raise NotFound(_("Memory not found."))
+    if len(set(namespaces)) != 1:
+        raise InvalidInput("entries: must all be in one namespace.")
+    return namespaces[0]
+
+
+def lock_namespaces(team_id: UUID, namespaces: Iterable[str]) -> None:
+    """Lock the namespaces in id order, whatever the order of the writes, so that two writers cannot deadlock."""
+    with tenant([team_id]):
+        rows.lock_namespaces(team_id, namespaces)
 
 
 def hash_key(key: str) -> str:

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from memory.logic.conversations.conversation import ConversationMemory
 from memory.services import CallOrigin, converse, load_history
-from memory.services.conversations.bulk_messages import read_category
+from memory.services.conversations.conversation import read_category
 from memory.services.gateway.gateway import MemoryGateway
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
