@@ -63,14 +63,14 @@ def to_json(record: MemoryEntry | StoreParams, names: Iterable[str]) -> dict[str
     }
 
 
-def from_json(kind: type[R], written: Mapping[str, Json], **values: Any) -> R:
+def from_json(kind: type[R], document: Mapping[str, Json], **values: Any) -> R:
     """Make a record of JSON and of ``values``. A missing field has its default.
 
     Raise KeyError, TypeError or ValueError if the JSON is not of such a record.
     """
     decoded = {
         name: _DECODERS[name](value) if name in _DECODERS else value
-        for name, value in written.items()
+        for name, value in document.items()
     }
     return kind(**{**decoded, **values})
 

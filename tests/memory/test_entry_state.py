@@ -44,7 +44,7 @@ from memory.providers.redis.rows import entry_of as entry_of_row
 from memory.schemas.entries import EntryEditIn, StoreIn, entry_out, revision_out
 from memory.services.review.proposal_rows import to_proposal, to_row_fields
 from memory.services.sandbox.dry_run import entry_from_json, entry_to_json
-from memory.views.entries.revisions import _fields
+from memory.views.entries.revisions import _list_field_changes
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.exchanging import exported
 from tests.support.cast import Cast, Person
@@ -230,7 +230,7 @@ def test_pages_and_api_show_what_a_revision_changed() -> None:
     before = Revision(**get_columns(EntryState(value=None)))
     after = Revision(**get_columns(ENTRY), number=2, operation=Operation.STORE)
 
-    fields_shown = list(_fields(before, after))
+    fields_shown = list(_list_field_changes(before, after))
     sent = revision_out(after).dict()
 
     has_own_form = {"value", "metadata", "position"}

@@ -1,4 +1,4 @@
-"""What a store drops by itself: nothing, what is too old, or the oldest of too many."""
+"""The policies by which a store evicts items: none, by age, or by number."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -58,7 +58,7 @@ class EvictionConfig:
 
 
 class Aged(Protocol):
-    """As much of an item as is looked at."""
+    """The part of an item that eviction needs."""
 
     @property
     def created_at(self) -> datetime: ...
@@ -67,7 +67,9 @@ class Aged(Protocol):
 A = TypeVar("A", bound=Aged)
 
 
-def kept(policy: EvictionPolicy, oldest_first: Sequence[A], now: datetime) -> Sequence[A]:
+def filter_survivors(
+    policy: EvictionPolicy, oldest_first: Sequence[A], now: datetime
+) -> Sequence[A]:
     """The items that stay, in the order they came in."""
     match policy:
         case NoEviction():

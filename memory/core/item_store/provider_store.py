@@ -36,8 +36,8 @@ class ProviderStore(MemoryStore):
         )  # fmt: skip
 
     def get(self, id: str) -> MemoryItem | None:  # noqa: A002 - the contract's word
-        found = self._provider.recall(MemoryQuery(self._namespace, key=id))
-        return _item(found[0]) if found else None
+        entries = self._provider.recall(MemoryQuery(self._namespace, key=id))
+        return _item(entries[0]) if entries else None
 
     def delete(self, id: str) -> None:  # noqa: A002 - the contract's word
         self._provider.delete(self._namespace, id)
@@ -45,8 +45,8 @@ class ProviderStore(MemoryStore):
     def list(self, filter: MemoryFilter = EVERYTHING) -> "list[MemoryItem]":  # noqa: A002
         check_filter(filter)
         entries = self._provider.recall(MemoryQuery(self._namespace))
-        found = [item for item in map(_item, entries) if filter.admits(item)]
-        return oldest_first(found)[: filter.limit]
+        items = [item for item in map(_item, entries) if filter.admits(item)]
+        return oldest_first(items)[: filter.limit]
 
 
 def _item(entry: MemoryEntry) -> MemoryItem:

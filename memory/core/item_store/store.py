@@ -1,7 +1,7 @@
-"""The lowest layer: items by id, and what is dropped when there are too many or they are too old.
+"""The contract of a store of items by id, and a store in memory that evicts items.
 
-A store knows nothing of namespaces, people or meaning; ``KnowledgeStore`` and ``ConversationMemory``
-are written against it. What keeps items elsewhere implements the same four verbs.
+A store knows nothing of namespaces, people or meaning. Seed 4 asks for it; conversations and knowledge bases don't use it
+yet. A store elsewhere implements the same four methods.
 """
 
 import threading
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memory.core.errors import InvalidInput, Serialization
-from memory.core.item_store.eviction import Clock, EvictionConfig, kept, utc_now
+from memory.core.item_store.eviction import Clock, EvictionConfig, filter_survivors, utc_now
 from memory.core.records import Json
 from memory.core.values import check_json
 
@@ -35,11 +35,11 @@ class MemoryItem:
         }
 
     @classmethod
-    def from_json(cls, written: Mapping[str, Json]) -> "MemoryItem":
+    def from_json(cls, document: Mapping[str, Json]) -> "MemoryItem":
         """Raises ``Serialization`` for what ``to_json`` never wrote."""
         try:
-            created_at = datetime.fromisoformat(written["created_at"])
-            item = cls(written["id"], written["content"], written["metadata"], created_at)
+            created_at = datetime.fromisoformat(document["created_at"])
+            item = cls(document["id"], document["content"], document["metadata"], created_at)
             texts = {type(item.id), type(item.content)}
         except (KeyError, TypeError, ValueError) as error:
             raise Serialization(f"Invalid stored item: {error}.") from None
@@ -119,12 +119,12 @@ class InMemoryStore(MemoryStore):
     def list(self, filter: MemoryFilter = EVERYTHING) -> "list[MemoryItem]":  # noqa: A002
         check_filter(filter)
         with self._lock:
-            found = [item for item in self._items.values() if filter.admits(item)]
-        return deepcopy(oldest_first(found)[: filter.limit])
+            items = [item for item in self._items.values() if filter.admits(item)]
+        return deepcopy(oldest_first(items)[: filter.limit])
 
     def _evict(self) -> None:
         items = oldest_first(self._items.values())
-        survivors = kept(self._eviction.policy, items, self._clock())
+        survivors = filter_survivors(self._eviction.policy, items, self._clock())
         self._items = {item.id: item for item in survivors}
 
 
