@@ -5,7 +5,7 @@ from typing import Any
 
 from accounts.tenancy import tenant
 from memory.models import Curation, Entry
-from memory.services.curation.learning_rules import LearningRule, set_learning_rule
+from memory.public import LearningRule, set_learning_rule
 from tests.durability.conftest import Cluster
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast, Person

@@ -6,8 +6,7 @@ from typing import Any
 
 from accounts.tenancy import tenant
 from bench.chatter import CURATOR, Script, chat, document, judged
-from memory.services.curation.curation_summary import summarize_curation
-from memory.services.curation.learning_rules import LearningRule, set_learning_rule
+from memory.public import LearningRule, set_learning_rule, summarize_curation
 from tests.durability.conftest import Cluster
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI, Request
 from tests.memory.services.conftest import at_door

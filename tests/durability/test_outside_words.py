@@ -8,8 +8,7 @@ import pytest
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Curation, Entry
-from memory.services.curation.learning_rules import LearningRule, set_learning_rule
-from memory.services.gateway.caller import MemoryCaller
+from memory.public import LearningRule, MemoryCaller, set_learning_rule
 from tests.durability.conftest import Cluster
 from tests.durability.test_debugging import line, made
 from tests.fakes.http_server import FakeHttp, Reply

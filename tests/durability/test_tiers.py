@@ -5,7 +5,7 @@ from typing import Any
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Change, Entry, Read
-from memory.services.gateway.caller import MemoryCaller
+from memory.public import MemoryCaller
 from tests.durability.conftest import Cluster
 from tests.durability.test_debugging import debug, line, made
 from tests.support.cast import Cast

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts import services as people
 from memory import services as memory
-from memory.services import MemoryCaller
+from memory.public import MemoryCaller
 from tests.factories.workflows import make_provider, make_run, make_workflow
 from tests.support.cast import Cast
 from workflows.services import publishing

@@ -12,9 +12,7 @@ from accounts.errors import NotAllowed, NotFound
 from accounts.models import AuditEntry
 from accounts.personas import make_persona_id
 from accounts.tenancy import tenant
-from memory.core.errors import MemoryFault
-from memory.providers.in_memory import InMemoryProvider
-from memory.services import MemoryCaller, recall, remember
+from memory.public import InMemoryProvider, MemoryCaller, MemoryFault, recall, remember
 from tests.support.engine import JinjaHere
 from workflows.engine.geometry import compute_note_shape, compute_shape
 from workflows.engine.language.dsl import load_document

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from memory.services.curation.learning_rules import get_learning_rule
+from memory.public import get_learning_rule
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast, Person
 from workflows.models import Run, Task, Workflow

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from memory.services.curation.learning_rules import LearningRule, set_learning_rule
+from memory.public import LearningRule, set_learning_rule
 from tests.factories.workflows import make_run, make_workflow, within
 from tests.memory.services.conftest import at_door
 from workflows.engine.kinds import Field, Kinds, NodeKind, Output, Widget

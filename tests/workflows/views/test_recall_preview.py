@@ -8,8 +8,7 @@ from django.urls import reverse
 
 from accounts.personas import make_persona_id
 from memory.models import Read
-from memory.services.entries.remember import remember
-from memory.services.gateway.caller import MemoryCaller
+from memory.public import MemoryCaller, remember
 from tests.factories.workflows import make_workflow, within
 from workflows.services.chat.conversations import open_conversation
 

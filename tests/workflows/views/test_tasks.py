@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from accounts.tenancy import tenant
-from memory.logic.curation.work import FinishedWork
+from memory.public import FinishedWork
 from tests.factories.workflows import make_workflow
 from tests.memory.services.curating import answer, curated, learns, scripted
 from tests.support.cast import Cast, Person

@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry
-from memory.services import CallOrigin, MemoryCaller, list_reachable
+from memory.public import CallOrigin, MemoryCaller, list_reachable
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Person
 from workflows.models import Run, RunEvent

@@ -6,8 +6,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from memory.logic.curation.work import WorkStatus
-from memory.services.curation.learning_rules import LearningRule
+from memory.public import LearningRule, WorkStatus
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Person
 from workflows.execution.learning.run_summary import summarize_run

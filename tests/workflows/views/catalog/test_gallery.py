@@ -11,8 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.services import invitations
-from memory.services import MemoryCaller, forget, recall, remember, undo
-from memory.services.gateway.caller import CallOrigin
+from memory.public import CallOrigin, MemoryCaller, forget, recall, remember, undo
 from tests.factories.workflows import make_run, make_workflow, within
 from tests.support.cast import Person
 from tests.workflows.views.conftest import HTMX, text_of

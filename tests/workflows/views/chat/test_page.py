@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import services as memory
-from memory.services.gateway.caller import CallOrigin, MemoryCaller, list_reachable
+from memory.public import CallOrigin, MemoryCaller, list_reachable
 from tests.factories.workflows import make_workflow, within
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import HTMX, text_of

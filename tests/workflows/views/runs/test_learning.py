@@ -6,8 +6,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from memory.logic.curation.work import FinishedWork
 from memory.logic.review.review_rules import ReviewMode
+from memory.public import FinishedWork
 from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.curating import answer, curated, learns, planned, scripted
 from tests.support.cast import Cast, Person
