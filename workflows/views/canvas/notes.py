@@ -1,7 +1,7 @@
 """Sticky notes: renders their Markdown as HTML that can do no harm.
 
 Raw HTML in a note is shown as text, links keep only harmless schemes (markdown-it's own rule), and
-images become links: nothing is fetched because somebody looks at a note.
+images become links, so that viewing a note fetches nothing.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Draws a graph as a picture that stands alone: plain SVG without HTML inside, so that every viewer shows it."""
+"""The drawing of a graph as a self-contained picture: plain SVG without HTML, for every viewer."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -115,7 +115,7 @@ def _build_card(
 def _build_handle(handle: LabelledHandle, form: Shape, x: float, y: float) -> PictureHandle:
     right, down = form.locate_source(handle.handle)
     words = " ".join(filter(None, (handle.word, handle.text)))
-    # a single way out stands at the head and needs no name
+    # a single handle is at the head and needs no label
     line = _build_line(words, x + 14, y + down + 4, TEXT_ROOM) if len(form.handles) > 1 else None
     return PictureHandle(line, format_number(x + right), format_number(y + down))
 

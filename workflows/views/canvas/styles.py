@@ -35,7 +35,7 @@ _CARD_WIDTH: Final = f"{CARD_WIDTH:g}"
 # A wide graph is drawn smaller up to a point, and scrolled beyond it: its words must stay readable.
 COMFORTABLE_WIDTH: Final = 960.0
 SMALLEST_SCALE: Final = 0.7
-MARGIN: Final = 32.0  # room for the state of a node, too, which stands below it
+MARGIN: Final = 32.0  # includes room for the state below a node
 
 
 def build_icon_rules(names: Iterable[str]) -> str:

@@ -71,10 +71,6 @@ class FolderLocation:
     def address(self) -> str:
         return reverse("workflows:list") + self.query_string
 
-    @property
-    def above(self) -> str:
-        return build_address(self.folder.parent_id if self.folder else None)
-
 
 def get_location(request: HttpRequest) -> FolderLocation:
     """Return the location in the address; its folder must be one of the current team."""

@@ -106,7 +106,7 @@ class _OutlineBuilder:
             title=get_title(node),
             icon=appearance.icon,
             family=appearance.family,
-            links=self.links(node),
+            links=self.build_links(node),
             errors=errors,
             warnings=len(problems) - errors,
             is_container=kind is not None and kind.execution is Execution.CONTAINER,
@@ -114,7 +114,7 @@ class _OutlineBuilder:
             rows=self.build_level(node.id, depth + 1) if depth < MAX_DEPTH else (),
         )
 
-    def links(self, node: NodeSpec) -> tuple[Link, ...]:
+    def build_links(self, node: NodeSpec) -> tuple[Link, ...]:
         labels = {handle.handle: format_handle(handle) for handle in list_handles(node)}
         is_only_way = len(labels) == 1
         return tuple(

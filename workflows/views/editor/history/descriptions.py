@@ -106,7 +106,7 @@ def describe_edit(
     )
     # If a field was set several times, the last value counts.
     last = {_build_target(op): op for op in ops}
-    lines = [line for op in last.values() for line in describer.lines(op)]
+    lines = [line for op in last.values() for line in describer.describe(op)]
     lines += describer.describe_moves(list(last.values()))
     return (
         EditDescription(tuple(lines[:MAX_LINES]), max(0, len(lines) - MAX_LINES)) if lines else None
@@ -139,7 +139,7 @@ class _Describer:
         self.kinds = kinds
         self.previous = previous
 
-    def lines(self, op: Tree) -> Iterator[ChangeLine]:
+    def describe(self, op: Tree) -> Iterator[ChangeLine]:
         describe = self._describers.get(op["op"])
         if describe:
             yield describe(self, op)
