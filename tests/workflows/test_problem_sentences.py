@@ -20,7 +20,9 @@ ENGINE = Path(__file__).parents[2] / "workflows" / "engine"
 CODES = {
     found[1]
     for path in ENGINE.rglob("*.py")
-    for found in re.finditer(r"\b(?:Problem|build_warning)\(\s*\"([a-z]+\.[a-z_]+)\"", path.read_text())
+    for found in re.finditer(
+        r"\b(?:Problem|build_warning)\(\s*\"([a-z]+\.[a-z_]+)\"", path.read_text()
+    )
 } | {"mode.no_answer", "mode.no_end", "mode.answer", "mode.end"}
 
 
