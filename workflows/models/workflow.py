@@ -40,7 +40,7 @@ class Workflow(Authored, TenantModel):
     )
     revision = models.PositiveIntegerField(_("revision"), default=1)
     # How large the draft is at most, kept up by what each edit adds, so that no edit has to count
-    # the whole; unknown until it's counted. See ``workflows.services.editing.sizes``.
+    # the whole; unknown until it's counted. See ``workflows.services.editing.gestures``.
     most_characters = models.PositiveIntegerField(null=True, blank=True, editable=False)
     published_version = models.ForeignKey(
         "workflows.Version",

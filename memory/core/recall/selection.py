@@ -1,17 +1,19 @@
 """From the entries a query may see to the answer: the last step every provider shares."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
-from operator import attrgetter
+from operator import add, attrgetter
 from typing import Any
 
 from memory.core.recall.groups import Place, group_of
 from memory.core.recall.ranking import Text, rank
 from memory.core.recall.scoring import Parts, recency_of
 from memory.core.recall.similarity import nearness
-from memory.core.recall.tie_breaking import likeness_to
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
 from memory.core.values import search_text
 
@@ -163,3 +165,32 @@ def _is_word(text: str) -> bool:
         and text.islower()
         and text[0].isalnum()
     )
+
+
+def likeness_to(one: str) -> Callable[[str], float]:
+    """Return the function that says how alike another text is to this one, from 0.0 to 1.0.
+
+    It is Dice's 2 × common / all over pairs of characters. This one is cut up once. A single character is its own and only piece.
+    """
+    mine = _pieces(one)
+    own = mine.total()
+
+    def likeness(other: str) -> float:
+        theirs = _pieces(other)
+        total = own + theirs.total()
+        few, many = (mine, theirs) if len(mine) < len(theirs) else (theirs, mine)
+        common = sum(min(count, many[piece]) for piece, count in few.items() if piece in many)
+        return 2 * common / total if total else 0.0
+
+    return likeness
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def _pieces(text: str) -> Counter[str]:
+    plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
+    found: list[str] = []
+    for word in _WORD.findall(plain):
+        found += [word] if len(word) == 1 else map(add, word, word[1:])
+    return Counter(found)

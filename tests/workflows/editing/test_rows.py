@@ -13,9 +13,8 @@ from workflows.engine.editing import EditRefused, InMemoryStore, apply_all, perf
 from workflows.engine.language.dsl import build_tree
 from workflows.engine.language.dsl.strict import measure_tree
 from workflows.models.documents import to_json, without_secrets
-from workflows.services.editing.gestures import open_store
+from workflows.services.editing.gestures import check_size, open_store
 from workflows.services.editing.rows import Rows
-from workflows.services.editing.sizes import check_size
 from workflows.services.editor import drafts
 
 

@@ -77,7 +77,7 @@ def test_text_set_too_long_is_refused_and_a_shorter_one_taken(alice):
 def test_draft_that_is_too_large_already_can_be_made_smaller(alice, monkeypatch):
     workflow = make_workflow(alice)
     edit(alice, workflow, template(0, text("mixed")))
-    monkeypatch.setattr("workflows.services.editing.sizes.MAX_BYTES", 1_000)
+    monkeypatch.setattr("workflows.services.editing.gestures.MAX_BYTES", 1_000)
 
     edit(alice, workflow, {"op": "set", "id": "t0", "path": ["template"], "value": "hello"})
     edit(alice, workflow, {"op": "move", "id": "t0", "x": 1, "y": 1})

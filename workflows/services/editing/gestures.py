@@ -10,14 +10,17 @@ from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.editing import EditRefused, EditResult, Op, perform
+from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.ops import Delete, Paste, Reparent, Tidy, Variable
 from workflows.engine.editing.records import Item, Wire, build_node
 from workflows.engine.language.document import Document, Mode
+from workflows.engine.language.dsl.strict import MAX_BYTES, measure_tree
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.validation.configuration import find_configuration_problems
 from workflows.errors import InvalidValue
 from workflows.execution.kinds import load_kinds
 from workflows.models import Pin, Revision, Workflow
+from workflows.models.documents import to_json
 from workflows.models.editing import RevisionKind
 from workflows.services import audit_lines
 from workflows.services.editing import log
@@ -25,9 +28,8 @@ from workflows.services.editing.changes import Change
 from workflows.services.editing.operation_context import build_context
 from workflows.services.editing.rebase import rebase_ops
 from workflows.services.editing.rows import Rows
-from workflows.services.editing.sizes import check_size
 from workflows.services.editing.undo_stacks import build_stacks, build_stacks_after_edit
-from workflows.services.editor import drafts
+from workflows.services.editor import draft_rows, drafts
 
 
 Choice = Literal["mine", "theirs"]
@@ -181,3 +183,31 @@ def _list_problems(store: Rows, items: Iterable[Item]) -> tuple[Problem, ...]:
     nodes = tuple(build_node(item) for item in items if not item.is_note)
     document = Document(Mode(store.workflow.mode), nodes, ())
     return tuple(find_configuration_problems(document, load_kinds()))
+
+
+# What is stored must be readable again, as a snapshot and as an export. An edit costs what it
+# touches: the workflow stores an upper bound of its draft's size, and an edit adds its growth to
+# that. Only a draft that may be too large is serialized and counted.
+def check_size(store: Rows) -> None:
+    """Check the size after a flush. A change that doesn't grow the draft always passes, so that it
+    can be shortened.
+    """
+    previous_bound = store.workflow.most_characters
+    if not store.growth and previous_bound is not None:
+        return
+    most = None if previous_bound is None else max(previous_bound + store.growth, 0)
+    if store.grown and (most is None or most > MAX_BYTES):
+        most = measure_tree(to_json(draft_rows.read_rows(store.workflow)))
+        if most > MAX_BYTES:
+            raise refuse_size(most)
+    if most != previous_bound:
+        store.workflow.most_characters = most
+        store.header_dirty.add("most_characters")
+
+
+def refuse_size(size: int) -> EditRefused:
+    message = (
+        f"A workflow can have at most {MAX_BYTES:,} characters; with this change it would have {size:,}. "
+        "Shorten texts or remove something first"
+    )
+    return build_refusal("too_large", message)

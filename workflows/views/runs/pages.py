@@ -1,16 +1,20 @@
 """Pages of runs: start one, follow it, and view it later."""
 
+from collections.abc import Mapping
+from datetime import date
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.errors import NotFound
 from accounts.principals import get_current_team_id, get_principal
+from accounts.views.ignored_filters import Ignored, list_ignored_filters
 from accounts.views.pagination import paginate_by_time
 from workflows import permissions, selectors
 from workflows.engine.errors import InputRejected
@@ -18,6 +22,7 @@ from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.errors import InvalidValue
 from workflows.forms import build_input_fields, read_inputs
 from workflows.models.run import RunStatus
+from workflows.run_filters import RunFilter
 from workflows.services.debugging.start import start_run_with_options
 from workflows.services.kinds import installed_kinds
 from workflows.services.runs.runs import cancel_run
@@ -32,7 +37,6 @@ from workflows.views.catalog.workflow_page import (
 from workflows.views.editor.page import build_page_context
 from workflows.views.request_context import read_text, run_for, workflow_for
 from workflows.views.runs.detail import build_run_context
-from workflows.views.runs.filters import list_ignored, read_filter
 from workflows.views.runs.options import read_options
 from workflows.views.runs.undo import find_undone_change
 
@@ -139,3 +143,40 @@ def _parse_id(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         return UUID(int=0)
+
+
+def read_filter(data: Mapping[str, str]) -> RunFilter:
+    """Read the filter; invalid values filter nothing."""
+    status = read_text(data, "status")
+    return RunFilter(
+        status=status if status in RunStatus.values else "",
+        workflow_name=read_text(data, "named"),
+        person=read_text(data, "person"),
+        text=read_text(data, "said"),
+        since=_parse_day(read_text(data, "since")),
+        until=_parse_day(read_text(data, "until")),
+    )
+
+
+def list_ignored(query: QueryDict, run_filter: RunFilter) -> list[Ignored]:
+    """Return the filters that were requested and are invalid."""
+    parameters = (
+        ("status", _("Status"), run_filter.status, ""),
+        ("since", _("From"), run_filter.since, _("Enter a valid date.")),
+        ("until", _("To"), run_filter.until, _("Enter a valid date.")),
+    )
+    return list_ignored_filters(
+        query,
+        [
+            (name, label, why)
+            for name, label, value, why in parameters
+            if read_text(query, name) and not value
+        ],
+    )
+
+
+def _parse_day(text: str) -> date | None:
+    try:
+        return parse_date(text)
+    except ValueError:  # the 31st of February
+        return None

@@ -1,6 +1,6 @@
 import pytest
 
-from memory.core.recall.tie_breaking import likeness_to
+from memory.core.recall.selection import likeness_to
 
 
 PAIRS = [
