@@ -170,7 +170,8 @@ def _is_word(text: str) -> bool:
 def likeness_to(one: str) -> Callable[[str], float]:
     """Return the function that says how alike another text is to this one, from 0.0 to 1.0.
 
-    It is Dice's 2 × common / all over pairs of characters. This one is cut up once. A single character is its own and only piece.
+    It is Dice's 2 × common / all over pairs of characters. This one is cut up once. A single
+    character is its own and only piece.
     """
     mine = _pieces(one)
     own = mine.total()

@@ -204,18 +204,3 @@ def _build_folded_text(line: FoldedMessage, texts: Mapping[str, str]) -> FoldedT
 
 def _new_id() -> str:
     return str(uuid7())
-
-
-def read_category(access: NamespaceAccess, category: str) -> list[MemoryEntry]:
-    """Return the entries of a category with key, value and metadata only.
-
-    A chat may have ten thousand messages; making whole entries of them takes longer than all the rest of a look.
-    """
-    if access.target.row is None:
-        return []
-    visible = rows.visible(access.target.row, access.now).filter(category=category).order_by("key")
-    columns = visible.values_list("key", "value", "metadata")
-    return [
-        MemoryEntry("", access.text, key, value=value, metadata=metadata, category=category)
-        for key, value, metadata in columns
-    ]
