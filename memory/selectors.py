@@ -144,5 +144,5 @@ def list_categories(namespace: Namespace) -> Sequence[str]:
 def list_actors(namespace: Namespace) -> Sequence[str]:
     """List the actors that wrote the living entries."""
     rows = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
-    written = rows.exclude(source_actor="").order_by("source_actor")
-    return list(written.values_list("source_actor", flat=True).distinct())
+    signed_rows = rows.exclude(source_actor="").order_by("source_actor")
+    return list(signed_rows.values_list("source_actor", flat=True).distinct())

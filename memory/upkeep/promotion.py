@@ -94,8 +94,8 @@ def _promote(
     params = build_transition(
         entry, TierAction.PROMOTE, Tier.LONG_TERM, reason=str(promotion_reason)
     )
-    operation = rows.Act(Operation.EDIT, now, actor=ACTOR, reason=REASONS[promotion_reason])
-    rows.write(namespace, params, operation, NO_LIMITS)  # it takes no more room than it had
+    context = rows.Act(Operation.EDIT, now, actor=ACTOR, reason=REASONS[promotion_reason])
+    rows.write(namespace, params, context, NO_LIMITS)  # it takes no more room than it had
 
 
 def _build_ending_filter(now: datetime) -> Q:

@@ -31,10 +31,10 @@ def clear_run_notes(team_id: UUID, run_id: UUID | str, *, now: datetime | None =
         if not namespace or not notes:
             return 0
         actor = f"run:{run_id}"
-        operation = rows.Act(
+        context = rows.Act(
             Operation.FORGET, now or timezone.now(), actor, REASON, run_id=str(run_id)
         )
-        rows.forget(namespace, notes, operation)
+        rows.forget(namespace, notes, context)
         audit.record(
             team_id=team_id,
             actor=actor,

@@ -24,12 +24,16 @@ def _list_whole_team(self: Any, principal: Any) -> Any:
     return TenantQuerySet.visible_to(self, principal)
 
 
-# A filter that can be taken out: where it is, and what stands there then.
+# Filters that can be disabled: the owner, the attribute, and its replacement.
 PLANTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "namespace": (NamespaceQuerySet, "visible_to", _list_whole_team),
     "entry": (EntryQuerySet, "visible_to", _list_whole_team),
     "proposal": (ProposalQuerySet, "visible_to", _list_whole_team),
-    "permission": (permissions, "reasons", lambda *_asked: iter([permissions.AccessReason.ROLE])),
+    "permission": (
+        permissions,
+        "find_reasons",
+        lambda *_args: iter([permissions.AccessReason.ROLE]),
+    ),
 }
 MAX_LEAKS = 40
 

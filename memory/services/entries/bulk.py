@@ -54,7 +54,7 @@ class BulkPreview:
     apply; ``forget_preview`` counts rows by table, if it forgets.
     """
 
-    act: BulkAction
+    action: BulkAction
     entry_ids: tuple[str, ...]
     size: int
     keys: tuple[str, ...]

@@ -60,11 +60,11 @@ def amend(
         if len(rows_to_amend) != len(wanted_ids):
             raise NotFound(_("Memory not found. It may have been forgotten."))
         change = access.change(namespace, Operation.EDIT, len(rows_to_amend), reason)
-        operation = access.act(Operation.EDIT, reason, change.pk)
+        context = access.build_context(Operation.EDIT, reason, change.pk)
         bulk.revise(
             namespace,
             rows_to_amend,
-            operation,
+            context,
             lambda entry_id: _amend(entry_id, amendment, access),
         )
         ids = [str(entry_id.pk) for entry_id in rows_to_amend[:50]]

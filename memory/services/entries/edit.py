@@ -60,10 +60,10 @@ def edit(
         access.detail.update(
             key=hash_key(params.key), bytes=check_value(access.policy, params.value)
         )
-        operation = access.act(
+        context = access.build_context(
             Operation.EDIT if params.key == entry.key else Operation.STORE, reason
         )
-        entry, before = rows.write(namespace, params, operation, access.policy)
+        entry, before = rows.write(namespace, params, context, access.policy)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, keys=1)
         return rows.entry_of(entry, namespace.text)
 

@@ -142,7 +142,7 @@ def forget_selected(
     step = _build_step_change_id(access)
     change = access.change(namespace, Operation.FORGET, len(selected), reason, change_id=step)
     access.detail["change"] = str(change.pk)
-    rows.forget(namespace, selected, access.act(Operation.FORGET, reason, change.pk))
+    rows.forget(namespace, selected, access.build_context(Operation.FORGET, reason, change.pk))
     return Forgotten(len(selected), change.pk)
 
 

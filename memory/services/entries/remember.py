@@ -58,8 +58,8 @@ def remember(
         )
         check_params(params)
         # Elsewhere, too: whose it is, is kept here all the same, and its writers are put in line.
-        operation = access.act(Operation.STORE, reason)
-        row, state = access.claim_to_write(params.key, operation)
+        context = access.build_context(Operation.STORE, reason)
+        row, state = access.claim_to_write(params.key, context)
         if not raw:
             who = ingress_gate.get_writer(caller)
             let_in = ingress_gate.check_ingress(
@@ -74,7 +74,7 @@ def remember(
             revision = stored.revision
             access.detail.update(entry=stored.id, before=revision - 1, after=revision)
             return stored
-        entry, before = rows.write(row, params, operation, access.policy, state)
+        entry, before = rows.write(row, params, context, access.policy, state)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
         return rows.entry_of(entry, access.text)
 

@@ -201,7 +201,7 @@ def _move(
         if if_revision is not None:
             check_revision(selected[0], if_revision)
         change = access.change(namespace, Operation.EDIT, len(selected), reason)
-        operation = access.act(Operation.EDIT, reason, change.pk)
+        context = access.build_context(Operation.EDIT, reason, change.pk)
         held_entries = [
             entry
             for entry in selected
@@ -211,12 +211,12 @@ def _move(
         bulk.revise(
             namespace,
             moved_rows,
-            operation,
-            lambda entry: _apply_move(entry, namespace, move, to, operation),
+            context,
+            lambda entry: _apply_move(entry, namespace, move, to, context),
         )
         moved_entries = [rows.entry_of(entry, namespace.text) for entry in moved_rows]
         moved_entries += [
-            _replace_target(access, namespace, entry, to, operation) for entry in held_entries
+            _replace_target(access, namespace, entry, to, context) for entry in held_entries
         ]
         ids: list[Json] = [entry.id for entry in moved_entries]
         access.detail.update(
@@ -226,24 +226,24 @@ def _move(
 
 
 def _apply_move(
-    row: Entry, namespace: Namespace, move: TierAction, to: Tier, operation: rows.Act
+    row: Entry, namespace: Namespace, move: TierAction, to: Tier, context: rows.Act
 ) -> None:
-    params = build_transition(rows.entry_of(row, namespace.text), move, to, reason=operation.reason)
+    params = build_transition(rows.entry_of(row, namespace.text), move, to, reason=context.reason)
     row.tier, row.metadata = params.tier.value, dict(params.metadata)
     ttl = params.ttl_seconds
-    row.expires_at = None if ttl is None else operation.at + timedelta(seconds=ttl)
+    row.expires_at = None if ttl is None else context.at + timedelta(seconds=ttl)
 
 
 def _replace_target(
-    access: NamespaceAccess, namespace: Namespace, row: Entry, to: Tier, operation: rows.Act
+    access: NamespaceAccess, namespace: Namespace, row: Entry, to: Tier, context: rows.Act
 ) -> MemoryEntry:
     """Store an entry that was held for a key under that key."""
     params = build_transition(
-        rows.entry_of(row, namespace.text), TierAction.APPROVE, to, reason=operation.reason
+        rows.entry_of(row, namespace.text), TierAction.APPROVE, to, reason=context.reason
     )
     params = _change_key(params, str(params.metadata[TARGET_KEY]))
-    rows.forget(namespace, [row], replace(operation, operation=Operation.FORGET))
-    entry, _before = rows.write(namespace, params, operation, access.policy)
+    rows.forget(namespace, [row], replace(context, operation=Operation.FORGET))
+    entry, _before = rows.write(namespace, params, context, access.policy)
     return rows.entry_of(entry, namespace.text)
 
 

@@ -72,21 +72,23 @@ class NamespaceAccess:
             self.caller.team_id, self.text, _resolve_ownership(self.caller, self.target), most=limit
         )
 
-    def claim_to_write(self, key: str, act: rows.Act) -> tuple[Namespace, rows.WriteState | None]:
+    def claim_to_write(
+        self, key: str, context: rows.Act
+    ) -> tuple[Namespace, rows.WriteState | None]:
         """Claim the namespace, and if it isn't new, read by the same query the state before the write."""
         row = self.target.row
         ownership = _resolve_ownership(self.caller, self.target)
-        state = rows.claim_to_write(row, key, act, ownership) if row else None
+        state = rows.claim_to_write(row, key, context, ownership) if row else None
         return (row, state) if row and state else (self.claim(), None)
 
     def lock(self) -> Namespace | None:
         return rows.lock_namespace(self.caller.team_id, self.text)
 
-    def act(
+    def build_context(
         self, operation: Operation, reason: str = "", change_id: UUID | None = None
     ) -> rows.Act:
         origin = self.caller.origin
-        act = rows.Act(
+        context = rows.Act(
             operation,
             self.now,
             actor=self.caller.principal.actor,
@@ -95,7 +97,7 @@ class NamespaceAccess:
             node_id=origin.node_id,
             origin_key=origin.idempotency_key,
         )
-        return act if change_id is None else replace(act, change_id=change_id)
+        return context if change_id is None else replace(context, change_id=change_id)
 
     def change(
         self,
@@ -161,14 +163,16 @@ class GatewayStore(PostgresProvider):
         return self._access.lock()
 
     def _act(self, operation: Operation, key: str = "") -> rows.Act:
-        act = self._access.act(operation, self._reason, self._change_id)
+        context = self._access.build_context(operation, self._reason, self._change_id)
         if operation is not Operation.STORE:
             self._written_keys.discard(key)
         elif key in self._written_keys:
-            return replace(act, origin_key="")  # a second time in one step is no repetition of it
+            return replace(
+                context, origin_key=""
+            )  # a second time in one step is no repetition of it
         else:
             self._written_keys.add(key)
-        return act
+        return context
 
 
 class Batch:

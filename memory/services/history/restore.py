@@ -48,7 +48,7 @@ def restore_revision(
         raise NotFound(_("Revision not found."))
     check_value(access.policy, target.value)
     before = entry.revision
-    context = access.act(Operation.RESTORE, reason, change_id)
+    context = access.build_context(Operation.RESTORE, reason, change_id)
     entry = rows.put_back(namespace, entry, target, context, access.policy)
     access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, to=target.number)
     return rows.entry_of(entry, namespace.text)
@@ -60,4 +60,4 @@ def restore_revisions(
     """Restore each entry to its revision, all or none, as one change. The caller has read them under the lock."""
     for _entry, target in pairs:
         check_value(access.policy, target.value)
-    bulk.put_back(namespace, pairs, access.act(Operation.RESTORE, reason), access.policy)
+    bulk.put_back(namespace, pairs, access.build_context(Operation.RESTORE, reason), access.policy)

@@ -53,7 +53,9 @@ def revert_change(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
             _("You can write to %(namespace)s but not forget entries in it.")
             % {"namespace": access.text}
         )
-    rows.forget(namespace, [*added, *expired_living], access.act(Operation.FORGET, reason))
+    rows.forget(
+        namespace, [*added, *expired_living], access.build_context(Operation.FORGET, reason)
+    )
     skipped_ids = {entry.pk for entry in expired}
     skipped_ids |= _find_replaced(
         namespace, [entry for entry in ended_since if entry.pk not in skipped_ids]

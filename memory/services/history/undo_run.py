@@ -186,8 +186,10 @@ def _execute_plan(
 ) -> None:
     """Execute the plan, removals first, so that restored entries find their keys free and enough room."""
     access.detail["change"] = str(change_id)
-    rows.forget(plan.namespace, plan.removals, access.act(Operation.FORGET, reason, change_id))
+    rows.forget(
+        plan.namespace, plan.removals, access.build_context(Operation.FORGET, reason, change_id)
+    )
     for _entry, before in plan.restores:
         check_value(access.policy, before.value)
-    context = access.act(Operation.RESTORE, reason, change_id)
+    context = access.build_context(Operation.RESTORE, reason, change_id)
     bulk.put_back(plan.namespace, plan.restores, context, access.policy)

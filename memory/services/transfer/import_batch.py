@@ -160,7 +160,9 @@ class ImportBatch:
             )
             check_params(params)
             check_value(self.access.policy, params.value)
-            write_act = self.access.act(Operation.STORE, self.context.reason, self._get_change_id())
+            write_act = self.access.build_context(
+                Operation.STORE, self.context.reason, self._get_change_id()
+            )
             with transaction.atomic():
                 self._add_past_revisions(unit, existing)
                 rows.write(self.namespace, params, write_act, self.access.policy)
