@@ -22,7 +22,7 @@ who = load_user_principal(user)
 team = sorted(who.team_ids)[0]
 for subject, text in ((str(user.pk), "I like green tea"), ("{outside}", "Ben likes black tea")):
     identity = {{"user_id": subject}}
-    caller = services.MemoryCaller(who, team, identity=identity, reach=services.reach_of(identity))
+    caller = services.MemoryCaller(who, team, identity=identity, reach=services.list_reachable(identity))
     services.remember(caller, scope="user", key="tea {mark}", value=text)
 """
 AT = "2026-05-01T10:00:00Z"

@@ -22,14 +22,14 @@ from accounts.principals import load_user_principal
 from accounts.services import add_member
 from accounts.tenancy import lookup, tenant
 from memory import services
-from memory.services import CallOrigin, MemoryCaller, reach_of
+from memory.services import CallOrigin, MemoryCaller, list_reachable
 owner = User.objects.get(is_superuser=True)
 with lookup(str(owner.pk)):
     team = Membership.objects.unscoped().filter(user=owner).select_related("team").first().team
 mia = User.objects.create_user("{mail}", name="{name}")
 add_member(team=team, user=mia, role="editor")
 known = dict(user_id=str(mia.pk), app_id="app", run_id="r1")
-run = MemoryCaller(load_user_principal(mia), team.pk, identity=known, reach=reach_of(known), origin=CallOrigin("r1", "n", "s"))
+run = MemoryCaller(load_user_principal(mia), team.pk, identity=known, reach=list_reachable(known), origin=CallOrigin("r1", "n", "s"))
 services.remember(run, scope="user", key="{name} drinks", value="Green tea in the morning")
 session = SessionStore()
 session[SESSION_KEY] = str(mia.pk)
