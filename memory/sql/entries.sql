@@ -9,7 +9,9 @@ CREATE FUNCTION memory_write_entry(
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     fresh memory_entry := jsonb_populate_record(NULL::memory_entry, p_entry);
-    made memory_revision := jsonb_populate_record(NULL::memory_revision, p_entry || p_revision);
+    made memory_revision := jsonb_populate_record(
+        NULL::memory_revision, p_entry - ARRAY['value', 'text'] || p_revision
+    );
 BEGIN
     IF p_more_entries <> 0 OR p_more_bytes <> 0 THEN
         UPDATE memory_namespace SET entry_count = entry_count + p_more_entries, byte_count = byte_count + p_more_bytes
@@ -35,6 +37,7 @@ BEGIN
     IF p_postings IS NOT NULL THEN
         PERFORM memory_save_postings(fresh.team_id, fresh.namespace_id, p_postings);
     END IF;
+    made.value := fresh.value;  -- the value may be large, and is copied once
     INSERT INTO memory_revision VALUES (made.*);
     RETURN TRUE;
 END $$;
