@@ -13,7 +13,7 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from workflows.engine.kinds import AnyKind
-from workflows.engine.language.document import Document, NodeSpec
+from workflows.engine.language.document import Document
 from workflows.engine.language.problems import Problem
 from workflows.templatetags.problem_sentences import translate
 
@@ -138,12 +138,11 @@ def by_title(sentence: str, titles: Mapping[str, str]) -> str:
 
 def list_titles(document: Document, kinds: Mapping[str, AnyKind]) -> dict[str, str]:
     """Return each node's title by id; the title of its kind if it has none of its own."""
-
-    def get_title(node: NodeSpec) -> str:
+    titles = {}
+    for node in document.nodes:
         kind = kinds.get(node.kind)
-        return node.title or (gettext(kind.title) if kind else node.kind)
-
-    return {node.id: get_title(node) for node in document.nodes}
+        titles[node.id] = node.title or (gettext(kind.title) if kind else node.kind)
+    return titles
 
 
 # Where a sentence begins or goes on to name a node: "a.text is unknown: a has no text".

@@ -48,8 +48,12 @@ def read_text(data: Mapping[str, str], name: str) -> str:
 
 
 def parse_ids(texts: Iterable[str]) -> list[UUID]:
-    """Parse the ids; an invalid one raises NotFound."""
+    return list(map(parse_id, texts))
+
+
+def parse_id(text: str) -> UUID:
+    """Parse the id; an invalid one raises NotFound."""
     try:
-        return [UUID(text) for text in texts]
+        return UUID(text)
     except ValueError as error:
         raise NotFound from error

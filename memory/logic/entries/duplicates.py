@@ -120,6 +120,11 @@ def get_metadata_list(metadata: Mapping[str, Json], name: str, kind: type[T]) ->
     return items
 
 
+def get_age_key(entry: MemoryEntry) -> tuple[str, str]:
+    """Return the sort key that puts the oldest entry first."""
+    return (entry.updated_at.isoformat() if entry.updated_at else "", entry.id)
+
+
 def count_evidence(entry: MemoryEntry) -> int:
     """Count how many times the entry was said; at least once."""
     count = entry.metadata.get("proofs", 1)

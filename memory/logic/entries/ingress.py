@@ -17,6 +17,7 @@ from memory.logic.entries.duplicates import (
     Likeness,
     compare_values,
     find_duplicate,
+    get_age_key,
     merge_duplicate,
 )
 from memory.logic.entries.instructions import find_instructions
@@ -255,9 +256,7 @@ def _count_words(text: str) -> int:
 
 
 def _find_recent_duplicate(incoming: Incoming) -> Duplicate | None:
-    newest = sorted(incoming.recent, key=_get_sort_key, reverse=True)[
-        : incoming.limits.recent_count
-    ]
+    newest = sorted(incoming.recent, key=get_age_key, reverse=True)[: incoming.limits.recent_count]
     return find_duplicate(_redact_params(incoming)[0], newest)
 
 
@@ -289,7 +288,3 @@ def _decide_merge(
 def _add_reasons(params: StoreParams, findings: Iterable[RuleFinding]) -> StoreParams:
     reasons = [{"reason": str(finding.reason), "detail": finding.detail} for finding in findings]
     return replace(params, metadata={**params.metadata, QUARANTINE_REASONS: reasons})
-
-
-def _get_sort_key(entry: MemoryEntry) -> tuple[str, str]:
-    return (entry.updated_at.isoformat() if entry.updated_at else "", entry.id)

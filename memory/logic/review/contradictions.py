@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memory.core.records import Json, MemoryEntry
-from memory.logic.entries.duplicates import Likeness, compare_values, differs_by_negation, normalize
+from memory.logic.entries.duplicates import (
+    Likeness,
+    compare_values,
+    differs_by_negation,
+    get_age_key,
+    normalize,
+)
 from memory.logic.entries.texts import get_single_text
 
 
@@ -44,7 +50,7 @@ def find_contradictions(
         if candidate.id != entry.id and candidate.namespace == entry.namespace:
             conflict = find_conflict(entry.value, candidate.value)
             if conflict:
-                older, newer = sorted((entry, candidate), key=_get_sort_key)
+                older, newer = sorted((entry, candidate), key=get_age_key)
                 contradictions.append(Contradiction(older, newer, *conflict))
     return contradictions
 
@@ -156,7 +162,3 @@ def _contains_phrase(phrase: str, text: str) -> bool:
     if f" {phrase} " in f" {text} ":
         return True
     return not phrase.isascii() and not any(map(str.isdigit, phrase)) and phrase in text
-
-
-def _get_sort_key(entry: MemoryEntry) -> tuple[str, str]:
-    return (entry.updated_at.isoformat() if entry.updated_at else "", entry.id)

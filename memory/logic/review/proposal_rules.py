@@ -5,7 +5,12 @@ from dataclasses import replace
 
 from memory.core.records import MemoryEntry, Source, StoreParams
 from memory.logic.curation.links import TermLink
-from memory.logic.entries.duplicates import Likeness, compare_values, measure_similarity
+from memory.logic.entries.duplicates import (
+    Likeness,
+    compare_values,
+    get_age_key,
+    measure_similarity,
+)
 from memory.logic.entries.texts import list_texts
 from memory.logic.entries.write_batch import build_restore_params
 from memory.logic.ports import NewId
@@ -44,7 +49,7 @@ def propose_merges(
     """Propose merges of similar entries that the write-time duplicate check left apart."""
     proposals = []
     merged_ids: set[str] = set()
-    ordered = sorted(entries, key=_get_sort_key, reverse=True)
+    ordered = sorted(entries, key=get_age_key, reverse=True)
     for position, newer in enumerate(ordered):
         similar = (
             []
@@ -114,7 +119,3 @@ def _measure_similarity(first: MemoryEntry, second: MemoryEntry) -> float:
     return measure_similarity(
         "\n".join(list_texts(first.value)), "\n".join(list_texts(second.value))
     )
-
-
-def _get_sort_key(entry: MemoryEntry) -> tuple[str, str]:
-    return (entry.updated_at.isoformat() if entry.updated_at else "", entry.id)

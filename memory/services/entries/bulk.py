@@ -17,6 +17,7 @@ from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.entries.bulk_edit import Amendment, amend
 from memory.services.entries.forget import MAX_ENTRIES, forget_many
+from memory.services.entries.linked_entries import is_id
 from memory.services.entries.preview_forget import ForgetPreview, preview_entries
 from memory.services.entries.tiers import approve, promote, quarantine, reject
 from memory.services.gateway.caller import MemoryCaller
@@ -170,7 +171,7 @@ def _list_selected(access: NamespaceAccess, selection: Selection) -> list[Entry]
     if selection.search is not None:
         query = match_entries(row, selection.search, access.now)
     else:
-        ids = [entry_id for entry_id in selection.entry_ids if _is_id(entry_id)]
+        ids = [entry_id for entry_id in selection.entry_ids if is_id(entry_id)]
         query = rows.living(row).exclude(expires_at__lte=access.now).filter(pk__in=ids)
     slim_query = query.only("id", "key", "size", "tier", "metadata", "updated_at")
     entries = list(slim_query.order_by("-updated_at", "-id")[: MAX_ENTRIES + 1])
@@ -190,11 +191,3 @@ def _applies(action: BulkAction, entry: Entry) -> bool:
         return True
     rejected = move is TierAction.REJECT and entry.metadata.get("review") == TierAction.REJECT
     return (Tier(entry.tier), move) in TRANSITIONS and not rejected
-
-
-def _is_id(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

@@ -10,6 +10,7 @@ from memory.core.records import MemoryEntry
 from memory.logic.entries.link_map import LinkKind, LinkMap, draw_map, find_links, list_references
 from memory.models import Entry
 from memory.providers.postgres import rows
+from memory.services.entries.linked_entries import is_id
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.recall.search import ORDERS, EntrySearch, Sort, filter_entries
@@ -44,7 +45,7 @@ def load_links(caller: MemoryCaller, *, namespace: str, search: EntrySearch) -> 
         newest = list(with_links.order_by(*ORDERS[Sort.NEWEST])[: MAX_DRAWN + 1])
         linking_entries = [rows.entry_of(linked, row.text) for linked in newest[:MAX_DRAWN]]
         names = {name for row in linking_entries for _kind, name in list_references(row)}
-        ids = [UUID(name) for name in names if _is_id(name)]
+        ids = [UUID(name) for name in names if is_id(name)]
         siblings = Entry.objects.unscoped().filter(namespace=row)
         candidates = siblings.filter(Q(key__in=names, deleted_at=None) | Q(pk__in=ids))
         linked_rows = list(
@@ -59,11 +60,3 @@ def load_links(caller: MemoryCaller, *, namespace: str, search: EntrySearch) -> 
         forgotten_ids = frozenset(str(row.pk) for row in linked_rows if row.is_forgotten)
         is_all = len(newest) <= MAX_DRAWN and len(linked_rows) <= MAX_DRAWN
         return Links(drawing, {row.id: row for row in entries}, forgotten_ids, is_all)
-
-
-def _is_id(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

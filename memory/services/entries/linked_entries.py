@@ -13,7 +13,7 @@ MAX_SUPERSEDING = 20
 
 def list_linked(entry: Entry, keys: Sequence[str], ids: Sequence[str]) -> Sequence[Entry]:
     """List the entries that an entry links to: the living first, then the newest."""
-    valid = [entry_id for entry_id in ids if _is_id(entry_id)]
+    valid = [entry_id for entry_id in ids if is_id(entry_id)]
     siblings = Entry.objects.unscoped().filter(namespace_id=entry.namespace_id)
     linked = siblings.filter(Q(key__in=list(keys)) | Q(pk__in=valid))
     return list(linked.order_by(F("deleted_at").desc(nulls_first=True), "-updated_at", "-id"))
@@ -38,7 +38,7 @@ def list_revisions_before(entry: Entry, number: int | None, limit: int) -> Seque
     return list(revisions.order_by("-number")[: limit + 1])
 
 
-def _is_id(text: str) -> bool:
+def is_id(text: str) -> bool:
     try:
         UUID(text)
     except ValueError:

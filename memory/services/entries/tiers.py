@@ -21,7 +21,7 @@ from memory.models import Entry, Namespace
 from memory.models.entries import Operation
 from memory.providers.postgres import bulk, rows
 from memory.services.entries.edit import check_revision
-from memory.services.entries.forget import MAX_ENTRIES
+from memory.services.entries.forget import check_entry_count
 from memory.services.entries.listing import EntryPage, list_entries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway, get_shared_namespace
@@ -93,7 +93,7 @@ def plan_moves(
     """Preview the moves, entry by entry. Only the read is audited."""
     action = _parse_move(move)
     tier = _resolve_tier(action, to)
-    _check_count(entry_ids)
+    check_entry_count(entry_ids)
     text = get_shared_namespace(caller, entry_ids)
     with MemoryGateway(caller).open_namespace("write", "memory.listed", namespace=text) as access:
         selected = _list_entries_by_id(access.target.row, entry_ids, access.now)
@@ -156,11 +156,6 @@ def _resolve_tier(move: TierAction, to: str | None) -> Tier:
     return tier_named(to) if to else DEFAULT_TIERS[move]
 
 
-def _check_count(entry_ids: Ids) -> None:
-    if not 1 <= len(entry_ids) <= MAX_ENTRIES:
-        raise InvalidInput(f"entries: from 1 to {MAX_ENTRIES} at once.")
-
-
 def _list_entries_by_id(namespace: Namespace | None, entry_ids: Ids, now: datetime) -> list[Entry]:
     """Return all of the entries, or raise NotFound."""
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
@@ -192,7 +187,7 @@ def _move(
     reason: str,
     if_revision: int | None = None,
 ) -> MovedEntries:
-    _check_count(entry_ids)
+    check_entry_count(entry_ids)
     text = get_shared_namespace(caller, entry_ids)
     with MemoryGateway(caller).open_namespace("write", ACTIONS[move], namespace=text) as access:
         namespace = access.claim()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sized
 from typing import Final
 
 from workflows.engine.language.document import Json
+from workflows.engine.language.values import is_number
 
 
 MAX_DEPTH: Final = 64
@@ -98,7 +99,7 @@ def _check_items(
 def _build_bound_rule(keyword: str, fits: Callable[[float, float], bool], words: str) -> "Rule":
     def rule(checker: _Checker, value: Json, schema: Mapping[str, Json], where: str) -> Messages:
         bound = schema[keyword]
-        if _is_number(value) and _is_number(bound) and not fits(value, bound):
+        if is_number(value) and is_number(bound) and not fits(value, bound):
             yield _format_message(where, f"is not {words} {bound}")
 
     return rule
@@ -109,7 +110,7 @@ def _build_size_rule(
 ) -> "Rule":
     def rule(checker: _Checker, value: Json, schema: Mapping[str, Json], where: str) -> Messages:
         bound = schema[keyword]
-        if isinstance(value, kind) and _is_number(bound) and not fits(len(value), bound):
+        if isinstance(value, kind) and is_number(bound) and not fits(len(value), bound):
             yield _format_message(where, f"has not {words} {bound} parts")
 
     return rule
@@ -158,19 +159,15 @@ def _is_equal(value: Json, other: Json) -> bool:
     return isinstance(value, bool) is isinstance(other, bool) and bool(value == other)
 
 
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_integer(value: Json) -> bool:
-    return _is_number(value) and (isinstance(value, int) or value.is_integer())
+    return is_number(value) and (isinstance(value, int) or value.is_integer())
 
 
 Rule = Callable[[_Checker, Json, Mapping[str, Json], str], Messages]
 
 _TYPES: Final[Mapping[str, Callable[[Json], bool]]] = {
     "string": lambda value: isinstance(value, str),
-    "number": _is_number,
+    "number": is_number,
     "integer": _is_integer,
     "boolean": lambda value: isinstance(value, bool),
     "object": lambda value: isinstance(value, Mapping),

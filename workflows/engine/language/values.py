@@ -168,7 +168,7 @@ def to_json(value: Json, *, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
-def _is_number(value: Json) -> bool:
+def is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -236,9 +236,9 @@ _ARRAYS: Final[Mapping[ValueType, ValueType]] = {
 _CHECKS: Final[Mapping[ValueType, Callable[[Json], bool]]] = {
     ValueType.STRING: _is_text,
     ValueType.SECRET: _is_text,
-    ValueType.NUMBER: _is_number,
+    ValueType.NUMBER: is_number,
     ValueType.INTEGER: _is_integer,
-    ValueType.FLOAT: _is_number,  # 1 is a fine float: JSON doesn't tell 1 from 1.0
+    ValueType.FLOAT: is_number,  # 1 is a fine float: JSON doesn't tell 1 from 1.0
     ValueType.BOOLEAN: lambda value: isinstance(value, bool),
     ValueType.OBJECT: _is_object,
     ValueType.FILE: is_file,
@@ -246,7 +246,7 @@ _CHECKS: Final[Mapping[ValueType, Callable[[Json], bool]]] = {
     ValueType.ANY: lambda value: True,
     ValueType.ARRAY_ANY: _build_array_check(lambda value: True),
     ValueType.ARRAY_STRING: _build_array_check(_is_text),
-    ValueType.ARRAY_NUMBER: _build_array_check(_is_number),
+    ValueType.ARRAY_NUMBER: _build_array_check(is_number),
     ValueType.ARRAY_OBJECT: _build_array_check(_is_object),
     ValueType.ARRAY_FILE: _build_array_check(is_file),
     ValueType.ARRAY_BOOLEAN: _build_array_check(lambda value: isinstance(value, bool)),

@@ -23,12 +23,12 @@ from workflows.engine.language.dsl.loaded import (
     get_list,
     get_mapping,
     get_text,
-    is_number,
     read_identifier,
     read_position,
 )
 from workflows.engine.language.dsl.tree import get_canvas_type
 from workflows.engine.language.dsl.versions import check_dify_version
+from workflows.engine.language.values import is_number
 
 
 # Dify's other applications: they carry a model_config and no graph.

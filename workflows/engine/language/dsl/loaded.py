@@ -7,6 +7,7 @@ from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Document, Json, NodeSpec, Note, Position
 from workflows.engine.language.dsl.strict import MAX_EDGES, MAX_NODES
 from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.language.values import is_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +95,6 @@ def read_position(value: Json) -> Position | None:
         if is_number(x) and is_number(y):
             return Position(x, y)
     return None
-
-
-def is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _get_part(

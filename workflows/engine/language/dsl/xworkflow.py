@@ -26,14 +26,13 @@ from workflows.engine.language.dsl.loaded import (
     get_list,
     get_mapping,
     get_text,
-    is_number,
     read_identifier,
     read_position,
 )
 from workflows.engine.language.dsl.sub_graphs import unfold
 from workflows.engine.language.dsl.versions import check_xworkflow_version
 from workflows.engine.language.dsl.xworkflow_data import translate_inward
-from workflows.engine.language.values import infer_type
+from workflows.engine.language.values import infer_type, is_number
 
 
 KNOWN_PARTS: Final = frozenset(

@@ -10,6 +10,7 @@ from workflows.engine.language.values import (
     FILE_ATTRIBUTES,
     get_file_attribute,
     is_file,
+    is_number,
     parse_number,
 )
 
@@ -121,17 +122,13 @@ def _is_of(items: Sequence[Json], kind: type) -> bool:
     return all(isinstance(item, kind) for item in items)
 
 
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _are_numbers(items: Sequence[Json]) -> bool:
-    return all(map(_is_number, items))
+    return all(map(is_number, items))
 
 
 _KINDS: Final[Sequence[tuple[Callable[[Json], bool], frozenset[str]]]] = (
     (lambda value: isinstance(value, bool), _BOOLEAN),
-    (_is_number, _NUMBER),
+    (is_number, _NUMBER),
     (lambda value: isinstance(value, str), _TEXT),
 )
 

@@ -17,7 +17,7 @@ from workflows import permissions
 from workflows.errors import InvalidValue
 from workflows.models import Comment, Workflow
 from workflows.services.editor import comments as service
-from workflows.views.request_context import read_text, workflow_for
+from workflows.views.request_context import parse_id, read_text, workflow_for
 
 
 @login_required
@@ -33,7 +33,7 @@ def comments(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             workflow=workflow,
             body=request.POST.get("body", ""),
             node=read_text(request.POST, "node"),
-            answers=service.get_comment(principal, _parse_id(answers)) if answers else None,
+            answers=service.get_comment(principal, parse_id(answers)) if answers else None,
         )
     except InvalidValue as error:
         return _render_panel(request, principal, workflow, error=str(error), status=422)
@@ -134,10 +134,3 @@ def _serialize_thread(
         "node_is_gone": bool(node) and node not in titles,
         "may_resolve": permissions.may_resolve_comment(principal, thread.first),
     }
-
-
-def _parse_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise NotFound from None

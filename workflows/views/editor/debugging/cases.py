@@ -17,7 +17,7 @@ from workflows.models import TestCase, Workflow
 from workflows.services.debugging import cases
 from workflows.templatetags.problems import in_words
 from workflows.views.editor.debugging.case_form import SUBJECTS, CaseForm, build_form, read_form
-from workflows.views.request_context import read_text, run_for, workflow_for
+from workflows.views.request_context import parse_id, read_text, run_for, workflow_for
 
 
 @login_required
@@ -34,7 +34,7 @@ def run_tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
     selected_cases = selectors.cases_for(principal, workflow.pk)
     if case_id := read_text(request.POST, "case"):
-        selected_cases = selected_cases.filter(pk=_parse_id(case_id))
+        selected_cases = selected_cases.filter(pk=parse_id(case_id))
     cases.run_cases(principal, workflow=workflow, cases=list(selected_cases))
     return _render_list(request, principal, workflow)
 
@@ -51,7 +51,7 @@ def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "turns": [{"checks": [{"of": "answer" if workflow.is_chat else "status"}]}],
     }
     if run_id := read_text(request.GET, "run"):
-        _, run = run_for(request, _parse_id(run_id))
+        _, run = run_for(request, parse_id(run_id))
         if run.workflow_id != workflow.pk:
             raise NotFound
         spec = cases.dump_case(cases.build_case_from_run(run))
@@ -139,10 +139,3 @@ def _render_list(request: HttpRequest, principal: Principal, workflow: Workflow)
         "can_edit": permissions.may_edit(principal, workflow),
     }
     return render(request, "editor/debugging/_cases.html", context)
-
-
-def _parse_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise NotFound from None

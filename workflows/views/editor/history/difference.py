@@ -25,6 +25,7 @@ from workflows.models import Version
 from workflows.services.editing.compare import Comparison, compare
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problem_sentences import translate_label
+from workflows.templatetags.problems import list_titles
 from workflows.views.canvas.cards import Mark
 from workflows.views.canvas.drawing import Drawing, draw
 from workflows.views.request_context import workflow_for
@@ -161,16 +162,7 @@ def _format_position(part: NodeSpec | Note) -> str:
 
 def _build_titles(comparison: Comparison) -> dict[str, str]:
     kinds = installed_kinds()
-
-    def get_title(node: NodeSpec) -> str:
-        kind = kinds.get(node.kind)
-        return node.title or (gettext(kind.title) if kind else node.kind)
-
-    return {
-        node.id: get_title(node)
-        for document in (comparison.before, comparison.after)
-        for node in document.nodes
-    }
+    return {**list_titles(comparison.before, kinds), **list_titles(comparison.after, kinds)}
 
 
 def _build_node_rows(comparison: Comparison) -> list[ComparisonRow]:
