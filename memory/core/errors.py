@@ -1,4 +1,4 @@
-"""What can go wrong with memory. ``is_recoverable`` says whether going on without it makes sense."""
+"""Errors of memory. ``is_recoverable`` says whether a caller can go on without memory."""
 
 
 class MemoryFault(Exception):

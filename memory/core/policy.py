@@ -1,4 +1,4 @@
-"""What a team's rules allow: which namespaces, how many entries, how many bytes."""
+"""The limits of a team's policy: namespaces, entries and bytes."""
 
 from dataclasses import dataclass
 

@@ -19,7 +19,7 @@ class Tier(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Who or what wrote an entry."""
+    """The origin of an entry: a person, a run, a message or a rule."""
 
     actor: str = ""
     run_id: str = ""
@@ -77,7 +77,9 @@ class StoreParams(EntryContent):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a question means, as a vector of length 1 of the named embedder's; empty: it could not be had."""
+    """The meaning of a question, as a vector of length 1 of the named embedder. An empty vector means that the embedder
+    did not answer.
+    """
 
     embedder: str
     vector: tuple[float, ...] = ()

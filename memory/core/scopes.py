@@ -93,7 +93,7 @@ def stream_of(names: Sequence[str]) -> str:
 
 
 def life_in(scope: str, asked_seconds: float | None, tier: str = "") -> float | None:
-    """How long an entry lives there: what its author asked for, but no longer than the scope lets it.
+    """Return how long an entry lives: what its author asked for, but no longer than its scope allows.
 
     Working memory is a day's, unless its author says otherwise.
     """

@@ -1,4 +1,4 @@
-"""What may be stored: JSON that Postgres can hold, and how large it counts."""
+"""Limits of stored values: JSON that PostgreSQL can hold, and its counted size."""
 
 import json
 import math
@@ -27,7 +27,7 @@ def size_of(value: Json) -> int:
 
 
 def search_text(key: str, value: Json) -> str:
-    """What a search looks at: the key, and the value as a person would read it."""
+    """Return the text that a search reads: the key, and the value as a person would read it."""
     return f"{key}\n{value if isinstance(value, str) else compact(value)}"
 
 

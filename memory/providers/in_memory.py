@@ -1,4 +1,4 @@
-"""Everything in one dictionary: the oracle the other providers are compared with.
+"""A store in one dictionary: the oracle that the other providers are compared with.
 
 Obvious rather than quick. For tests, and for workflows run in one process that need no tomorrow.
 """
@@ -108,7 +108,7 @@ class InMemoryProvider(MemoryProvider):
             return deepcopy(self._values.get(namespace, {}).get(key, []))
 
     def _cosines(self, query: MemoryQuery, candidates: Sequence[MemoryEntry]) -> dict[str, float]:
-        """Everything is embedded at once, and anew for each question."""
+        """Embed all candidates at once, anew for each question, and return their similarity by id."""
         if self._embedder is None or not candidates or not is_search(query):
             return {}
         texts = [search_text(entry.key, entry.value) for entry in candidates]
@@ -129,13 +129,13 @@ class InMemoryProvider(MemoryProvider):
                 self._reserve(entry.namespace, group_of(entry.metadata), entry.position)
 
     def adopt_places(self, namespace: str, last: Mapping[str, int]) -> None:
-        """By group the last place that was given there, though who had it may be gone."""
+        """Reserve the last position of each group, although its entry may be gone."""
         with self._lock:
             for group, position in last.items():
                 self._reserve(namespace, group, position)
 
     def living(self, namespace: str) -> dict[str, MemoryEntry]:
-        """By key what is there, quarantined entries too."""
+        """Return the living entries by key, quarantined ones too."""
         with self._lock:
             self._drop_expired(namespace, self._clock())
             values = self._values.get(namespace, {})

@@ -42,7 +42,7 @@ class SourceOut(Body):
 
 
 class SourceIn(Body):
-    """What wrote it over there; for keys with ``memory:serve``."""
+    """The origin that another installation names; for keys with ``memory:serve``."""
 
     actor: str = Field("", max_length=120)
     run_id: str = Field("", max_length=80)

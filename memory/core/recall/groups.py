@@ -1,4 +1,4 @@
-"""Whose neighbours an entry is: a chat's session, a document's chapter."""
+"""Groups of neighbouring entries: a chat's session, a document's chapter."""
 
 from collections.abc import Mapping
 

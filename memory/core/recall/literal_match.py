@@ -1,9 +1,8 @@
-"""Which texts are read for the question itself: a name, a number, half a word.
+"""Literal matches of a question in texts: a name, a number, a part of a word.
 
-A text that contains the question literally has its inner words, so only those that have them are
-read. A question of one or two words has none; then its rarest word decides, and when no word of it
-is known, it may be a piece of one, and every text is read. More than two thousand are not worth
-it: what so many have in common tells nothing.
+A text that contains the question literally has its inner words, so only those that have them are read. A question of
+one or two words has none; then its rarest word decides, and when no word of it is known, it may be a piece of one,
+and every text is read. More than two thousand are not worth it: what so many have in common tells nothing.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""How near texts are to a question in meaning, as 0 to 1: a part of the score like its words.
+"""Similarity in meaning between texts and a question, from 0 to 1, as a part of the score.
 
 What a cosine is worth differs from model to model: with some everything is above 0.7. So only the order and the
 distances among the nearest count: the nearest of all is 1, the hundredth is 0, and so is whatever is further away.

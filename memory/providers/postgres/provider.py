@@ -123,7 +123,7 @@ class PostgresProvider(MemoryProvider):
 
 
 def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
-    """What a query finds, now or as of its moment; the namespace and the right to it are the caller's."""
+    """Return what a query finds, now or as of its moment. The caller has checked the right to the namespace."""
     if query.as_of is not None:
         return snapshots.search(namespace, query, query.as_of)
     if is_search(query) and searching.has_postings_for(query):

@@ -56,7 +56,7 @@ class Call(Generic[M]):
 
 
 def _names(cursor: Any, count: int) -> tuple[bytes, ...]:
-    """As the table has them now, in whatever order migrations put them there."""
+    """Return the column names as the table has them now, in whatever order migrations put them there."""
     result = cursor.pgresult
     return tuple(result.fname(at) for at in range(count))
 
@@ -74,7 +74,7 @@ class _Rows(Generic[M]):
         self.id_at = self._names.index("id")
 
     def order_in(self, names: tuple[bytes, ...]) -> list[int]:
-        """Where each column stands among these."""
+        """Return the index of each column among these names."""
         if names not in self._orders:
             self._orders[names] = [names.index(column.encode()) for column in self.columns]
         return self._orders[names]

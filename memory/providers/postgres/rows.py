@@ -34,7 +34,7 @@ Entries = QuerySet[Entry]
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Whose a new namespace is; see ``memory.permissions``."""
+    """The owner, the persona's person and the participants that a new namespace gets; see ``memory.permissions``."""
 
     owner_user_id: UUID | None = None
     persona_of_id: UUID | None = None
@@ -71,7 +71,7 @@ def lock_namespace(team_id: UUID, text: str) -> Namespace | None:
 
 
 def lock_namespaces(team_id: UUID, texts: Iterable[str]) -> list[Namespace]:
-    """Those of them that there are, locked in the one order: whoever needs several takes them so, at once."""
+    """Lock those of the namespaces that exist, in id order and at once, so that two writers cannot deadlock."""
     found = Namespace.objects.unscoped().filter(team_id=team_id, text__in=set(texts))
     return list(found.order_by("id").select_for_update())
 
@@ -211,13 +211,13 @@ def living(namespace: Namespace) -> Entries:
 
 
 def visible(namespace: Namespace, now: datetime) -> Entries:
-    """What may be recalled."""
+    """Return the entries that may be recalled."""
     fresh = Q(expires_at=None) | Q(expires_at__gt=now)
     return living(namespace).filter(fresh).exclude(tier=Tier.QUARANTINE)
 
 
 def visible_key(namespace: Namespace, key: str, now: datetime) -> Entry | None:
-    """What may be recalled under a key."""
+    """Return the entry under a key, if it may be recalled."""
     row = _LIVING_KEY.one(namespace.team_id, namespace.pk, key)
     if row is None or row.tier == Tier.QUARANTINE:
         return None
@@ -225,7 +225,7 @@ def visible_key(namespace: Namespace, key: str, now: datetime) -> Entry | None:
 
 
 def last_places(namespace: Namespace) -> dict[str, int]:
-    """By group the last place that was given in it."""
+    """Return the last position that was given in each group."""
     groups = Group.objects.unscoped().filter(namespace=namespace)
     return dict(groups.values_list("name", "last_position"))
 

@@ -1,4 +1,4 @@
-"""What memory would have answered at a moment, from the revisions that were there by then."""
+"""Answers as of a moment, from the revisions that were there by then."""
 
 from dataclasses import replace
 from datetime import datetime

@@ -23,7 +23,7 @@ from memory.providers.postgres.quick_paths import Call, plain
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Who changes something and why; the acts of one Change share its id."""
+    """The actor, the reason and the origin of a change. Acts of one Change share its id."""
 
     operation: Operation
     at: datetime
@@ -37,7 +37,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class WriteState:
-    """What a write under ``key`` has to know about a locked namespace."""
+    """The state of a locked namespace that a write under ``key`` needs."""
 
     key: str
     entry: Entry | None
