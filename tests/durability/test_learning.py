@@ -92,8 +92,8 @@ def test_similar_task_is_reminded_of_what_the_last_one_taught(
     [pivot] = [one for one in shown if LEARNT in one.value]
     assert pivot.injected
     assert pivot.percent > 0
-    assert pivot.learnt is not None
-    assert pivot.learnt.run_id == done.pk
+    assert pivot.source_run is not None
+    assert pivot.source_run.run_id == done.pk
 
 
 def test_chat_full_of_talk_leaves_its_facts_each_once(
