@@ -168,7 +168,9 @@ def _describe_accesses(
     principal = caller.principal
     return [
         access.emergency_access_out(
-            emergency, read_summaries, theirs=emergency_access.is_notified(principal, emergency)
+            emergency,
+            read_summaries,
+            show_entries=emergency_access.is_notified(principal, emergency),
         )
         for emergency in accesses
     ]

@@ -1,4 +1,4 @@
-"""What is remembered, and the trail of how it came to be. One noun a module."""
+"""The tables of memory: entries and their history, curation, access and quotas."""
 
 from memory.models.curation import Curation, CurationRule, Proposal
 from memory.models.embeddings import Embedding

@@ -1,4 +1,4 @@
-"""What finished work taught: an application's rules for it, each run's curation, and what waits for a person."""
+"""Curation: the learning rules of applications, the curation of each run, and the proposals for review."""
 
 from typing import ClassVar, Self, cast
 
@@ -47,28 +47,28 @@ class ProposalState(models.TextChoices):
 
 class CurationQuerySet(TenantQuerySet["Curation"]):
     def visible_to(self, principal: HasTeams) -> Self:
-        """Seen by whose run it was, and by who may look into what it fills."""
-        who = cast(Principal, principal)  # tenancy knows only the half of it that it needs
-        if not who.allows("memory:read"):
+        """Limit the curations to those of the principal's own runs and of namespaces that they can see."""
+        actor = cast(Principal, principal)  # tenancy knows only the half of it that it needs
+        if not actor.allows("memory:read"):
             return self.none()
-        named = Namespace.objects.visible_to(principal).filter(
+        namespaces = Namespace.objects.visible_to(principal).filter(
             team_id=OuterRef("team_id"), text=OuterRef("place")
         )
-        seen = Q(Exists(named))
-        taker = who.user_id or get_key_id(who)
-        if taker is not None:
-            seen |= Q(seen_by__contains=[taker])
-        return super().visible_to(principal).filter(seen)
+        condition = Q(Exists(namespaces))
+        actor_id = actor.user_id or get_key_id(actor)
+        if actor_id is not None:
+            condition |= Q(seen_by__contains=[actor_id])
+        return super().visible_to(principal).filter(condition)
 
 
 class ProposalQuerySet(TenantQuerySet["Proposal"]):
     def visible_to(self, principal: HasTeams) -> Self:
-        seen = any_of("namespace_id", Namespace.objects.visible_to(principal))
-        return super().visible_to(principal).filter(seen)
+        condition = any_of("namespace_id", Namespace.objects.visible_to(principal))
+        return super().visible_to(principal).filter(condition)
 
 
 class CurationRule(TenantModel):
-    """How an application learns from its runs. No application: what holds where it has no rule of its own."""
+    """An application's rule for learning from its runs. The rule without an application is the team's default."""
 
     app_id = models.CharField(_("application"), max_length=80, blank=True)
     auto_memory = models.BooleanField(_("learns from runs"), default=False)
@@ -101,7 +101,7 @@ class CurationRule(TenantModel):
 
 
 class Curation(Job, TenantModel):
-    """What became of one run's curation. The row is also the outbox: waiting means "to be done"."""
+    """The curation of one run. The row is also the outbox, where waiting means "to be done"."""
 
     run_id = models.CharField(_("run"), max_length=80, editable=False)
     app_id = models.CharField(_("application"), max_length=80, blank=True, editable=False)

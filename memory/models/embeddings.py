@@ -1,7 +1,7 @@
-"""What entries mean, as vectors, and which still wait to be embedded: derived, and made anew at any time.
+"""The embeddings of entries and the queue of entries that wait for one; derived, and rebuilt at any time.
 
-The vector itself is a column of pgvector's type that the database has where it knows that type; SQL alone reads
-it. So the table is there on every server, see ``memory.embedding.vector_column``.
+The vector itself is a column of pgvector's type that the database has where it knows that type; SQL alone reads it.
+So the table is there on every server, see ``memory.embedding.vector_column``.
 """
 
 from typing import ClassVar, Self
@@ -16,7 +16,7 @@ from memory.models.namespaces import Namespace
 
 
 class Embedding(TenantModel):
-    """One of each entry that can be recalled, from the moment it is written; ``due_at`` none: it is done.
+    """The embedding of one entry that can be recalled, from the moment it is written; without ``due_at`` it is complete.
 
     ``model`` and ``dimensions`` are those of the vector that is there, of an older text perhaps: ``text_hash`` is the
     text's that is wanted, and there is no vector where it isn't of that text.

@@ -23,7 +23,7 @@ class TierChoice(models.TextChoices):
 
 
 class Operation(models.TextChoices):
-    """What made a revision."""
+    """The operation that created a revision."""
 
     STORE = "store", _("stored")
     EDIT = "edit", _("edited")
@@ -34,33 +34,33 @@ class Operation(models.TextChoices):
 
 class EntryQuerySet(TenantQuerySet["Entry"]):
     def visible_to(self, principal: HasTeams) -> Self:
-        seen = any_of("namespace_id", Namespace.objects.visible_to(principal))
-        return super().visible_to(principal).filter(seen)
+        condition = any_of("namespace_id", Namespace.objects.visible_to(principal))
+        return super().visible_to(principal).filter(condition)
 
     def open_to(self, principal: Principal) -> Self:
-        """For who names one entry: by emergency access too."""
+        """Limit the entries to those that the principal can open by id, emergency access included."""
         namespaces: Any = Namespace.objects  # Any: the manager types its model, not its queryset
-        seen = any_of("namespace_id", namespaces.open_to(principal))
-        return super().visible_to(principal).filter(seen)
+        condition = any_of("namespace_id", namespaces.open_to(principal))
+        return super().visible_to(principal).filter(condition)
 
     def living(self) -> Self:
-        """Neither forgotten nor over; quarantined ones included."""
+        """Limit the entries to those that are neither forgotten nor expired; quarantined ones are included."""
         fresh = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         return self.filter(fresh, deleted_at=None)
 
 
 class ChangeQuerySet(TenantQuerySet["Change"]):
     def visible_to(self, principal: HasTeams) -> Self:
-        seen = any_of("namespace_id", Namespace.objects.visible_to(principal))
-        return super().visible_to(principal).filter(seen)
+        condition = any_of("namespace_id", Namespace.objects.visible_to(principal))
+        return super().visible_to(principal).filter(condition)
 
 
 class ByEntryQuerySet(TenantQuerySet[models.Model]):
     """Rows that hang on an entry are as visible as it is."""
 
     def visible_to(self, principal: HasTeams) -> Self:
-        seen = any_of("entry__namespace_id", Namespace.objects.visible_to(principal))
-        return super().visible_to(principal).filter(seen)
+        condition = any_of("entry__namespace_id", Namespace.objects.visible_to(principal))
+        return super().visible_to(principal).filter(condition)
 
 
 class StateColumns(models.Model):
@@ -210,7 +210,7 @@ class Change(TenantModel):
 
 
 class Revision(StateColumns, TenantModel):
-    """What an entry was after one change. Append-only: the app's role may not update or delete it."""
+    """The state of an entry after one change. Append-only: the database role of the app may not update or delete it."""
 
     # Two indexes fewer to write with each change: others begin with the team, and with the entry.
     team = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Erasing somebody for good, as a job: who asked, what would go, and the receipt of what went."""
+"""Jobs that erase a person: who requested it, the preview, and the receipt."""
 
 from typing import ClassVar, Self, cast
 
@@ -14,16 +14,16 @@ from memory.models.jobs import Job, JobStatus
 
 class ErasureQuerySet(TenantQuerySet["Erasure"]):
     def visible_to(self, principal: HasTeams) -> Self:
-        """Who asked, and whom it was about, if they have an account."""
-        who = cast(Principal, principal)  # tenancy knows only the half of it that it needs
-        if who.kind != "user" or who.user_id is None:
+        """Limit the jobs to those that the principal requested or is the subject of."""
+        actor = cast(Principal, principal)  # tenancy knows only the half of it that it needs
+        if actor.kind != "user" or actor.user_id is None:
             return self.none()
-        seen = Q(asked_by=who.user_id) | Q(subject=str(who.user_id))
-        return super().visible_to(principal).filter(seen)
+        condition = Q(asked_by=actor.user_id) | Q(subject=str(actor.user_id))
+        return super().visible_to(principal).filter(condition)
 
 
 class Erasure(Job, TenantModel):
-    """The row is also the outbox: waiting means "to be done". The receipt names numbers, never what was remembered."""
+    """A job; its row is also the outbox, where waiting means "to be done". The receipt holds counts, never memories."""
 
     subject = models.CharField(_("user"), max_length=80, editable=False)
     asked_by = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Work that somebody asked for and a worker does: its row is the outbox, so a message that was lost loses nothing."""
+"""Requested work that a worker does. Its row is the outbox, so that a lost message loses no work."""
 
 from datetime import datetime, timedelta
 
@@ -16,7 +16,7 @@ class JobStatus(models.TextChoices):
 
 
 class Job(models.Model):
-    """``held_until``: whoever runs it has it for so long; after that it was lost, and anybody may."""
+    """A job. Until ``held_until`` it belongs to the worker that runs it; after that it counts as lost."""
 
     status = models.CharField(
         _("status"), max_length=8, choices=JobStatus, default=JobStatus.WAITING
@@ -34,7 +34,7 @@ class Job(models.Model):
         return self.status in (JobStatus.DONE, JobStatus.FAILED)
 
 
-def left_behind(now: datetime, unheard_after: timedelta) -> Q:
-    """What nobody heard of in time, and what was lost with its worker."""
+def build_abandoned_condition(now: datetime, unheard_after: timedelta) -> Q:
+    """Return the condition for jobs that no worker took in time, or that were lost with their worker."""
     unheard = Q(status=JobStatus.WAITING, created_at__lte=now - unheard_after)
     return unheard | Q(status=JobStatus.RUNNING, held_until__lte=now)

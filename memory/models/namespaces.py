@@ -31,7 +31,7 @@ class ScopeChoice(models.TextChoices):
 
 
 class PauseChoice(models.TextChoices):
-    """What a person told memory to leave off for them."""
+    """The parts of memory that a person can pause."""
 
     NOTHING = "", _("None")
     REMEMBERING = "remembering", _("Storing")
@@ -41,29 +41,29 @@ class PauseChoice(models.TextChoices):
 
 class NamespaceQuerySet(TenantQuerySet["Namespace"]):
     def visible_to(self, principal: HasTeams) -> Self:
-        """What this principal may look into. Roles open nothing that is private to a person."""
+        """Limit the namespaces to those that the principal can see. No role opens private memory."""
         return self._seen_by(principal, Q(pk__in=[]))
 
     def open_to(self, principal: Principal) -> Self:
-        """The same and what emergency access opens to them: ``permissions.is_allowed``, as a query.
+        """Limit the namespaces to those visible or opened by emergency access, as ``permissions.is_allowed`` does.
 
         For who names one namespace, and writes down that it was shown. Lists over many never widen.
         """
         return self._seen_by(principal, build_open_condition(principal))
 
-    def _seen_by(self, principal: HasTeams, besides: Q) -> Self:
-        who = cast(Principal, principal)  # tenancy knows only the half of it that it needs
-        if not who.allows("memory:read"):
+    def _seen_by(self, principal: HasTeams, extra_condition: Q) -> Self:
+        actor = cast(Principal, principal)  # tenancy knows only the half of it that it needs
+        if not actor.allows("memory:read"):
             return self.none()
         # Key and member alike see by their role what follows the team's workflows.
-        seen = Q(scope__in=words_seen_by(SeenBy.TEAM))
-        if who.user_id is not None:
-            seen |= _private_to(who, who.user_id)
-        elif (key_id := get_key_id(who)) is not None:
-            seen |= Q(participants__contains=[key_id])  # conversations it leads
+        condition = Q(scope__in=words_seen_by(SeenBy.TEAM))
+        if actor.user_id is not None:
+            condition |= _private_to(actor, actor.user_id)
+        elif (key_id := get_key_id(actor)) is not None:
+            condition |= Q(participants__contains=[key_id])  # conversations it leads
         # What a plug-in that is gone left behind has nobody to say whose it is.
-        known = [kind.word for kind in scope_kinds()]
-        return super().visible_to(principal).filter(seen | besides, scope__in=known)
+        scopes = [kind.word for kind in scope_kinds()]
+        return super().visible_to(principal).filter(condition | extra_condition, scope__in=scopes)
 
 
 def _private_to(principal: Principal, user_id: UUID) -> Q:
@@ -141,7 +141,7 @@ class Namespace(TenantModel):
         return self.text
 
     def get_scope_display(self) -> str:
-        """As Django would, were the words known when the tables are made."""
+        """Return the label of the scope, also of one that a plug-in defines."""
         if self.scope in ScopeChoice.values:
             return str(ScopeChoice(self.scope).label)
         return (

@@ -1,4 +1,4 @@
-"""What a team, or one of its applications, allows."""
+"""The quotas and rules of a team or of one of its applications."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -8,7 +8,7 @@ from accounts.tenancy import TenantModel
 
 
 class Policy(TenantModel):
-    """No application: the team's own. An application's can tighten its team's, never widen it."""
+    """Quotas and rules. Without an application they are the team's; an application's can only be stricter."""
 
     app_id = models.CharField(_("application"), max_length=80, blank=True)
     allowed_prefixes = ArrayField(

@@ -1,4 +1,4 @@
-"""What a search reads instead of entries: derived, and made anew by ``manage.py memory_reindex``."""
+"""The search index of entries, derived from them; ``manage.py memory_reindex`` rebuilds it."""
 
 from typing import ClassVar, Self
 
@@ -10,7 +10,7 @@ from memory.models.namespaces import Namespace
 
 
 class Posting(models.Model):
-    """Which of 256 entries have a term, packed: see ``memory.providers.postgres.postings``.
+    """The packed set of those of 256 entries that have a term: see ``memory.providers.postgres.postings``.
 
     Not a ``TenantModel`` only for its key: with an id of its own a row would be twice as large.
     """
@@ -48,7 +48,7 @@ class Posting(models.Model):
 
 
 class Group(TenantModel):
-    """Entries that stand beside each other, and where the next one goes."""
+    """Entries that are neighbors of each other, and the position of the next one."""
 
     namespace = models.ForeignKey(
         Namespace, on_delete=models.PROTECT, related_name="+", db_index=False

@@ -134,9 +134,9 @@ class PolicyIn(Body):
     subjects_write_global: bool | None = None
 
     def limits(self) -> Limits:
-        given = self.dict()
-        prefixes = given.pop("allowed_prefixes")
-        return Limits(None if prefixes is None else tuple(prefixes), **given)
+        values = self.dict()
+        prefixes = values.pop("allowed_prefixes")
+        return Limits(None if prefixes is None else tuple(prefixes), **values)
 
 
 class PolicyQuery(Body):
@@ -156,50 +156,53 @@ def policy_out(own: Limits, in_force: Limits) -> PolicyOut:
     return PolicyOut(own=PolicyIn(**asdict(own)), in_force=PolicyIn(**asdict(in_force)))
 
 
-def grant_out(one: GrantDetails) -> GrantOut:
+def grant_out(grant: GrantDetails) -> GrantOut:
     return GrantOut(
-        verb=one.verb,
-        member=one.user.pk if one.user else None,
-        group=one.group.pk if one.group else None,
-        name=str(one.user or one.group),
-        by=one.by,
-        at=one.at,
-        holds=one.has_effect,
+        verb=grant.verb,
+        member=grant.user.pk if grant.user else None,
+        group=grant.group.pk if grant.group else None,
+        name=str(grant.user or grant.group),
+        by=grant.by,
+        at=grant.at,
+        holds=grant.has_effect,
     )
 
 
-def access_out(found: AccessExplanation) -> AccessOut:
+def access_out(explanation: AccessExplanation) -> AccessOut:
     return AccessOut(
-        namespace=found.namespace.text,
-        seers=[_seer_out(one) for one in found.principals if one.reasons],
-        runs=found.runs,
-        runs_for_outside_people_write=found.outside_runs_write,
+        namespace=explanation.namespace.text,
+        seers=[_seer_out(principal) for principal in explanation.principals if principal.reasons],
+        runs=explanation.runs,
+        runs_for_outside_people_write=explanation.outside_runs_write,
     )
 
 
 def emergency_access_out(
-    one: EmergencyAccess, read: Mapping[UUID, ReadSummary], *, theirs: bool
+    access: EmergencyAccess, read: Mapping[UUID, ReadSummary], *, show_entries: bool
 ) -> EmergencyAccessOut:
-    looked = read.get(one.pk, ReadSummary(0, ()))
+    summary = read.get(access.pk, ReadSummary(0, ()))
     return EmergencyAccessOut(
-        id=one.pk,
-        namespace=one.namespace.text,
-        by=one.by_id,
-        by_name=str(one.by),
-        reason=one.reason,
-        created_at=one.created_at,
-        expires_at=one.expires_at,
-        ended_at=one.ended_at,
-        is_open=one.is_open(),
-        reads=looked.count,
-        entries=list(looked.entries) if theirs else [],
+        id=access.pk,
+        namespace=access.namespace.text,
+        by=access.by_id,
+        by_name=str(access.by),
+        reason=access.reason,
+        created_at=access.created_at,
+        expires_at=access.expires_at,
+        ended_at=access.ended_at,
+        is_open=access.is_open(),
+        reads=summary.count,
+        entries=list(summary.entries) if show_entries else [],
     )
 
 
-def _seer_out(one: PrincipalAccess) -> SeerOut:
+def _seer_out(access: PrincipalAccess) -> SeerOut:
     may: dict[str, list[ReasonOut]]
-    may = {verb: [_reason_out(reason) for reason in why] for verb, why in one.reasons.items()}
-    return SeerOut(kind=one.kind, id=one.id, name=one.name, role=one.role, may=may)
+    may = {
+        verb: [_reason_out(reason) for reason in reasons]
+        for verb, reasons in access.reasons.items()
+    }
+    return SeerOut(kind=access.kind, id=access.id, name=access.name, role=access.role, may=may)
 
 
 def _reason_out(reason: Reason) -> ReasonOut:

@@ -115,7 +115,7 @@ class ReviewQuery(Body):
 
 
 class ProposedChangeOut(Body):
-    """Nothing before is new, nothing after is forgotten."""
+    """A change: without ``before`` the entry is new, without ``after`` it is forgotten."""
 
     key: str
     before: Json
@@ -189,7 +189,7 @@ def proposal_out(row: Proposal) -> ProposalOut:
         id=row.id,
         kind=row.kind,
         namespace=row.namespace.text,
-        targets=[ProposalTargetOut(**one) for one in row.targets],
+        targets=[ProposalTargetOut(**target) for target in row.targets],
         new=row.new,
         reason=row.reason,
         by=row.by,
@@ -206,9 +206,12 @@ def proposal_out(row: Proposal) -> ProposalOut:
     )
 
 
-def precision_out(found: Precision) -> PrecisionOut:
+def precision_out(precision: Precision) -> PrecisionOut:
     return PrecisionOut(
-        accepted=found.accepted, edited=found.edited, rejected=found.rejected, share=found.share
+        accepted=precision.accepted,
+        edited=precision.edited,
+        rejected=precision.rejected,
+        share=precision.share,
     )
 
 
@@ -216,8 +219,10 @@ def diff_out(diff: ProposalDiff) -> ProposalDiffOut:
     return ProposalDiffOut(
         applicable=diff.is_applicable,
         changes=[
-            ProposedChangeOut(key=one.key, before=_said(one.before), after=_said(one.after))
-            for one in diff.changes
+            ProposedChangeOut(
+                key=change.key, before=_build_state(change.before), after=_build_state(change.after)
+            )
+            for change in diff.changes
         ],
         problems=[
             ProposalProblemOut(key=key, problem=problem.value) for key, problem in diff.problems
@@ -225,7 +230,7 @@ def diff_out(diff: ProposalDiff) -> ProposalDiffOut:
     )
 
 
-def _said(entry: Any) -> Json:  # Any: an entry, or what would be stored; both have these
+def _build_state(entry: Any) -> Json:  # Any: an entry, or what would be stored; both have these
     if entry is None:
         return None
     return {

@@ -42,7 +42,7 @@ class SourceOut(Body):
 
 
 class SourceIn(Body):
-    """The origin that another installation names; for keys with ``memory:serve``."""
+    """The writer of an entry at the other installation; only for keys with ``memory:serve``."""
 
     actor: str = Field("", max_length=120)
     run_id: str = Field("", max_length=80)
@@ -251,7 +251,7 @@ class HistoryQuery(Body):
 
 
 class ValuesOut(Body):
-    """Oldest first, the present value last."""
+    """The values of an entry, oldest first, the present one last."""
 
     values: list[EntryOut]
 
@@ -264,7 +264,9 @@ class ForgottenOut(Body):
 
 
 class WouldGoOut(Body):
-    """Of a dry run. ``tables``: rows that would go; ``kept``: what stays, so that it can be undone."""
+    """The result of a dry run. ``tables`` counts rows that would go; ``kept`` counts what stays, so that it can be
+    undone.
+    """
 
     dry_run: Literal[True] = True
     count: int

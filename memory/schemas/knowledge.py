@@ -67,7 +67,7 @@ class OpenedOut(Body):
 
 
 class KnowledgeBaseOut(Body):
-    """By title. ``links`` by the id of the page they are in."""
+    """The pages by title. ``links`` are grouped by the id of their page."""
 
     pages: list[KnowledgePageOut]
     links: dict[str, Texts]
@@ -156,8 +156,8 @@ class RewriteIn(Body):
     reason: str = Field("", max_length=500)
 
     def changes(self) -> dict[str, Any]:  # Any: a text or a list of them
-        given = self.dict(exclude_unset=True, exclude={"reason"})
-        return {name: value for name, value in given.items() if value is not None}
+        values = self.dict(exclude_unset=True, exclude={"reason"})
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class PagesImportIn(Body):
@@ -219,7 +219,7 @@ class FoldOut(Body):
 
 
 class FoldedHistoryOut(Body):
-    """What is there, what stands in for the rest, and what was folded, newest first."""
+    """The messages in the history, the summary of the others, and what was folded, newest first."""
 
     messages: list[dict[str, Json]]
     summary: str
@@ -245,19 +245,19 @@ def page_out(page: KnowledgePage, entry: MemoryEntry | PageEntry) -> KnowledgePa
     )
 
 
-def opened_out(opened: PageView) -> OpenedOut:
+def opened_out(view: PageView) -> OpenedOut:
     return OpenedOut(
-        page=page_out(opened.page, opened.entry),
-        links=list(opened.links),
-        backlinks=list(opened.backlinks),
-        stale=_stale(opened.stale),
-        held_for=list(opened.held_for),
+        page=page_out(view.page, view.entry),
+        links=list(view.links),
+        backlinks=list(view.backlinks),
+        stale=_stale(view.stale),
+        held_for=list(view.held_for),
     )
 
 
-def links_out(opened: PageView) -> LinksOut:
+def links_out(view: PageView) -> LinksOut:
     return LinksOut(
-        links=list(opened.links), backlinks=list(opened.backlinks), stale=_stale(opened.stale)
+        links=list(view.links), backlinks=list(view.backlinks), stale=_stale(view.stale)
     )
 
 
@@ -277,33 +277,33 @@ def found_out(hits: Sequence[PageHit]) -> FoundPagesOut:
     return FoundPagesOut(results=results, count=len(results))
 
 
-def kept_out(kept: PageWriteResult) -> KeptOut:
+def kept_out(result: PageWriteResult) -> KeptOut:
     return KeptOut(
-        page=page_out(kept.write.page, kept.entry),
-        merged_for=kept.merged_for,
-        held_for=list(kept.held),
+        page=page_out(result.write.page, result.entry),
+        merged_for=result.merged_for,
+        held_for=list(result.held),
     )
 
 
 def history_out(view: HistoryView) -> FoldedHistoryOut:
     return FoldedHistoryOut(
-        messages=[_message(one) for one in view.messages],
+        messages=[_message(item) for item in view.messages],
         summary=view.summary,
         tokens=view.tokens,
-        folds=[_fold(one) for one in view.folds],
+        folds=[_fold(item) for item in view.folds],
     )
 
 
 def _stale(marks: Sequence[StaleMark]) -> list[StaleOut]:
     return [
-        StaleOut(page=one.page_id, reference=one.reference, why=one.why, since=one.since)
-        for one in marks
+        StaleOut(page=mark.page_id, reference=mark.reference, why=mark.why, since=mark.since)
+        for mark in marks
     ]
 
 
 def _message(message: Message) -> dict[str, Json]:
-    found: Mapping[str, Json] = to_json(message)
-    return dict(found)
+    body: Mapping[str, Json] = to_json(message)
+    return dict(body)
 
 
 def _fold(view: FoldView) -> FoldOut:

@@ -33,7 +33,7 @@ class PauseOut(Body):
 
 
 class SubjectPauseOut(Body):
-    """Nothing: memory leaves nothing off for them."""
+    """A user's pause, or none."""
 
     pause: PauseOut | None
 

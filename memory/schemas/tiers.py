@@ -68,7 +68,7 @@ class PlannedOut(Body):
 
 
 class MovesOut(Body):
-    """Of a dry run ``planned``, else what was moved and the change that undoes it as one."""
+    """``planned`` in a dry run, otherwise the moved entries and the change that undoes it."""
 
     count: int
     entries: list[EntryOut] = []
@@ -76,14 +76,14 @@ class MovesOut(Body):
     planned: list[PlannedOut] = []
 
 
-def moved_out(done: MovedEntries) -> MovedOut:
-    return MovedOut(entries=[entry_out(one) for one in done.entries], change=done.change_id)
+def moved_out(moved: MovedEntries) -> MovedOut:
+    return MovedOut(entries=[entry_out(entry) for entry in moved.entries], change=moved.change_id)
 
 
-def planned_out(one: PlannedMove) -> PlannedOut:
+def planned_out(move: PlannedMove) -> PlannedOut:
     return PlannedOut(
-        entry=entry_out(one.entry),
-        to=one.to,
-        replaces=entry_out(one.replaces) if one.replaces else None,
-        problem=one.problem,
+        entry=entry_out(move.entry),
+        to=move.to,
+        replaces=entry_out(move.replaces) if move.replaces else None,
+        problem=move.problem,
     )

@@ -54,7 +54,7 @@ class LineProblemOut(Body):
 
 
 class RefusalOut(Body):
-    """What was left out, and why; without a key a whole namespace."""
+    """A skipped line with the reason; without a key it is a whole namespace."""
 
     line: int
     namespace: str
@@ -63,8 +63,9 @@ class RefusalOut(Body):
 
 
 class CaughtOut(Body):
-    """What the gate found in a line that comes. ``secrets``: kinds of what is blotted out; ``orders``: what they
-    were known by, and then it waits in quarantine for a person."""
+    """A finding of the content filter in a line. ``secrets`` are the kinds of redacted secrets; ``orders`` is how a
+    possible instruction was recognized, in which case the entry waits in quarantine.
+    """
 
     line: int
     namespace: str
@@ -111,48 +112,50 @@ class ImportOut(Body):
     changes: list[UUID]
 
 
-def import_out(done: ImportReport) -> ImportOut:
+def import_out(report: ImportReport) -> ImportOut:
     return ImportOut(
-        dry_run=done.dry_run,
+        dry_run=report.dry_run,
         problems=[
-            LineProblemOut(line=p.line, field=p.field, message=p.message) for p in done.problems
+            LineProblemOut(line=p.line, field=p.field, message=p.message) for p in report.problems
         ],
-        new=done.new_count,
-        overwritten=done.overwritten_count,
-        same=done.same_count,
-        kept=done.kept_count,
-        refused=done.refused_count,
-        redacted=done.redacted_count,
-        held=done.held_count,
-        skipped=done.skipped_count,
+        new=report.new_count,
+        overwritten=report.overwritten_count,
+        same=report.same_count,
+        kept=report.kept_count,
+        refused=report.refused_count,
+        redacted=report.redacted_count,
+        held=report.held_count,
+        skipped=report.skipped_count,
         namespaces=[
             ImportTargetOut(
-                named=one.name_in_file,
-                to=one.to,
-                new=one.new_count,
-                overwritten=one.overwritten_count,
-                same=one.same_count,
-                kept=one.kept_count,
-                refused=one.refused_count,
-                redacted=one.redacted_count,
-                held=one.held_count,
-                why=one.why,
+                named=target.name_in_file,
+                to=target.to,
+                new=target.new_count,
+                overwritten=target.overwritten_count,
+                same=target.same_count,
+                kept=target.kept_count,
+                refused=target.refused_count,
+                redacted=target.redacted_count,
+                held=target.held_count,
+                why=target.why,
             )
-            for one in done.targets
+            for target in report.targets
         ],
         refusals=[
-            RefusalOut(line=one.line, namespace=one.namespace, key=one.key, why=one.why)
-            for one in done.refusals
+            RefusalOut(
+                line=refusal.line, namespace=refusal.namespace, key=refusal.key, why=refusal.why
+            )
+            for refusal in report.refusals
         ],
         caught=[
             CaughtOut(
-                line=one.line,
-                namespace=one.namespace,
-                key=one.key,
-                secrets=list(one.secrets),
-                orders=one.orders,
+                line=finding.line,
+                namespace=finding.namespace,
+                key=finding.key,
+                secrets=list(finding.secrets),
+                orders=finding.orders,
             )
-            for one in done.findings
+            for finding in report.findings
         ],
-        changes=done.changes,
+        changes=report.changes,
     )

@@ -14,7 +14,7 @@ from accounts.models import Team
 from accounts.tenancy import tenant
 from memory.host import get_host
 from memory.models import Curation
-from memory.models.jobs import left_behind
+from memory.models.jobs import build_abandoned_condition
 
 
 OVERDUE_AFTER = timedelta(seconds=60)
@@ -64,5 +64,7 @@ def _curate_queue() -> int:
 
 def _list_abandoned(team_id: UUID, now: datetime) -> list[UUID]:
     with tenant([team_id]):
-        rows = Curation.objects.unscoped().filter(left_behind(now, OVERDUE_AFTER), team_id=team_id)
+        rows = Curation.objects.unscoped().filter(
+            build_abandoned_condition(now, OVERDUE_AFTER), team_id=team_id
+        )
         return list(rows.order_by("created_at", "id").values_list("id", flat=True)[:MAX_PER_SWEEP])

@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import Team
 from accounts.tenancy import tenant
 from memory.models import Erasure
-from memory.models.jobs import JobStatus, left_behind
+from memory.models.jobs import JobStatus, build_abandoned_condition
 
 
 # A team and an erasure's id, claimed already; it tells the row how it ended and raises nothing.
@@ -66,5 +66,7 @@ def _build_free_filter(now: datetime) -> Q:
 
 def _list_abandoned(team_id: UUID, now: datetime) -> list[UUID]:
     with tenant([team_id]):
-        rows = Erasure.objects.unscoped().filter(left_behind(now, OVERDUE_AFTER), team_id=team_id)
+        rows = Erasure.objects.unscoped().filter(
+            build_abandoned_condition(now, OVERDUE_AFTER), team_id=team_id
+        )
         return list(rows.order_by("created_at", "id").values_list("id", flat=True)[:MAX_PER_SWEEP])
