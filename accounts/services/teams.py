@@ -46,17 +46,15 @@ def rename_team(principal: Principal, *, team: Team, name: str) -> Team:
     return team
 
 
-def add_member(*, team: Team, user: User, role: Role, by: Principal | None = None) -> Membership:
-    """Add a member. Without ``by`` the caller is responsible: an accepted invitation, or set-up."""
-    if by is not None:
-        _check_rank(by, team.id, role)
+def add_member(*, team: Team, user: User, role: Role) -> Membership:
+    """Add a member. The caller checks the right to it: an accepted invitation, or set-up."""
     try:
         with tenant([team.id]):
             membership = Membership.objects.create(team=team, user=user, role=Role(role))
             audit.record(
                 team_id=team.id,
-                actor=by.actor if by else f"user:{user.pk}",
-                actor_kind=by.kind if by else "user",
+                actor=f"user:{user.pk}",
+                actor_kind="user",
                 action="member.added",
                 subject=f"user:{user.pk}",
                 detail={"role": str(role)},
