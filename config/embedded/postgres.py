@@ -34,13 +34,6 @@ SETTINGS: Mapping[str, str] = {
     "timezone": "UTC",
 }
 
-# For tests only: a crash of the machine may lose everything, which then matters to nobody.
-CARELESS: Mapping[str, str] = {
-    "fsync": "off",
-    "synchronous_commit": "off",
-    "full_page_writes": "off",
-}
-
 
 @dataclass
 class Postgres:

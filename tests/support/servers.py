@@ -14,13 +14,15 @@ from django.db import connections
 from psycopg import sql
 
 from config.embedded.layout import Layout, find_layout
-from config.embedded.postgres import CARELESS, Postgres
+from config.embedded.postgres import Postgres
 from config.embedded.session import prepare
 from config.embedded.valkey import Valkey
 
 
 HOME = Path(os.environ["MNEMOFLOW_TEST_HOME"])
 TEMPLATE = "migrated"
+# A crash of the machine may lose everything, which then matters to nobody.
+CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
 def place() -> Layout:
