@@ -20,7 +20,6 @@ from memory.core.records import MemoryEntry, Tier
 from memory.logic.entries.tiers import (
     PromotionReason,
     TierAction,
-    Usage,
     build_transition,
     plan_promotions,
 )
@@ -66,13 +65,13 @@ def _promote_in_namespace(team_id: UUID, text: str, now: datetime) -> int:
             return 0
         ending_rows = rows.living(namespace).filter(_build_ending_filter(now)).order_by("id")
         ending = [rows.entry_of(row, text) for row in ending_rows]
-        usage = _count_uses(team_id, ending)
-        plan = plan_promotions(
-            ending, now, get_usage=lambda row: usage.get(row.id, Usage()), margin=MARGIN
+        runs = _count_runs(team_id, ending)
+        promoted = plan_promotions(
+            ending, now, count_runs=lambda entry: runs.get(entry.id, 0), margin=MARGIN
         )
-        for entry, reason in plan.promoted:
+        for entry, reason in promoted:
             _promote(namespace, entry, reason, now)
-        if plan.promoted:
+        if promoted:
             audit.record(
                 team_id=team_id,
                 actor=ACTOR,
@@ -80,12 +79,12 @@ def _promote_in_namespace(team_id: UUID, text: str, now: datetime) -> int:
                 action="memory.promoted",
                 subject=text,
                 detail={
-                    "keys": len(plan.promoted),
-                    "entries": [entry.id for entry, _reason in plan.promoted[:50]],
-                    "why": sorted({str(reason) for _entry, reason in plan.promoted}),
+                    "keys": len(promoted),
+                    "entries": [entry.id for entry, _reason in promoted[:50]],
+                    "why": sorted({str(reason) for _entry, reason in promoted}),
                 },
             )
-    return len(plan.promoted)
+    return len(promoted)
 
 
 def _promote(
@@ -103,18 +102,13 @@ def _build_ending_filter(now: datetime) -> Q:
     return ends & Q(deleted_at=None, tier=Tier.WORKING.value)
 
 
-def _count_uses(team_id: UUID, entries: Sequence[MemoryEntry]) -> dict[str, Usage]:
+def _count_runs(team_id: UUID, entries: Sequence[MemoryEntry]) -> dict[str, int]:
+    """Return how many runs recalled each of the entries."""
     reads = (
         Read.objects.unscoped()
         .filter(team_id=team_id, entry_id__in=[UUID(entry.id) for entry in entries])
         .values("entry_id")
-        .annotate(
-            recalls=Count("id"),
-            runs=Count("run_id", distinct=True),
-            injections=Count("id", filter=Q(injected=True)),
-        )
+        .annotate(runs=Count("run_id", distinct=True))
         .order_by("entry_id")
     )
-    return {
-        str(row["entry_id"]): Usage(row["recalls"], row["runs"], row["injections"]) for row in reads
-    }
+    return {str(row["entry_id"]): row["runs"] for row in reads}

@@ -167,7 +167,7 @@ def _is_summary_known(summary: str, work: FinishedWork, known_texts: KnownTexts)
 
 
 def _set_importance(draft: StoreParams) -> StoreParams:
-    importance = compute_importance(draft.value, draft.category).score
+    importance = compute_importance(draft.value, draft.category)
     scored = replace(draft, importance=importance)
     return replace(scored, ttl_seconds=choose_ttl(scored))
 

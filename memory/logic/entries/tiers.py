@@ -6,7 +6,7 @@ promoted before it expires.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -46,31 +46,6 @@ class PromotionReason(StrEnum):
     BY_RULE = "by_rule"
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """The number of reads of an entry so far, according to the provenance."""
-
-    recalls: int = 0
-    runs: int = 0
-    injections: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class PromotionRules:
-    evidence: int = 2  # different steps that said it
-    runs: int = 2  # different runs that recalled it
-    importance: float = 0.7
-    categories: frozenset[str] = frozenset({"fact", "learning", "result", "error"})
-
-
-@dataclass(frozen=True, slots=True)
-class PromotionPlan:
-    """The outcome for working entries that expire soon."""
-
-    promoted: tuple[tuple[MemoryEntry, PromotionReason], ...]
-    expiring: tuple[MemoryEntry, ...]  # no rule promotes them
-
-
 def build_transition(
     entry: MemoryEntry, action: TierAction, tier: Tier, *, reason: str = ""
 ) -> StoreParams:
@@ -87,34 +62,31 @@ def build_transition(
     )
 
 
-def find_promotion_reason(
-    entry: MemoryEntry, usage: Usage = Usage(), rules: PromotionRules = PromotionRules()
-) -> PromotionReason | None:
-    """Return the first rule that promotes this entry, or None."""
+def find_promotion_reason(entry: MemoryEntry, runs: int = 0) -> PromotionReason | None:
+    """Return the first rule that promotes this entry, or None. ``runs`` is how many recalled it."""
     if entry.tier is not Tier.WORKING or is_rejected(entry):
         return None
-    return next((reason for reason, applies in _RULES if applies(entry, usage, rules)), None)
+    return next((reason for reason, applies in _RULES if applies(entry, runs)), None)
 
 
 def plan_promotions(
     entries: Iterable[MemoryEntry],
     now: datetime,
     *,
-    get_usage: Callable[[MemoryEntry], Usage] = lambda _: Usage(),
-    rules: PromotionRules = PromotionRules(),
+    count_runs: Callable[[MemoryEntry], int] = lambda _: 0,
     margin: timedelta = timedelta(hours=2),
-) -> PromotionPlan:
-    """Decide which of the entries that expire within the margin are promoted.
+) -> list[tuple[MemoryEntry, PromotionReason]]:
+    """Return which of the entries that expire within the margin are promoted, and why.
 
     The margin has to be longer than the interval between two calls, so that no entry expires in
     between.
     """
-    ending = [entry for entry in entries if _expires_soon(entry, now, margin)]
-    decisions = [(entry, find_promotion_reason(entry, get_usage(entry), rules)) for entry in ending]
-    return PromotionPlan(
-        promoted=tuple((entry, reason) for entry, reason in decisions if reason),
-        expiring=tuple(entry for entry, reason in decisions if not reason),
-    )
+    return [
+        (entry, reason)
+        for entry in entries
+        if _expires_soon(entry, now, margin)
+        and (reason := find_promotion_reason(entry, count_runs(entry)))
+    ]
 
 
 def protect_existing(params: StoreParams, present: MemoryEntry | None) -> StoreParams:
@@ -165,19 +137,19 @@ def _expires_soon(entry: MemoryEntry, now: datetime, margin: timedelta) -> bool:
     return now < entry.expires_at <= now + margin
 
 
-_PromotionRule = Callable[[MemoryEntry, Usage, PromotionRules], bool]
+_MIN_EVIDENCE = 2  # different steps that said it
+_MIN_RUNS = 2  # different runs that recalled it
+_MIN_IMPORTANCE = 0.7
+_PROMOTED_CATEGORIES = frozenset({"fact", "learning", "result", "error"})
 
-_RULES: tuple[tuple[PromotionReason, _PromotionRule], ...] = (
-    (PromotionReason.BY_HAND, lambda entry, _usage, _rules: is_verified(entry)),
-    (
-        PromotionReason.BY_EVIDENCE,
-        lambda entry, _usage, rules: count_evidence(entry) >= rules.evidence,
-    ),
-    (PromotionReason.BY_USE, lambda _entry, usage, rules: usage.runs >= rules.runs),
+_RULES: tuple[tuple[PromotionReason, Callable[[MemoryEntry, int], bool]], ...] = (
+    (PromotionReason.BY_HAND, lambda entry, _runs: is_verified(entry)),
+    (PromotionReason.BY_EVIDENCE, lambda entry, _runs: count_evidence(entry) >= _MIN_EVIDENCE),
+    (PromotionReason.BY_USE, lambda _entry, runs: runs >= _MIN_RUNS),
     (
         PromotionReason.BY_RULE,
-        lambda entry, _usage, rules: (
-            entry.category in rules.categories and entry.importance >= rules.importance
+        lambda entry, _runs: (
+            entry.category in _PROMOTED_CATEGORIES and entry.importance >= _MIN_IMPORTANCE
         ),
     ),
 )

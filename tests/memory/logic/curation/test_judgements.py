@@ -13,7 +13,6 @@ from memory.logic.curation.scoring import (
     compute_lifetime,
 )
 from memory.logic.curation.sentence_rating import SentenceRating, rate_sentence
-from memory.logic.entries.tiers import Usage
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, OTHER_FACTS, OTHER_JUNK
 from tests.memory.logic.support import NAMESPACE
 
@@ -73,17 +72,9 @@ def test_importance_adds_up_what_speaks_for_it():
     plain = compute_importance({"summary": "Ran."}, "execution")
     told = compute_importance("Remember: the deadline is 31 March because of tax.", "learning")
 
-    assert plain.score == 0.1
-    assert told.score == pytest.approx(sum(told.parts.values()))
-    assert told.score >= 0.7
-    assert compute_importance("tea", "learning", evidence=3).score == pytest.approx(0.55)
-    assert compute_importance("tea", "learning", usage=Usage(runs=9)).score == pytest.approx(0.55)
-    assert (
-        compute_importance(
-            "Remember: x must be 3 because we decided", "fact", evidence=9, usage=Usage(runs=9)
-        ).score
-        == 1.0
-    )
+    assert plain == 0.1
+    assert told >= 0.7
+    assert told > compute_importance("tea", "learning") == 0.35
 
 
 LIVES = [

@@ -15,9 +15,7 @@ from memory.logic.entries.tiers import (
     TRANSITIONS,
     WORKING_TTL,
     PromotionReason,
-    PromotionRules,
     TierAction,
-    Usage,
     build_transition,
     find_promotion_reason,
     is_verified,
@@ -75,22 +73,22 @@ def test_approved_entry_lives_as_its_new_tier_does():
     assert build_transition(held, TierAction.APPROVE, Tier.LONG_TERM).ttl_seconds is None
 
 
-PROMOTED: list[tuple[MemoryEntry, Usage, PromotionReason | None]] = [
-    (entry(metadata={"verified": True}), Usage(), PromotionReason.BY_HAND),
-    (entry(metadata={"proofs": 2}), Usage(), PromotionReason.BY_EVIDENCE),
-    (entry(), Usage(recalls=5, runs=2), PromotionReason.BY_USE),
-    (entry(), Usage(recalls=9, runs=1), None),
-    (entry(importance=0.7), Usage(), PromotionReason.BY_RULE),
-    (entry(importance=0.7, category="message"), Usage(), None),
-    (entry(importance=0.69), Usage(), None),
-    (entry(tier=Tier.LONG_TERM, importance=1), Usage(runs=9), None),
-    (entry(tier=Tier.QUARANTINE, metadata={"verified": True}), Usage(), None),
-    (entry(metadata={"review": "reject", "proofs": 9}), Usage(runs=9), None),
+PROMOTED: list[tuple[MemoryEntry, int, PromotionReason | None]] = [
+    (entry(metadata={"verified": True}), 0, PromotionReason.BY_HAND),
+    (entry(metadata={"proofs": 2}), 0, PromotionReason.BY_EVIDENCE),
+    (entry(), 2, PromotionReason.BY_USE),
+    (entry(), 1, None),
+    (entry(importance=0.7), 0, PromotionReason.BY_RULE),
+    (entry(importance=0.7, category="message"), 0, None),
+    (entry(importance=0.69), 0, None),
+    (entry(tier=Tier.LONG_TERM, importance=1), 9, None),
+    (entry(tier=Tier.QUARANTINE, metadata={"verified": True}), 0, None),
+    (entry(metadata={"review": "reject", "proofs": 9}), 9, None),
 ]
 
 
 @pytest.mark.parametrize(("one", "use", "expected"), PROMOTED)
-def test_promotion_is(one: MemoryEntry, use: Usage, expected: PromotionReason | None):
+def test_promotion_is(one: MemoryEntry, use: int, expected: PromotionReason | None):
     assert find_promotion_reason(one, use) == expected
 
 
@@ -103,18 +101,15 @@ def test_settling_looks_at_what_ends_soon_and_at_nothing_else():
 
     settled = plan_promotions([ends, later, gone, fades, entry(expires_at=None)], START)
 
-    assert settled.promoted == ((ends, PromotionReason.BY_RULE),)
-    assert settled.expiring == (fades,)
+    assert settled == [(ends, PromotionReason.BY_RULE)]
 
 
 def test_settling_asks_how_an_entry_was_used():
     ends = entry(expires_at=START + timedelta(hours=1))
 
-    settled = plan_promotions(
-        [ends], START, get_usage=lambda _: Usage(runs=3), rules=PromotionRules(runs=3)
-    )
+    settled = plan_promotions([ends], START, count_runs=lambda _: 3)
 
-    assert settled.promoted == ((ends, PromotionReason.BY_USE),)
+    assert settled == [(ends, PromotionReason.BY_USE)]
 
 
 def test_working_write_over_a_verified_entry_brings_its_value_only():
@@ -173,7 +168,7 @@ class Life:
         for _ in range(7):
             self.clock.now += timedelta(hours=1)
             found = self.entries.recall(MemoryQuery(NAMESPACE))
-            for one, _why in plan_promotions(found, self.clock.now).promoted:
+            for one, _why in plan_promotions(found, self.clock.now):
                 self.entries.store(build_transition(one, TierAction.PROMOTE, Tier.LONG_TERM))
 
     def verified(self) -> set[str]:
