@@ -63,13 +63,12 @@ def delete_case(principal: Principal, *, workflow: Workflow, case: TestCase) -> 
         audit_lines.note(principal, workflow, "case.deleted", case=key)
 
 
-def build_case_from_run(run: Run, *, name: str = "", answer: str | None = None) -> Case:
+def build_case_from_run(run: Run) -> Case:
     """Return an unsaved case with a run's inputs and memories, which expects the same outputs."""
     outputs = run.outputs or {}
     query = run.system.get("query")
     checks = [Check(of="status", operator="is", value=run.status)]
-    for key, value in outputs.items():
-        expected = answer if answer is not None and key == "answer" else value
+    for key, expected in outputs.items():
         operator = "is" if isinstance(expected, str | bool) else "="
         if isinstance(expected, str | bool | int | float) and expected != "":
             checks.append(Check(of=f"output.{key}", operator=operator, value=expected))
@@ -80,7 +79,7 @@ def build_case_from_run(run: Run, *, name: str = "", answer: str | None = None) 
         checks=tuple(checks),
     )
     return Case(
-        name=name or run.summary[:120] or _("From a run"),
+        name=run.summary[:120] or _("From a run"),
         turns=(turn,),
         memories=_build_memory_seeds(run, turn.person),
         pins=dict(run.mocks or {}),

@@ -26,20 +26,12 @@ class Findings:
     problems: list[Problem] = field(default_factory=list)
 
     def add_error(
-        self,
-        code: str,
-        message: str,
-        *,
-        node: str | None = None,
-        field: str | None = None,
-        edge: str | None = None,
+        self, code: str, message: str, *, node: str | None = None, field: str | None = None
     ) -> None:
-        self.problems.append(Problem(code, message, node, field, edge))
+        self.problems.append(Problem(code, message, node, field))
 
-    def add_warning(
-        self, code: str, message: str, *, field: str | None = None, edge: str | None = None
-    ) -> None:
-        self.problems.append(build_warning(code, message, field=field, edge=edge))
+    def add_warning(self, code: str, message: str, *, field: str | None = None) -> None:
+        self.problems.append(build_warning(code, message, field=field))
 
     def raise_errors(self) -> None:
         if any(problem.is_error for problem in self.problems):
