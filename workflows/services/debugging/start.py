@@ -107,24 +107,16 @@ def start_debug_run(
                 stream=stream,
             )
             return queue_run(principal, replace(request, debug=options.dump()))
+        person = _resolve_subject(principal, previous, subject)
+        values = _build_inputs(document, options, previous, inputs)
+        variables = build_stream_variables(principal, workflow, stream)
         request = RunRequest(
-            workflow,
-            snapshot,
-            pinned,
-            _resolve_subject(principal, previous, subject),
-            _build_inputs(document, options, previous, inputs),
-            None,
-            None,
-            mocks,
-            offline,
-            build_stream_variables(principal, workflow, stream),
+            workflow, snapshot, pinned, person, values, None, None, mocks, offline, variables
         )
-        return queue_run(
-            principal,
-            _build_partial_request(
-                principal, request, document, options, previous, query, conversation
-            ),
+        part = _build_partial_request(
+            principal, request, document, options, previous, query, conversation
         )
+        return queue_run(principal, part)
 
 
 def _select_pins(workflow: Workflow, options: RunOptions) -> Mapping[str, Json]:
