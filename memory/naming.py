@@ -108,8 +108,7 @@ def name_for_audit_log(
 ) -> Mapping[str, audit.DisplayName]:
     """Return the display names of the namespaces that the audit log mentions.
 
-    A principal who can't view a namespace sees whose it is, never the first words of a
-    conversation.
+    A principal who can't view a namespace sees whose it is, never the first words of a conversation.
     """
     reader: Any = principal  # Any: tenancy knows only the half of a principal that it needs
     scopes = [kind.word for kind in scope_kinds()]  # a plug-in that is gone left names nobody reads

@@ -1,5 +1,4 @@
-"""The rules for who may do what with a namespace. Entries inherit them; there is never a grant for a
-single entry.
+"""The rules for who may do what with a namespace. Entries inherit them; there is never a grant for a single entry.
 
 | scope | who |
 |---|---|
@@ -8,9 +7,8 @@ single entry.
 | run | the run itself, no person and no key |
 | application, workflow | as with workflows: viewers view, editors write and forget |
 
-A key with ``memory:serve`` belongs to another installation that keeps its memory in this team. It
-owns the conversations and runs in which nobody of this team takes part, because it created them
-or is about to.
+A key with ``memory:serve`` belongs to another installation that keeps its memory in this team. It owns the
+conversations and runs in which nobody of this team takes part, because it created them or is about to.
 
 Explicit grants (``accounts.access.grant``) come on top. No role opens what is private to a
 person: an admin sees nothing of it either, except by emergency access (``EmergencyAccess``),
@@ -20,9 +18,8 @@ rows applies to it (``SeenBy``); one that says nothing is open to runs only.
 ``find_reasons`` is the only rule: ``is_allowed`` asks whether there is a reason, and the page
 that explains access lists them.
 
-A namespace that doesn't exist yet may be filled only by the participants of its conversation:
-what somebody else wrote there would be read in their next prompt. The host knows the participants
-of a conversation.
+A namespace that doesn't exist yet may be filled only by the participants of its conversation: what somebody else
+wrote there would be read in their next prompt. The host knows the participants of a conversation.
 """
 
 from collections.abc import Iterator
@@ -108,9 +105,7 @@ class AccessFacts:
 
 
 def find_participants(target: NamespaceTarget) -> frozenset[UUID]:
-    """Return those whose runs reached the namespace and those whose conversation it is, even before
-    its first run.
-    """
+    """Return those whose runs reached the namespace and those whose conversation it is, even before its first run."""
     participants = frozenset(target.row.participants if target.row else ())
     scope, key = target.parsed.scope, target.parsed.ids[0]
     return participants | get_host().list_participants(target.team_id, scope, key)
@@ -128,8 +123,7 @@ def is_allowed(principal: Principal, verb: Verb, target: NamespaceTarget) -> boo
 def can_export(principal: Principal, target: NamespaceTarget) -> bool:
     """Return whether the principal may download the namespace as a file.
 
-    Emergency access isn't enough: it ends and every read under it is in the audit log, while a
-    file would stay.
+    Emergency access isn't enough: it ends and every read under it is in the audit log, while a file would stay.
     """
     first = next(find_reasons(principal, "view", target), None)
     return first is not None and first is not AccessReason.EMERGENCY_ACCESS
@@ -207,9 +201,7 @@ def record_emergency_read(principal: Principal, target: NamespaceTarget, **detai
 
 
 def find_sole_emergency_access(principal: Principal, row: Namespace) -> EmergencyAccess | None:
-    """Return the emergency access that is the principal's only way to see the namespace at this
-    moment.
-    """
+    """Return the emergency access that is the principal's only way to see the namespace at this moment."""
     target = build_target(row)
     if not allows_emergency_access(target) or _is_owner_by_row(principal, target):
         return None
@@ -221,9 +213,7 @@ def find_sole_emergency_access(principal: Principal, row: Namespace) -> Emergenc
 
 
 def allows_emergency_access(target: NamespaceTarget) -> bool:
-    """Return whether the namespace is private to people who can be notified. A run's notes belong to
-    no person.
-    """
+    """Return whether the namespace is private to people who can be notified. A run's notes belong to no person."""
     return target.parsed.seen_by in (SeenBy.PERSON, SeenBy.PARTICIPANTS)
 
 
@@ -256,9 +246,8 @@ def is_shared_with(principal: Principal, verb: Verb, target: NamespaceTarget) ->
 def can_share_with_groups(parsed: ParsedNamespace) -> bool:
     """Return whether a grant to a group has an effect on the namespace.
 
-    A member who manages groups could add themselves to one and so read private memory without
-    emergency access. Private memory can therefore not be shared with groups any more, and older
-    grants to groups have no effect.
+    A member who manages groups could add themselves to one and so read private memory without emergency access.
+    Private memory can therefore not be shared with groups any more, and older grants to groups have no effect.
     """
     return parsed.seen_by is SeenBy.TEAM
 
@@ -266,8 +255,7 @@ def can_share_with_groups(parsed: ParsedNamespace) -> bool:
 def is_owned_by_another(
     principal: Principal, target: NamespaceTarget, facts: AccessFacts | None = None
 ) -> bool:
-    """Return whether a person's namespace belongs to an account or a member other than the
-    principal.
+    """Return whether a person's namespace belongs to an account or a member other than the principal.
 
     This is checked even for runs, which state themselves whom they are for: an outside id that
     happens to be a member's account must not open that member's memory.
@@ -287,9 +275,7 @@ def is_owned_by_another(
 
 
 def find_account_id(parsed: ParsedNamespace) -> UUID | None:
-    """Return the account that a person's namespace means, if its id is an account's rather than an
-    outside id.
-    """
+    """Return the account that a person's namespace means, if its id is an account's rather than an outside id."""
     if parsed.seen_by is not SeenBy.PERSON:
         return None
     try:

@@ -33,9 +33,7 @@ _LINE_LENGTH: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class PersonalEntry:
-    """An entry with the run it was learned in, if the reader may see it, and the number of runs that
-    recalled it.
-    """
+    """An entry with the run it was learned in, if the reader may see it, and the number of runs that recalled it."""
 
     row: Entry
     text: str
@@ -75,9 +73,7 @@ class PersonMemory:
 
 @dataclass(frozen=True, slots=True)
 class PersonalMemory:
-    """The memory about a person; ``total`` counts the living entries whether ``text`` matches or
-    not.
-    """
+    """The memory about a person; ``total`` counts the living entries whether ``text`` matches or not."""
 
     people: tuple[PersonMemory, ...]
     total: int

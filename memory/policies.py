@@ -31,9 +31,7 @@ class Rules:
 def find_namespace_and_rules(
     team_id: UUID, text: str, app_id: str
 ) -> tuple[Namespace | None, Rules]:
-    """Return the namespace of this name, if there is one, and the rules that hold for it, by one
-    query.
-    """
+    """Return the namespace of this name, if there is one, and the rules that hold for it, by one query."""
     namespace, (rows,) = _FIND_NAMESPACE.one(team_id, text, app_id)
     policies = [Policy(**row) for row in json.loads(rows or "[]")]
     return namespace, _combine_rules(policies, app_id, namespace)

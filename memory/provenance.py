@@ -1,5 +1,4 @@
-"""Names of the actors and runs that wrote or read a memory: accounts, keys, upkeep, runs and their
-nodes.
+"""Names of the actors and runs that wrote or read a memory: accounts, keys, upkeep, runs and their nodes.
 
 The host describes the runs and leaves out those that the reader may not see.
 """

@@ -21,9 +21,7 @@ class WorkflowsConfig(AppConfig):
             register()
 
     def texts_of_files(self) -> list[tuple[str, str]]:
-        """Return context and text of what the gallery's documents say to people, for the translation
-        catalogs.
-        """
+        """Return context and text of what the gallery's documents say to people, for the translation catalogs."""
         # Inline import: documents are read with what needs the app registry.
         from workflows.samples.wording import CONTEXT, list_file_texts  # noqa: PLC0415
 

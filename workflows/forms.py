@@ -61,9 +61,7 @@ def build_input_fields(
     errors: Mapping[str, str] | None = None,
     last: Mapping[str, Json] | None = None,
 ) -> list[InputField]:
-    """Return the controls for a run of this document, in the author's order; ``last``: an earlier
-    run's inputs.
-    """
+    """Return the controls for a run of this document, in the author's order; ``last``: an earlier run's inputs."""
     return [
         _build_field(
             variable, submitted, (errors or {}).get(str(variable.get("variable")), ""), last or {}
@@ -131,9 +129,7 @@ def _is_reusable(value: Json, control: str, options: Sequence[str]) -> bool:
 
 
 def _format_value(value: Json, control: str) -> str:
-    """Return the value as the control's text; "" for a switch that is off, so that templates needn't
-    know its values.
-    """
+    """Return the value as the control's text; "" for a switch that is off, so that templates needn't know its values."""
     if value is None or (control == "switch" and value in (False, "false")):
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

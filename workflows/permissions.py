@@ -1,8 +1,7 @@
 """Permissions for workflows, runs, conversations and the team's credentials.
 
-They come in pairs: ``may_…`` returns whether it is allowed, ``check_…`` raises with a sentence.
-The table in ``accounts.roles`` gives each role its verbs; this module says on what each verb is
-checked.
+They come in pairs: ``may_…`` returns whether it is allowed, ``check_…`` raises with a sentence. The table in
+``accounts.roles`` gives each role its verbs; this module says on what each verb is checked.
 """
 
 from typing import TYPE_CHECKING
@@ -29,9 +28,7 @@ def check_create(principal: Principal, team_id: UUID) -> None:
 
 
 def may_arrange(principal: Principal, team_id: UUID) -> bool:
-    """Return whether the principal may create, rename, move and delete the team's folders, which
-    nobody owns.
-    """
+    """Return whether the principal may create, rename, move and delete the team's folders, which nobody owns."""
     return can(principal, "workflow.edit", team_id)
 
 

@@ -77,9 +77,7 @@ def workflow_for(principal: Principal, workflow_id: UUID, verb: str = "view") ->
 def workflows_by_id(
     principal: Principal, ids: Iterable[UUID], verb: str = "view"
 ) -> list[Workflow]:
-    """Return all of these workflows, each checked for the verb, in one query. Raises NotFound if one
-    is missing.
-    """
+    """Return all of these workflows, each checked for the verb, in one query. Raises NotFound if one is missing."""
     pks = set(ids)
     workflows = list(Workflow.objects.visible_to(principal).filter(pk__in=pks).order_by("id"))
     if len(workflows) < len(pks):
@@ -103,9 +101,7 @@ def task_for(principal: Principal, task_id: UUID) -> Task:
 
 
 def folders_for(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Folder]:
-    """Return the folders by name, each with the number of workflows directly in it
-    (``workflow_count``).
-    """
+    """Return the folders by name, each with the number of workflows directly in it (``workflow_count``)."""
     teams = [team for team in principal.team_ids if can(principal, "workflow.view", team)]
     rows = Folder.objects.visible_to(principal).filter(team_id__in=teams)
     if team_id is not None:
@@ -252,9 +248,7 @@ def step_for(principal: Principal, run: Run, node: str, rounds: str = "") -> Ste
 def step_in_workflow(
     principal: Principal, workflow: Workflow, node: str, run_id: UUID | None
 ) -> Step | None:
-    """Return a node's step in a run; without a run, in the newest of one's own runs that ran the
-    node.
-    """
+    """Return a node's step in a run; without a run, in the newest of one's own runs that ran the node."""
     permissions.check_view(principal, workflow)
     runs = runs_for(principal, workflow=workflow)
     if run_id is not None:

@@ -44,10 +44,8 @@ def client(
     """Build an asynchronous client.
 
     ``timeout`` bounds a whole exchange in seconds, redirects and body included; ``idle`` a single wait.
-    ``verify=False`` takes
-    any certificate: the address is still the one that was checked. ``allow`` replaces the operator's NET_ALLOW,
-    ``resolver``
-    the system's name lookup: for tests.
+    ``verify=False`` takes any certificate: the address is still the one that was checked. ``allow`` replaces the
+    operator's NET_ALLOW, ``resolver`` the system's name lookup: for tests.
     """
     rules = replace(_build_rules(timeout, max_body, allow, resolver), verify=verify)
     return _AsyncClient(

@@ -110,9 +110,7 @@ def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> dic
     "/runs/{uuid:run_id}/case", response=schemas.CaseIn, summary="Create a test case from a run"
 )
 def create_case_from_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
-    """Return a test case with a run's inputs that expects the same outputs. It isn't saved; send it
-    with a POST.
-    """
+    """Return a test case with a run's inputs that expects the same outputs. It isn't saved; send it with a POST."""
     run = selectors.run_for(get_principal(request), run_id)
     return {"case": cases.dump_case(cases.build_case_from_run(run))}
 
@@ -131,9 +129,7 @@ def _queue(principal: Principal, workflow_id: UUID, body: schemas.RunCasesIn) ->
 async def _wait_for_results(
     principal: Principal, keys: Sequence[UUID], seconds: float
 ) -> list[TestResult]:
-    """Return the results when the last is finished or the time is up; no connection is held in
-    between.
-    """
+    """Return the results when the last is finished or the time is up; no connection is held in between."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     while True:

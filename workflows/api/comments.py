@@ -23,9 +23,7 @@ Text = Annotated[str, Field(min_length=1, max_length=LONGEST_COMMENT)]
 
 
 class CommentIn(Body):
-    """A comment. ``node`` is a node's id, or "" for the whole workflow; ``answers`` is a comment of
-    the thread.
-    """
+    """A comment. ``node`` is a node's id, or "" for the whole workflow; ``answers`` is a comment of the thread."""
 
     body: Text
     node: Annotated[str, Field(max_length=255)] = ""

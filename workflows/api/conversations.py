@@ -20,9 +20,7 @@ router = Router(auth=api_auth(), tags=["runs"])
 def rename_conversation(
     request: HttpRequest, conversation_id: str, body: ConversationIn
 ) -> dict[str, object]:
-    """Name a conversation; ``conversation_id`` is the one in its runs. Fails with NotFound if it isn't
-    yours.
-    """
+    """Name a conversation; ``conversation_id`` is the one in its runs. Fails with NotFound if it isn't yours."""
     principal = get_principal(request)
     conversation = selectors.conversation_by_key(
         principal, get_current_team_id(request), conversation_id

@@ -1,6 +1,4 @@
-"""Routes for debugging: resume runs, read and edit steps, pin outputs, apply the memory changes of
-dry runs.
-"""
+"""Routes for debugging: resume runs, read and edit steps, pin outputs, apply the memory changes of dry runs."""
 
 from uuid import UUID
 
@@ -61,8 +59,7 @@ def read_step(request: HttpRequest, run_id: UUID, node: str, rounds: str = "") -
     summary="Edit the outputs of a finished step",
 )
 def edit_step(request: HttpRequest, run_id: UUID, node: str, body: OutputsIn) -> dict[str, object]:
-    """Edit the outputs of a finished step for the rest of a paused run; the step records who edited
-    it.
+    """Edit the outputs of a finished step for the rest of a paused run; the step records who edited it.
 
     The response is 409 if the run isn't paused.
     """

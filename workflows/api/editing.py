@@ -96,9 +96,7 @@ class RevisionOut(Schema):
 
 
 class ChangeOut(RevisionOut):
-    """An edit and the current state. ``problems`` are those of the nodes in ``checked``; validate
-    the draft for all.
-    """
+    """An edit and the current state. ``problems`` are those of the nodes in ``checked``; validate the draft for all."""
 
     problems: list[workflows.ProblemOut]
     checked: list[str]
@@ -199,8 +197,7 @@ def edit_draft(request: HttpRequest, workflow_id: UUID, body: EditIn) -> Any:
 def undo(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
     """Undo your own last edit, keeping later edits of others.
 
-    The response is 409 if they conflict; repeat the request with ``resolve`` and the response's
-    ``undoes``.
+    The response is 409 if they conflict; repeat the request with ``resolve`` and the response's ``undoes``.
     """
     return _undo_or_redo(request, workflow_id, body, undoing.undo)
 
@@ -275,9 +272,7 @@ def add_version(
 def publish_version(
     request: HttpRequest, workflow_id: UUID, number: Path[Number]
 ) -> dict[str, object]:
-    """Publish an existing version, which may be an older one. Fails with NothingToPublish if it is
-    published.
-    """
+    """Publish an existing version, which may be an older one. Fails with NothingToPublish if it is published."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "publish")
     version = selectors.version_for(principal, workflow, number)

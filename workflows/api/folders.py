@@ -50,9 +50,7 @@ class FolderOut(Schema):
 
 @router.get("/folders", response=list[FolderOut], summary="List folders")
 def list_folders(request: HttpRequest, team: UUID | None = None) -> list[dict[str, object]]:
-    """Return every folder that you may see, each after its parent. ``team`` limits the list to one
-    team.
-    """
+    """Return every folder that you may see, each after its parent. ``team`` limits the list to one team."""
     tree = FolderTree.of(selectors.folders_for(get_principal(request), team_id=team))
     return [_build_response(folder, tree) for folder, _level in tree.beneath(None)]
 
@@ -61,8 +59,7 @@ def list_folders(request: HttpRequest, team: UUID | None = None) -> list[dict[st
 def create_folder(request: HttpRequest, body: FolderIn) -> Status[dict[str, object]]:
     """Create a folder in your current team.
 
-    A name may occur once in a parent folder, ignoring case, and folders nest at most five levels
-    deep.
+    A name may occur once in a parent folder, ignoring case, and folders nest at most five levels deep.
     """
     principal, team_id = get_principal(request), get_current_team_id(request)
     parent = find_folder(principal, body.parent)
@@ -96,9 +93,7 @@ def delete_folder(request: HttpRequest, folder_id: UUID) -> Status[None]:
     "/workflows/move", response=list[schemas.WorkflowOut], summary="Move workflows to a folder"
 )
 def move_workflows(request: HttpRequest, body: schemas.MoveIn) -> list[dict[str, object]]:
-    """Move all of these workflows to a folder, or none. You need the permission to edit each of
-    them.
-    """
+    """Move all of these workflows to a folder, or none. You need the permission to edit each of them."""
     principal = get_principal(request)
     workflows = selectors.workflows_by_id(principal, body.workflows, "edit")
     into = find_folder(principal, body.folder)

@@ -1,6 +1,4 @@
-"""Routes of ``/api/v1/providers`` and ``/api/v1/credentials``: for people, not for API keys. No
-secret is returned.
-"""
+"""Routes of ``/api/v1/providers`` and ``/api/v1/credentials``: for people, not for API keys. No secret is returned."""
 
 from uuid import UUID
 

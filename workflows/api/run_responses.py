@@ -96,11 +96,9 @@ def _build_debug_options(debug: Json) -> Json:
 
 
 def _build_memories(principal: Principal, run: Run) -> dict[str, list[Json]]:
-    """Return what the run recalled and wrote; reading an external user's memories is recorded in the
-    audit log.
+    """Return what the run recalled and wrote; reading an external user's memories is recorded in the audit log.
 
-    Single steps need the same record, because their prompts may contain what another step
-    recalled.
+    Single steps need the same record, because their prompts may contain what another step recalled.
     """
     events = list(selectors.events_of(principal, run, *_MEMORY_KEYS).values_list("name", "data"))
     run_access.record_api_access(principal, run, run_access.list_shown_namespaces(events))

@@ -66,9 +66,7 @@ def list_runs(
     request: HttpRequest,
     filters: Query[RunsQuery],
 ) -> dict[str, object]:
-    """Return the runs that you started, that are for you, or that a key of yours started; newest
-    first.
-    """
+    """Return the runs that you started, that are for you, or that a key of yours started; newest first."""
     principal, limit, offset = get_principal(request), filters.limit, filters.offset
     visible = filters.build_filter().apply(selectors.runs_for(principal))
     if filters.workflow is not None:
@@ -88,10 +86,9 @@ def read_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
 async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     """Stream every event of a run until it ends; ``Last-Event-ID`` continues after that event.
 
-    Events: run_started, node_state_change, text_chunk, memory_recalled, memory_written,
-    memory_retrieval_error, run_paused, run_resumed, step_edited, run_finished. A ``text_chunk``
-    has no id: replace the text from its ``offset`` on (in UTF-16 units) by its text, so that a
-    reconnect or a recovered run shows the same text.
+    Events: run_started, node_state_change, text_chunk, memory_recalled, memory_written, memory_retrieval_error,
+    run_paused, run_resumed, step_edited, run_finished. A ``text_chunk`` has no id: replace the text from its
+    ``offset`` on (in UTF-16 units) by its text, so that a reconnect or a recovered run shows the same text.
     """
     principal = get_principal(request)
     return sse.build_response(
@@ -101,9 +98,7 @@ async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
 
 @router.post("/runs/{uuid:run_id}/cancel", response=RunOut, summary="Stop a run")
 def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
-    """Cancel a run: at once if it is queued or paused, otherwise within a second. An ended run stays
-    as it is.
-    """
+    """Cancel a run: at once if it is queued or paused, otherwise within a second. An ended run stays as it is."""
     principal = get_principal(request)
     return build_run(runs.cancel_run(principal, selectors.run_for(principal, run_id)))
 

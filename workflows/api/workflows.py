@@ -57,9 +57,8 @@ def list_workflows(
 def create_workflow(request: HttpRequest, body: workflows.WorkflowIn) -> Status[dict[str, object]]:
     """Create a workflow in your current team from a document.
 
-    The document is only parsed: nothing is run or requested. Content that the format doesn't know
-    is kept and reported as a warning. Fails with DocumentInvalid, or NewerDocument unless
-    ``confirm_newer`` is set.
+    The document is only parsed: nothing is run or requested. Content that the format doesn't know is kept and
+    reported as a warning. Fails with DocumentInvalid, or NewerDocument unless ``confirm_newer`` is set.
     """
     principal = get_principal(request)
     imported = importing.import_document(
@@ -119,9 +118,7 @@ def read_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
 def change_workflow(
     request: HttpRequest, workflow_id: UUID, body: workflows.WorkflowPatch
 ) -> dict[str, object]:
-    """Change a workflow's name, description or folder. Moving it doesn't change the draft's
-    revision.
-    """
+    """Change a workflow's name, description or folder. Moving it doesn't change the draft's revision."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
     fields = body.model_fields_set
@@ -168,8 +165,7 @@ def restore_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, objec
 def replace_draft(
     request: HttpRequest, workflow_id: UUID, body: workflows.DraftIn
 ) -> dict[str, object]:
-    """Replace the draft with a document, as one edit that can be undone. The workflow keeps its
-    name.
+    """Replace the draft with a document, as one edit that can be undone. The workflow keeps its name.
 
     Fails with DocumentInvalid, or NewerDocument unless ``confirm_newer`` is set.
     """
@@ -193,9 +189,7 @@ def export_workflow(
     format: Literal["yaml", "json"] = "yaml",  # noqa: A002 - the name in the address
     include_secrets: bool = False,
 ) -> HttpResponse:
-    """Return the draft as a file in either format. Secret variables are blank unless
-    ``include_secrets`` is set.
-    """
+    """Return the draft as a file in either format. Secret variables are blank unless ``include_secrets`` is set."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     text = drafts.export(
@@ -231,9 +225,7 @@ def validate_draft(request: HttpRequest, workflow_id: UUID) -> dict[str, object]
 def duplicate_workflow(
     request: HttpRequest, workflow_id: UUID, body: workflows.DuplicateIn
 ) -> Status[dict[str, object]]:
-    """Create a workflow with the same draft. Versions, runs and secret values stay with the
-    original.
-    """
+    """Create a workflow with the same draft. Versions, runs and secret values stay with the original."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     return Status(
@@ -249,9 +241,7 @@ def duplicate_workflow(
 def publish_workflow(
     request: HttpRequest, workflow_id: UUID, body: workflows.PublishIn
 ) -> Status[dict[str, object]]:
-    """Publish the draft as a new version. Fails with DocumentInvalid with every error, or
-    NothingToPublish.
-    """
+    """Publish the draft as a new version. Fails with DocumentInvalid with every error, or NothingToPublish."""
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "publish")
     version = publishing.publish(principal, workflow=workflow, note=body.note)

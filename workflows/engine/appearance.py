@@ -15,9 +15,7 @@ Family = Literal["flow", "model", "memory", "logic", "data", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class HandleLabel:
-    """The label of a handle: ``word`` says when a run takes it, ``text`` is the question asked
-    there.
-    """
+    """The label of a handle: ``word`` says when a run takes it, ``text`` is the question asked there."""
 
     word: Text = ""
     text: Sequence[Text] = ()  # printed one after the other

@@ -1,8 +1,7 @@
 """Computes the sizes of cards, the positions of ports and the paths of edges.
 
-``static/js/canvas/geometry.js`` does the same in the browser, and a parity test keeps the two
-equal. So the server can draw the first picture, arrange nodes and export, and dragging needs no
-layout by the browser.
+``static/js/canvas/geometry.js`` does the same in the browser, and a parity test keeps the two equal. So the server
+can draw the first picture, arrange nodes and export, and dragging needs no layout by the browser.
 """
 
 from collections.abc import Mapping
@@ -46,9 +45,7 @@ class Shape:
     is_dot: bool = False  # the start inside a container
 
     def locate_source(self, handle: str) -> tuple[float, float]:
-        """Return the position of a source handle; an unknown one is at the first, so that its edge
-        stays visible.
-        """
+        """Return the position of a source handle; an unknown one is at the first, so that its edge stays visible."""
         index = self.handles.index(handle) if handle in self.handles else 0
         return self.width, compute_port_y(index, len(self.handles), self.rows)
 

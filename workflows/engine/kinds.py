@@ -163,9 +163,7 @@ class NodeContext:
     untrusted: frozenset[str] = frozenset()  # see ``workflows.engine.language.untrusted``
 
     def record_inputs(self, inputs: Mapping[str, Json]) -> None:
-        """Record the step's inputs as soon as they are known: for people, and for provenance even if
-        it fails.
-        """
+        """Record the step's inputs as soon as they are known: for people, and for provenance even if it fails."""
         untrusted_keys = self.recorded_inputs.get(UNTRUSTED_KEYS)
         self.recorded_inputs.clear()
         self.recorded_inputs.update(inputs)
@@ -288,9 +286,7 @@ class NodeKind(Appearance, Generic[C, P]):
         return ()
 
     def shares_pool(self, prepared: P) -> bool:
-        """Return whether a container's rounds share the pool of the scope around it, instead of a
-        copy each.
-        """
+        """Return whether a container's rounds share the pool of the scope around it, instead of a copy each."""
         return False
 
     def list_inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:

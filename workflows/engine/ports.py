@@ -43,9 +43,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The step of a run that makes a request: its provenance, and the key that makes a repeated
-    effect harmless.
-    """
+    """The step of a run that makes a request: its provenance, and the key that makes a repeated effect harmless."""
 
     run_id: str
     node_id: str
@@ -120,9 +118,7 @@ class MemoryPort(Protocol):
 
 @runtime_checkable
 class RunScopedMemory(Protocol):
-    """A memory that keeps something for one run only and has to know when it ended. ``end_run``
-    raises nothing.
-    """
+    """A memory that keeps something for one run only and has to know when it ended. ``end_run`` raises nothing."""
 
     async def end_run(self, run_id: str) -> None: ...
 
@@ -144,9 +140,7 @@ class Reminder:
 
 
 class ReminderPort(Protocol):
-    """Looks for memories before a chat model is called, if the node recalled none itself. It fails
-    no run.
-    """
+    """Looks for memories before a chat model is called, if the node recalled none itself. It fails no run."""
 
     async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None: ...
 
@@ -176,9 +170,7 @@ class ModelChunk:
 
 class ModelPort(Protocol):
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        """Stream one answer. Raises ``engine.errors.ModelFailed``, which knows whether a retry
-        helps.
-        """
+        """Stream one answer. Raises ``engine.errors.ModelFailed``, which knows whether a retry helps."""
         ...
 
 
@@ -221,9 +213,7 @@ class HttpFile:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request with at most one of ``content``, ``json_value`` and ``form``; ``files`` go with
-    ``form``.
-    """
+    """A request with at most one of ``content``, ``json_value`` and ``form``; ``files`` go with ``form``."""
 
     method: str
     url: str

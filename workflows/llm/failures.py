@@ -17,9 +17,7 @@ from workflows.engine.errors import ModelFailed
 
 
 class ModelRateLimited(ModelFailed):
-    """The provider's rate limit was reached; ``retry_after`` is in seconds if the provider named a
-    time.
-    """
+    """The provider's rate limit was reached; ``retry_after`` is in seconds if the provider named a time."""
 
     def __init__(self, message: str, *, retry_after: float | None) -> None:
         super().__init__(message, retryable=True, status=429)

@@ -48,18 +48,15 @@ def warm_up() -> None:
 def resolve(
     provider: str, configs: Iterable[ProviderConfig], *, fallback: Fallback = "offline"
 ) -> ModelPort:
-    """Return the provider's port. Raises ModelFailed if the team has no such provider and no
-    fallback is allowed.
-    """
+    """Return the provider's port. Raises ModelFailed if the team has no such provider and no fallback is allowed."""
     return TeamModels(configs, fallback=fallback).port(provider)
 
 
 class TeamModels:
     """The ``ModelPort`` of a team: each request goes to the provider that it names.
 
-    With ``fallback="offline"``, requests to a provider that the team hasn't connected are
-    answered by the offline one, which says so in every answer; a new installation runs everything
-    that way.
+    With ``fallback="offline"``, requests to a provider that the team hasn't connected are answered by the offline
+    one, which says so in every answer; a new installation runs everything that way.
     """
 
     def __init__(

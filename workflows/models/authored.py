@@ -6,9 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Authored(models.Model):
-    """A row that people create. ``created_by`` is null without a creator, and once their account is
-    deleted.
-    """
+    """A row that people create. ``created_by`` is null without a creator, and once their account is deleted."""
 
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

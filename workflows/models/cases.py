@@ -17,9 +17,7 @@ LONGEST = timedelta(minutes=5)
 
 
 class TestCase(Authored, TenantModel):
-    """A test case. ``spec`` is ``engine.testing.cases.Case`` as JSON; its name is stored separately for
-    lists.
-    """
+    """A test case. ``spec`` is ``engine.testing.cases.Case`` as JSON; its name is stored separately for lists."""
 
     __test__ = False  # pytest collects what is called Test…
 
@@ -98,7 +96,5 @@ class TestResult(TenantModel):
 
     @property
     def is_lost(self) -> bool:
-        """Return whether the result is overdue: queued or running longer than a case may take, so
-        its worker died.
-        """
+        """Return whether the result is overdue: queued or running longer than a case may take, so its worker died."""
         return self.finished_at is None and timezone.now() - self.queued_at > LONGEST

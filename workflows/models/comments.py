@@ -13,11 +13,9 @@ LONGEST_COMMENT = 10_000
 
 
 class Comment(TenantModel):
-    """The first comment of a thread, or an answer to it (``thread``). Only the first can be
-    resolved.
+    """The first comment of a thread, or an answer to it (``thread``). Only the first can be resolved.
 
-    ``node`` is a key, not a foreign key: a node that is deleted and restored by undo has its
-    comments again.
+    ``node`` is a key, not a foreign key: a node that is deleted and restored by undo has its comments again.
     """
 
     workflow = models.ForeignKey(

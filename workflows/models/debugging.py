@@ -11,9 +11,7 @@ from workflows.models.run import Run
 
 
 class Pin(TenantModel):
-    """Outputs that a node returns in runs from the editor instead of running. The whole team sees
-    them.
-    """
+    """Outputs that a node returns in runs from the editor instead of running. The whole team sees them."""
 
     workflow = models.ForeignKey(
         "workflows.Workflow", on_delete=models.CASCADE, related_name="pins", db_index=False

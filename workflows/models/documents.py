@@ -1,5 +1,4 @@
-"""The stored form of a document in a snapshot: a tree of its own dialect without secrets, and its
-hash.
+"""The stored form of a document in a snapshot: a tree of its own dialect without secrets, and its hash.
 
 The hash is computed over sorted keys, so that two spellings of one document have the same hash.
 """

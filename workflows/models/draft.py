@@ -132,9 +132,8 @@ class Variable(TenantModel):
 class WorkflowSecret(TenantModel):
     """The current value of a secret variable, encrypted.
 
-    It is stored by name, separate from the draft's rows: a published version whose draft has
-    since dropped the variable still finds its value, and a new value applies to every version at
-    once.
+    It is stored by name, separate from the draft's rows: a published version whose draft has since dropped the
+    variable still finds its value, and a new value applies to every version at once.
     """
 
     workflow = models.ForeignKey(

@@ -8,9 +8,7 @@ from config.ids import uuid7
 
 
 class FirstSteps(models.Model):
-    """A person's progress, independent of their teams. ``done``: step → time; a completed step stays
-    completed.
-    """
+    """A person's progress, independent of their teams. ``done``: step → time; a completed step stays completed."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.OneToOneField(

@@ -12,9 +12,7 @@ BETWEEN = " / "  # of the names of a path
 
 @dataclass(frozen=True, slots=True)
 class FolderTree:
-    """A tree of folders. ``within`` has each folder's subfolders by name; those of None are at the
-    top level.
-    """
+    """A tree of folders. ``within`` has each folder's subfolders by name; those of None are at the top level."""
 
     folders: Mapping[UUID, Folder]
     within: Mapping[UUID | None, tuple[Folder, ...]] = field(repr=False)
@@ -33,9 +31,7 @@ class FolderTree:
         return self.within.get(folder_id, ())
 
     def path(self, folder_id: UUID | None) -> tuple[Folder, ...]:
-        """Return the folders from the top level down to this one; empty for the top level or a
-        missing folder.
-        """
+        """Return the folders from the top level down to this one; empty for the top level or a missing folder."""
         folders: list[Folder] = []
         while (folder := self.folders.get(folder_id) if folder_id else None) is not None:
             folders.append(folder)

@@ -1,7 +1,6 @@
 """The rows of a run's journal: events in order, partial text, and effects that have begun.
 
-They are append-only, except for the partial text. They will be partitioned with the runs: see
-``run.py``.
+They are append-only, except for the partial text. They will be partitioned with the runs: see ``run.py``.
 """
 
 from django.contrib.postgres.fields import ArrayField
@@ -15,8 +14,7 @@ from workflows.models.run import Run
 
 
 class JournalModel(TenantModel):
-    """A row of a run's journal, without an index or a foreign key, which would be paid for each
-    event.
+    """A row of a run's journal, without an index or a foreign key, which would be paid for each event.
 
     Rows come from functions that have just found their run and hold its lock: a constraint on
     ``run`` would look the same row up again for each row.
@@ -35,9 +33,7 @@ class JournalModel(TenantModel):
 
 
 class RunEvent(JournalModel):
-    """An event of a run. ``seq`` is the id in the event stream: without gaps, from 1, by one writer
-    at a time.
-    """
+    """An event of a run. ``seq`` is the id in the event stream: without gaps, from 1, by one writer at a time."""
 
     run = models.ForeignKey(
         Run, on_delete=models.CASCADE, related_name="events", db_index=False, db_constraint=False
@@ -60,12 +56,10 @@ class RunEvent(JournalModel):
 
 
 class RunPartial(JournalModel):
-    """The text that a run has streamed so far, saved at most once a second for readers who join
-    late.
+    """The text that a run has streamed so far, saved at most once a second for readers who join late.
 
     ``segments``: [node, source, offset, began after event, grew after event, text] in order, see
-    ``execution.journal.partials``. A new attempt starts a new text; the old one is superseded, not
-    joined.
+    ``execution.journal.partials``. A new attempt starts a new text; the old one is superseded, not joined.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="partials", db_index=False)
@@ -86,8 +80,7 @@ class RunPartial(JournalModel):
 
 
 class StepIntent(JournalModel):
-    """A record that a step with an outside effect has begun. Without a finished step its outcome is
-    unknown.
+    """A record that a step with an outside effect has begun. Without a finished step its outcome is unknown.
 
     The idempotency key is (run, node, rounds): the next attempt sends the same one.
     """

@@ -1,10 +1,9 @@
 """A run and its steps: the state that survives a crash.
 
-The run tables grow without end and will be partitioned by time. A UUIDv7 *is* a time, so the
-partition key can be the run's id (``workflows_run`` by ``id``, everything else by ``run_id``): every
-unique constraint below already contains it, no time column has to be carried along, and a month's
-runs are dropped with all that belongs to them. What that change needs is a primary key of
-``(run_id, id)`` for the children; nothing refers to those.
+The run tables grow without end and will be partitioned by time. A UUIDv7 *is* a time, so the partition key can be the
+run's id (``workflows_run`` by ``id``, everything else by ``run_id``): every unique constraint below already contains
+it, no time column has to be carried along, and a month's runs are dropped with all that belongs to them. What that
+change needs is a primary key of ``(run_id, id)`` for the children; nothing refers to those.
 """
 
 from django.contrib.postgres.fields import ArrayField
@@ -54,9 +53,7 @@ STEP_ENDED = (
 
 
 class Run(Personal):
-    """One execution of a pinned document. The row is also the outbox: a queued run is waiting for a
-    worker.
-    """
+    """One execution of a pinned document. The row is also the outbox: a queued run is waiting for a worker."""
 
     workflow = models.ForeignKey(
         "workflows.Workflow",

@@ -7,9 +7,7 @@ from workflows.models.personal import Personal
 
 
 class Task(Personal):
-    """A task, as private as a run. It is executed by its own workflow or by the team's task
-    workflow.
-    """
+    """A task, as private as a run. It is executed by its own workflow or by the team's task workflow."""
 
     title = models.CharField(_("title"), max_length=255)
     description = models.TextField(_("description"), blank=True)

@@ -1,5 +1,4 @@
-"""Immutable documents: snapshots by the hash of their content, and numbered versions that refer to
-them.
+"""Immutable documents: snapshots by the hash of their content, and numbered versions that refer to them.
 
 The database refuses to update either (a trigger of the first migration).
 """

@@ -1,8 +1,7 @@
 """Check a program without running it, for the editor.
 
-The parser is the runner's own and runs in the pool, so a source that would hang or kill a parser
-hangs or kills a process without privileges. Missing names and modules are then searched in the
-text.
+The parser is the runner's own and runs in the pool, so a source that would hang or kill a parser hangs or kills a
+process without privileges. Missing names and modules are then searched in the text.
 """
 
 import re
@@ -112,9 +111,7 @@ def _read_problems(reply: Mapping[str, Any], source: str, language: str) -> list
 
 
 def _find_missing(source: str, modules: Iterable[object] | None) -> Iterable[CodeProblem]:
-    """Yield problems of a missing ``main`` or module; ``modules`` None: the available ones are
-    unknown.
-    """
+    """Yield problems of a missing ``main`` or module; ``modules`` None: the available ones are unknown."""
     source = _LONG_STRING.sub(_blank, source)
     if modules is not None:
         yield from _find_missing_modules(source, frozenset(map(str, modules)))

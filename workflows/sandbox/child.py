@@ -1,7 +1,6 @@
 """The program of a runner that renders templates.
 
-It uses the standard library and jinja2 only: no Django, no settings, no database, an empty
-environment.
+It uses the standard library and jinja2 only: no Django, no settings, no database, an empty environment.
 """
 
 import gc

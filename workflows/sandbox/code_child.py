@@ -1,8 +1,7 @@
 """The program of a runner for code nodes: it hosts one monty interpreter behind walls.
 
-A runner has two processes, both without credentials: this one exchanges frames with the worker,
-the interpreter is its child. What a compromised interpreter sends is decoded here, not in the
-worker.
+A runner has two processes, both without credentials: this one exchanges frames with the worker, the interpreter is
+its child. What a compromised interpreter sends is decoded here, not in the worker.
 """
 
 import os

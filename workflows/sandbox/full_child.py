@@ -1,9 +1,8 @@
 """The program of a runner for full Python: it runs one program of an author, then it ends.
 
-It is only started inside bubblewrap. The program shares this process, so nothing it returns is
-trusted and the process is never used again: no memory of one job is available to another. The
-filter of system calls is the strict one: no file, socket, process or signal, whatever the program
-finds in its own interpreter.
+It is only started inside bubblewrap. The program shares this process, so nothing it returns is trusted and the
+process is never used again: no memory of one job is available to another. The filter of system calls is the strict
+one: no file, socket, process or signal, whatever the program finds in its own interpreter.
 """
 
 import contextlib

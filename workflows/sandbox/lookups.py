@@ -1,5 +1,4 @@
-"""Render templates that only look values up (``Hello {{ user.name }}``) without Jinja and without a
-runner.
+"""Render templates that only look values up (``Hello {{ user.name }}``) without Jinja and without a runner.
 
 The result is exactly Jinja's, or none.
 """

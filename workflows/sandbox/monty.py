@@ -22,9 +22,7 @@ _NO_MAIN: Final = "name 'main' is not defined"
 
 
 class MontyRunner:
-    """Implements ``code.CodeRunner``. It can be used from any event loop; ``close()`` ends its
-    processes.
-    """
+    """Implements ``code.CodeRunner``. It can be used from any event loop; ``close()`` ends its processes."""
 
     def __init__(self, pool: RunnerPool | None = None) -> None:
         self.pool = pool or RunnerPool(program="code_child")

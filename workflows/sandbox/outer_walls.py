@@ -1,10 +1,9 @@
 """Restrict a code runner with walls that also apply to the interpreter that it starts.
 
-The interpreter (monty) owns nothing: no file, no socket, no environment. These walls protect
-against a vulnerability in it. They are inherited, so they must allow what starting a program
-takes; the rest of the file system, the network, other processes and the kernel's rarely used
-system calls are blocked. The walls are independent; one that this machine can't build is reported
-as missing, not fatal.
+The interpreter (monty) owns nothing: no file, no socket, no environment. These walls protect against a vulnerability
+in it. They are inherited, so they must allow what starting a program takes; the rest of the file system, the network,
+other processes and the kernel's rarely used system calls are blocked. The walls are independent; one that this
+machine can't build is reported as missing, not fatal.
 """
 
 import contextlib
@@ -76,9 +75,7 @@ _NEW_MOUNT_CALLS = (428, 429, 430, 431, 432, 433, 442)
 
 
 def raise_outer_walls(program: Path) -> list[str]:
-    """Build the walls and return the names of those that are active; afterwards only ``program`` can
-    be started.
-    """
+    """Build the walls and return the names of those that are active; afterwards only ``program`` can be started."""
     builders: tuple[tuple[str, Callable[[], None]], ...] = (
         ("memory", _limit_memory),
         ("limits", _limit_resources),
@@ -116,9 +113,7 @@ def _become_nobody(program: Path) -> None:
 
 
 def _restrict_files(program: Path) -> None:
-    """Restrict file access with Landlock to the program and its libraries; no TCP, no signal to
-    other processes.
-    """
+    """Restrict file access with Landlock to the program and its libraries; no TCP, no signal to other processes."""
     version = _syscall(_CREATE_RULESET, None, 0, 1)
     rights = (1 << _FILE_RIGHTS.get(version, 16)) - 1
     masks = [rights, *([_TCP] if version >= 4 else []), *([_SCOPES] if version >= 6 else [])]

@@ -23,9 +23,7 @@ _DEAD_ON_ARRIVAL_SECONDS = 0.05
 
 
 class _Job:
-    """One call of the pool, with the runner that executes it and whether a caller still waits for
-    it.
-    """
+    """One call of the pool, with the runner that executes it and whether a caller still waits for it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -187,9 +185,7 @@ class RunnerPool:
         runner.kill()
 
     def _forget_after_fork(self) -> None:
-        """Close the inherited pipes after a fork, because runners belong to the process that started
-        them.
-        """
+        """Close the inherited pipes after a fork, because runners belong to the process that started them."""
         if self._pid == os.getpid():
             return
         inherited = [*(runner for runner, _ in self._idle), *self._busy]

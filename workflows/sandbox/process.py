@@ -138,9 +138,7 @@ class Runner:
 
 
 def build_command(program: Program = "child") -> list[str]:
-    """Return the command that starts a runner: inside bubblewrap if that works, else as a plain
-    process.
-    """
+    """Return the command that starts a runner: inside bubblewrap if that works, else as a plain process."""
     return [*get_jail(), *_build_python_command(program)]
 
 
@@ -174,13 +172,11 @@ def get_jail() -> tuple[str, ...]:
 
 
 def _build_jail_arguments() -> list[str]:
-    """Return arguments that allow no network, no other processes, and of the file system only what
-    Python needs.
+    """Return arguments that allow no network, no other processes, and of the file system only what Python needs.
 
-    No ``--new-session``: ``Runner`` starts a session without a terminal already, and a second one
-    would take the program out of the process group that ``Runner.kill`` ends. No
-    ``--die-with-parent`` either: it follows the thread that started the runner, and the pool's
-    threads end before their runners do.
+    No ``--new-session``: ``Runner`` starts a session without a terminal already, and a second one would take the
+    program out of the process group that ``Runner.kill`` ends. No ``--die-with-parent`` either: it follows the thread
+    that started the runner, and the pool's threads end before their runners do.
     """
     system = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache")
     python = (sys.prefix, sys.base_prefix, sysconfig.get_path("purelib"))

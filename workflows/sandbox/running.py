@@ -38,9 +38,7 @@ _CANDIDATES: Final = (
 
 
 class Interpreter:
-    """One warm monty process. A program that breaks it makes the whole runner unusable, which is
-    then replaced.
-    """
+    """One warm monty process. A program that breaks it makes the whole runner unusable, which is then replaced."""
 
     def __init__(self, program: Path) -> None:
         self._pool = Monty(binary_path=program, min_processes=1, max_processes=1)

@@ -27,9 +27,7 @@ _MESSAGES: Final = {
 
 
 class TemplatePool:
-    """Renders templates. It can be used from any event loop and thread; ``close()`` ends its
-    processes.
-    """
+    """Renders templates. It can be used from any event loop and thread; ``close()`` ends its processes."""
 
     def __init__(self, pool: RunnerPool | None = None, *, seconds: float = SECONDS) -> None:
         self.pool = pool or RunnerPool()

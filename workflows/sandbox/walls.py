@@ -1,8 +1,7 @@
 """Restrict the child process: it gives up everything that a template or program could misuse.
 
-Called after the last import. What remains is memory up to a limit, processor time up to a limit,
-and three pipes. The walls are independent; one that this machine can't build is reported, not
-fatal.
+Called after the last import. What remains is memory up to a limit, processor time up to a limit, and three pipes. The
+walls are independent; one that this machine can't build is reported, not fatal.
 """
 
 import contextlib

@@ -22,9 +22,8 @@ NodeId = Annotated[str, Field(min_length=1, max_length=255)]
 class DebugIn(Schema):
     """Options of a debug run. At most one of ``only``, ``until`` and ``from`` may be given.
 
-    ``reuse``: the run whose results are reused. ``values``: outputs that a node alone reads and
-    that no run has produced, by node and output. ``memory: sandbox`` previews memory changes
-    without applying them.
+    ``reuse``: the run whose results are reused. ``values``: outputs that a node alone reads and that no run has
+    produced, by node and output. ``memory: sandbox`` previews memory changes without applying them.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -118,9 +117,8 @@ class RunDetailOut(RunOut):
 class RunsQuery(Schema):
     """Filters of the list of runs.
 
-    ``user``: your own id of the person that the run is for, or their account's. ``text``: a text
-    in the inputs. ``node``: the id of a node that ran. ``since`` and ``until``: days, both
-    included.
+    ``user``: your own id of the person that the run is for, or their account's. ``text``: a text in the inputs.
+    ``node``: the id of a node that ran. ``since`` and ``until``: days, both included.
     """
 
     workflow: UUID | None = None
@@ -252,9 +250,7 @@ class ComparisonOut(Schema):
 
 
 class TaskIn(Schema):
-    """A task. ``user`` names the person it is for; without a ``workflow`` the team's task workflow
-    runs it.
-    """
+    """A task. ``user`` names the person it is for; without a ``workflow`` the team's task workflow runs it."""
 
     model_config = ConfigDict(extra="forbid")
 

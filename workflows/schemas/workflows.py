@@ -1,6 +1,4 @@
-"""Request and response schemas of workflows. Bodies contain no team, owner or id; unknown fields are
-refused.
-"""
+"""Request and response schemas of workflows. Bodies contain no team, owner or id; unknown fields are refused."""
 
 import datetime as dt
 from typing import Annotated, Any, Literal
@@ -61,9 +59,7 @@ class ValidateIn(In):
 
 
 class WorkflowPatch(In):
-    """Fields that are left out keep their value. ``folder`` null moves the workflow to the top
-    level.
-    """
+    """Fields that are left out keep their value. ``folder`` null moves the workflow to the top level."""
 
     name: Name = Field("")
     description: str | None = Field(None, max_length=10_000)

@@ -1,8 +1,7 @@
 """Tasks: created, executed as runs, and read together with their runs.
 
-A task without a workflow of its own is executed by the team's task workflow, an ordinary workflow
-that is created for the first such task. It learns from its runs, so that the next similar task
-has more to build on.
+A task without a workflow of its own is executed by the team's task workflow, an ordinary workflow that is created for
+the first such task. It learns from its runs, so that the next similar task has more to build on.
 """
 
 from collections.abc import Mapping
@@ -155,8 +154,7 @@ def _enable_learning(
 ) -> None:
     """Turn learning on, unless the team's applications have it already.
 
-    A key that may not write memories creates a workflow that doesn't learn; an editor can change
-    that.
+    A key that may not write memories creates a workflow that doesn't learn; an editor can change that.
     """
     if memory_app.get_learning_rule(workflow.team_id, "").auto_memory:
         return
@@ -182,9 +180,7 @@ def _lock_team(team_id: UUID) -> None:
 
 
 def _find_provider(team_id: UUID) -> ModelProvider | None:
-    """Return the team's oldest enabled provider with a default model; without one the offline model
-    answers.
-    """
+    """Return the team's oldest enabled provider with a default model; without one the offline model answers."""
     rows = ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True)
     return rows.exclude(default_model="").order_by("created_at", "id").first()
 

@@ -1,8 +1,7 @@
 """Translate the engine's sentences about a document.
 
-A sentence of the engine is English and contains ids, labels and numbers. Each pattern here is
-such a sentence with names in their place: it reads them out of the message, and its translation
-takes them up.
+A sentence of the engine is English and contains ids, labels and numbers. Each pattern here is such a sentence with
+names in their place: it reads them out of the message, and its translation takes them up.
 """
 
 import re

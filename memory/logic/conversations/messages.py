@@ -29,8 +29,7 @@ class ToolCall:
 class Message:
     """One message of a chat.
 
-    ``id`` and ``at`` are set when it is added; ``shortened`` counts the characters that folding
-    removed.
+    ``id`` and ``at`` are set when it is added; ``shortened`` counts the characters that folding removed.
     """
 
     role: Role
@@ -74,8 +73,7 @@ def _is_wide(character: str) -> bool:
 def group_messages(messages: Sequence[Message]) -> list[Group]:
     """Group the messages that may only leave together: a call with all its results; others alone.
 
-    Groups are in the order of their first messages. A result without its call is a group of its
-    own.
+    Groups are in the order of their first messages. A result without its call is a group of its own.
     """
     groups: list[list[Message]] = []
     open_calls: dict[str, list[Message]] = {}

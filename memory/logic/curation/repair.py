@@ -1,9 +1,8 @@
 """Tolerant parsing of JSON as models write it.
 
-Models wrap JSON in fences and prose, use single or curly quotes, leave commas behind the last
-item, write Python's words, add comments, put line ends into texts, and stop in the middle when
-their tokens run out. A value that was cut is dropped, since half a sentence is a wrong one; what
-was complete before it stays, and the repair is named.
+Models wrap JSON in fences and prose, use single or curly quotes, leave commas behind the last item, write Python's
+words, add comments, put line ends into texts, and stop in the middle when their tokens run out. A value that was cut
+is dropped, since half a sentence is a wrong one; what was complete before it stays, and the repair is named.
 
 The json-repair package (0.64) was tried instead and isn't used: it keeps values that were cut,
 takes prose for values and doesn't say what it did (14 of the 33 cases of the test), and 8,000

@@ -1,10 +1,9 @@
 """Exact and near duplicates, detected when something is written.
 
-The rules are careful on purpose: two entries that say the same cost a line on a page, two facts
-merged into one lose a fact. So a near duplicate may add or leave out a word or two, but never
-swap one, never change the order, and never differ in a number, a negation or a word that limits
-what is said. Texts that only look alike (``measure_similarity``) are for proposals, which a
-member decides.
+The rules are careful on purpose: two entries that say the same cost a line on a page, two facts merged into one lose
+a fact. So a near duplicate may add or leave out a word or two, but never swap one, never change the order, and never
+differ in a number, a negation or a word that limits what is said. Texts that only look alike (``measure_similarity``)
+are for proposals, which a member decides.
 """
 
 import re

@@ -60,8 +60,7 @@ class IngressLimits:
 class Incoming:
     """A value about to be stored.
 
-    ``recent``: the newest entries of the namespace; ``rejected``: the values that members
-    rejected there.
+    ``recent``: the newest entries of the namespace; ``rejected``: the values that members rejected there.
     """
 
     params: StoreParams

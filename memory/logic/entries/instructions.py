@@ -1,9 +1,8 @@
 """Prompt injections: text with instructions for whoever reads it, from a web page or a tool.
 
-Memory is read back into prompts, so a remembered instruction is given again and again. This is a
-coarse filter for untrusted text, and a false alarm costs a member a look; what users say
-themselves is not filtered. It is no complete protection: recalled text is quoted as data all the
-same.
+Memory is read back into prompts, so a remembered instruction is given again and again. This is a coarse filter for
+untrusted text, and a false alarm costs a member a look; what users say themselves is not filtered. It is no complete
+protection: recalled text is quoted as data all the same.
 """
 
 import re

@@ -1,8 +1,7 @@
 """Transitions of an entry between quarantine, working and long-term memory.
 
-They guarantee that nothing verified is lost by expiry: a long-term entry doesn't expire unless
-its author said so, a working write never demotes a long-term entry, and a verified entry is
-promoted before it expires.
+They guarantee that nothing verified is lost by expiry: a long-term entry doesn't expire unless its author said so, a
+working write never demotes a long-term entry, and a verified entry is promoted before it expires.
 """
 
 from collections.abc import Callable, Iterable
@@ -78,8 +77,7 @@ def plan_promotions(
 ) -> list[tuple[MemoryEntry, PromotionReason]]:
     """Return which of the entries that expire within the margin are promoted, and why.
 
-    The margin has to be longer than the interval between two calls, so that no entry expires in
-    between.
+    The margin has to be longer than the interval between two calls, so that no entry expires in between.
     """
     return [
         (entry, reason)
@@ -92,9 +90,8 @@ def plan_promotions(
 def protect_existing(params: StoreParams, present: MemoryEntry | None) -> StoreParams:
     """Return what to store over an existing entry, if there is one.
 
-    A write sets tier and expiry. Over a long-term or verified entry, a working write sets its
-    value only; the old value stays a revision. A write can't quarantine such an entry by accident
-    either: that takes a transition.
+    A write sets tier and expiry. Over a long-term or verified entry, a working write sets its value only; the old
+    value stays a revision. A write can't quarantine such an entry by accident either: that takes a transition.
     """
     is_protected = present is not None and (present.tier is Tier.LONG_TERM or is_verified(present))
     if present is None or not is_protected or params.tier is Tier.LONG_TERM:

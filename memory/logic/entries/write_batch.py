@@ -57,8 +57,7 @@ def find_entry(entries: NamespaceStore, namespace: str, key: str) -> MemoryEntry
 def build_restore_params(entry: MemoryEntry, now: datetime | None = None) -> StoreParams:
     """Return the parameters to store an entry again, as a new revision.
 
-    With ``now`` it expires when it would have expired; without, its whole time to live starts
-    again.
+    With ``now`` it expires when it would have expired; without, its whole time to live starts again.
     """
     life = get_ttl(entry)
     if life is not None and now is not None and entry.expires_at is not None:

@@ -1,9 +1,8 @@
 """Proposed changes of memory, to be reviewed before they are applied.
 
-A proposal records what it saw. ``proposal_plans`` computes what would change, or why it no longer
-can, without writing. ``proposal_execution`` applies exactly those changes, all or none, and can
-undo them. A permanently rejected proposal leaves a fingerprint of its meaning, so that it isn't
-proposed again in other words.
+A proposal records what it saw. ``proposal_plans`` computes what would change, or why it no longer can, without
+writing. ``proposal_execution`` applies exactly those changes, all or none, and can undo them. A permanently rejected
+proposal leaves a fingerprint of its meaning, so that it isn't proposed again in other words.
 """
 
 import hashlib
@@ -126,8 +125,7 @@ def change_state(proposal: Proposal, state: ReviewState) -> Proposal:
 def compute_fingerprint(proposal: Proposal) -> str:
     """Hash the meaning: the kind, the targets and their values, and the words of the new value.
 
-    Case, punctuation, articles and the key of a new entry don't matter; order, numbers and
-    negations do.
+    Case, punctuation, articles and the key of a new entry don't matter; order, numbers and negations do.
     """
     meaning: list[Json] = [str(proposal.kind), proposal.namespace]
     meaning.append(

@@ -29,9 +29,7 @@ class Precision:
 
     @property
     def share(self) -> float | None:
-        """The share of right proposals from 0 to 1, or None without decisions; an edited one counts
-        half.
-        """
+        """The share of right proposals from 0 to 1, or None without decisions; an edited one counts half."""
         if not self.decision_count:
             return None
         return (self.accepted + self.edited / 2) / self.decision_count

@@ -1,9 +1,7 @@
-"""Emergency access: view somebody's private memory for a while and with a reason, while they are
-notified.
+"""Emergency access: view somebody's private memory for a while and with a reason, while they are notified.
 
-It allows reading only. It ends by itself at the stated time, or earlier by the viewer, the owner
-of the memory, or another member with the permission. Every read under it names it in the audit
-log.
+It allows reading only. It ends by itself at the stated time, or earlier by the viewer, the owner of the memory, or
+another member with the permission. Every read under it names it in the audit log.
 """
 
 from collections import defaultdict
@@ -163,9 +161,7 @@ def list_emergency_accesses(
 def load_emergency_access_page(
     caller: MemoryCaller, *, into_own: bool, limit: int = 50, offset: int = 0
 ) -> EmergencyAccessPage:
-    """Return a page, the newest first: the accesses to the caller's memory, or all others that the
-    caller may see.
-    """
+    """Return a page, the newest first: the accesses to the caller's memory, or all others that the caller may see."""
     who = caller.principal.user_id
     if who is None:
         return EmergencyAccessPage([], 0, offset)
@@ -222,9 +218,7 @@ def is_notified(principal: Principal, emergency_access: EmergencyAccess) -> bool
 
 
 def summarize_reads(emergency_accesses: Sequence[EmergencyAccess]) -> Mapping[UUID, ReadSummary]:
-    """Return the reads under each access from the audit log, where the viewer can't remove them, by
-    one query.
-    """
+    """Return the reads under each access from the audit log, where the viewer can't remove them, by one query."""
     if not emergency_accesses:
         return {}
     details_by_access: dict[UUID, list[dict[str, Any]]] = {
@@ -248,9 +242,7 @@ def load_visible_entries(principal: Principal, ids: Sequence[UUID]) -> dict[UUID
 
 
 def _list_read_details(emergency_accesses: Sequence[EmergencyAccess]) -> Sequence[dict[str, Any]]:
-    """Return the audit details of the reads, the oldest first and at most ``MAX_COUNTED_READS`` for
-    each access.
-    """
+    """Return the audit details of the reads, the oldest first and at most ``MAX_COUNTED_READS`` for each access."""
     access_id = KeyTextTransform("emergency_access", "detail")
     forms = _list_audit_forms(emergency_accesses)
     filters = reduce(
@@ -284,9 +276,7 @@ def _list_audit_forms(emergency_accesses: Sequence[EmergencyAccess]) -> Mapping[
 
 
 def _build_audit_filter(emergency_access: EmergencyAccess, forms: Sequence[str]) -> Q:
-    """Build the filter of one access. It names subject and actor too because the audit log is
-    indexed by them.
-    """
+    """Build the filter of one access. It names subject and actor too because the audit log is indexed by them."""
     return Q(
         team_id=emergency_access.team_id,
         actor=f"user:{emergency_access.by_id}",
@@ -340,9 +330,7 @@ def _find_visible(caller: MemoryCaller, access_id: UUID, *, lock: bool = False) 
 def _list_for_key(
     caller: MemoryCaller, namespace: str, limit: int, offset: int
 ) -> list[EmergencyAccess]:
-    """List the accesses for the key that names an outside person, who has no account to be notified
-    by.
-    """
+    """List the accesses for the key that names an outside person, who has no account to be notified by."""
     parsed = parse_namespace(namespace)
     target = NamespaceTarget(
         caller.team_id, parsed, rows.find_namespace(caller.team_id, parsed.text)

@@ -138,9 +138,7 @@ def explain_access(caller: MemoryCaller, *, namespace: str) -> AccessExplanation
 
 
 def list_grants(row: Namespace) -> list[GrantDetails]:
-    """Return the grants with their origins, by one query of the audit log. Origins that it doesn't
-    have stay empty.
-    """
+    """Return the grants with their origins, by one query of the audit log. Origins that it doesn't have stay empty."""
     account_grants = account_access.list_grants(row)
     origins = _find_grant_origins(row) if account_grants else {}
     allows_groups = can_share_with_groups(parse_namespace(row.text))
@@ -283,8 +281,6 @@ _RUNS: Final[Mapping[SeenBy, Runs]] = {
 
 
 def _classify_runs(access: NamespaceAccess) -> Runs:
-    """Classify the runs that reach the namespace. A plug-in's scope counts as the built-in one of
-    its kind.
-    """
+    """Classify the runs that reach the namespace. A plug-in's scope counts as the built-in one of its kind."""
     parsed = access.target.parsed
     return "workflow" if parsed.scope == Scope.WORKFLOW else _RUNS[parsed.seen_by]

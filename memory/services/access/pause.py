@@ -46,9 +46,7 @@ def get_own_pause(caller: MemoryCaller) -> Pause | None:
 
 
 def is_run_paused(caller: MemoryCaller) -> bool:
-    """Return whether the person a run is for has paused remembering, wherever the run would store
-    it.
-    """
+    """Return whether the person a run is for has paused remembering, wherever the run would store it."""
     user_id = caller.identity.get("user_id")
     if not user_id:
         return False
@@ -66,8 +64,7 @@ def pause(
     until: datetime | None = None,
     subject: str | None = None,
 ) -> Pause:
-    """Pause memory, until it is resumed if ``until`` is missing. A new pause replaces the previous
-    one.
+    """Pause memory, until it is resumed if ``until`` is missing. A new pause replaces the previous one.
 
     ``subject`` is the outside person that a key means; a key has no memory of its own to pause.
     """

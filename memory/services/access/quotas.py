@@ -1,5 +1,4 @@
-"""A team's limits for memory: the allowed namespace prefixes, and the numbers of entries and bytes;
-and their usage.
+"""A team's limits for memory: the allowed namespace prefixes, and the numbers of entries and bytes; and their usage.
 
 An application may have limits of its own, which only narrow the team's (``memory.policies``).
 """
@@ -34,9 +33,7 @@ MAX_LISTED_NAMESPACES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A set of limits. ``None`` means that the installation's default holds, and for prefixes that
-    all are allowed.
-    """
+    """A set of limits. ``None`` means that the installation's default holds, and for prefixes that all are allowed."""
 
     allowed_prefixes: tuple[str, ...] | None = None
     max_entries: int | None = None
@@ -118,9 +115,7 @@ class ApplicationLimits:
 
 
 def list_applications(caller: MemoryCaller) -> list[ApplicationLimits]:
-    """Return the applications with limits of their own and those whose shared memory the caller
-    sees.
-    """
+    """Return the applications with limits of their own and those whose shared memory the caller sees."""
     access.check(caller.principal, "memory.view", caller.team_id)
     with tenant([caller.team_id]):
         rows = Policy.objects.unscoped().filter(team_id=caller.team_id).exclude(app_id="")
@@ -164,9 +159,7 @@ def measure_usage(caller: MemoryCaller, limits: Limits) -> TeamUsage:
 
 
 def change_limits(caller: MemoryCaller, limits: Limits, *, app_id: str = "") -> Limits:
-    """Replace all limits at once. Existing entries beyond a new limit stay, but no more can be
-    written.
-    """
+    """Replace all limits at once. Existing entries beyond a new limit stay, but no more can be written."""
     _check_permission(caller, app_id)
     _check_limits(limits)
     _check_application(limits, app_id)

@@ -1,6 +1,4 @@
-"""The page “What I remember about you”, where a person sees, corrects, forgets and pauses the memory
-about them.
-"""
+"""The page “What I remember about you”, where a person sees, corrects, forgets and pauses the memory about them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -116,9 +114,7 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def forget_all(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    """Ask for confirmation with the number of entries first; then forget them as one change that can
-    be undone.
-    """
+    """Ask for confirmation with the number of entries first; then forget them as one change that can be undone."""
     caller = caller_of(request)
     row = find_own_namespace(caller, namespace_id=namespace_id)
     if "sure" not in request.POST:

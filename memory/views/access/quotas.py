@@ -1,6 +1,4 @@
-"""The page of limits: the team's and those of single applications, their usage, and the form to
-change them.
-"""
+"""The page of limits: the team's and those of single applications, their usage, and the form to change them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,9 +42,7 @@ BYTE_LIMITS: Final = ("max_namespace_bytes", "max_value_bytes")
 
 @dataclass(frozen=True, slots=True)
 class NumberField:
-    """An input for a limit; ``default`` holds when it is empty, and ``size`` is the number of bytes
-    in words.
-    """
+    """An input for a limit; ``default`` holds when it is empty, and ``size`` is the number of bytes in words."""
 
     name: str
     label: str

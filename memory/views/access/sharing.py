@@ -1,6 +1,4 @@
-"""The page that shows who can see a namespace, and why, and the forms to share it and to revoke
-that.
-"""
+"""The page that shows who can see a namespace, and why, and the forms to share it and to revoke that."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -179,9 +177,7 @@ def _find_namespace(request: HttpRequest, namespace_id: UUID) -> Namespace:
 
 
 def _find_member(request: HttpRequest) -> User | TeamGroup:
-    """Return the member or group of the parameter ``with``, an account's id or ``group:`` and a
-    group's.
-    """
+    """Return the member or group of the parameter ``with``, an account's id or ``group:`` and a group's."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     kind, colon, text = request.POST.get("with", "").rpartition(":")
     try:

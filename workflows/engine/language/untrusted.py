@@ -1,11 +1,9 @@
-"""Finds the nodes that untrusted content reaches: content from the web or a tool is passed on by
-every reader.
+"""Finds the nodes that untrusted content reaches: content from the web or a tool is passed on by every reader.
 
-Where a kind brings it in, the document alone says so, before anything runs. Where memory brings
-it back, its entries say so during the run; the step records that with its inputs, so that a run
-that continues after a crash learns the same. What a turn of a conversation leaves of it, in its
-answer or in a variable, is passed to the next turn. This is cautious on purpose: a model that
-read a web page may repeat what the page wants said.
+Where a kind brings it in, the document alone says so, before anything runs. Where memory brings it back, its entries
+say so during the run; the step records that with its inputs, so that a run that continues after a crash learns the
+same. What a turn of a conversation leaves of it, in its answer or in a variable, is passed to the next turn. This is
+cautious on purpose: a model that read a web page may repeat what the page wants said.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -42,8 +40,7 @@ class Flow:
         )
 
     def find_untrusted(self, additional: Collection[str] = ()) -> frozenset[str]:
-        """Return the nodes whose outputs may be untrusted, by id, and such conversation variables,
-        dotted.
+        """Return the nodes whose outputs may be untrusted, by id, and such conversation variables, dotted.
 
         ``additional`` are nodes that memory gave untrusted content, and what earlier turns left.
         """
@@ -104,9 +101,7 @@ def needs_review(scope: str, *, trusted: bool) -> bool:
 
 
 def _get_flow_key(selector: Selector) -> str:
-    """Return the unit that flows together: all outputs of a node, but each conversation variable on
-    its own.
-    """
+    """Return the unit that flows together: all outputs of a node, but each conversation variable on its own."""
     return ".".join(selector[:2]) if selector[0] == CONVERSATION else selector[0]
 
 

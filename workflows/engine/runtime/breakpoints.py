@@ -8,8 +8,7 @@ from workflows.engine.runtime.step_records import StepKey
 
 @dataclass(slots=True)
 class PauseControl:
-    """Decides before which nodes a run pauses. Once one node has to wait, all later ones do: the
-    whole run pauses.
+    """Decides before which nodes a run pauses. Once one node has to wait, all later ones do: the whole run pauses.
 
     ``passed_steps`` are those the run paused before earlier and was resumed at.
     ``open_containers`` are the containers inside which it paused; they start again to get there.
@@ -24,9 +23,7 @@ class PauseControl:
     reason: str = ""
 
     def pause_before(self, key: StepKey) -> bool:
-        """Return whether the node has to wait, and record it if so. Call this once for each ready
-        node.
-        """
+        """Return whether the node has to wait, and record it if so. Call this once for each ready node."""
         if not self.reason and format_step_name(key) in self.open_containers:
             return False
         if not self.reason:

@@ -1,6 +1,4 @@
-"""Runs the body of a container, one scope per round, for the kind that decides how many rounds there
-are.
-"""
+"""Runs the body of a container, one scope per round, for the kind that decides how many rounds there are."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -102,9 +100,7 @@ class BodyRounds:
         return node.id, node.title, frame.rounds, self._total, frame.run_context.now()
 
     def _build_pool(self, heads: Heads, rounds: tuple[int, ...]) -> VariablePool:
-        """Return the pool for a round, with the variables it starts with: the recorded ones if it
-        started before.
-        """
+        """Return the pool for a round, with the variables it starts with: the recorded ones if it started before."""
         pool = self._frame.state.pool
         if self._shares_pool:
             pool.discard(self._plan.inside)
@@ -118,9 +114,7 @@ class BodyRounds:
         return pool
 
     def _get_start_inputs(self, rounds: tuple[int, ...]) -> Mapping[str, Json]:
-        """Return what the start of the round recorded. Other branches may have changed its source
-        since.
-        """
+        """Return what the start of the round recorded. Other branches may have changed its source since."""
         for record in self._frame.run_context.step_history.list_steps(self._node.id, rounds):
             index = self._plan.by_id.get(record.key.node_id)
             if index == self._plan.root:
@@ -128,9 +122,7 @@ class BodyRounds:
         return {}
 
     def _adopt_variables(self, frame: Frame) -> None:
-        """Copy changed conversation variables out of a round. Of concurrent rounds the last to
-        finish wins.
-        """
+        """Copy changed conversation variables out of a round. Of concurrent rounds the last to finish wins."""
         self._changed_variables |= frame.changed_variables
         if self._shares_pool:
             return
@@ -185,9 +177,7 @@ def _has_answer(node: PlanNode, plan: Plan, record: StepRecord) -> bool:
 def _iter_inner_nodes(
     plan: Plan, *, shares: bool
 ) -> Iterator[tuple[str, tuple[PlanNode, Plan, bool]]]:
-    """Yield the nodes of a body at every depth, with their scope and whether that shares the outer
-    pool.
-    """
+    """Yield the nodes of a body at every depth, with their scope and whether that shares the outer pool."""
     for node in plan.nodes:
         yield node.id, (node, plan, shares)
         if node.body is not None:

@@ -112,9 +112,7 @@ LOOP_EVENTS: Final = RoundEvents(LoopStarted, LoopNext, LoopCompleted)
 
 @dataclass(frozen=True, slots=True)
 class TextChunk(Event):
-    """A piece of text for the user, in the order of the answer's template. It travels by pub/sub and
-    is never a row.
-    """
+    """A piece of text for the user, in the order of the answer's template. It travels by pub/sub and is never a row."""
 
     name: ClassVar[str] = "text_chunk"
     node: str  # the response node whose template it belongs to

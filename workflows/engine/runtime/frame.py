@@ -105,9 +105,7 @@ class Frame:
             await self._begin(node, alone=not ready and not self._unsettled)
 
     async def _begin(self, node: PlanNode, *, alone: bool) -> None:
-        """Start a node. Quick nodes run at once; one that has to wait is awaited here if it is
-        alone.
-        """
+        """Start a node. Quick nodes run at once; one that has to wait is awaited here if it is alone."""
         mocks = self.run_context.mocks
         mock = mocks.find(node.id, node.kind_name) if mocks is not None else None
         step_start = self._mark_running(node)

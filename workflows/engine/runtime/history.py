@@ -15,9 +15,7 @@ Scope = tuple[str | None, tuple[int, ...]]
 
 
 class StepHistory:
-    """Groups recorded steps by scope: those directly in it, and those anywhere inside a container's
-    rounds.
-    """
+    """Groups recorded steps by scope: those directly in it, and those anywhere inside a container's rounds."""
 
     __slots__ = ("_inside", "_parents", "_steps")
 
@@ -36,9 +34,7 @@ class StepHistory:
         return self._steps.get((container, rounds), ())
 
     def list_inner_steps(self, container: str, rounds: tuple[int, ...]) -> Sequence[StepRecord]:
-        """Return the steps of all rounds of a container, at every depth. ``rounds`` are the
-        container's own.
-        """
+        """Return the steps of all rounds of a container, at every depth. ``rounds`` are the container's own."""
         return self._inside.get((container, rounds), ())
 
     def _add(self, record: StepRecord) -> None:

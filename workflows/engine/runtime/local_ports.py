@@ -1,6 +1,4 @@
-"""In-process implementations of the engine's ports: the system clock, random ids and a journal in a
-list.
-"""
+"""In-process implementations of the engine's ports: the system clock, random ids and a journal in a list."""
 
 import asyncio
 import time

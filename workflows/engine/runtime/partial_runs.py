@@ -1,9 +1,8 @@
 """Runs a part of a workflow, or pauses on the way, for debugging.
 
-A part is a document of its own, extracted before it is compiled; the loop does not know about it.
-Steps of an earlier run come in as history, exactly as after a crash; ``select_valid_steps``
-leaves out those that no longer follow from the graph. A ``PauseControl`` makes nodes wait; a run
-all of whose ready nodes wait is paused.
+A part is a document of its own, extracted before it is compiled; the loop does not know about it. Steps of an earlier
+run come in as history, exactly as after a crash; ``select_valid_steps`` leaves out those that no longer follow from
+the graph. A ``PauseControl`` makes nodes wait; a run all of whose ready nodes wait is paused.
 """
 
 from collections import deque
@@ -71,9 +70,7 @@ def find_root(document: Document, kinds: Mapping[str, AnyKind]) -> str | None:
 def list_external_reads(
     document: Document, node: str, kinds: Mapping[str, AnyKind]
 ) -> list[Selector]:
-    """Return every variable that a node reads from outside itself; for a container, what its inner
-    nodes read.
-    """
+    """Return every variable that a node reads from outside itself; for a container, what its inner nodes read."""
     inner_ids = include_inner_nodes(document, {node})
     selectors: dict[Selector, None] = {}
     for spec in document.nodes:
@@ -129,8 +126,7 @@ def is_completed(record: StepRecord) -> bool:
 
 
 def select_valid_steps(plan: Plan, history: Sequence[StepRecord]) -> list[StepRecord]:
-    """Return the steps that a run could have taken by now, in an order in which it could have taken
-    them.
+    """Return the steps that a run could have taken by now, in an order in which it could have taken them.
 
     The graph may have changed since. A new node has no result yet, so everything behind it runs
     again; a node that no edge leads to any more is left out.

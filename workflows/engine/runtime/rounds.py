@@ -1,6 +1,4 @@
-"""The interface by which a container has its body run: the kind decides on the rounds, the engine
-runs them.
-"""
+"""The interface by which a container has its body run: the kind decides on the rounds, the engine runs them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -39,8 +37,7 @@ class RoundFailed(WorkflowFault):
 
 
 class StepPaused(BaseException):
-    """A node inside a container waits to be resumed, so the container is neither finished nor
-    failed.
+    """A node inside a container waits to be resumed, so the container is neither finished nor failed.
 
     This is not an Exception, so that no error mode or strategy handles it.
     """
@@ -59,16 +56,13 @@ class Rounds(Protocol):
     async def run(self, index: int, heads: Heads) -> Round:
         """Run one round. Raises RoundFailed.
 
-        The round works on a copy of the pool, from which only changes to conversation variables
-        are taken over. For a kind that shares its pool it works on that pool, after the previous
-        round's outputs are removed.
+        The round works on a copy of the pool, from which only changes to conversation variables are taken over. For a
+        kind that shares its pool it works on that pool, after the previous round's outputs are removed.
         """
 
 
 async def run_concurrently(count: int, width: int, run: Callable[[int], Awaitable[None]]) -> None:
-    """Await ``run(0)`` to ``run(count - 1)``, started in order, ``width`` at a time; the first error
-    ends all.
-    """
+    """Await ``run(0)`` to ``run(count - 1)``, started in order, ``width`` at a time; the first error ends all."""
     indexes = iter(range(count))
     pauses: list[StepPaused] = []
 

@@ -16,9 +16,7 @@ MAX_SECONDS = 1200.0
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """The input of a run, the same for every attempt. ``inputs`` are already checked against the
-    start form.
-    """
+    """The input of a run, the same for every attempt. ``inputs`` are already checked against the start form."""
 
     run_id: str
     inputs: Mapping[str, Json] = field(default_factory=dict)
@@ -54,9 +52,7 @@ class RunResult:
         return self.status in (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
 
     def build_event(self) -> RunFinished:
-        """Return the run's last event. The owner of the run's row publishes it together with the
-        row's new state.
-        """
+        """Return the run's last event. The owner of the run's row publishes it together with the row's new state."""
         return RunFinished(
             status=self.status,
             outputs=self.outputs,
@@ -96,9 +92,7 @@ class RunControl:
 
 
 def build_system_variables(start: RunStart, mode: Mode, now: float) -> dict[str, Json]:
-    """Return the ``sys.*`` variables of a run. Which ones there are depends on the mode; passed
-    values win.
-    """
+    """Return the ``sys.*`` variables of a run. Which ones there are depends on the mode; passed values win."""
     overrides = {name: value for name, value in start.system.items() if value is not None}
     system: dict[str, Json] = {
         "files": [],

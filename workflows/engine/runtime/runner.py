@@ -1,9 +1,7 @@
 """Runs a workflow in this process, without a server.
 
-runner = WorkflowRunner(document, memory=InMemoryProvider(), models=...)
-handle = runner.start(inputs={...}, system={"conversation_id": "conv-123"})
-async for event in handle.events(): ...
-result = await handle.result()
+runner = WorkflowRunner(document, memory=InMemoryProvider(), models=...) handle = runner.start(inputs={...},
+system={"conversation_id": "conv-123"}) async for event in handle.events(): ... result = await handle.result()
 """
 
 import asyncio
@@ -98,9 +96,7 @@ class WorkflowRunner:
         untrusted: Collection[str] = (),
         run_id: str | None = None,
     ) -> "RunHandle":
-        """Start a run; this needs a running event loop. Raises InputRejected before anything has
-        run.
-        """
+        """Start a run; this needs a running event loop. Raises InputRejected before anything has run."""
         inputs = dict(inputs or {})
         start = RunStart(
             run_id=run_id or self._ports.ids.new(),

@@ -25,9 +25,7 @@ class Scheduler:
         self.edges = bytearray(len(plan.edges))  # an EdgeState each
 
     def finish(self, index: int, handle: str | None) -> tuple[list[int], list[int]]:
-        """Return the (ready, skipped) nodes, in order, after a node ended. ``handle`` is what a
-        branch chose.
-        """
+        """Return the (ready, skipped) nodes, in order, after a node ended. ``handle`` is what a branch chose."""
         node = self._nodes[index]
         ready: list[int] = []
         skipped: list[int] = []

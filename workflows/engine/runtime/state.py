@@ -131,9 +131,7 @@ class RunState:
             self._respond(node, record)
 
     def _mark_untrusted(self, record: StepRecord) -> None:
-        """Mark the step's node, and every node that reads from it, as untrusted: memory gave it
-        untrusted content.
-        """
+        """Mark the step's node, and every node that reads from it, as untrusted: memory gave it untrusted content."""
         node = record.key.node_id
         if node not in self._untrusted_sources:
             self._untrusted_sources.add(node)

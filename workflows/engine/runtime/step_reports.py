@@ -46,9 +46,7 @@ def build_end_event(node: PlanNode, record: StepRecord) -> NodeStateChange:
 
 
 def _measure_context(node: PlanNode, record: StepRecord) -> int | None:
-    """Return the length of the text made for a prompt. Only the output that the kind declares
-    counts.
-    """
+    """Return the length of the text made for a prompt. Only the output that the kind declares counts."""
     name = node.kind.context_output
     context = record.outputs.get(name) if name else None
     return len(context) if isinstance(context, str) else None
@@ -90,9 +88,7 @@ _encode = JSONEncoder(
 
 
 def measure_size(outputs: Mapping[str, Json]) -> int:
-    """Return the bytes of the outputs as JSON. Text, the usual case, is measured without building a
-    document.
-    """
+    """Return the bytes of the outputs as JSON. Text, the usual case, is measured without building a document."""
     size = 1 + len(outputs) if outputs else 2
     for name, value in outputs.items():
         text = encode_basestring(value) if isinstance(value, str) else _encode(value)

@@ -1,5 +1,4 @@
-"""Decides in which order users see text: response nodes take turns, each printing its template from
-left to right.
+"""Decides in which order users see text: response nodes take turns, each printing its template from left to right.
 
 The session of a response node opens once every edge on some path to it that could still change
 things was taken, which may be long before the node runs. One session is active in a run, from

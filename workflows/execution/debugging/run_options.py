@@ -88,9 +88,7 @@ async def load_prepared(claim: Claim, debug: Debug) -> Prepared:
 def build_pause_control(
     claim: Claim, debug: Debug, rows: Sequence[Mapping[str, Json]]
 ) -> PauseControl | None:
-    """Return the same control for every attempt between two pauses, so that a crash in between
-    changes nothing.
-    """
+    """Return the same control for every attempt between two pauses, so that a crash in between changes nothing."""
     if not debug.is_debugging:
         return None
     pause = claim.row.get("pause") or {}

@@ -126,8 +126,7 @@ class _Collector:
 def strip_own_words(text: str) -> str:
     """Remove the words that this provider puts around a quoted sentence.
 
-    Workflows store answers and recall them later; otherwise each round would wrap the previous
-    one.
+    Workflows store answers and recall them later; otherwise each round would wrap the previous one.
     """
     for label in LABELS.values():
         text = text.replace(label, "")
@@ -186,9 +185,7 @@ def _extract_literals(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
 
 
 def _list_hits(value: Any) -> Iterator[tuple[str, Any, float]]:
-    """Yield entries in the form of memory nodes ({key, value, score, …}), or any other rendered
-    JSON.
-    """
+    """Yield entries in the form of memory nodes ({key, value, score, …}), or any other rendered JSON."""
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, Mapping) and "value" in item:
             score = item.get("score")

@@ -1,6 +1,4 @@
-"""Read data written into a prompt: JSON, or a Python list, which is how lists are printed in
-prompts.
-"""
+"""Read data written into a prompt: JSON, or a Python list, which is how lists are printed in prompts."""
 
 import ast
 import json

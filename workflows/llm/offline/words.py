@@ -1,7 +1,6 @@
 """Language rules that tell a question from a statement and find sentences about the same subject.
 
-English and Chinese. The tables are small on purpose: this is a demo that must be predictable, not
-a model.
+English and Chinese. The tables are small on purpose: this is a demo that must be predictable, not a model.
 """
 
 import re

@@ -64,9 +64,7 @@ class Command(BaseCommand):
             await backend.close()
 
     def _validate(self, request: Request) -> None:
-        """Report every problem at once: warnings are printed, errors raise DocumentInvalid before
-        anything runs.
-        """
+        """Report every problem at once: warnings are printed, errors raise DocumentInvalid before anything runs."""
         problems = validate(request.document, load_kinds())
         for problem in problems:
             if not problem.is_error:

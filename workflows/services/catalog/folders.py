@@ -1,6 +1,4 @@
-"""Services for a team's folders: create, rename, move and fill them, and delete a folder without its
-content.
-"""
+"""Services for a team's folders: create, rename, move and fill them, and delete a folder without its content."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -138,9 +136,7 @@ def lock_folder_id(team_id: UUID, folder: Folder | None) -> UUID | None:
 
 
 def _lock_folders(team_id: UUID) -> FolderTree:
-    """Lock and return the team's folders until the transaction ends: two moves at once could close a
-    ring.
-    """
+    """Lock and return the team's folders until the transaction ends: two moves at once could close a ring."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(hashtext('workflow-folders'), hashtext(%s))",
@@ -150,9 +146,7 @@ def _lock_folders(team_id: UUID) -> FolderTree:
 
 
 def _get_current(tree: FolderTree, folder: Folder) -> Folder:
-    """Return the folder as it is under the lock; raises NotFound if it has been deleted since it was
-    read.
-    """
+    """Return the folder as it is under the lock; raises NotFound if it has been deleted since it was read."""
     current = tree.folders.get(folder.pk)
     if current is None:
         raise NotFound

@@ -1,6 +1,4 @@
-"""Create workflows from documents. An import only parses: it starts no process, no request and no
-run.
-"""
+"""Create workflows from documents. An import only parses: it starts no process, no request and no run."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -69,9 +67,7 @@ def read(source: Source, *, confirm_newer: bool) -> tuple[Document, tuple[Proble
 
 
 def list_document_problems(source: Source) -> list[Problem]:
-    """Return every problem of a document that is not stored: of its syntax first, then of its
-    meaning.
-    """
+    """Return every problem of a document that is not stored: of its syntax first, then of its meaning."""
     try:
         loaded = dsl.load_document(source, confirm_newer=True)
     except DocumentInvalid as invalid:

@@ -37,9 +37,8 @@ def open_conversation(
 ) -> Conversation:
     """Return the conversation with this key, or a new one.
 
-    A key that belongs to someone else, to another workflow or to another subject raises NotFound
-    as if it didn't exist: it names a memory namespace, so access to the conversation would be
-    access to that memory.
+    A key that belongs to someone else, to another workflow or to another subject raises NotFound as if it didn't
+    exist: it names a memory namespace, so access to the conversation would be access to that memory.
     """
     permissions.check_run(principal, workflow)
     if key is not None and not _KEY.fullmatch(key):

@@ -24,9 +24,7 @@ class ForgottenMemory:
 def forget_last(
     principal: Principal, *, workflow: Workflow, person: str | None = None
 ) -> ForgottenMemory | None:
-    """Forget the newest memory of this person that a run of this workflow wrote; return None if
-    there is none.
-    """
+    """Forget the newest memory of this person that a run of this workflow wrote; return None if there is none."""
     permissions.check_run(principal, workflow)
     subject = resolve_subject(principal, person or None)
     caller = memory_app.MemoryCaller(principal, workflow.team_id, identity={"user_id": subject.id})

@@ -87,9 +87,7 @@ def build_case_from_run(run: Run) -> Case:
 
 
 def _build_memory_seeds(run: Run, person: str) -> tuple[Seed, ...]:
-    """Return the memories that the run recalled: a case has a memory of its own, which would be
-    empty.
-    """
+    """Return the memories that the run recalled: a case has a memory of its own, which would be empty."""
     seeds: dict[tuple[str, str], Seed] = {}
     with tenant([run.team_id]):
         events = RunEvent.objects.unscoped().filter(run=run, name="memory_recalled").order_by("seq")

@@ -23,9 +23,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line of a text diff. ``sign``: a space for both, - for the first alone, + for the second
-    alone.
-    """
+    """A line of a text diff. ``sign``: a space for both, - for the first alone, + for the second alone."""
 
     sign: str
     text: str
@@ -67,9 +65,7 @@ class StepPair:
 
 
 def compare_steps(first: Iterable[Step], second: Iterable[Step]) -> list[StepPair]:
-    """Return the steps in the order of the first run; a step of the second alone keeps its position
-    there.
-    """
+    """Return the steps in the order of the first run; a step of the second alone keeps its position there."""
     first_steps, second_steps = _group_by_key(first), _group_by_key(second)
     order = list(first_steps)
     for previous_key, key in zip([None, *second_steps], second_steps, strict=False):

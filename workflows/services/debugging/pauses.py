@@ -30,8 +30,7 @@ Mode = Literal["continue", "step", "stop"]
 def resume_run(
     principal: Principal, run: Run, *, mode: Mode, breakpoints: Iterable[str] | None = None
 ) -> Run:
-    """Resume the run, run one more node, or stop it. ``breakpoints`` replace those of the rest of
-    the run.
+    """Resume the run, run one more node, or stop it. ``breakpoints`` replace those of the rest of the run.
 
     Raises RunNotPaused.
     """

@@ -28,8 +28,7 @@ def keep_memories(
 ) -> SandboxDecision:
     """Apply the changes through memory's gateway as the run itself would have, in the run's order.
 
-    A change that memory refuses stays undecided and its reason is returned; the others are
-    applied.
+    A change that memory refuses stays undecided and its reason is returned; the others are applied.
     """
     permissions.check_run(principal, run.workflow)
     permissions.check_cancel(principal, run)

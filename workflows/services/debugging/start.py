@@ -76,8 +76,7 @@ def start_debug_run(
     offline: bool = False,
     stream: MemoryStream | None = None,
 ) -> Run:
-    """Start a debug run as ``services.runs.runs.start_run`` does; a part of a chat's turn adds no turn to
-    it.
+    """Start a debug run as ``services.runs.runs.start_run`` does; a part of a chat's turn adds no turn to it.
 
     Raises NodeNeedsValues naming what a node alone would read and nothing has run for.
     """
@@ -215,8 +214,7 @@ def _build_typed_mocks(
 ) -> dict[str, Json]:
     """Return mocks for typed values of nodes on the way to the selected ones.
 
-    As a step of its own, a typed value would come after the steps that follow from it, which
-    would run again.
+    As a step of its own, a typed value would come after the steps that follow from it, which would run again.
     """
     if options.part.extent not in (Extent.UNTIL, Extent.FROM):
         return {}

@@ -107,9 +107,7 @@ def build_problem_tree(problem: Problem) -> dict[str, Json]:
 
 
 def find_touched(ops: Iterable[Op]) -> TouchedParts:
-    """Return the touched parts in the order of the operations; parts both added and deleted are in
-    neither list.
-    """
+    """Return the touched parts in the order of the operations; parts both added and deleted are in neither list."""
     nodes: dict[str, bool] = {}
     edges: dict[str, bool] = {}
     for op in ops:

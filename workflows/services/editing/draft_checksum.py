@@ -1,5 +1,4 @@
-"""A checksum of a draft's parts, by which an editor notices that it shows something else and
-reloads.
+"""A checksum of a draft's parts, by which an editor notices that it shows something else and reloads.
 
 Its twin is static/js/editor/collaboration/draft_checksum.js.
 """
@@ -24,9 +23,7 @@ QUERIES: Final = read_queries("workflows/sql/queries/drafts.sql")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A draft's revision and parts. ``mark`` ignores the order, but changes with an id, a parent or
-    an edge's end.
-    """
+    """A draft's revision and parts. ``mark`` ignores the order, but changes with an id, a parent or an edge's end."""
 
     revision: int
     nodes: int

@@ -50,9 +50,8 @@ def edit(
 ) -> Change:
     """Perform the operations on the draft as it is now.
 
-    A stale ``base`` is rebased; a clash raises EditClash unless ``resolve`` decides it. Repeating
-    a ``key`` does nothing and returns the same answer. Raises EditRefused for operations that
-    can't be performed.
+    A stale ``base`` is rebased; a clash raises EditClash unless ``resolve`` decides it. Repeating a ``key`` does
+    nothing and returns the same answer. Raises EditRefused for operations that can't be performed.
     """
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
@@ -189,9 +188,7 @@ def _list_problems(store: Rows, items: Iterable[Item]) -> tuple[Problem, ...]:
 # touches: the workflow stores an upper bound of its draft's size, and an edit adds its growth to
 # that. Only a draft that may be too large is serialized and counted.
 def check_size(store: Rows) -> None:
-    """Check the size after a flush. A change that doesn't grow the draft always passes, so that it
-    can be shortened.
-    """
+    """Check the size after a flush. A change that doesn't grow the draft always passes, so that it can be shortened."""
     previous_bound = store.workflow.most_characters
     if not store.growth and previous_bound is not None:
         return

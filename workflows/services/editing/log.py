@@ -131,7 +131,5 @@ def _publish(name: str, message: str) -> None:
 
 @cache
 def _connect(url: str) -> Redis:
-    """Return the process's connection pool: a connection for each message would cost more than the
-    edit.
-    """
+    """Return the process's connection pool: a connection for each message would cost more than the edit."""
     return Redis.from_url(url, socket_connect_timeout=1, socket_timeout=1)

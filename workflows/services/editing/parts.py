@@ -22,9 +22,7 @@ class Parts:
 
 
 def read_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Parts:
-    """Return these parts with what is deleted along with them: a node's edges, and a container's
-    content.
-    """
+    """Return these parts with what is deleted along with them: a node's edges, and a container's content."""
     permissions.check_view(principal, workflow)
     with tenant([workflow.team_id]):
         store = Rows(workflow)

@@ -1,8 +1,7 @@
 """Rebase a gesture made on an older draft over the later edits of other members.
 
-Inside a savepoint, the draft is put back to the state that the author saw, to learn what exactly
-the operations did there; that is rebased over the other operations. What still holds is then
-performed on the current draft.
+Inside a savepoint, the draft is put back to the state that the author saw, to learn what exactly the operations did
+there; that is rebased over the other operations. What still holds is then performed on the current draft.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,9 +59,7 @@ def rebase_ops(
     client: str,
     resolve: Mapping[int, str],
 ) -> list[Op]:
-    """Return the operations to perform on the current draft. Raises EditClash with the undecided
-    clashes.
-    """
+    """Return the operations to perform on the current draft. Raises EditClash with the undecided clashes."""
     if base == workflow.revision:
         return list(ops)
     since = log.list_revisions_after(workflow, base, FARTHEST)

@@ -1,8 +1,7 @@
 """The draft's rows as the store of the editing operations: each row is read once and written once.
 
-Rows are written at ``flush``; questions that PostgreSQL answers better (paths, counts) flush
-first. The caller holds the workflow's lock and its transaction: whoever refuses half-way rolls
-back.
+Rows are written at ``flush``; questions that PostgreSQL answers better (paths, counts) flush first. The caller holds
+the workflow's lock and its transaction: whoever refuses half-way rolls back.
 """
 
 from collections import defaultdict
@@ -89,9 +88,7 @@ class Rows:
     # Reading ahead
 
     def prefetch(self, ids: Iterable[str], *, around: Iterable[str] = ()) -> None:
-        """Read items by their ids; those in ``around`` with their wires and, at any depth, their
-        content.
-        """
+        """Read items by their ids; those in ``around`` with their wires and, at any depth, their content."""
         deep = list(dict.fromkeys(around))
         missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._items.now]
         if len(missing) + len(deep) > MANY:
@@ -409,9 +406,7 @@ class Rows:
         }
 
     def _store_secrets(self) -> None:
-        """Store the secrets' values outside the draft; a renamed secret keeps its value until a new
-        one is set.
-        """
+        """Store the secrets' values outside the draft; a renamed secret keeps its value until a new one is set."""
         dropped = {
             previous.rank: (area, name)
             for (area, name) in self._named.dirty

@@ -47,9 +47,7 @@ class Thread:
 def list_threads(
     principal: Principal, workflow: Workflow, *, node: str | None = None
 ) -> list[Thread]:
-    """Return the threads, oldest first. ``node`` narrows them to one node, "" to the workflow
-    itself.
-    """
+    """Return the threads, oldest first. ``node`` narrows them to one node, "" to the workflow itself."""
     permissions.check_view(principal, workflow)
     rows = Comment.objects.visible_to(principal).filter(workflow=workflow)
     if node is not None:
@@ -189,9 +187,7 @@ def _clean_text(body: str) -> str:
 
 
 def _clean_node_id(key: str) -> str:
-    """Check the id's form. The node needn't exist: a comment outlives its node until undo restores
-    that.
-    """
+    """Check the id's form. The node needn't exist: a comment outlives its node until undo restores that."""
     if len(key) > LONGEST_NODE or "\x00" in key:
         raise InvalidValue(_("There is no node with this ID."), field="node")
     return key

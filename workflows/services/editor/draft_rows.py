@@ -158,8 +158,7 @@ def _build_variable_rows(workflow: Workflow, document: Document) -> Iterable[Var
 def _store_secrets(workflow: Workflow, document: Document) -> None:
     """Store the secrets that have a value.
 
-    An export carries blanks in place of secrets, so importing it again must not empty the stored
-    ones.
+    An export carries blanks in place of secrets, so importing it again must not empty the stored ones.
     """
     rows = [
         WorkflowSecret(

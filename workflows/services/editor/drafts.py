@@ -75,8 +75,7 @@ def replace_draft(
 
 
 def lock(workflow: Workflow) -> Workflow:
-    """Lock and return the workflow's row until the transaction ends, so that edits of one draft are
-    sequential.
+    """Lock and return the workflow's row until the transaction ends, so that edits of one draft are sequential.
 
     Raises WorkflowArchived.
     """
@@ -141,9 +140,7 @@ def rename(
 
 
 def archive(principal: Principal, *, workflow: Workflow) -> Workflow:
-    """Archive the workflow: it leaves the lists and no longer runs. Nothing is deleted;
-    ``unarchive`` restores it.
-    """
+    """Archive the workflow: it leaves the lists and no longer runs. Nothing is deleted; ``unarchive`` restores it."""
     permissions.check_delete(principal, workflow)
     with tenant([workflow.team_id]):
         locked = lock(workflow)

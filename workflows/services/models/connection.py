@@ -11,9 +11,7 @@ from workflows.services.samples import first_steps
 
 
 def list_models(principal: Principal, *, provider: ModelProvider) -> list[str]:
-    """Return the models that the provider offers. Raises ModelFailed with a sentence that says what
-    to correct.
-    """
+    """Return the models that the provider offers. Raises ModelFailed with a sentence that says what to correct."""
     permissions.check_manage(principal, provider)
     if provider.kind == ProviderKind.OFFLINE:
         return ["offline"]

@@ -166,9 +166,7 @@ def build_hint(secret: str) -> str:
 
 
 def clean_url(url: str) -> str:
-    """Check and return an http(s) URL without a user name or password. ``config.net`` decides where
-    it may lead.
-    """
+    """Check and return an http(s) URL without a user name or password. ``config.net`` decides where it may lead."""
     url = url.strip().rstrip("/")
     try:
         parts = urlsplit(url)

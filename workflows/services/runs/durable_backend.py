@@ -136,8 +136,7 @@ class ChildWorker:
     def _wait_until_released(self, process: "subprocess.Popen[bytes]") -> None:
         """Wait until the worker has released its runs, which shows in nobody listening any more.
 
-        What Celery does after that is waiting for a broker that has nothing to say, a second or
-        two.
+        What Celery does after that is waiting for a broker that has nothing to say, a second or two.
         """
         deadline = time.monotonic() + 15
         while process.poll() is None and time.monotonic() < deadline:

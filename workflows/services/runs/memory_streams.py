@@ -1,5 +1,4 @@
-"""The memory stream of a run: a workflow's own memory, optionally of a group or merged with other
-workflows.
+"""The memory stream of a run: a workflow's own memory, optionally of a group or merged with other workflows.
 
 Each workflow has a stream of its own; merged workflows share another one, which none of them sees
 alone. Streams are identified by ids, because a name can be reused for something else.
@@ -36,9 +35,7 @@ class MemoryStream:
 def build_stream_variables(
     principal: Principal, workflow: Workflow, stream: MemoryStream | None
 ) -> dict[str, Json]:
-    """Return the stream's system variables. Whoever merges workflows must be allowed to run each of
-    them.
-    """
+    """Return the stream's system variables. Whoever merges workflows must be allowed to run each of them."""
     system: dict[str, Json] = {}
     if stream is None:
         return system

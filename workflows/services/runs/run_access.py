@@ -1,9 +1,7 @@
-"""Record in the audit log that a member opened a run of an external user, which shows that user's
-memories.
+"""Record in the audit log that a member opened a run of an external user, which shows that user's memories.
 
-The owner of the API key that started the run may do so, but not secretly. A page records each
-opening; the API and the stream, which programs request repeatedly, record the first one for each
-run and reader.
+The owner of the API key that started the run may do so, but not secretly. A page records each opening; the API and
+the stream, which programs request repeatedly, record the first one for each run and reader.
 """
 
 from collections.abc import Iterable, Mapping

@@ -219,8 +219,7 @@ def cancel_run(principal: Principal, run: Run) -> Run:
 def resolve_subject(principal: Principal, user_id: str | None) -> Subject:
     """Return the subject of a run. Only the account itself can name an account.
 
-    An API key names external users. A member may name test personas, which belong to that member
-    alone.
+    An API key names external users. A member may name test personas, which belong to that member alone.
     """
     account_id = str(principal.user_id) if principal.user_id else None
     if user_id is None or user_id == account_id:

@@ -32,9 +32,7 @@ class Operator:
 
 
 def get_operator() -> Operator:
-    """Return the operator; it is created on first use, without a password, so nobody can sign in as
-    it.
-    """
+    """Return the operator; it is created on first use, without a password, so nobody can sign in as it."""
     user = User.objects.filter(email=EMAIL).first() or User.objects.create_user(EMAIL, name="Shell")
     if not load_user_principal(user).team_ids:
         create_team(owner=user, name="Shell")

@@ -1,5 +1,4 @@
-"""The seven first steps, which are completed by doing them: the evidence is looked up, nobody ticks
-them off.
+"""The seven first steps, which are completed by doing them: the evidence is looked up, nobody ticks them off.
 
 A completed step is stored, so that deleting the run or the workflow doesn't undo it.
 """

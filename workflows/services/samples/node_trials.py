@@ -1,5 +1,4 @@
-"""Try every node kind that touches memory, each in a small workflow run in this process over a given
-memory.
+"""Try every node kind that touches memory, each in a small workflow run in this process over a given memory.
 
 For ``manage.py leakcheck``, which searches the results of one person's runs for data of another.
 """

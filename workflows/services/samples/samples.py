@@ -23,18 +23,14 @@ __all__ = ["SAMPLES", "Sample", "copy_sample", "list_offered"]
 
 
 def list_offered() -> tuple[Sample, ...]:
-    """Return the samples that can run here: their node kinds are installed, and memory is on if they
-    need it.
-    """
+    """Return the samples that can run here: their node kinds are installed, and memory is on if they need it."""
     return tuple(sample for sample in SAMPLES if _is_runnable(sample))
 
 
 def copy_sample(
     principal: Principal, *, team_id: UUID, slug: str, folder: Folder | None = None
 ) -> Workflow:
-    """Create the team's own workflow with the sample's test cases and first memories: all or
-    nothing.
-    """
+    """Create the team's own workflow with the sample's test cases and first memories: all or nothing."""
     permissions.check_create(principal, team_id)
     sample = BY_SLUG.get(slug)
     if sample is None or not _is_runnable(sample):
@@ -71,9 +67,7 @@ def _get_requirements(slug: str) -> tuple[frozenset[str], bool]:
 
 
 def _store_memories(principal: Principal, workflow: Workflow, sample: Sample) -> None:
-    """Store the sample's memories for the person who copies it; those that memory refuses are
-    skipped.
-    """
+    """Store the sample's memories for the person who copies it; those that memory refuses are skipped."""
     for seed in sample.memories:
         try:
             _store_memory(principal, workflow, seed)

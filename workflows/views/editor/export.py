@@ -25,9 +25,7 @@ from workflows.views.request_context import read_text, workflow_for
 @login_required
 @require_safe
 def copy(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Return the requested nodes, their contents and the edges between them as text that ``paste``
-    reads.
-    """
+    """Return the requested nodes, their contents and the edges between them as text that ``paste`` reads."""
     principal, workflow = workflow_for(request, workflow_id)
     ids = [id_.replace("\x00", "") for id_ in request.GET.getlist("id")]
     tree = build_fragment(get_document(principal, workflow), ids)

@@ -1,7 +1,6 @@
 """The draft as a nested list, read from top to bottom, with the operations on each node.
 
-The editor shows it beside the canvas. It is also a page of its own whose forms work without
-JavaScript.
+The editor shows it beside the canvas. It is also a page of its own whose forms work without JavaScript.
 """
 
 from collections import defaultdict

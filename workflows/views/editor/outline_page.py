@@ -130,9 +130,7 @@ def _get_handle_label(handle: LabelledHandle) -> str:
 
 
 def _apply_action(request: HttpRequest, principal: Principal, workflow: Workflow) -> str:
-    """Apply the requested operation, add a message about it, and return the id of the node to show
-    next.
-    """
+    """Apply the requested operation, add a message about it, and return the id of the node to show next."""
     action, node = read_text(request.POST, "do"), read_text(request.POST, "node")
     if action in {"undo", "redo"}:
         _undo_or_redo(request, principal, workflow, action)

@@ -62,9 +62,7 @@ def find(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 
 def search_document(document: Document, query: str) -> list[Hit]:
-    """Return the hits in reading order; a node's name comes first, then its type, values and
-    problems.
-    """
+    """Return the hits in reading order; a node's name comes first, then its type, values and problems."""
     return list(islice(_find_hits(document, query.casefold()), MAX_HITS))
 
 

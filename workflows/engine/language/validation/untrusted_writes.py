@@ -1,6 +1,4 @@
-"""Warns while a workflow is edited that a node's writes would wait for a review, because their
-content is untrusted.
-"""
+"""Warns while a workflow is edited that a node's writes would wait for a review, because their content is untrusted."""
 
 from collections.abc import Container, Iterator, Mapping
 

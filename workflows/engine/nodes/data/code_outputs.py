@@ -1,8 +1,7 @@
 """Checks the result of a code node: exactly the declared outputs, of their types, within bounds.
 
-The check returns new values: booleans where numbers are declared become integers, NUL characters
-are removed, and tuples don't exist (the value came as JSON). Whatever doesn't fit fails with a sentence that names
-the output.
+The check returns new values: booleans where numbers are declared become integers, NUL characters are removed, and
+tuples don't exist (the value came as JSON). Whatever doesn't fit fails with a sentence that names the output.
 """
 
 from collections.abc import Callable, Mapping

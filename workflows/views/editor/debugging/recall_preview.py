@@ -1,8 +1,7 @@
 """A preview of a node's recall for a chosen person and conversation, made by the real recall.
 
-The caller's own permissions apply, not those of a run: nobody sees through a node what they
-couldn't see on the memory pages. Without a run there is no provenance; the audit log records the
-access.
+The caller's own permissions apply, not those of a run: nobody sees through a node what they couldn't see on the
+memory pages. Without a run there is no provenance; the audit log records the access.
 """
 
 from collections.abc import Mapping, Sequence

@@ -95,9 +95,7 @@ def describe_edit(
     nodes: Mapping[str, NodeLabel],
     kinds: Mapping[str, AnyKind],
 ) -> EditDescription | None:
-    """Return the description of an edit, or None if it has none. ``nodes`` are the current ones by
-    id.
-    """
+    """Return the description of an edit, or None if it has none. ``nodes`` are the current ones by id."""
     ops, inverse = list(ops), list(inverse)
     describer = _Describer(
         {**collect_node_labels(inverse), **collect_node_labels(ops), **nodes},

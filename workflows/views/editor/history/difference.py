@@ -1,6 +1,4 @@
-"""The comparison page: two versions, or a version and the draft, as one graph with marked
-differences.
-"""
+"""The comparison page: two versions, or a version and the draft, as one graph with marked differences."""
 
 import difflib
 import json
@@ -137,9 +135,7 @@ def _draw_comparison(comparison: Comparison) -> Drawing:
 
 
 def _find_moves(comparison: Comparison) -> dict[str, tuple[str, str]]:
-    """Return the old and new position of each moved node or note, even if something else changed,
-    too.
-    """
+    """Return the old and new position of each moved node or note, even if something else changed, too."""
     before, after = (
         {part.id: part for part in _list_parts(document)}
         for document in (comparison.before, comparison.after)

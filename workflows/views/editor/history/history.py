@@ -34,8 +34,7 @@ from workflows.views.request_context import read_text, workflow_for
 
 MAX_EDITS = 40
 MAX_NOTE_LENGTH = 2_000
-# Edits with more bytes of operations in the database (compressed) are not described: an import can be
-# of any size.
+# Edits with more bytes of operations in the database (compressed) are not described: an import can be of any size.
 MAX_DESCRIBED_SIZE = 32_000
 
 
@@ -160,9 +159,7 @@ def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
 def _perform(
     request: HttpRequest, workflow: Workflow, action: Callable[[], object], message: str
 ) -> HttpResponse:
-    """Perform the action; answer the editor's script with a sentence, and a plain form with a
-    redirect.
-    """
+    """Perform the action; answer the editor's script with a sentence, and a plain form with a redirect."""
     try:
         action()
     except (WorkflowsFault, DocumentInvalid) as error:

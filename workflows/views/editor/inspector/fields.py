@@ -1,9 +1,7 @@
-"""A node's form, built from its kind's description: each field becomes a control, each widget has a
-template.
+"""A node's form, built from its kind's description: each field becomes a control, each widget has a template.
 
-A control has the path of its value in the node's data; the scripts read that path from the page
-and send operations on it. A widget without a row here is edited as JSON, so that a plug-in's kind
-always has a form.
+A control has the path of its value in the node's data; the scripts read that path from the page and send operations
+on it. A widget without a row here is edited as JSON, so that a plug-in's kind always has a form.
 """
 
 from collections.abc import Iterable, Mapping
@@ -54,9 +52,7 @@ class Control:
 
     @property
     def is_unreadable(self) -> bool:
-        """Return whether the value has a type that the widget can't show, so that it is shown as
-        JSON.
-        """
+        """Return whether the value has a type that the widget can't show, so that it is shown as JSON."""
         if self.value is None:
             return False
         if self.style in (PROMPT_STYLE, WIDGET_STYLES[Widget.NUMBER]):
@@ -103,9 +99,7 @@ class Control:
 
     @property
     def defaults(self) -> dict[str, Json]:
-        """Return the values that are shown before any is stored, and stored when the section is
-        turned on.
-        """
+        """Return the values that are shown before any is stored, and stored when the section is turned on."""
         fields = self.field.fields
         return {field.name: field.default for field in fields if field.default is not None}
 
@@ -153,9 +147,7 @@ def upgrade_data(data: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def list_operators_by_type() -> dict[str, list[str]]:
-    """Return the operators of each type for the conditions; the empty type stands for an unknown
-    one.
-    """
+    """Return the operators of each type for the conditions; the empty type stands for an unknown one."""
     return {"": list(OPERATORS), **{kind.value: _list_operators(kind) for kind in ValueType}}
 
 

@@ -128,8 +128,7 @@ def _build_script_data(
 ) -> dict[str, Json]:
     """Return the node's data for the scripts; the form around it is HTML.
 
-    ``revision`` was read before the document: an edit in between is in both this and the next
-    answer.
+    ``revision`` was read before the document: an edit in between is in both this and the next answer.
     """
     return {
         "revision": revision,

@@ -1,5 +1,4 @@
-"""The settings that every node may have besides its kind's fields: description, time limit, retries,
-error strategy.
+"""The settings that every node may have besides its kind's fields: description, time limit, retries, error strategy.
 
 They use the same field type as the kinds' own, so that the form draws all fields alike.
 """

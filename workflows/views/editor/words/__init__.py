@@ -22,9 +22,7 @@ def list_texts() -> tuple[Promise, ...]:
 
 
 def translate_texts(texts: Sequence[Promise] | None = None) -> dict[str, str]:
-    """Return the translation of each English text, of all or the given ones; empty for English
-    itself.
-    """
+    """Return the translation of each English text, of all or the given ones; empty for English itself."""
     if (get_language() or "en").startswith("en"):
         return {}
     return {text._args[0]: str(text) for text in texts or list_texts()}  # type: ignore[attr-defined]
