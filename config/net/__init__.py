@@ -5,7 +5,7 @@ A name is resolved once, every answer is checked, and the connection goes to the
 checked. Bodies, headers, redirects and time are bounded.
 """
 
-from config.net.allow import AllowList, NetAllowInvalid, parse_allowed
+from config.net.allow import NetAllowInvalid, parse_allowed
 from config.net.clients import client, sync_client
 from config.net.errors import (
     AddressRefused,
@@ -15,14 +15,12 @@ from config.net.errors import (
     RedirectRefused,
     TimeIsUp,
 )
-from config.net.exchanges import Exchange, ExchangeFailed, FormFile, exchange
+from config.net.exchanges import ExchangeFailed, FormFile, exchange
 
 
 __all__ = [
     "AddressRefused",
-    "AllowList",
     "BodyTooLarge",
-    "Exchange",
     "ExchangeFailed",
     "FormFile",
     "HeadersTooLarge",

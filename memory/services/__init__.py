@@ -1,11 +1,10 @@
 """The one door to memory, one verb a file. Nodes, API, pages and admin all come through here."""
 
 from memory.services.access.pause import get_own_pause, get_subject_pause, pause, resume
-from memory.services.access.pause_state import Pause
 from memory.services.access.sharing import share, unshare
 from memory.services.conversations.conversation import HistoryView, converse, load_history
 from memory.services.entries.edit import edit
-from memory.services.entries.forget import Forgotten, clear, forget, forget_many
+from memory.services.entries.forget import clear, forget, forget_many
 from memory.services.entries.get_entry import get_entry
 from memory.services.entries.listing import list_entries, list_namespace_page, list_namespaces
 from memory.services.entries.preview_forget import ForgetPreview, plan_clearing, plan_forgetting
@@ -22,11 +21,11 @@ from memory.services.entries.tiers import (
     quarantine,
     reject,
 )
-from memory.services.erasure.erase import Receipt, erase
+from memory.services.erasure.erase import erase
 from memory.services.gateway.caller import CallOrigin, MemoryCaller, list_reachable
 from memory.services.history.restore import restore
 from memory.services.history.revisions import list_revisions, list_values
-from memory.services.history.undo import UndoResult, undo
+from memory.services.history.undo import undo
 from memory.services.history.undo_run import RunUndoResult, undo_run
 from memory.services.knowledge.bulk_pages import KnowledgeBase
 from memory.services.knowledge.page_search import PageSearchResults, search_all_pages
@@ -42,7 +41,7 @@ from memory.services.knowledge.pages import (
     write_pages,
 )
 from memory.services.recall.recall import recall
-from memory.services.recall.search_all import SearchResults, search_all_namespaces
+from memory.services.recall.search_all import search_all_namespaces
 from memory.services.transfer.exporting import (
     ExportFile,
     export_namespace,
@@ -50,27 +49,21 @@ from memory.services.transfer.exporting import (
     export_team,
 )
 from memory.services.transfer.importing import import_file, undo_import
-from memory.services.transfer.page_archive import PageImport, export_pages, import_pages
+from memory.services.transfer.page_archive import export_pages, import_pages
 
 
 __all__ = [
     "CallOrigin",
     "ExportFile",
     "ForgetPreview",
-    "Forgotten",
     "HistoryView",
     "KnowledgeBase",
     "MemoryCaller",
     "MovedEntries",
-    "PageImport",
     "PageSearchResults",
     "PageView",
-    "Pause",
     "PlannedMove",
-    "Receipt",
     "RunUndoResult",
-    "SearchResults",
-    "UndoResult",
     "approve",
     "clear",
     "clear_run_notes",

@@ -13,7 +13,7 @@ from accounts.principals import get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.engine.errors import WorkflowFault
 from workflows.forms import ProviderForm
-from workflows.services.models import connection, credentials
+from workflows.services.models import credentials
 from workflows.views.request_context import get_form_data, provider_for
 
 
@@ -49,7 +49,7 @@ def test(request: HttpRequest, provider_id: UUID) -> HttpResponse:
     principal, provider = provider_for(request, provider_id)
     context: dict[str, object] = {}
     try:
-        context["models"] = connection.list_models(principal, provider=provider)
+        context["models"] = credentials.list_models(principal, provider=provider)
     except WorkflowFault as fault:
         context["error"] = str(fault)
     return render(request, "providers/_test.html", context)

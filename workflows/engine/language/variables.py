@@ -75,10 +75,6 @@ class VariablePool:
         """Return everything under a head, empty when there is nothing."""
         return self._heads.get(name, {})
 
-    def get_system(self) -> Mapping[str, Json]:
-        """Return the run's system variables."""
-        return self._heads[SYSTEM]
-
     def set_outputs(self, head: str, outputs: Mapping[str, Json]) -> None:
         """Replace a node's outputs. The mapping is stored, not copied."""
         self._heads[head] = outputs

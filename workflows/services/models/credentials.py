@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from asgiref.sync import async_to_sync
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -16,10 +17,12 @@ from accounts.tenancy import tenant
 from config.encryption.crypto import encrypt, rotate
 from workflows import permissions
 from workflows.errors import InvalidValue, NameTaken
+from workflows.execution.ports.models import load_config
 from workflows.llm import registry
 from workflows.models import Credential, ModelProvider, WorkflowSecret
 from workflows.models.provider import ProviderKind
 from workflows.services import audit_lines
+from workflows.services.samples import first_steps
 
 
 HINT_LENGTH = 4  # characters of a secret that its hint gives away
@@ -242,3 +245,19 @@ def _clean_kind(kind: str) -> str:
     if kind not in registry.list_kinds():  # those of plug-ins too
         raise InvalidValue(_("Unknown provider type."))
     return kind
+
+
+def list_models(principal: Principal, *, provider: ModelProvider) -> list[str]:
+    """Return the models that the provider offers: one request, through the guarded client.
+
+    Raises ModelFailed with a sentence that says what to correct.
+    """
+    permissions.check_manage(principal, provider)
+    if provider.kind == ProviderKind.OFFLINE:
+        return ["offline"]
+    # Inline import: see workflows.llm.registry.
+    from workflows.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415
+
+    models = async_to_sync(OpenAICompatible(load_config(provider)).list_models)()
+    first_steps.mark_done(principal, first_steps.Step.MODEL)
+    return models

@@ -1,9 +1,11 @@
 """The panel at the right: the form of the selected node, or of the workflow if none is selected."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import yaml
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -16,7 +18,8 @@ from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import memory_app, permissions, selectors
 from workflows.engine.appearance import Appearance
-from workflows.engine.kinds import AnyKind, NodeKind
+from workflows.engine.kind_examples import build_example_data, list_outputs
+from workflows.engine.kinds import AnyKind, Field, NodeKind, Output
 from workflows.engine.language.dependencies import Source, Variable, list_node_outputs, list_sources
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.problems import Problem
@@ -28,7 +31,6 @@ from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problems import by_title, in_words, list_titles
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.editor.inspector import fields as forms
-from workflows.views.editor.inspector.docs import build_docs
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
 from workflows.views.editor.inspector.workflow import build_workflow_form
 from workflows.views.request_context import workflow_for
@@ -262,3 +264,34 @@ def _format_conditions(case: Mapping[str, Json]) -> str:
         for condition in case.get("conditions") or ()
         if isinstance(condition, dict)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRow:
+    field: Field
+    depth: int
+
+
+def build_docs(kind: AnyKind, spec: NodeSpec, outputs: tuple[Output, ...]) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "fields": _list_rows(kind.fields),
+        "outputs": outputs or list_outputs(kind),
+        "handles": _list_handles(kind, spec),
+        "example": yaml.safe_dump(build_example_data(kind), allow_unicode=True, sort_keys=False),
+    }
+
+
+def _list_rows(fields: tuple[Field, ...], depth: int = 0) -> tuple[FieldRow, ...]:
+    rows: list[FieldRow] = []
+    for field in fields:
+        rows += [FieldRow(field, depth), *_list_rows(field.fields, depth + 1)]
+    return tuple(rows)
+
+
+def _list_handles(kind: AnyKind, spec: NodeSpec) -> tuple[str, ...]:
+    try:
+        handles = kind.list_handles(spec)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return ()
+    return handles if len(handles) > 1 else ()
