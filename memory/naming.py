@@ -13,7 +13,7 @@ from accounts.models import User
 from accounts.personas import find_key_id, find_player, strip_player
 from accounts.tenancy import HasTeams
 from memory.core.scope_kinds import SeenBy
-from memory.core.scopes import Scope, parse_namespace, scope_kinds
+from memory.core.scopes import Scope, list_scope_kinds, parse_namespace
 from memory.host import get_host
 from memory.models import Namespace
 
@@ -100,7 +100,7 @@ def _name_non_member(subject: str, names: Mapping[str, str], reader_id: UUID | N
 
 def list_person_prefixes() -> tuple[str, ...]:
     """Return the prefixes of the namespaces whose id identifies a person."""
-    return tuple(kind.prefix for kind in scope_kinds() if kind.seen_by is SeenBy.PERSON)
+    return tuple(kind.prefix for kind in list_scope_kinds() if kind.seen_by is SeenBy.PERSON)
 
 
 def name_for_audit_log(
@@ -111,7 +111,9 @@ def name_for_audit_log(
     A principal who can't view a namespace sees whose it is, never the first words of a conversation.
     """
     reader: Any = principal  # Any: tenancy knows only the half of a principal that it needs
-    scopes = [kind.word for kind in scope_kinds()]  # a plug-in that is gone left names nobody reads
+    scopes = [
+        kind.word for kind in list_scope_kinds()
+    ]  # a plug-in that is gone left names nobody reads
     matches = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
     rows = list(matches.filter(scope__in=scopes))
     visible_ids = set(

@@ -49,12 +49,12 @@ def _combine_rules(policies: Sequence[Policy], app_id: str, namespace: Namespace
     team, app = rows.get(""), rows.get(app_id) if app_id else None
     policy = _build_policy(team, DEFAULT) if team else DEFAULT
     if app:
-        policy = policy.narrowed_by(_build_policy(app, MemorySecurityPolicy()))
+        policy = policy.narrow_by(_build_policy(app, MemorySecurityPolicy()))
     if namespace:
         limits = MemorySecurityPolicy(
             max_entries_per_namespace=namespace.max_entries, max_namespace_bytes=namespace.max_bytes
         )
-        policy = policy.narrowed_by(limits)
+        policy = policy.narrow_by(limits)
     return Rules(
         policy,
         team.max_namespaces if team and team.max_namespaces is not None else DEFAULT_MAX_NAMESPACES,
@@ -76,14 +76,14 @@ def load_policies(
     for namespace in namespaces:
         app = rows.get(namespace.app_id) if namespace.scope == Scope.GLOBAL else None
         policy = (
-            team_policy.narrowed_by(_build_policy(app, MemorySecurityPolicy()))
+            team_policy.narrow_by(_build_policy(app, MemorySecurityPolicy()))
             if app
             else team_policy
         )
         limits = MemorySecurityPolicy(
             max_entries_per_namespace=namespace.max_entries, max_namespace_bytes=namespace.max_bytes
         )
-        policies[namespace.pk] = policy.narrowed_by(limits)
+        policies[namespace.pk] = policy.narrow_by(limits)
     return policies
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from bench.retrieval_sets import Namespace
 from memory.core.recall import scoring
-from memory.core.recall.tokens import query_terms, terms
+from memory.core.recall.tokens import extract_query_terms, extract_terms
 from memory.logic.entries.text_similarity import list_significant_terms
 
 
@@ -30,18 +30,18 @@ def seed(namespace: Namespace) -> Ranker:
 def plain_bm25(namespace: Namespace) -> Ranker:
     """Stemmed, without stop words in the question, nothing else."""
     keys = [one["key"] for one in namespace.entries]
-    counted = [Counter(terms(one["text"])) for one in namespace.entries]
+    counted = [Counter(extract_terms(one["text"])) for one in namespace.entries]
     lengths = [one.total() for one in counted]
-    mean = scoring.mean_length(sum(lengths), len(lengths))
-    weights = [scoring.longer(length, mean) for length in lengths]
+    mean = scoring.compute_mean_length(sum(lengths), len(lengths))
+    weights = [scoring.weigh_length(length, mean) for length in lengths]
 
     def answer(question: str) -> list[str]:
         scores: Counter[str] = Counter()
-        for term in set(query_terms(question)):
+        for term in set(extract_query_terms(question)):
             found = [n for n, counts in enumerate(counted) if term in counts]
-            rare = scoring.rarity(len(found), len(counted))
+            rare = scoring.compute_rarity(len(found), len(counted))
             for n in found:
-                scores[keys[n]] += rare * scoring.saturated(counted[n][term], weights[n])
+                scores[keys[n]] += rare * scoring.saturate(counted[n][term], weights[n])
         return _best(scores)
 
     return answer

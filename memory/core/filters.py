@@ -1,9 +1,9 @@
-"""Metadata filters: parsed once into a small tree, which anyone can evaluate or compile.
+"""Metadata filters, parsed once into a small tree that can be evaluated or compiled.
 
-``matches`` is the meaning; the compiler to SQL must agree with it, and a property test says so.
-What a filter sees is the entry's metadata, with the entry's own category and tier where the
-metadata has no such key. A missing key equals nothing, is greater than nothing, and is ``$ne``
-to everything. Comparisons are between two numbers or two texts; anything else is no match.
+``matches`` defines the semantics; the compiler to SQL must agree with it, which a property test verifies. A filter
+sees the metadata of the entry, and its category and tier where the metadata has no such key. A missing key is equal
+to no value, is greater than no value, and matches every ``$ne``. Comparisons are between two numbers or two texts;
+other values do not match.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,12 +31,12 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class And:
     parts: tuple["Filter", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Or:
     parts: tuple["Filter", ...]
 
 
@@ -45,18 +45,20 @@ class Not:
     part: "Filter"
 
 
-Filter = Condition | Every | Either | Not
+Filter = Condition | And | Or | Not
 
 
 def parse_filter(raw: Mapping[str, Json] | None) -> Filter:
-    """An unknown operator is refused by name: silently matching nothing would look like amnesia."""
+    """Return the parsed filter. Refuse an unknown operator by name, because a filter that silently matches no entry
+    would look like lost memory.
+    """
     if raw is None:
-        return Every(())
+        return And(())
     if not isinstance(raw, Mapping):
         raise InvalidInput("filter: must be an object.")
     check_json(raw, "filter")
-    parsed = _mapping(raw, 0)
-    if _count(parsed) > MAX_CONDITIONS:
+    parsed = _parse_mapping(raw, 0)
+    if _count_conditions(parsed) > MAX_CONDITIONS:
         raise InvalidInput(f"filter: at most {MAX_CONDITIONS} conditions.")
     return parsed
 
@@ -67,27 +69,28 @@ def document_of(entry: MemoryEntry) -> dict[str, Json]:
 
 def matches(filter_: Filter, document: Mapping[str, Json]) -> bool:
     match filter_:
-        case Every(parts):
+        case And(parts):
             return all(matches(part, document) for part in parts)
-        case Either(parts):
+        case Or(parts):
             return any(matches(part, document) for part in parts)
         case Not(part):
             return not matches(part, document)
         case Condition(path, operator, operand):
-            return _TESTS[operator](_lookup(document, path), operand)
+            return _COMPARISONS[operator](_lookup(document, path), operand)
 
 
-def same_json(one: Json, other: Json) -> bool:
-    """Equality as JSON has it: ``true`` is not 1, and 1 is 1.0."""
-    if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
-        return one is other
-    if _is_number(one) and _is_number(other):
-        return _exact(one) == _exact(other)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(same_json, one, other))
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(same_json(one[k], other[k]) for k in one)
-    return isinstance(one, str) and isinstance(other, str) and one == other
+def is_same_json(first: Json, second: Json) -> bool:
+    """Return whether two JSON values are equal: ``true`` is not 1, and 1 is 1.0."""
+    if isinstance(first, bool) or isinstance(second, bool) or first is None or second is None:
+        return first is second
+    if _is_number(first) and _is_number(second):
+        return _to_decimal(first) == _to_decimal(second)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(map(is_same_json, first, second))
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        same_keys = first.keys() == second.keys()
+        return same_keys and all(is_same_json(first[k], second[k]) for k in first)
+    return isinstance(first, str) and isinstance(second, str) and first == second
 
 
 class _Missing:
@@ -98,109 +101,109 @@ _MISSING = _Missing()
 
 
 def _lookup(document: Mapping[str, Json], path: Path) -> Any:  # Json or _MISSING
-    found: Any = document
+    value: Any = document
     for name in path:
-        if not isinstance(found, Mapping) or name not in found:
+        if not isinstance(value, Mapping) or name not in value:
             return _MISSING
-        found = found[name]
-    return found
+        value = value[name]
+    return value
 
 
 def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _exact(number: float) -> Decimal:
-    """As Postgres reads it: the digits that were written, not the nearest binary fraction."""
+def _to_decimal(number: float) -> Decimal:
+    """Return the number as PostgreSQL reads it: the decimal digits, not the nearest binary fraction."""
     return Decimal(repr(number))
 
 
-def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def test(found: Any, operand: Any) -> bool:
-        if isinstance(found, str) and isinstance(operand, str):
-            return compare(found, operand)
-        if _is_number(found) and _is_number(operand):
-            return compare(_exact(found), _exact(operand))
+def _build_comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def test(value: Any, operand: Any) -> bool:
+        if isinstance(value, str) and isinstance(operand, str):
+            return compare(value, operand)
+        if _is_number(value) and _is_number(operand):
+            return compare(_to_decimal(value), _to_decimal(operand))
         return False
 
     return test
 
 
-def _equal(found: Any, operand: Json) -> bool:
-    return found is not _MISSING and same_json(found, operand)
+def _is_equal(value: Any, operand: Json) -> bool:
+    return value is not _MISSING and is_same_json(value, operand)
 
 
-_TESTS: dict[str, Callable[[Any, Any], bool]] = {
-    "$eq": _equal,
-    "$ne": lambda found, operand: not _equal(found, operand),
-    "$gt": _ordered(lambda a, b: a > b),
-    "$gte": _ordered(lambda a, b: a >= b),
-    "$lt": _ordered(lambda a, b: a < b),
-    "$lte": _ordered(lambda a, b: a <= b),
-    "$in": lambda found, operand: any(_equal(found, one) for one in operand),
-    "$exists": lambda found, operand: (found is not _MISSING) == operand,
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": _is_equal,
+    "$ne": lambda value, operand: not _is_equal(value, operand),
+    "$gt": _build_comparison(lambda a, b: a > b),
+    "$gte": _build_comparison(lambda a, b: a >= b),
+    "$lt": _build_comparison(lambda a, b: a < b),
+    "$lte": _build_comparison(lambda a, b: a <= b),
+    "$in": lambda value, operand: any(_is_equal(value, member) for member in operand),
+    "$exists": lambda value, operand: (value is not _MISSING) == operand,
 }
 
 
-def _mapping(raw: Mapping[str, Json], depth: int) -> Filter:
+def _parse_mapping(raw: Mapping[str, Json], depth: int) -> Filter:
     if depth > MAX_NESTING:
         raise InvalidInput(f"filter: nested more than {MAX_NESTING} deep.")
-    parts = tuple(_member(name, value, depth) for name, value in raw.items())
-    return parts[0] if len(parts) == 1 else Every(parts)
+    parts = tuple(_parse_member(name, value, depth) for name, value in raw.items())
+    return parts[0] if len(parts) == 1 else And(parts)
 
 
-def _member(name: str, value: Json, depth: int) -> Filter:
+def _parse_member(name: str, value: Json, depth: int) -> Filter:
     if name in ("$and", "$or"):
         if not isinstance(value, list | tuple) or not value:
             raise InvalidInput(f"filter: {name} needs a list of filters.")
-        parts = tuple(_mapping(_object(name, one), depth + 1) for one in value)
-        return Every(parts) if name == "$and" else Either(parts)
+        parts = tuple(_parse_mapping(_require_object(name, part), depth + 1) for part in value)
+        return And(parts) if name == "$and" else Or(parts)
     if name == "$not":
-        return Not(_mapping(_object(name, value), depth + 1))
+        return Not(_parse_mapping(_require_object(name, value), depth + 1))
     if name.startswith("$"):
         raise InvalidInput(f"filter: unknown operator {name}.")
-    return _field(name, value)
+    return _parse_field(name, value)
 
 
-def _object(name: str, value: Json) -> Mapping[str, Json]:
+def _require_object(name: str, value: Json) -> Mapping[str, Json]:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"filter: {name} needs a filter object.")
     return value
 
 
-def _field(name: str, value: Json) -> Filter:
+def _parse_field(name: str, value: Json) -> Filter:
     path = tuple(name.split("."))
     if not all(path):
         raise InvalidInput(f"filter: {name!r} is not a key.")
     if not isinstance(value, Mapping) or not any(key.startswith("$") for key in value):
         return Condition(path, "$eq", value)
-    parts = tuple(_condition(path, operator, operand) for operator, operand in value.items())
-    return parts[0] if len(parts) == 1 else Every(parts)
+    parts = tuple(_parse_condition(path, operator, operand) for operator, operand in value.items())
+    return parts[0] if len(parts) == 1 else And(parts)
 
 
-def _condition(path: Path, operator: str, operand: Json) -> Filter:
+def _parse_condition(path: Path, operator: str, operand: Json) -> Filter:
     if operator == "$not":
-        return Not(_field(".".join(path), _object("$not", operand)))
-    if operator not in _TESTS:
+        return Not(_parse_field(".".join(path), _require_object("$not", operand)))
+    if operator not in _COMPARISONS:
         raise InvalidInput(f"filter: unknown operator {operator}.")
     if operator == "$in" and not isinstance(operand, list | tuple):
         raise InvalidInput("filter: $in needs a list.")
     if operator == "$exists" and not isinstance(operand, bool):
         raise InvalidInput("filter: $exists needs true or false.")
-    if operator in _ORDERED and not (isinstance(operand, str) or _is_number(operand)):
+    if operator in _ORDER_OPERATORS and not (isinstance(operand, str) or _is_number(operand)):
         raise InvalidInput(f"filter: {operator} needs a number or a text.")
-    known: Any = operator  # checked against _TESTS just above; mypy can't narrow a str to a Literal
-    return Condition(path, known, operand)
+    comparison: Any = operator  # checked above; mypy can't narrow a str to a Literal
+    return Condition(path, comparison, operand)
 
 
-_ORDERED = frozenset({"$gt", "$gte", "$lt", "$lte"})
+_ORDER_OPERATORS = frozenset({"$gt", "$gte", "$lt", "$lte"})
 
 
-def _count(filter_: Filter) -> int:
+def _count_conditions(filter_: Filter) -> int:
     match filter_:
-        case Every(parts) | Either(parts):
-            return sum(map(_count, parts))
+        case And(parts) | Or(parts):
+            return sum(map(_count_conditions, parts))
         case Not(part):
-            return _count(part)
+            return _count_conditions(part)
         case _:
             return 1

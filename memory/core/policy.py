@@ -9,20 +9,20 @@ from memory.core.values import size_of
 
 @dataclass(frozen=True, slots=True)
 class MemorySecurityPolicy:
-    """``None`` means no limit of this kind."""
+    """The limits of a team or of an app; ``None`` means no limit of this kind."""
 
     allowed_namespace_prefixes: tuple[str, ...] | None = None
     max_entries_per_namespace: int | None = None
     max_value_bytes: int | None = None
     max_namespace_bytes: int | None = None
 
-    def narrowed_by(self, other: "MemorySecurityPolicy") -> "MemorySecurityPolicy":
-        """Both apply: an app's policy can tighten its team's, never widen it."""
+    def narrow_by(self, other: "MemorySecurityPolicy") -> "MemorySecurityPolicy":
+        """Return the policy under which both apply: an app's policy can tighten its team's and never widen it."""
         return MemorySecurityPolicy(
-            _both(self.allowed_namespace_prefixes, other.allowed_namespace_prefixes),
-            _least(self.max_entries_per_namespace, other.max_entries_per_namespace),
-            _least(self.max_value_bytes, other.max_value_bytes),
-            _least(self.max_namespace_bytes, other.max_namespace_bytes),
+            _intersect_prefixes(self.allowed_namespace_prefixes, other.allowed_namespace_prefixes),
+            _find_least(self.max_entries_per_namespace, other.max_entries_per_namespace),
+            _find_least(self.max_value_bytes, other.max_value_bytes),
+            _find_least(self.max_namespace_bytes, other.max_namespace_bytes),
         )
 
 
@@ -36,7 +36,7 @@ def check_namespace(policy: MemorySecurityPolicy, namespace: str) -> None:
 
 
 def check_value(policy: MemorySecurityPolicy, value: Json) -> int:
-    """The value's size, if the policy lets it in."""
+    """Return the size of the value; raise ValueTooLarge if the policy does not allow it."""
     size = size_of(value)
     if policy.max_value_bytes is not None and size > policy.max_value_bytes:
         raise ValueTooLarge(f"The value has {size} bytes; {policy.max_value_bytes} are allowed.")
@@ -44,24 +44,26 @@ def check_value(policy: MemorySecurityPolicy, value: Json) -> int:
 
 
 def check_room(policy: MemorySecurityPolicy, namespace: str, *, entries: int, size: int) -> None:
-    """``entries`` and ``size`` are what the namespace would hold after the write."""
-    most = policy.max_entries_per_namespace
-    if most is not None and entries > most:
-        raise QuotaExceeded(f"{namespace} is full: {most} entries are allowed.")
-    widest = policy.max_namespace_bytes
-    if widest is not None and size > widest:
-        raise QuotaExceeded(f"{namespace} is full: {widest} bytes are allowed.")
+    """Refuse a write that would exceed the limits; ``entries`` and ``size`` are those of the namespace after it."""
+    max_entries = policy.max_entries_per_namespace
+    if max_entries is not None and entries > max_entries:
+        raise QuotaExceeded(f"{namespace} is full: {max_entries} entries are allowed.")
+    max_bytes = policy.max_namespace_bytes
+    if max_bytes is not None and size > max_bytes:
+        raise QuotaExceeded(f"{namespace} is full: {max_bytes} bytes are allowed.")
 
 
-def _least(one: int | None, other: int | None) -> int | None:
-    limits = [limit for limit in (one, other) if limit is not None]
+def _find_least(first: int | None, second: int | None) -> int | None:
+    limits = [limit for limit in (first, second) if limit is not None]
     return min(limits) if limits else None
 
 
-def _both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Prefixes allowed by both: of two that overlap, the longer."""
-    if one is None or other is None:
-        return other if one is None else one
-    shared = [a for a in one if any(a.startswith(b) for b in other)]
-    shared += [b for b in other if any(b.startswith(a) for a in one) and b not in shared]
+def _intersect_prefixes(
+    first: tuple[str, ...] | None, second: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """Return the prefixes that both allow: of two that overlap, the longer."""
+    if first is None or second is None:
+        return second if first is None else first
+    shared = [a for a in first if any(a.startswith(b) for b in second)]
+    shared += [b for b in second if any(b.startswith(a) for a in first) and b not in shared]
     return tuple(shared)

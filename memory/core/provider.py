@@ -1,7 +1,7 @@
 """The contract of a memory store. ``tests/spec/providers`` runs one suite against every implementation.
 
-A store keeps entries by namespace and key and finds them again. It works inside one team's walls: two teams have
-two stores, or one that was given its team when it was made.
+A store keeps entries by namespace and key and searches them. It is confined to one team: two teams have two stores,
+or a store gets its team when it is created.
 """
 
 from abc import abstractmethod

@@ -1,4 +1,4 @@
-"""The words every provider speaks."""
+"""The records that every provider takes and returns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class EntryContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryState(EntryContent):
-    """The state of an entry after a change, as each revision keeps it.
+    """The state of an entry after a change, as each revision stores it.
 
     ``position`` is its position in its group (metadata ``group``), from 1; 0 without a group.
     """
@@ -52,7 +52,7 @@ class EntryState(EntryContent):
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry(EntryState):
-    """``score`` (0.0 to 1.0) is only there on recall; ``explain`` says by which parts it came."""
+    """An entry. ``score`` (0.0 to 1.0) is present only after a search; ``explain`` has the parts of the score."""
 
     id: str
     namespace: str
@@ -87,10 +87,10 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """``key`` asks for exactly that entry; ``query_text`` searches; neither lists the newest.
+    """A query: ``key`` returns exactly that entry, ``query_text`` searches, and without both it lists the newest.
 
-    ``recency_days`` lets what is newer count more, half as much after so many days. ``as_of`` asks
-    what the answer would have been at that moment. ``meaning`` lets what is near in meaning count.
+    ``recency_days`` weighs newer entries more, with half the weight after that many days. ``as_of`` returns the
+    answer at that moment. ``meaning`` includes similarity in meaning.
     """
 
     namespace: str

@@ -1,6 +1,6 @@
-"""What a scope is, as data: one row each for the built-in words, and the rows plug-ins add.
+"""The table of scopes: one row for each built-in word, and the rows that plug-ins add.
 
-This package looks for no plug-ins itself; ``memory.plugins`` hands in what it found.
+This package does not look for plug-ins itself; ``memory.plugins`` passes them in.
 """
 
 import re
@@ -13,7 +13,7 @@ from memory.core.records import Json
 
 
 class SeenBy(StrEnum):
-    """Who may look into a scope's namespaces from outside a run. Grants come on top."""
+    """The people who can see a scope's namespaces from outside a run. Grants can add others."""
 
     RUN = "run"  # nobody: only runs that reach it
     PARTICIPANTS = "participants"  # as a conversation: the accounts and keys that take part
@@ -23,11 +23,12 @@ class SeenBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScopeKind:
-    """``ids`` makes as many ids as ``arity`` says from the run's system variables.
+    """A scope word and its rules.
 
-    It raises ``InvalidInput`` naming the variable it misses; ``memory.core.scopes.needed`` does that.
-    ``lives_seconds`` is how long an entry stays at most; of none, as long as its author says.
-    ``is_offered``: authors may choose it; what a run keeps about itself they may not name.
+    ``ids`` builds ``arity`` ids from the run's system variables. It raises ``InvalidInput`` with the name of a
+    missing variable, as ``memory.core.scopes.require_variable`` does. ``lives_seconds`` is the longest lifetime of an
+    entry; ``None`` leaves it to the author. ``is_offered`` means that authors can choose the scope; they cannot name
+    the one for a run's metadata.
     """
 
     word: str
@@ -41,48 +42,50 @@ class ScopeKind:
 
 
 class ScopeTable:
-    """Rows by word. The plugged ones are replaced as a whole, so that a second start adds nothing."""
+    """The scopes by word. The rows of plug-ins are replaced as a whole, so that a second start adds none twice."""
 
     def __init__(self, built_in: Iterable[ScopeKind]) -> None:
         self._built_in = {kind.word: kind for kind in built_in}
         self._kinds = dict(self._built_in)
 
-    def plug_in(self, plugged: Iterable[ScopeKind]) -> None:
-        """All or none: a row that doesn't fit leaves the table as it was."""
+    def plug_in(self, plugin_kinds: Iterable[ScopeKind]) -> None:
+        """Replace the rows of plug-ins; an invalid row leaves the table as it was."""
         kinds = dict(self._built_in)
-        for kind in plugged:
+        for kind in plugin_kinds:
             _check_grammar(kind)
             for other in kinds.values():
                 _check_clash(kind, other)
             kinds[kind.word] = kind
         self._kinds = kinds
 
-    def all(self) -> tuple[ScopeKind, ...]:
+    def list_all(self) -> tuple[ScopeKind, ...]:
         return tuple(self._kinds.values())
 
-    def plugged(self) -> tuple[ScopeKind, ...]:
-        return tuple(kind for kind in self.all() if kind.word not in self._built_in)
+    def list_plugged(self) -> tuple[ScopeKind, ...]:
+        return tuple(kind for kind in self.list_all() if kind.word not in self._built_in)
 
-    def named(self, word: str) -> ScopeKind:
-        return self._one_of(self._kinds, word)
+    def get_kind(self, word: str) -> ScopeKind:
+        return self._find_kind(self._kinds, word)
 
-    def offered(self, word: str) -> ScopeKind:
-        """The same for a word that an author wrote."""
-        return self._one_of({kind.word: kind for kind in self.all() if kind.is_offered}, word)
+    def get_offered_kind(self, word: str) -> ScopeKind:
+        """Return the kind of a word that an author wrote."""
+        return self._find_kind(
+            {kind.word: kind for kind in self.list_all() if kind.is_offered}, word
+        )
 
-    def words_seen_by(self, seen_by: SeenBy) -> tuple[str, ...]:
-        return tuple(kind.word for kind in self.all() if kind.seen_by is seen_by)
+    def list_words(self, seen_by: SeenBy) -> tuple[str, ...]:
+        return tuple(kind.word for kind in self.list_all() if kind.seen_by is seen_by)
 
-    def _one_of(self, kinds: Mapping[str, ScopeKind], word: str) -> ScopeKind:
+    def _find_kind(self, kinds: Mapping[str, ScopeKind], word: str) -> ScopeKind:
         if word in kinds:
             return kinds[word]
-        known = ", ".join(kind.word for kind in self.all() if kind.is_offered)
-        raise InvalidInput(f"Unknown memory scope {word!r}; use one of: {known}.")
+        choices = ", ".join(kind.word for kind in self.list_all() if kind.is_offered)
+        raise InvalidInput(f"Unknown memory scope {word!r}; use one of: {choices}.")
 
 
 # A namespace has 200 characters: the prefix, and two ids of 80.
-MOST_IDS = 2
-LONGEST_PREFIX = 36
+MAX_IDS = 2
+MAX_PREFIX_LENGTH = 36
 
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _PREFIX = re.compile(r"[a-z][a-z0-9-]*(:[a-z][a-z0-9-]*)?")
@@ -95,13 +98,13 @@ def _check_grammar(kind: ScopeKind) -> None:
         raise InvalidInput(
             f"The scope {kind.word!r}: a word is up to 40 lowercase letters, digits, - and _."
         )
-    if not _PREFIX.fullmatch(kind.prefix) or len(kind.prefix) > LONGEST_PREFIX:
+    if not _PREFIX.fullmatch(kind.prefix) or len(kind.prefix) > MAX_PREFIX_LENGTH:
         raise InvalidInput(
             f"The scope {kind.word!r}: the prefix {kind.prefix!r} must be one or two lowercase words "
-            f"with a colon between, at most {LONGEST_PREFIX} characters."
+            f"with a colon between, at most {MAX_PREFIX_LENGTH} characters."
         )
-    if not 1 <= kind.arity <= MOST_IDS:
-        raise InvalidInput(f"The scope {kind.word!r}: a namespace has 1 to {MOST_IDS} ids.")
+    if not 1 <= kind.arity <= MAX_IDS:
+        raise InvalidInput(f"The scope {kind.word!r}: a namespace has 1 to {MAX_IDS} ids.")
     if kind.lives_seconds is not None and not kind.lives_seconds > 0:
         raise InvalidInput(f"The scope {kind.word!r}: lives_seconds is more than 0.")
     if not isinstance(kind.seen_by, SeenBy):
@@ -113,8 +116,8 @@ def _check_grammar(kind: ScopeKind) -> None:
 def _check_clash(kind: ScopeKind, other: ScopeKind) -> None:
     if kind.word == other.word:
         raise InvalidInput(f"There are two scopes named {kind.word!r}.")
-    one, two = f"{kind.prefix}:", f"{other.prefix}:"
-    if one.startswith(two) or two.startswith(one):
+    prefix, other_prefix = f"{kind.prefix}:", f"{other.prefix}:"
+    if prefix.startswith(other_prefix) or other_prefix.startswith(prefix):
         raise InvalidInput(
             f"The scopes {kind.word!r} and {other.word!r} would share namespaces: "
             f"their prefixes are {kind.prefix!r} and {other.prefix!r}."

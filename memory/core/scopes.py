@@ -1,8 +1,8 @@
-"""Scope words and the namespaces they stand for.
+"""Scope words and the namespaces that they resolve to.
 
-A workflow's author chooses a word; the namespace string is built here, from what the server knows,
-and nowhere else. The grammar is strict because two spellings of one person would be two memories,
-and one spelling of two people would be a leak.
+The author of a workflow chooses a word. Only this module builds the namespace string, from what the server knows. The
+grammar is strict because two spellings of one person would be two memories, and one spelling of two people would be a
+leak.
 """
 
 import hashlib
@@ -27,33 +27,33 @@ class Scope(StrEnum):
     RUN_METADATA = "run_metadata"  # what a run is about; no author names it
 
 
-NOTES_LIVE = 30 * 60.0  # seconds
-METADATA_LIVES = 3 * 24 * 60 * 60.0
-WORKING_LIVES = 24 * 60 * 60.0
+NOTES_LIFETIME = 30 * 60.0  # seconds
+METADATA_LIFETIME = 3 * 24 * 60 * 60.0
+WORKING_LIFETIME = 24 * 60 * 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedNamespace:
-    """A namespace taken apart; ``ids`` holds one id, or stream and group for a workflow's own."""
+    """The parts of a namespace; ``ids`` has one id, or stream and group for a workflow's namespace."""
 
     scope: str  # a built-in word is the member of ``Scope``
     ids: tuple[str, ...]
 
     @property
     def text(self) -> str:
-        return ":".join((_TABLE.named(self.scope).prefix, *self.ids))
+        return ":".join((_TABLE.get_kind(self.scope).prefix, *self.ids))
 
     @property
     def seen_by(self) -> SeenBy:
-        return _TABLE.named(self.scope).seen_by
+        return _TABLE.get_kind(self.scope).seen_by
 
     def __str__(self) -> str:
         return self.text
 
 
 def resolve_namespace(scope: str, identity: Mapping[str, Json]) -> str:
-    """The namespace a scope word means for someone; a missing identity names the variable."""
-    kind = _TABLE.offered(scope)
+    """Return the namespace that a scope word means for this identity; raise InvalidInput with the missing variable."""
+    kind = _TABLE.get_offered_kind(scope)
     ids = tuple(_check_id(value, f"The {kind.word} scope") for value in kind.ids(identity))
     if len(ids) != kind.arity:
         raise InvalidInput(f"The {kind.word} scope made {len(ids)} ids; it needs {kind.arity}.")
@@ -61,7 +61,7 @@ def resolve_namespace(scope: str, identity: Mapping[str, Json]) -> str:
 
 
 def parse_namespace(text: str) -> ParsedNamespace:
-    for kind in _TABLE.all():
+    for kind in _TABLE.list_all():
         if text.startswith(f"{kind.prefix}:"):
             ids = tuple(text[len(kind.prefix) + 1 :].split(":"))
             if len(ids) != kind.arity:
@@ -79,63 +79,63 @@ def metadata_namespace(run_id: str) -> str:
 
 
 def stream_of(names: Sequence[str]) -> str:
-    """The name of merged workflows: ``chat`` and ``desktop`` make ``chat-desktop``.
+    """Return the name of the stream of merged workflows: ``chat`` and ``desktop`` make ``chat-desktop``.
 
-    The order is part of it: the first one leads. A server that must keep streams apart passes ids,
-    which are all of one length: no two lists of them make the same name. What would be longer than an id may be keeps its
-    beginning and gets a digest of the whole, so that two such names still differ.
+    The order matters: the first one leads. A server that must keep streams apart passes ids. They all have the same
+    length, so no two lists of them make the same name. A name that is longer than an id can be keeps its beginning
+    and gets a digest of all of it, so that two such names still differ.
     """
     stream = "-".join(names)
-    if len(stream) <= LONGEST_ID:
+    if len(stream) <= MAX_ID_LENGTH:
         return stream
     digest = hashlib.sha256(stream.encode()).hexdigest()[:32]
-    return f"{stream[: LONGEST_ID - len(digest) - 1]}-{digest}"
+    return f"{stream[: MAX_ID_LENGTH - len(digest) - 1]}-{digest}"
 
 
-def life_in(scope: str, asked_seconds: float | None, tier: str = "") -> float | None:
-    """Return how long an entry lives: what its author asked for, but no longer than its scope allows.
+def compute_lifetime(scope: str, ttl_seconds: float | None, tier: str = "") -> float | None:
+    """Return the lifetime of an entry in seconds: the one its author chose, but no longer than its scope allows.
 
-    Working memory is a day's, unless its author says otherwise.
+    Working memory lives for a day unless its author chose a lifetime.
     """
-    if tier == Tier.WORKING and asked_seconds is None:
-        asked_seconds = WORKING_LIVES
-    longest = _TABLE.named(scope).lives_seconds
-    if longest is None or asked_seconds is None:
-        return longest if asked_seconds is None else asked_seconds
-    return min(longest, asked_seconds)
+    if tier == Tier.WORKING and ttl_seconds is None:
+        ttl_seconds = WORKING_LIFETIME
+    max_seconds = _TABLE.get_kind(scope).lives_seconds
+    if max_seconds is None or ttl_seconds is None:
+        return max_seconds if ttl_seconds is None else ttl_seconds
+    return min(max_seconds, ttl_seconds)
 
 
 def require_variable(scope: str, variable: str, identity: Mapping[str, Json]) -> str:
-    """A system variable that a scope can't do without, fit to be an id."""
-    value = _text(identity.get(variable))
+    """Return a system variable that the scope needs; raise InvalidInput unless it is set and a valid id."""
+    value = _to_text(identity.get(variable))
     if not value:
         raise InvalidInput(f"sys.{variable} is not set; the {scope} scope needs it.")
     return _check_id(value, f"sys.{variable}")
 
 
 def plug_in(kinds: Iterable[ScopeKind]) -> None:
-    """Instead of whatever was plugged in before; a clash is refused and changes nothing."""
+    """Replace the scopes of plug-ins; a clash is refused and changes nothing."""
     _TABLE.plug_in(kinds)
 
 
-def scope_kinds() -> tuple[ScopeKind, ...]:
-    return _TABLE.all()
+def list_scope_kinds() -> tuple[ScopeKind, ...]:
+    return _TABLE.list_all()
 
 
 def list_plugged_scopes() -> tuple[ScopeKind, ...]:
-    return _TABLE.plugged()
+    return _TABLE.list_plugged()
 
 
-def scope_named(word: str) -> ScopeKind:
-    return _TABLE.named(word)
+def get_scope_kind(word: str) -> ScopeKind:
+    return _TABLE.get_kind(word)
 
 
-def words_seen_by(seen_by: SeenBy) -> tuple[str, ...]:
-    return _TABLE.words_seen_by(seen_by)
+def list_words_seen_by(seen_by: SeenBy) -> tuple[str, ...]:
+    return _TABLE.list_words(seen_by)
 
 
 # Visible ASCII without the colon: look-alikes of other scripts can't be told apart by a reader.
-LONGEST_ID = 80
+MAX_ID_LENGTH = 80
 _ID = re.compile(r"[!-9;-~]{1,80}")
 
 
@@ -148,59 +148,61 @@ def _check_id(value: object, where: str) -> str:
     )
 
 
-def _text(value: Json) -> str:
+def _to_text(value: Json) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
     return str(value)
 
 
-def _conversation(identity: Mapping[str, Json]) -> tuple[str, ...]:
+def _build_conversation_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
     return (require_variable(Scope.CONVERSATION, "conversation_id", identity),)
 
 
-def _user(identity: Mapping[str, Json]) -> tuple[str, ...]:
+def _build_user_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
     return (require_variable(Scope.USER, "user_id", identity),)
 
 
-def _global(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    return (_check_id(_text(identity.get("app_id")) or "default", "sys.app_id"),)
+def _build_global_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
+    return (_check_id(_to_text(identity.get("app_id")) or "default", "sys.app_id"),)
 
 
-def _workflow(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    """Merged workflows share a stream of their own: chat + desktop is ``chat-desktop``."""
+def _build_workflow_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the stream and the group. Merged workflows share a stream: chat + desktop is ``chat-desktop``."""
     names = identity.get("workflow_names")
     if isinstance(names, list | tuple) and names:
-        parts = [_check_id(_text(name), "sys.workflow_names") for name in names]
+        parts = [_check_id(_to_text(name), "sys.workflow_names") for name in names]
         stream = stream_of(parts)
     else:
         stream = require_variable(Scope.WORKFLOW, "workflow_id", identity)
     return (stream, require_variable(Scope.WORKFLOW, "group_id", identity))
 
 
-def _run(identity: Mapping[str, Json]) -> tuple[str, ...]:
+def _build_run_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
     return (require_variable(Scope.RUN, "run_id", identity),)
 
 
 _TABLE = ScopeTable(
     (
-        ScopeKind(Scope.CONVERSATION, "conv", _conversation, seen_by=SeenBy.PARTICIPANTS),
-        ScopeKind(Scope.USER, "user", _user, seen_by=SeenBy.PERSON),
-        ScopeKind(Scope.GLOBAL, "global", _global, seen_by=SeenBy.TEAM),
-        ScopeKind(Scope.WORKFLOW, "ai:memory", _workflow, arity=2, seen_by=SeenBy.TEAM),
-        ScopeKind(Scope.RUN, "ai:notes", _run, seen_by=SeenBy.RUN, lives_seconds=NOTES_LIVE),
+        ScopeKind(Scope.CONVERSATION, "conv", _build_conversation_ids, seen_by=SeenBy.PARTICIPANTS),
+        ScopeKind(Scope.USER, "user", _build_user_ids, seen_by=SeenBy.PERSON),
+        ScopeKind(Scope.GLOBAL, "global", _build_global_ids, seen_by=SeenBy.TEAM),
+        ScopeKind(Scope.WORKFLOW, "ai:memory", _build_workflow_ids, arity=2, seen_by=SeenBy.TEAM),
+        ScopeKind(
+            Scope.RUN, "ai:notes", _build_run_ids, seen_by=SeenBy.RUN, lives_seconds=NOTES_LIFETIME
+        ),
         ScopeKind(
             Scope.RUN_METADATA,
             "ai:workflow",
-            _run,
+            _build_run_ids,
             seen_by=SeenBy.RUN,
-            lives_seconds=METADATA_LIVES,
+            lives_seconds=METADATA_LIFETIME,
             is_offered=False,
         ),
     )
 )
 
 
-def of_group(identity: Mapping[str, Json], group_id: str | None) -> Mapping[str, Json]:
+def replace_group(identity: Mapping[str, Json], group_id: str | None) -> Mapping[str, Json]:
     """Return the identity of the same run in another group; the gateway checks whether it may use that group."""
     return identity if group_id is None else {**identity, "group_id": group_id}
 
@@ -211,7 +213,7 @@ def check_target(key: str | None, filter_: Mapping[str, Json] | None) -> None:
         raise InvalidInput("key: specify a key or a filter.")
 
 
-def tier_named(tier: str) -> Tier:
+def parse_tier(tier: str) -> Tier:
     """Return the tier with this name; raise InvalidInput for an unknown one."""
     try:
         return Tier(tier)

@@ -16,23 +16,23 @@ MAX_NUMBER_DIGITS = 1_000
 _CATEGORY = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
-def compact(value: Json) -> str:
-    """The one form in which a value's size is counted."""
+def to_compact_json(value: Json) -> str:
+    """Return the compact JSON, the form in which a value's size is counted."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def size_of(value: Json) -> int:
-    """Bytes of the compact JSON in UTF-8: what the quotas count."""
-    return len(compact(value).encode())
+    """Return the number of bytes of the compact JSON in UTF-8, which the quotas count."""
+    return len(to_compact_json(value).encode())
 
 
 def search_text(key: str, value: Json) -> str:
     """Return the text that a search reads: the key, and the value as a person would read it."""
-    return f"{key}\n{value if isinstance(value, str) else compact(value)}"
+    return f"{key}\n{value if isinstance(value, str) else to_compact_json(value)}"
 
 
 def check_params(params: StoreParams) -> None:
-    """Refuses what some provider could not give back unchanged."""
+    """Refuse values that some provider could not return unchanged."""
     _check_key(params.key)
     check_json(params.value, "value")
     if not isinstance(params.metadata, Mapping):
@@ -50,14 +50,14 @@ def check_json(value: Json, where: str, depth: int = 0) -> None:
     if depth > MAX_DEPTH:
         raise InvalidInput(f"{where}: nested more than {MAX_DEPTH} deep.")
     if isinstance(value, Mapping):
-        for key, one in value.items():
+        for key, member in value.items():
             if not isinstance(key, str):
                 raise Serialization(f"{where}: a name in an object must be text, not {key!r}.")
             _check_text(key, where)
-            check_json(one, where, depth + 1)
+            check_json(member, where, depth + 1)
     elif isinstance(value, list | tuple):
-        for one in value:
-            check_json(one, where, depth + 1)
+        for member in value:
+            check_json(member, where, depth + 1)
     else:
         _check_scalar(value, where)
 

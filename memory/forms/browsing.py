@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from config.timestamps import find_midnight, to_utc
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
-from memory.core.scopes import scope_kinds
+from memory.core.scopes import list_scope_kinds
 from memory.logic.entries.filter_syntax import read_filter
 from memory.models.entries import TierChoice
 from memory.services.entries.bulk import BulkAction
@@ -203,7 +203,7 @@ _REQUIRED_FIELDS = {
 
 def _list_scopes() -> list[tuple[str, str]]:
     """List all scopes; those of plug-ins are known only after the start."""
-    return [(str(kind.word), str(kind.word)) for kind in scope_kinds()]
+    return [(str(kind.word), str(kind.word)) for kind in list_scope_kinds()]
 
 
 class OverviewForm(forms.Form):

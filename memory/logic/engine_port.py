@@ -16,12 +16,12 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StorePar
 from memory.core.scopes import (
     Scope,
     check_target,
-    life_in,
+    compute_lifetime,
     notes_namespace,
-    of_group,
+    parse_tier,
+    replace_group,
     require_variable,
     resolve_namespace,
-    tier_named,
 )
 from memory.logic.conversations.conversation_requests import (
     ConversationRequest,
@@ -80,7 +80,7 @@ class Step:
 
     @property
     def namespace(self) -> str:
-        return resolve_namespace(self.scope, of_group(self.identity, self.group_id))
+        return resolve_namespace(self.scope, replace_group(self.identity, self.group_id))
 
     @property
     def source(self) -> Source:
@@ -255,14 +255,14 @@ class ProviderPort(EnginePort):
             request.key,
             value=request.value,
             metadata=request.metadata,
-            tier=tier_named(request.tier),
+            tier=parse_tier(request.tier),
         )
         params = screen_params(params, get_origin(params)).params
         if params.tier is Tier.QUARANTINE:
             in_use = self._entries.recall(MemoryQuery(params.namespace, key=params.key))
             params = hold_entry(params.key, params) if in_use else params
         requested_ttl = None if params.tier is Tier.QUARANTINE else request.ttl_seconds
-        ttl = life_in(step.scope, requested_ttl, str(params.tier))
+        ttl = compute_lifetime(step.scope, requested_ttl, str(params.tier))
         if step.scope == Scope.RUN:
             self._runs_with_notes.add(params.namespace)
         return self._entries.store(replace(params, ttl_seconds=ttl, source=step.source))

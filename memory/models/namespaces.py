@@ -15,7 +15,7 @@ from accounts import access
 from accounts.principals import Principal, get_key_id
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from memory.core.scope_kinds import SeenBy
-from memory.core.scopes import scope_kinds, words_seen_by
+from memory.core.scopes import list_scope_kinds, list_words_seen_by
 from memory.models.emergency_access import build_open_condition
 
 
@@ -56,13 +56,13 @@ class NamespaceQuerySet(TenantQuerySet["Namespace"]):
         if not actor.allows("memory:read"):
             return self.none()
         # Key and member alike see by their role what follows the team's workflows.
-        condition = Q(scope__in=words_seen_by(SeenBy.TEAM))
+        condition = Q(scope__in=list_words_seen_by(SeenBy.TEAM))
         if actor.user_id is not None:
             condition |= _private_to(actor, actor.user_id)
         elif (key_id := get_key_id(actor)) is not None:
             condition |= Q(participants__contains=[key_id])  # conversations it leads
         # What a plug-in that is gone left behind has nobody to say whose it is.
-        scopes = [kind.word for kind in scope_kinds()]
+        scopes = [kind.word for kind in list_scope_kinds()]
         return super().visible_to(principal).filter(condition | extra_condition, scope__in=scopes)
 
 
@@ -145,6 +145,6 @@ class Namespace(TenantModel):
         if self.scope in ScopeChoice.values:
             return str(ScopeChoice(self.scope).label)
         return (
-            next((kind.label for kind in scope_kinds() if kind.word == self.scope), "")
+            next((kind.label for kind in list_scope_kinds() if kind.word == self.scope), "")
             or self.scope
         )

@@ -7,7 +7,7 @@ from enum import StrEnum
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryQuery, Source, StoreParams, Tier
-from memory.core.scopes import METADATA_LIVES, metadata_namespace
+from memory.core.scopes import METADATA_LIFETIME, metadata_namespace
 from memory.notes.notebook import Note, Notebook
 
 
@@ -62,7 +62,7 @@ def save_metadata(entries: NamespaceStore, metadata: RunMetadata) -> None:
             },
             category="execution",
             tier=Tier.WORKING,
-            ttl_seconds=METADATA_LIVES,
+            ttl_seconds=METADATA_LIFETIME,
             source=Source(run_id=metadata.run_id),
         )
     )

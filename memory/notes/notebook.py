@@ -10,7 +10,7 @@ from datetime import datetime
 from memory.core.errors import InvalidInput
 from memory.core.provider import Clock, NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
-from memory.core.scopes import METADATA_LIVES, NOTES_LIVE, notes_namespace
+from memory.core.scopes import METADATA_LIFETIME, NOTES_LIFETIME, notes_namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Notebook:
                 value=note.to_json(),
                 category="note",
                 tier=Tier.WORKING,
-                ttl_seconds=NOTES_LIVE if temporary else METADATA_LIVES,
+                ttl_seconds=NOTES_LIFETIME if temporary else METADATA_LIFETIME,
                 source=Source(run_id=run_id, node_id=source),
             )
         )

@@ -17,12 +17,12 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class NoEviction:
-    """For knowledge, which gathers."""
+    """No eviction, for knowledge, which accumulates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ttl:
-    """For general use: what was made longer ago than this goes."""
+    """Eviction by age, for general use: items older than this are evicted."""
 
     ttl_seconds: float
 
@@ -33,7 +33,7 @@ class Ttl:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """For conversations, whose old messages lose their worth: of more than this, the oldest go."""
+    """Eviction by number, for conversations, whose old messages lose value: the oldest items above it are evicted."""
 
     max_items: int
 
@@ -47,7 +47,7 @@ EvictionPolicy = NoEviction | Ttl | Capacity
 
 @dataclass(frozen=True, slots=True)
 class EvictionConfig:
-    """``check_interval``: a look every so many writes. Between two looks nothing is dropped."""
+    """A policy and how often it applies: after every ``check_interval`` writes, and never between them."""
 
     policy: EvictionPolicy = field(default_factory=NoEviction)
     check_interval: int = 1
@@ -57,20 +57,20 @@ class EvictionConfig:
             raise InvalidInput("check_interval: must be 1 or more.")
 
 
-class Aged(Protocol):
+class HasCreationTime(Protocol):
     """The part of an item that eviction needs."""
 
     @property
     def created_at(self) -> datetime: ...
 
 
-A = TypeVar("A", bound=Aged)
+A = TypeVar("A", bound=HasCreationTime)
 
 
 def filter_survivors(
     policy: EvictionPolicy, oldest_first: Sequence[A], now: datetime
 ) -> Sequence[A]:
-    """The items that stay, in the order they came in."""
+    """Return the items that stay, in their order."""
     match policy:
         case NoEviction():
             return oldest_first

@@ -1,23 +1,23 @@
-"""Any provider as a store: its items are the entries of one namespace, so they outlive the process.
+"""An item store on any provider: its items are the entries of one namespace, so they outlive the process.
 
-What an item was before it was saved again stays readable in the provider's history.
+The earlier states of an item stay readable in the provider's history.
 """
 
 from memory.core.item_store.store import (
-    EVERYTHING,
+    NO_FILTER,
     MemoryFilter,
     MemoryItem,
     MemoryStore,
     check_filter,
     check_item,
-    oldest_first,
+    sort_by_age,
 )
 from memory.core.provider import NamespaceStore
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 
 
 class ProviderStore(MemoryStore):
-    """Evicts nothing itself; an entry's end is its provider's affair (``ttl_seconds``)."""
+    """An item store on a provider. It evicts nothing itself; the provider expires entries (``ttl_seconds``)."""
 
     def __init__(
         self, provider: NamespaceStore, namespace: str, *, ttl_seconds: float | None = None
@@ -37,17 +37,17 @@ class ProviderStore(MemoryStore):
 
     def get(self, id: str) -> MemoryItem | None:  # noqa: A002 - the contract's word
         entries = self._provider.recall(MemoryQuery(self._namespace, key=id))
-        return _item(entries[0]) if entries else None
+        return _decode_item(entries[0]) if entries else None
 
     def delete(self, id: str) -> None:  # noqa: A002 - the contract's word
         self._provider.delete(self._namespace, id)
 
-    def list(self, filter: MemoryFilter = EVERYTHING) -> "list[MemoryItem]":  # noqa: A002
+    def list(self, filter: MemoryFilter = NO_FILTER) -> "list[MemoryItem]":  # noqa: A002
         check_filter(filter)
         entries = self._provider.recall(MemoryQuery(self._namespace))
-        items = [item for item in map(_item, entries) if filter.admits(item)]
-        return oldest_first(items)[: filter.limit]
+        items = [item for item in map(_decode_item, entries) if filter.admits(item)]
+        return sort_by_age(items)[: filter.limit]
 
 
-def _item(entry: MemoryEntry) -> MemoryItem:
+def _decode_item(entry: MemoryEntry) -> MemoryItem:
     return MemoryItem.from_json(entry.value)

@@ -1,7 +1,7 @@
 """The contract of a store of items by id, and a store in memory that evicts items.
 
-A store knows nothing of namespaces, people or meaning. Seed 4 asks for it; conversations and knowledge bases don't use it
-yet. A store elsewhere implements the same four methods.
+A store knows no namespaces, people or vectors. Seed 4 requires it; conversations and knowledge bases do not use it
+yet. Another store implements the same four methods.
 """
 
 import threading
@@ -19,7 +19,7 @@ from memory.core.values import check_json
 
 @dataclass(frozen=True, slots=True)
 class MemoryItem:
-    """Any JSON may be its metadata, an object or not."""
+    """An item of a store. Its metadata can be any JSON, an object or not."""
 
     id: str
     content: str
@@ -36,7 +36,7 @@ class MemoryItem:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Json]) -> "MemoryItem":
-        """Raises ``Serialization`` for what ``to_json`` never wrote."""
+        """Return the item; raise ``Serialization`` for a document that ``to_json`` did not write."""
         try:
             created_at = datetime.fromisoformat(document["created_at"])
             item = cls(document["id"], document["content"], document["metadata"], created_at)
@@ -51,7 +51,7 @@ class MemoryItem:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFilter:
-    """``prefix`` of the id, ``since`` (that moment included), ``limit`` to the oldest so many."""
+    """A filter by the ``prefix`` of the id and by ``since`` (inclusive), with the oldest ``limit`` items."""
 
     prefix: str | None = None
     since: datetime | None = None
@@ -63,15 +63,15 @@ class MemoryFilter:
         )
 
 
-EVERYTHING = MemoryFilter()
+NO_FILTER = MemoryFilter()
 
 
 class MemoryStore(ABC):
-    """The contract, for whoever keeps items elsewhere: a file, SQLite, Redis.
+    """The contract for implementers of a store, for example on files, SQLite or Redis.
 
-    - ``save`` creates or overwrites; what was saved comes back unchanged by the very next ``get``.
-    - ``delete`` of what isn't there is no mistake.
-    - ``list`` gives the oldest first, ties by id; the filter applies before its ``limit``.
+    - ``save`` creates or overwrites; the very next ``get`` returns the item unchanged.
+    - ``delete`` of a missing item is not an error.
+    - ``list`` returns the oldest first, ties by id; the filter applies before its ``limit``.
     - Every method may be called from any thread and any event loop.
     """
 
@@ -85,12 +85,12 @@ class MemoryStore(ABC):
     def delete(self, id: str) -> None: ...  # noqa: A002 - the contract's word
 
     @abstractmethod
-    def list(self, filter: MemoryFilter = EVERYTHING) -> "list[MemoryItem]":  # noqa: A002
+    def list(self, filter: MemoryFilter = NO_FILTER) -> "list[MemoryItem]":  # noqa: A002
         ...
 
 
 class InMemoryStore(MemoryStore):
-    """A dictionary that is gone with the process: for tests, prototypes, and agents of one session."""
+    """A store in a dictionary, lost when the process ends: for tests, prototypes, and agents of one session."""
 
     def __init__(self, eviction: EvictionConfig | None = None, *, clock: Clock = utc_now) -> None:
         self._eviction = eviction or EvictionConfig()
@@ -116,20 +116,20 @@ class InMemoryStore(MemoryStore):
         with self._lock:
             self._items.pop(id, None)
 
-    def list(self, filter: MemoryFilter = EVERYTHING) -> "list[MemoryItem]":  # noqa: A002
+    def list(self, filter: MemoryFilter = NO_FILTER) -> "list[MemoryItem]":  # noqa: A002
         check_filter(filter)
         with self._lock:
             items = [item for item in self._items.values() if filter.admits(item)]
-        return deepcopy(oldest_first(items)[: filter.limit])
+        return deepcopy(sort_by_age(items)[: filter.limit])
 
     def _evict(self) -> None:
-        items = oldest_first(self._items.values())
+        items = sort_by_age(self._items.values())
         survivors = filter_survivors(self._eviction.policy, items, self._clock())
         self._items = {item.id: item for item in survivors}
 
 
 def check_item(item: MemoryItem) -> None:
-    """Refuses what some store could not give back unchanged."""
+    """Refuse an item that some store could not return unchanged."""
     if not item.id:
         raise InvalidInput("id: must not be empty.")
     check_json(item.id, "id")
@@ -146,5 +146,5 @@ def check_filter(filter_: MemoryFilter) -> None:
         raise InvalidInput("since: must be a date and time with a time zone.")
 
 
-def oldest_first(items: Iterable[MemoryItem]) -> "list[MemoryItem]":
+def sort_by_age(items: Iterable[MemoryItem]) -> "list[MemoryItem]":
     return sorted(items, key=lambda item: (item.created_at, item.id))

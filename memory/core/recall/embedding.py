@@ -1,4 +1,7 @@
-"""What turns texts into vectors, and what it must keep to. Built-in ones, and those of plug-ins alike."""
+"""The contract of an embedder, which turns texts into vectors, and the checks of its answers.
+
+They apply to the built-in embedders and to those of plug-ins alike.
+"""
 
 import math
 from abc import ABC, abstractmethod
@@ -10,14 +13,15 @@ from memory.core.errors import RetrievalError
 
 Vector = tuple[float, ...]  # of length 1
 
-MOST_DIMENSIONS: Final = 3_900  # what PostgreSQL keeps within a row's page
-MOST_EMBEDDED: Final = 6_000  # characters of a text: what models read of it at most
+MAX_DIMENSIONS: Final = 3_900  # the most that PostgreSQL stores in a row's page
+MAX_EMBEDDED_CHARACTERS: Final = 6_000  # the most that models read of a text
 
 
 class EmbedderFault(RetrievalError):
     """The embedder returned no vectors.
 
-    ``of_texts``: it is these texts it refuses, others it may take. ``retry_after`` is in seconds, where it said so.
+    ``of_texts`` means that it refuses these texts and may accept others. ``retry_after`` is in seconds, if the
+    embedder gave a delay.
     """
 
     def __init__(
@@ -35,15 +39,15 @@ class EmbedderFault(RetrievalError):
 
 
 class Embedder(ABC):
-    """The contract, for whoever writes the next one.
+    """The contract for implementers of an embedder.
 
-    - ``name`` says whose vectors they are: which service or program, which model, and whatever else changes them.
-      Vectors of two names are never compared; when it changes, all is embedded anew.
-    - ``dimensions`` is how many numbers a vector has; none: as many as the first answer has.
-    - ``embed`` gives one vector a text, in their order. ``question`` says that the text asks rather than tells;
-      many models want to know. It may be called from several threads, and takes ``seconds`` at most if it waits for
-      others. What goes wrong is an ``EmbedderFault``; whatever else it raises is taken for one.
-    - ``batch`` is how many texts it likes at once.
+    - ``name`` identifies the vectors: the service or program, the model, and whatever else changes them.
+      Vectors of two names are never compared; when the name changes, everything is embedded again.
+    - ``dimensions`` is the number of components of a vector; ``None`` means as many as in the first answer.
+    - ``embed`` returns one vector for each text, in their order. ``question`` is true for a search query and false
+      for a stored text; many models distinguish them. It may be called from several threads, and takes at most
+      ``seconds`` if it waits for a service. It raises ``EmbedderFault``; any other exception is treated as one.
+    - ``batch`` is the preferred number of texts in one call.
     """
 
     name: str = ""
@@ -56,43 +60,43 @@ class Embedder(ABC):
     ) -> Sequence[Sequence[float]]: ...
 
 
-def vectors_of(
+def compute_vectors(
     embedder: Embedder, texts: Sequence[str], *, question: bool, seconds: float
 ) -> list[Vector]:
-    """Checked, and each of length 1: an endpoint is not trusted to be sane. Raises EmbedderFault."""
-    asked = [text[:MOST_EMBEDDED] for text in texts]
+    """Return one checked vector of length 1 for each text; an endpoint is not trusted. Raise EmbedderFault."""
+    truncated = [text[:MAX_EMBEDDED_CHARACTERS] for text in texts]
     try:
-        found = embedder.embed(asked, question=question, seconds=seconds)
-        if len(found) != len(texts):
+        answer = embedder.embed(truncated, question=question, seconds=seconds)
+        if len(answer) != len(texts):
             raise EmbedderFault(
-                f"The embedder returned {len(found)} vectors instead of {len(texts)}."
+                f"The embedder returned {len(answer)} vectors instead of {len(texts)}."
             )
-        vectors = [_unit(one) for one in found]
+        vectors = [_normalize_vector(numbers) for numbers in answer]
     except EmbedderFault:
         raise
-    except Exception as failed:  # a plug-in's, or of what it was given: of any kind
-        raise EmbedderFault(f"The embedder failed: {type(failed).__name__}.") from failed
-    _check_dimensions(embedder, {len(one) for one in vectors})
+    except Exception as error:  # a plug-in or its answer can raise any exception
+        raise EmbedderFault(f"The embedder failed: {type(error).__name__}.") from error
+    _check_dimensions(embedder, {len(numbers) for numbers in vectors})
     return vectors
 
 
-def _unit(numbers: Sequence[float]) -> Vector:
-    plain = [float(one) for one in numbers]
-    length = math.hypot(*plain)
+def _normalize_vector(numbers: Sequence[float]) -> Vector:
+    components = [float(number) for number in numbers]
+    length = math.hypot(*components)
     if not math.isfinite(length) or not length:
         raise EmbedderFault("The embedder returned an invalid vector: not finite, or all zeros.")
-    return tuple(one / length for one in plain)
+    return tuple(number / length for number in components)
 
 
-def _check_dimensions(embedder: Embedder, found: set[int]) -> None:
-    if embedder.dimensions is not None and found != {embedder.dimensions}:
-        given = ", ".join(map(str, sorted(found)))
+def _check_dimensions(embedder: Embedder, dimensions: set[int]) -> None:
+    if embedder.dimensions is not None and dimensions != {embedder.dimensions}:
+        received = ", ".join(map(str, sorted(dimensions)))
         raise EmbedderFault(
-            f"The embedder returned {given} dimensions instead of {embedder.dimensions}.",
+            f"The embedder returned {received} dimensions instead of {embedder.dimensions}.",
             retryable=False,
         )
-    if len(found) != 1 or max(found) > MOST_DIMENSIONS:
+    if len(dimensions) != 1 or max(dimensions) > MAX_DIMENSIONS:
         raise EmbedderFault(
-            f"All vectors must have the same number of dimensions, at most {MOST_DIMENSIONS}.",
+            f"All vectors must have the same number of dimensions, at most {MAX_DIMENSIONS}.",
             retryable=False,
         )

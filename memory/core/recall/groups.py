@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from memory.core.records import Json
 
 
-# A group, and the entry's place in it. Places are given once and never again.
-Place = tuple[str, int]
+# A group and the position in it. A position is assigned once and never reused.
+GroupPosition = tuple[str, int]
 
 MAX_GROUP_LENGTH = 200
 
 
 def group_of(metadata: Mapping[str, Json]) -> str:
-    """Authors name the group in the metadata; no name, no group."""
-    found = metadata.get("group")
-    return found if isinstance(found, str) and len(found) <= MAX_GROUP_LENGTH else ""
+    """Return the name of the group in the metadata of an entry, or an empty string if there is none."""
+    group = metadata.get("group")
+    return group if isinstance(group, str) and len(group) <= MAX_GROUP_LENGTH else ""

@@ -1,22 +1,27 @@
-"""Literal matches of a question in texts: a name, a number, a part of a word.
+"""Literal matches of a question in texts: a name, a number, or a part of a word.
 
-A text that contains the question literally has its inner words, so only those that have them are read. A question of
-one or two words has none; then its rarest word decides, and when no word of it is known, it may be a piece of one,
-and every text is read. More than two thousand are not worth it: what so many have in common tells nothing.
+A text that contains the question literally has the question's inner words, so only texts with those words are read. A
+question of one or two words has no inner words. Then its rarest word decides; if no word of it is in the index, it
+may be a part of a word, and every text is read. More than two thousand texts are not read: a match in so many does
+not distinguish them.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from memory.core.recall.tokens import inner_terms, query_terms
+from memory.core.recall.tokens import extract_inner_terms, extract_query_terms
 
 
-MOST_READ = 2_000
+MAX_TEXTS_READ = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``terms`` are sorted, each once: sums are taken in that order."""
+    """The search terms of a question and the string that a literal match contains.
+
+    ``terms`` are sorted and unique, because sums are computed in this order. ``inner`` are the terms that a literal
+    match always has.
+    """
 
     needle: str
     terms: tuple[str, ...]
@@ -25,20 +30,24 @@ class Question:
     def is_in(self, text: str) -> bool:
         return bool(self.needle) and self.needle in text.casefold()
 
-    def telling(self, found_in: Mapping[str, int]) -> frozenset[str]:
-        """The words a text must have to be read; none: all are read. ``found_in`` counts the texts of each."""
+    def choose_required_terms(self, document_frequencies: Mapping[str, int]) -> frozenset[str]:
+        """Return the terms that a text must have to be read; an empty set means that all texts are read.
+
+        ``document_frequencies`` counts the texts that have each term.
+        """
         if self.inner:
             return self.inner
-        known = [(count, term) for term, count in found_in.items() if count]
-        return frozenset([min(known)[1]]) if known else frozenset()
+        frequencies = [(count, term) for term, count in document_frequencies.items() if count]
+        return frozenset([min(frequencies)[1]]) if frequencies else frozenset()
 
 
-def question(text: str, language: str) -> Question:
-    terms = query_terms(text, language)
-    inner = inner_terms(text.strip(), language).intersection(terms)
+def parse_question(text: str, language: str) -> Question:
+    terms = extract_query_terms(text, language)
+    inner = extract_inner_terms(text.strip(), language).intersection(terms)
     return Question(text.strip().casefold(), tuple(sorted(set(terms))), frozenset(inner))
 
 
-def worth_reading(candidates: Iterable[int]) -> list[int]:
-    found = list(candidates)
-    return found if len(found) <= MOST_READ else []
+def limit_candidates(candidates: Iterable[int]) -> list[int]:
+    """Return the candidates, or an empty list if there are too many of them to read."""
+    positions = list(candidates)
+    return positions if len(positions) <= MAX_TEXTS_READ else []

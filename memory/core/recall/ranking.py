@@ -1,13 +1,13 @@
-"""Scores: which of these texts answer that question, and why. The recipe, and the oracle of it.
+"""The score of each text for a question, with its parts. This is the reference implementation.
 
-Stemmed BM25 over an entry, plus the same over the entry together with the two before it in its
-group, each brought to 0..1 first; then a fifth of what each of its four neighbours has. On chats
-that finds a third more than words alone. Sums of normalised scores beat fusion of ranks. A text
-that contains the question literally never ranks under half. Where texts and question have vectors, their
-nearness (``memory.core.recall.similarity``) is a third term of the sum.
+The score is the sum of stemmed BM25 over an entry and of BM25 over the entry together with the two entries before it
+in its group, each normalized to 0..1, and of a fifth of the scores of its four neighbours. On chats, this finds a
+third more than words alone. Sums of normalized scores beat rank fusion. A text that contains the question literally
+never scores below one half. Where texts and question have vectors, their similarity
+(``memory.core.recall.similarity``) is a third term of the sum.
 
-Statistics come from the texts that are handed in: those that are visible and pass the filter. A
-place whose text is not among them is empty: it neither lends nor is anybody's context.
+Statistics come from the texts that are passed in: those that are visible and match the filter. A group position
+without such a text contributes no score to its neighbours and is no context.
 """
 
 from collections import Counter
@@ -15,144 +15,160 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from memory.core.recall import scoring
-from memory.core.recall.groups import Place
-from memory.core.recall.literal_match import Question, question, worth_reading
-from memory.core.recall.scoring import Parts, Sums
-from memory.core.recall.tokens import DEFAULT_LANGUAGE, terms
+from memory.core.recall.groups import GroupPosition
+from memory.core.recall.literal_match import Question, limit_candidates, parse_question
+from memory.core.recall.scoring import ScoreComponents, ScoreParts
+from memory.core.recall.tokens import DEFAULT_LANGUAGE, extract_terms
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """``recency`` and ``vector`` are 0..1, and given for all texts or for none."""
+    """A text with the data that ranking needs.
+
+    ``recency`` and ``vector`` are in 0..1 and are present for all texts or for none.
+    """
 
     text: str
-    place: Place | None = None
+    group_position: GroupPosition | None = None
     recency: float | None = None
     vector: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """``position`` in the texts handed in; ``parts`` add up to the score."""
+    """A match with its score. ``position`` is the index in the texts passed in; the ``parts`` add up to the score."""
 
     position: int
     score: float
-    parts: Parts
+    parts: ScoreParts
 
 
 def rank(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LANGUAGE) -> list[Hit]:
-    """Hits in the order of the texts; sorting is the caller's.
+    """Return the hits in the order of the texts; the caller sorts them.
 
-    A hit has words of the question, or is near it in meaning, or stands beside one that is, or contains the question.
+    A hit has words of the question, is similar to it in meaning, is a neighbour of such a text, or contains the
+    question.
     """
-    asked = question(query, language)
-    wanted = set(asked.terms)
-    counted = [_counted(wanted, terms(one.text, language)) for one in texts]
-    near = _Near(texts)
-    own = _normalised(_scores(counted))
-    context = _normalised(_scores([_with_context(counted, near, n) for n in range(len(texts))]))
-    base = [
-        scoring.base(mine, around, text.vector)
-        for mine, around, text in zip(own, context, texts, strict=True)
+    question = parse_question(query, language)
+    query_terms = set(question.terms)
+    documents = [_count_terms(query_terms, extract_terms(text.text, language)) for text in texts]
+    groups = _GroupIndex(texts)
+    words = _normalize(_score_documents(documents))
+    extended = [_add_context(documents, groups, index) for index in range(len(texts))]
+    contexts = _normalize(_score_documents(extended))
+    bases = [
+        scoring.combine_scores(word, context, text.vector)
+        for word, context, text in zip(words, contexts, texts, strict=True)
     ]
-    lent = [
-        scoring.lent(*(near.of(base, n, away) for away in _NEIGHBOURS)) for n in range(len(base))
+    neighbours = [
+        scoring.weigh_neighbours(*(groups.get_score(bases, index, offset) for offset in _OFFSETS))
+        for index in range(len(bases))
     ]
-    totals = [mine + theirs for mine, theirs in zip(base, lent, strict=True)]
-    by = scoring.scale(max(totals, default=0.0))
-    literal = _literally(asked, texts, counted)
+    totals = [base + neighbour for base, neighbour in zip(bases, neighbours, strict=True)]
+    scale = scoring.choose_scale(max(totals, default=0.0))
+    matches = _find_literal_matches(question, texts, documents)
     hits = []
-    for n, (text, total) in enumerate(zip(texts, totals, strict=True)):
-        if total > 0 or n in literal:
-            score = scoring.final(total, by, n in literal, text.recency)
-            sums = Sums(own[n], context[n], lent[n], n in literal, text.vector, text.recency)
-            hits.append(Hit(n, score, sums.explained(by)))
+    for index, (text, total) in enumerate(zip(texts, totals, strict=True)):
+        literal = index in matches
+        if total > 0 or literal:
+            score = scoring.compute_final_score(total, scale, literal, text.recency)
+            parts = ScoreComponents(
+                words[index], contexts[index], neighbours[index], literal, text.vector, text.recency
+            ).explain(scale)
+            hits.append(Hit(index, score, parts))
     return hits
 
 
-_NEIGHBOURS = (-2, -1, 1, 2)
+_OFFSETS = (-2, -1, 1, 2)
+_DISTANCES = range(1, scoring.PREDECESSORS + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
-    """How often a document has the words that were asked for, and how long it is."""
+class _TermCounts:
+    """The number of occurrences of each query term in a document, and the length of the document."""
 
     counts: Mapping[str, int]
     length: int
 
 
-class _Near:
-    """Who stands where in a group."""
+class _GroupIndex:
+    """An index of the texts by their position in a group."""
 
     def __init__(self, texts: Sequence[Text]) -> None:
-        self._places = [one.place for one in texts]
-        self._at = {place: n for n, place in enumerate(self._places) if place}
+        self._positions = [text.group_position for text in texts]
+        self._indexes = {key: index for index, key in enumerate(self._positions) if key}
 
-    def beside(self, n: int, away: int) -> int | None:
-        place = self._places[n]
-        return self._at.get((place[0], place[1] + away)) if place else None
+    def find_neighbour(self, index: int, offset: int) -> int | None:
+        position = self._positions[index]
+        return self._indexes.get((position[0], position[1] + offset)) if position else None
 
-    def of(self, scores: Sequence[float], n: int, away: int) -> float:
-        found = self.beside(n, away)
-        return 0.0 if found is None else scores[found]
-
-
-def _counted(wanted: Set[str], document: Sequence[str]) -> _Counted:
-    if wanted.isdisjoint(document):  # most are; this runs in C
-        return _Counted(_NONE, len(document))
-    found = Counter(term for term in document if term in wanted)
-    capped = {term: min(count, scoring.MOST_COUNTED) for term, count in found.items()}
-    return _Counted(capped, len(document))
+    def get_score(self, scores: Sequence[float], index: int, offset: int) -> float:
+        neighbour = self.find_neighbour(index, offset)
+        return 0.0 if neighbour is None else scores[neighbour]
 
 
-_NONE: Mapping[str, int] = {}
+def _count_terms(query_terms: Set[str], document: Sequence[str]) -> _TermCounts:
+    if query_terms.isdisjoint(document):  # most are; this runs in C
+        return _TermCounts(_NO_COUNTS, len(document))
+    counts = Counter(term for term in document if term in query_terms)
+    capped = {term: min(count, scoring.MAX_TERM_COUNT) for term, count in counts.items()}
+    return _TermCounts(capped, len(document))
 
 
-def _with_context(documents: Sequence[_Counted], near: _Near, n: int) -> _Counted:
-    found = [near.beside(n, -back) for back in range(1, scoring.PREDECESSORS + 1)]
-    before = [documents[one] for one in found if one is not None]
-    if not before:
-        return documents[n]
+_NO_COUNTS: Mapping[str, int] = {}
+
+
+def _add_context(documents: Sequence[_TermCounts], groups: _GroupIndex, index: int) -> _TermCounts:
+    indexes = [groups.find_neighbour(index, -distance) for distance in _DISTANCES]
+    predecessors = [documents[neighbour] for neighbour in indexes if neighbour is not None]
+    if not predecessors:
+        return documents[index]
     counts: Counter[str] = Counter()
-    for one in (documents[n], *before):
-        counts.update(one.counts)
-    return _Counted(counts, documents[n].length + sum(one.length for one in before))
+    for document in (documents[index], *predecessors):
+        counts.update(document.counts)
+    return _TermCounts(
+        counts, documents[index].length + sum(document.length for document in predecessors)
+    )
 
 
-def _scores(documents: Sequence[_Counted]) -> list[float]:
+def _score_documents(documents: Sequence[_TermCounts]) -> list[float]:
     if not documents:
         return []
-    frequency = _frequency(documents)
-    mean = scoring.mean_length(sum(one.length for one in documents), len(documents))
-    rare = {term: scoring.rarity(found, len(documents)) for term, found in frequency.items()}
-    return [_score(document, mean, rare) for document in documents]
+    frequencies = _count_documents(documents)
+    mean = scoring.compute_mean_length(
+        sum(document.length for document in documents), len(documents)
+    )
+    rarities = {
+        term: scoring.compute_rarity(count, len(documents)) for term, count in frequencies.items()
+    }
+    return [_score_document(document, mean, rarities) for document in documents]
 
 
-def _score(document: _Counted, mean: float, rare: Mapping[str, float]) -> float:
+def _score_document(document: _TermCounts, mean: float, rarities: Mapping[str, float]) -> float:
     score = 0.0
     if document.counts:
-        weight = scoring.longer(document.length, mean)
-        for term in sorted(
-            document.counts
-        ):  # in one order, so that the same words give the same float
-            score += rare[term] * scoring.saturated(document.counts[term], weight)
+        weight = scoring.weigh_length(document.length, mean)
+        for term in sorted(document.counts):  # so that the same words give the same float
+            score += rarities[term] * scoring.saturate(document.counts[term], weight)
     return score
 
 
-def _frequency(documents: Sequence[_Counted]) -> Counter[str]:
+def _count_documents(documents: Sequence[_TermCounts]) -> Counter[str]:
     return Counter(term for document in documents for term in document.counts)
 
 
-def _normalised(scores: Sequence[float]) -> list[float]:
+def _normalize(scores: Sequence[float]) -> list[float]:
     highest = max(scores, default=0.0)
-    return [scoring.normal(score, highest) for score in scores]
+    return [scoring.normalize(score, highest) for score in scores]
 
 
-def _literally(
-    asked: Question, texts: Sequence[Text], counted: Sequence[_Counted]
+def _find_literal_matches(
+    question: Question, texts: Sequence[Text], documents: Sequence[_TermCounts]
 ) -> frozenset[int]:
-    telling = asked.telling(_frequency(counted))
-    candidates = worth_reading(
-        n for n, document in enumerate(counted) if telling <= document.counts.keys()
+    required_terms = question.choose_required_terms(_count_documents(documents))
+    candidates = limit_candidates(
+        index
+        for index, document in enumerate(documents)
+        if required_terms <= document.counts.keys()
     )
-    return frozenset(n for n in candidates if asked.is_in(texts[n].text))
+    return frozenset(index for index in candidates if question.is_in(texts[index].text))

@@ -1,7 +1,7 @@
-"""The formulas of a score, and its explanation. Whoever sums must sum in this order.
+"""The formulas of a score and of its parts. All implementations must compute the sums in this order.
 
-Floats are only equal when the same operations come in the same order, so the oracle and the sums
-over postings both do exactly what stands here, on numbers or on arrays of them.
+Floats are equal only if the same operations run in the same order, so the reference implementation and the
+computation over postings both use these functions, on numbers or on arrays.
 """
 
 import math
@@ -15,57 +15,60 @@ K1 = 0.9
 B = 0.4
 CONTEXT_WEIGHT = 1.0
 VECTOR_WEIGHT = 1.0
-LENDING = 0.2
+NEIGHBOUR_WEIGHT = 0.2
 LITERAL_FLOOR = 0.5
 RECENCY_WEIGHT = 0.5
 
-PREDECESSORS = 2  # whose words are an entry's context
-MOST_COUNTED = 255  # how often a term counts in one entry
+PREDECESSORS = 2  # the entries whose words are the context
+MAX_TERM_COUNT = 255  # occurrences of a term that count in one entry
 
-Parts = Mapping[str, float]
+ScoreParts = Mapping[str, float]
 Number = TypeVar("Number")  # a float, or an array of floats
 
 
-def rarity(found_in: int, total: int) -> float:
-    return math.log(1 + (total - found_in + 0.5) / (found_in + 0.5))
+def compute_rarity(document_frequency: int, total: int) -> float:
+    return math.log(1 + (total - document_frequency + 0.5) / (document_frequency + 0.5))
 
 
-def mean_length(lengths: int, total: int) -> float:
+def compute_mean_length(lengths: int, total: int) -> float:
     return lengths / total if lengths else 1.0
 
 
-def longer(length: float, mean: float) -> float:
-    """How much a text's length weighs against it. Arrays of lengths are welcome."""
+def weigh_length(length: float, mean: float) -> float:
+    """Return the weight of a text's length against its score; arrays of lengths are accepted."""
     return K1 * (1 - B + B * length / mean)
 
 
-def saturated(count: float, weight: float) -> float:
+def saturate(count: float, weight: float) -> float:
     return count * (K1 + 1) / (count + weight)
 
 
-def normal(score: float, highest: float) -> float:
-    """The floor is 0, what a text without any of the words gets, even where all have some."""
+def normalize(score: float, highest: float) -> float:
+    """Return the score as a share of the highest one.
+
+    The minimum is 0, the score of a text without any of the words, even if all texts have some of them.
+    """
     return score / highest if highest else score
 
 
-def base(own: float, context: float, vector: float | None = None) -> float:
+def combine_scores(words: float, context: float, vector: float | None = None) -> float:
     if vector is None:
-        return (own + CONTEXT_WEIGHT * context) / (1 + CONTEXT_WEIGHT)
-    weighed = own + CONTEXT_WEIGHT * context + VECTOR_WEIGHT * vector
-    return weighed / (1 + CONTEXT_WEIGHT + VECTOR_WEIGHT)
+        return (words + CONTEXT_WEIGHT * context) / (1 + CONTEXT_WEIGHT)
+    weighted_sum = words + CONTEXT_WEIGHT * context + VECTOR_WEIGHT * vector
+    return weighted_sum / (1 + CONTEXT_WEIGHT + VECTOR_WEIGHT)
 
 
-def lent(two_before: float, before: float, after: float, two_after: float) -> float:
-    return LENDING * (two_before + before + after + two_after)
+def weigh_neighbours(two_before: float, before: float, after: float, two_after: float) -> float:
+    return NEIGHBOUR_WEIGHT * (two_before + before + after + two_after)
 
 
-def scale(highest: float) -> float:
-    """Lending may lift sums above 1; then all are brought down alike."""
+def choose_scale(highest: float) -> float:
+    """Return the divisor of all scores. The neighbours' share can raise sums above 1; then all are scaled down alike."""
     return max(1.0, highest)
 
 
-def final(total: float, by: float, literal: bool, recency: float | None) -> float:
-    score = total / by
+def compute_final_score(total: float, scale: float, literal: bool, recency: float | None) -> float:
+    score = total / scale
     if literal:
         score = LITERAL_FLOOR + (1 - LITERAL_FLOOR) * score
     if recency is not None:
@@ -73,36 +76,39 @@ def final(total: float, by: float, literal: bool, recency: float | None) -> floa
     return min(1.0, score)
 
 
-def recency_of(updated_at: datetime, now: datetime, half_life_days: float) -> float:
-    """1 for what was written just now, half of it after the half-life."""
+def compute_recency(updated_at: datetime, now: datetime, half_life_days: float) -> float:
+    """Return the recency of an update: 1 for this moment, and 0.5 after the half-life."""
     days = max(0.0, (now - updated_at).total_seconds() / 86_400)
     return float(0.5 ** (days / half_life_days))
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
-    """What one text got, before it is scaled. ``vector`` and ``recency`` are none where nobody asked."""
+class ScoreComponents:
+    """The components of a text's score before scaling.
 
-    own: float
+    ``vector`` and ``recency`` are ``None`` if the query does not use them.
+    """
+
+    words: float
     context: float
-    lent: float
+    neighbours: float
     literal: bool
     vector: float | None = None
     recency: float | None = None
 
-    def explained(self, by: float) -> Parts:
-        """What each part brought; together they are the score."""
-        whole = 1 + CONTEXT_WEIGHT + (0.0 if self.vector is None else VECTOR_WEIGHT)
-        kept = 1.0 if self.recency is None else 1 / (1 + RECENCY_WEIGHT)
-        share = kept * (1 - LITERAL_FLOOR if self.literal else 1.0) / by
+    def explain(self, scale: float) -> ScoreParts:
+        """Return the contribution of each part; together they add up to the score."""
+        total_weight = 1 + CONTEXT_WEIGHT + (0.0 if self.vector is None else VECTOR_WEIGHT)
+        remainder = 1.0 if self.recency is None else 1 / (1 + RECENCY_WEIGHT)
+        share = remainder * (1 - LITERAL_FLOOR if self.literal else 1.0) / scale
         parts = {
-            "words": share * self.own / whole,
-            "context": share * CONTEXT_WEIGHT * self.context / whole,
-            "neighbours": share * self.lent,
-            "literal": kept * LITERAL_FLOOR if self.literal else 0.0,
+            "words": share * self.words / total_weight,
+            "context": share * CONTEXT_WEIGHT * self.context / total_weight,
+            "neighbours": share * self.neighbours,
+            "literal": remainder * LITERAL_FLOOR if self.literal else 0.0,
         }
         if self.vector is not None:
-            parts["vector"] = share * VECTOR_WEIGHT * self.vector / whole
+            parts["vector"] = share * VECTOR_WEIGHT * self.vector / total_weight
         if self.recency is not None:
-            parts["recency"] = kept * RECENCY_WEIGHT * self.recency
+            parts["recency"] = remainder * RECENCY_WEIGHT * self.recency
         return parts

@@ -1,4 +1,4 @@
-"""From the entries a query may see to the answer: the last step every provider shares."""
+"""The shared last step of every provider: select, rank and sort the entries that a query may see."""
 
 import re
 import unicodedata
@@ -10,26 +10,29 @@ from itertools import groupby
 from operator import add, attrgetter
 from typing import Any
 
-from memory.core.recall.groups import Place, group_of
+from memory.core.recall.groups import GroupPosition, group_of
 from memory.core.recall.ranking import Text, rank
-from memory.core.recall.scoring import Parts, recency_of
-from memory.core.recall.similarity import nearness
+from memory.core.recall.scoring import ScoreParts, compute_recency
+from memory.core.recall.similarity import scale_cosines
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
 from memory.core.values import search_text
 
 
-# Equals are told apart by how alike they look to the question, unless they are a crowd.
-MOST_COMPARED = 100
-MOST_LOOKED_AT = 2_000  # characters of each
+# Equal scores are sorted by the texts' likeness to the question, unless there are more.
+MAX_TIES_COMPARED = 100
+MAX_EXCERPT_LENGTH = 2_000  # characters of each
 
 NO_COSINES: Mapping[str, float] = {}
 
-# The part that says that the question's meaning was asked for, and not to be had; it gives nothing.
+# The part that marks a search whose question could not be embedded; it adds nothing to the score.
 NO_VECTOR = "no_vector"
 
 
 def is_visible(entry: MemoryEntry, now: datetime) -> bool:
-    """Quarantine is never recalled; an entry is gone at the instant it expires."""
+    """Return whether a query can recall the entry at this moment.
+
+    Quarantined entries are never recalled, and an entry is gone at the instant it expires.
+    """
     return entry.tier is not Tier.QUARANTINE and (
         entry.expires_at is None or entry.expires_at > now
     )
@@ -41,44 +44,48 @@ def answer(
     now: datetime,
     cosines: Mapping[str, float] = NO_COSINES,
 ) -> list[MemoryEntry]:
-    """``candidates`` are visible and pass the filter, in any order; ``cosines`` of those with a vector, by id."""
+    """Return the entries that answer the query, best or newest first, at most ``top_k``.
+
+    ``candidates`` are visible and match the filter, in any order; ``cosines`` has the similarity of those with a
+    vector, by id.
+    """
     if is_search(query):
         entries = {entry.id: entry for entry in candidates}
-        known = [candidate_of(entry, cosines.get(entry.id)) for entry in candidates]
-        found = best(query, known, now)
-        return [scored(entries[hit.id], hit) for hit in found]
-    newest = sorted(candidates, key=_age, reverse=True)
+        pool = [build_candidate(entry, cosines.get(entry.id)) for entry in candidates]
+        hits = rank_candidates(query, pool, now)
+        return [with_score(entries[hit.id], hit) for hit in hits]
+    newest = sorted(candidates, key=_sort_key, reverse=True)
     return newest if query.top_k is None else newest[: query.top_k]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """As much of an entry as ranking reads."""
+    """The part of an entry that ranking reads."""
 
     updated_at: Any  # a datetime; every stored entry has one
     id: str
     text: str
-    place: Place | None = None
+    group_position: GroupPosition | None = None
     cosine: float | None = None  # with the question; none where it has no vector
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """``look`` is the beginning of its text, for when another has the same score."""
+class RankedEntry:
+    """A ranked entry. ``excerpt`` is the beginning of its text, which breaks ties between equal scores."""
 
     id: str
     score: float
     explain: Mapping[str, float]
     updated_at: Any  # a datetime
-    look: str = ""
+    excerpt: str = ""
 
 
-def candidate_of(entry: MemoryEntry, cosine: float | None = None) -> Candidate:
+def build_candidate(entry: MemoryEntry, cosine: float | None = None) -> Candidate:
     text = search_text(entry.key, entry.value)
-    return Candidate(entry.updated_at, entry.id, text, place_of(entry), cosine)
+    return Candidate(entry.updated_at, entry.id, text, get_group_position(entry), cosine)
 
 
-def place_of(entry: MemoryEntry) -> Place | None:
+def get_group_position(entry: MemoryEntry) -> GroupPosition | None:
     group = group_of(entry.metadata)
     return (group, entry.position) if group else None
 
@@ -87,73 +94,81 @@ def is_search(query: MemoryQuery) -> bool:
     return query.key is None and bool(query.query_text and query.query_text.strip())
 
 
-def best(query: MemoryQuery, candidates: Iterable[Candidate], now: datetime) -> list[Found]:
-    """Best first, cut to ``top_k``."""
-    known = list(candidates)
+def rank_candidates(
+    query: MemoryQuery, candidates: Iterable[Candidate], now: datetime
+) -> list[RankedEntry]:
+    """Return the best hits first, at most ``top_k``."""
+    pool = list(candidates)
     half_life = query.recency_days
-    near = nearness({one.id: one.cosine for one in known if one.cosine is not None})
+    cosines = {candidate.id: candidate.cosine for candidate in pool}
+    similarities = scale_cosines(
+        {id_: cosine for id_, cosine in cosines.items() if cosine is not None}
+    )
     texts = [
         Text(
-            one.text,
-            one.place,
-            half_life and recency_of(one.updated_at, now, half_life),
-            near.get(one.id, 0.0) if near else None,
+            candidate.text,
+            candidate.group_position,
+            half_life and compute_recency(candidate.updated_at, now, half_life),
+            similarities.get(candidate.id, 0.0) if similarities else None,
         )
-        for one in known
+        for candidate in pool
     ]
     hits = rank(query.query_text or "", texts, language=query.language)
-    found = [
-        Found(
-            known[hit.position].id,
+    ranked = [
+        RankedEntry(
+            pool[hit.position].id,
             hit.score,
-            told(query, hit.parts),
-            known[hit.position].updated_at,
-            known[hit.position].text[:MOST_LOOKED_AT],
+            explain_hit(query, hit.parts),
+            pool[hit.position].updated_at,
+            pool[hit.position].text[:MAX_EXCERPT_LENGTH],
         )
         for hit in hits
     ]
-    return in_order(query, found)
+    return sort_hits(query, ranked)
 
 
-def told(query: MemoryQuery, parts: Parts) -> Parts:
-    """With a word on a meaning that could not be had."""
+def explain_hit(query: MemoryQuery, parts: ScoreParts) -> ScoreParts:
+    """Return the parts, with a marker if the query has a meaning but the embedder did not answer."""
     if query.meaning is None or query.meaning.vector:
         return parts
     return {**parts, NO_VECTOR: 0.0}
 
 
-def in_order(
-    query: MemoryQuery, found: Iterable[Found], *, crowd: float | None = None
-) -> list[Found]:
-    """Equal scores: the likest first, then the newest. ``crowd`` is a score too many have to be compared."""
-    by_age = sorted(found, key=lambda one: (one.score, one.updated_at, one.id), reverse=True)
-    like = likeness_to(query.query_text or "")
+def sort_hits(
+    query: MemoryQuery, hits: Iterable[RankedEntry], *, crowd: float | None = None
+) -> list[RankedEntry]:
+    """Return the hits by score, at most ``top_k``; of equal scores the most similar text comes first, then the newest.
 
-    def likeness(one: Found) -> float:
-        return like(one.look)
+    ``crowd`` is a score that too many entries share to compare their texts.
+    """
+    by_age = sorted(hits, key=lambda hit: (hit.score, hit.updated_at, hit.id), reverse=True)
+    compute_likeness = build_likeness(query.query_text or "")
 
-    ordered: list[Found] = []
+    def likeness(hit: RankedEntry) -> float:
+        return compute_likeness(hit.excerpt)
+
+    ordered: list[RankedEntry] = []
     for score, equals in groupby(by_age, key=attrgetter("score")):
         if query.top_k is not None and len(ordered) >= query.top_k:
             break
         group = list(equals)
-        if 1 < len(group) <= MOST_COMPARED and score != crowd:
+        if 1 < len(group) <= MAX_TIES_COMPARED and score != crowd:
             group.sort(key=likeness, reverse=True)
         ordered += group
     return ordered if query.top_k is None else ordered[: query.top_k]
 
 
-def scored(entry: MemoryEntry, hit: Found) -> MemoryEntry:
+def with_score(entry: MemoryEntry, hit: RankedEntry) -> MemoryEntry:
     return replace(entry, score=hit.score, explain=hit.explain)
 
 
 def category_of(metadata: Mapping[str, Json], default: str = "fact") -> str:
-    """Authors write the category into the metadata, as the seeds do."""
-    found = metadata.get("category")
-    return found if isinstance(found, str) and _is_word(found) else default
+    """Return the category that the author wrote into the metadata, or the default."""
+    category = metadata.get("category")
+    return category if isinstance(category, str) and _is_word(category) else default
 
 
-def _age(entry: MemoryEntry) -> tuple[Any, str]:  # a datetime; every stored entry has one
+def _sort_key(entry: MemoryEntry) -> tuple[Any, str]:  # a datetime; every stored entry has one
     return (entry.updated_at, entry.id)
 
 
@@ -167,20 +182,20 @@ def _is_word(text: str) -> bool:
     )
 
 
-def likeness_to(one: str) -> Callable[[str], float]:
-    """Return the function that says how alike another text is to this one, from 0.0 to 1.0.
+def build_likeness(text: str) -> Callable[[str], float]:
+    """Return the function that computes how similar another text is to this one, from 0.0 to 1.0.
 
-    It is Dice's 2 × common / all over pairs of characters. This one is cut up once. A single
-    character is its own and only piece.
+    It is the Dice coefficient, 2 × common / total, over pairs of characters. The pieces of this text are computed
+    once. A word of one character is its own and only piece.
     """
-    mine = _pieces(one)
-    own = mine.total()
+    pieces = _count_pieces(text)
+    size = pieces.total()
 
     def likeness(other: str) -> float:
-        theirs = _pieces(other)
-        total = own + theirs.total()
-        few, many = (mine, theirs) if len(mine) < len(theirs) else (theirs, mine)
-        common = sum(min(count, many[piece]) for piece, count in few.items() if piece in many)
+        other_pieces = _count_pieces(other)
+        total = size + other_pieces.total()
+        fewer, more = sorted((pieces, other_pieces), key=len)
+        common = sum(min(count, more[piece]) for piece, count in fewer.items() if piece in more)
         return 2 * common / total if total else 0.0
 
     return likeness
@@ -189,9 +204,9 @@ def likeness_to(one: str) -> Callable[[str], float]:
 _WORD = re.compile(r"[^\W_]+")
 
 
-def _pieces(text: str) -> Counter[str]:
-    plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
-    found: list[str] = []
-    for word in _WORD.findall(plain):
-        found += [word] if len(word) == 1 else map(add, word, word[1:])
-    return Counter(found)
+def _count_pieces(text: str) -> Counter[str]:
+    normalized = (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
+    pieces: list[str] = []
+    for word in _WORD.findall(normalized):
+        pieces += [word] if len(word) == 1 else map(add, word, word[1:])
+    return Counter(pieces)

@@ -1,21 +1,21 @@
 """Similarity in meaning between texts and a question, from 0 to 1, as a part of the score.
 
-What a cosine is worth differs from model to model: with some everything is above 0.7. So only the order and the
-distances among the nearest count: the nearest of all is 1, the hundredth is 0, and so is whatever is further away.
+The value of a cosine differs from model to model; with some models all are above 0.7. So only the order and the
+distances among the most similar texts count: the most similar is 1, the hundredth is 0, and so are all below it.
 """
 
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
 
-NEAREST: Final = 100
+MAX_SIMILAR: Final = 100
 
-Name = TypeVar("Name")
+TextId = TypeVar("TextId")
 
 
-def nearness(cosines: Mapping[Name, float]) -> dict[Name, float]:
-    """Of the nearest; nothing of the others. Equally near ones are all 1."""
-    highest = sorted(cosines.values(), reverse=True)[:NEAREST]
+def scale_cosines(cosines: Mapping[TextId, float]) -> dict[TextId, float]:
+    """Return the similarity of the most similar texts; the others are left out. If all are equally similar, each is 1."""
+    highest = sorted(cosines.values(), reverse=True)[:MAX_SIMILAR]
     if not highest:
         return {}
     best, floor = highest[0], highest[-1]
@@ -28,6 +28,6 @@ def nearness(cosines: Mapping[Name, float]) -> dict[Name, float]:
     }
 
 
-def cosine(one: tuple[float, ...], other: tuple[float, ...]) -> float:
-    """Of vectors of length 1."""
-    return sum(a * b for a, b in zip(one, other, strict=True))
+def cosine(first: tuple[float, ...], second: tuple[float, ...]) -> float:
+    """Return the cosine of two vectors of length 1."""
+    return sum(a * b for a, b in zip(first, second, strict=True))

@@ -1,9 +1,9 @@
-"""Text → terms, for every script, with no dictionary. After a change here postings are made anew.
+"""Tokenization of texts into terms, for every script and without a dictionary. After a change here, rebuild the
+postings.
 
-Latin words are stemmed (Snowball, per language), other alphabets by the language their script
-gives away. Scripts written without spaces give single characters and pairs, which finds as well
-as a dictionary does. A word ends where its script does: ``2012年的`` is a number and two
-Chinese characters, not one long word nobody will ever search for.
+Latin words are stemmed (Snowball, by language), words of other alphabets by the language of their script. Scripts
+without spaces give single characters and pairs, which finds as well as a dictionary does. A word ends where its
+script ends: ``2012年的`` is a number and two Chinese characters, not one long word that nobody searches for.
 """
 
 import threading
@@ -19,45 +19,49 @@ DEFAULT_LANGUAGE = "english"
 LANGUAGES = frozenset(Stemmer.algorithms())
 
 
-def terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
-    """Every term of an entry, stop words included: a query decides what counts."""
-    if len(text) <= _CACHED_LENGTH:
-        return _cached(text, language)
-    return tuple(term for term, _ in _tokens(text[:MAX_SEARCHED], language))
+def extract_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
+    """Return every term of an entry, including stop words; a query decides which terms count."""
+    if len(text) <= _MAX_CACHED_LENGTH:
+        return _extract_cached_terms(text, language)
+    return tuple(term for term, _ in _tokenize(text[:MAX_SEARCHED_CHARACTERS], language))
 
 
-def query_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
-    """Without stop words, unless nothing else is left of the question."""
-    tokens = list(_tokens(text, language))
-    telling = tuple(term for term, stop in tokens if not stop)
-    return telling or tuple(term for term, _ in tokens)
+def extract_query_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
+    """Return the terms of a question without stop words, or all of them if it has only stop words."""
+    tokens = list(_tokenize(text, language))
+    content_terms = tuple(term for term, stop in tokens if not stop)
+    return content_terms or tuple(term for term, _ in tokens)
 
 
-def inner_terms(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
-    """Terms that whatever contains this text has too: all but those of a word its ends may cut through."""
-    found = list(_words(_plain(text)))
-    whole = [
+def extract_inner_terms(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
+    """Return the terms that every text that contains this one has, too.
+
+    The first and the last word are left out, because they may be parts of longer words; words of scripts without
+    spaces are not.
+    """
+    words = list(_split_words(_normalize(text)))
+    complete = [
         (script, word)
-        for number, (script, word) in enumerate(found)
-        if script in _UNSPACED or 0 < number < len(found) - 1
+        for number, (script, word) in enumerate(words)
+        if script in _UNSPACED or 0 < number < len(words) - 1
     ]
-    return frozenset(term for one in whole for term, _ in _terms_of(*one, language))
+    return frozenset(term for token in complete for term, _ in _tokenize_word(*token, language))
 
 
-def wears_endings(text: str) -> bool:
-    """Whether the language makes a difference: it does to Latin words alone."""
-    return any(script == "LATIN" for script, _ in _words(_plain(text)))
+def has_latin_words(text: str) -> bool:
+    """Return whether the text has Latin words, the only ones whose stems depend on the chosen language."""
+    return any(script == "LATIN" for script, _ in _split_words(_normalize(text)))
 
 
-# Of a longer text the beginning is searched: a million words would be a million postings.
-MAX_SEARCHED = 100_000
-# What is longer is no word but data, and no index takes it.
-MAX_WORD = 64
+# Only the beginning of a longer text is searched: a million words would be a million postings.
+MAX_SEARCHED_CHARACTERS = 100_000
+# A longer word is data, and too long for an index.
+MAX_WORD_LENGTH = 64
 
-# Long texts would fill memory; they are rare and tokenised when met.
-_CACHED_LENGTH = 2_000
+# Longer texts are not cached: they would fill the memory, and are rare.
+_MAX_CACHED_LENGTH = 2_000
 
-# Script → the language whose endings it wears. Latin is shared by too many; the caller says.
+# The stemmer's language for each script. Too many languages share Latin, so the caller chooses.
 _LANGUAGE_OF_SCRIPT = {
     "CYRILLIC": "russian",
     "GREEK": "greek",
@@ -70,7 +74,7 @@ _LANGUAGE_OF_SCRIPT = {
 _UNSPACED = frozenset(
     {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"}
 )
-# Digits and what is common to scripts stay with Latin, so that B12 is one word.
+# Digits and characters common to all scripts count as Latin, so that B12 is one word.
 _COMMON = frozenset(
     {"DIGIT", "LATIN", "MODIFIER", "COMBINING", "FULLWIDTH", "FEMININE", "MASCULINE"}
 )
@@ -79,42 +83,42 @@ _local = threading.local()
 
 
 @lru_cache(maxsize=20_000)
-def _cached(text: str, language: str) -> tuple[str, ...]:
-    return tuple(term for term, _ in _tokens(text, language))
+def _extract_cached_terms(text: str, language: str) -> tuple[str, ...]:
+    return tuple(term for term, _ in _tokenize(text, language))
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def _tokens(text: str, language: str) -> Iterator[tuple[str, bool]]:
-    for script, word in _words(_plain(text)):
-        yield from _terms_of(script, word, language)
+def _tokenize(text: str, language: str) -> Iterator[tuple[str, bool]]:
+    for script, word in _split_words(_normalize(text)):
+        yield from _tokenize_word(script, word, language)
 
 
-def _terms_of(script: str, word: str, language: str) -> Iterator[tuple[str, bool]]:
+def _tokenize_word(script: str, word: str, language: str) -> Iterator[tuple[str, bool]]:
     if script in _UNSPACED:
-        yield from _characters_and_pairs(word)
+        yield from _split_unspaced_word(word)
     elif script == "LATIN":
-        plain = _without_accents(word)[:MAX_WORD]
-        yield _stem(plain, language), plain in STOP_WORDS
+        unaccented = _strip_accents(word)[:MAX_WORD_LENGTH]
+        yield _stem(unaccented, language), unaccented in STOP_WORDS
     else:
-        known = _LANGUAGE_OF_SCRIPT.get(script, "")
-        yield _stem(word[:MAX_WORD], known), word in STOP_WORDS
+        script_language = _LANGUAGE_OF_SCRIPT.get(script, "")
+        yield _stem(word[:MAX_WORD_LENGTH], script_language), word in STOP_WORDS
 
 
-def _characters_and_pairs(word: str) -> Iterator[tuple[str, bool]]:
+def _split_unspaced_word(word: str) -> Iterator[tuple[str, bool]]:
     for character in word:
         yield character, character in STOP_WORDS
-    for one, other in pairwise(word):
-        yield one + other, one in STOP_WORDS and other in STOP_WORDS
+    for first, second in pairwise(word):
+        yield first + second, first in STOP_WORDS and second in STOP_WORDS
 
 
-def _words(text: str) -> Iterator[tuple[str, str]]:
-    """Runs of letters and digits of one script."""
+def _split_words(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the runs of letters and digits of one script, each with its script."""
     start, current = 0, ""
     for position, character in enumerate(text):
-        script = _script(character)
+        script = _detect_script(character)
         if script == "MARK" and current:
             continue
         if script != current:
@@ -126,8 +130,8 @@ def _words(text: str) -> Iterator[tuple[str, str]]:
 
 
 @lru_cache(maxsize=4_096)
-def _script(character: str) -> str:
-    """The script's first word in the character's name; nothing for what is no part of a word."""
+def _detect_script(character: str) -> str:
+    """Return the first word of the character's Unicode name, or an empty string if it is no part of a word."""
     category = unicodedata.category(character)
     if category[0] == "M":
         return "MARK"
@@ -139,11 +143,11 @@ def _script(character: str) -> str:
     return "LATIN" if not name or name in _COMMON else name
 
 
-def _without_accents(word: str) -> str:
+def _strip_accents(word: str) -> str:
     if word.isascii():
         return word
-    parts = unicodedata.normalize("NFKD", word)
-    return "".join(one for one in parts if not unicodedata.combining(one))
+    decomposed = unicodedata.normalize("NFKD", word)
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
 def _stem(word: str, language: str) -> str:
@@ -152,11 +156,11 @@ def _stem(word: str, language: str) -> str:
     stemmers = _local.__dict__  # a Stemmer is not safe to share between threads
     if language not in stemmers:
         stemmers[language] = Stemmer.Stemmer(language)
-    stemmed: str = stemmers[language].stemWord(word)
-    return stemmed
+    stem: str = stemmers[language].stemWord(word)
+    return stem
 
 
-# Words a question is made of and an answer isn't. Only queries drop them.
+# Words that are frequent in questions and not in answers. Only queries drop them.
 _ENGLISH = """
 a about am an and any are as at be been being but by can could did do does doing for from had has have
 having he her hers him his how i if in into is it its itself just ll me my myself of on or our ours

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memory.core.recall.tokens import terms
+from memory.core.recall.tokens import extract_terms
 from memory.logic.conversations.messages import Message, Role
 
 
@@ -60,7 +60,7 @@ def _pick_sentences(content: str) -> Iterator[str]:
     significant = (
         sentence_
         for sentence_ in split_sentences(content)
-        if len(set(terms(sentence_))) >= _MIN_TERMS
+        if len(set(extract_terms(sentence_))) >= _MIN_TERMS
     )
     for _, sentence in zip(range(_SENTENCES_PER_MESSAGE), significant, strict=False):
         yield sentence[:_MAX_SENTENCE_LENGTH]
@@ -84,4 +84,4 @@ def _fit_lines(lines: list[str], max_length: int) -> list[str]:
 
 def _rate_line(line: str) -> int:
     digits = any(character.isdigit() for character in line)
-    return len(set(terms(line))) + (5 if digits else 0)
+    return len(set(extract_terms(line))) + (5 if digits else 0)

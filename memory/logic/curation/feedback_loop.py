@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from memory.core.recall.tokens import query_terms
+from memory.core.recall.tokens import extract_query_terms
 from memory.logic.conversations.summary import split_sentences
 from memory.logic.curation.sentence_rating import is_question, rate_sentence
 from memory.logic.entries.duplicates import Likeness, compare_values, is_significant, normalize
@@ -105,7 +105,7 @@ def _is_within(text: frozenset[str], part: frozenset[str]) -> bool:
 
 
 def _list_terms(text: str) -> frozenset[str]:
-    return frozenset(query_terms(normalize(text)))
+    return frozenset(extract_query_terms(normalize(text)))
 
 
 def _list_content_terms(text: str) -> frozenset[str]:
@@ -118,7 +118,7 @@ def _list_pairs(text: str) -> frozenset[Pair]:
 
 def _iterate_terms(text: str) -> Iterator[str]:
     """Yield the terms in order; of scripts without spaces single characters only."""
-    for term in query_terms(normalize(text)):
+    for term in extract_query_terms(normalize(text)):
         if term not in _INTRODUCTORY_TERMS and not (len(term) > 1 and is_unspaced(term)):
             yield term
 
@@ -131,5 +131,5 @@ _INTRODUCTORY_TERMS = frozenset(
         "to my memory memories records notes know known already based on previous conversation context",
         "根据之前的记忆，你提到过、说过、告诉过我，如前所述，我记得，据我所知，记录显示",
     )
-    for term in query_terms(phrase)
+    for term in extract_query_terms(phrase)
 )

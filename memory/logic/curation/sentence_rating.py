@@ -8,7 +8,7 @@ better; this rating serves where there is none.
 import re
 from dataclasses import dataclass
 
-from memory.core.recall.tokens import query_terms
+from memory.core.recall.tokens import extract_query_terms
 from memory.logic.entries.text_similarity import is_unspaced
 
 
@@ -53,7 +53,7 @@ _MAX_LENGTH = 400
 
 
 def _count_terms(line: str) -> int:
-    return sum(not (len(term) > 1 and is_unspaced(term)) for term in query_terms(line))
+    return sum(not (len(term) > 1 and is_unspaced(term)) for term in extract_query_terms(line))
 
 
 def _build_talk_rule(name: str, pattern: str) -> tuple[str, re.Pattern[str]]:

@@ -14,8 +14,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TypeVar
 
-from memory.core.filters import same_json
-from memory.core.recall.tokens import terms
+from memory.core.filters import is_same_json
+from memory.core.recall.tokens import extract_terms
 from memory.core.records import Json, MemoryEntry, Source, StoreParams, Tier
 from memory.logic.entries.text_similarity import build_grams, compute_dice_coefficient, is_unspaced
 
@@ -44,7 +44,7 @@ def compare_values(first: Json, second: Json) -> Likeness:
         return _pick_least_alike(compare_values(first[key], second[key]) for key in first)
     if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
         return _pick_least_alike(map(compare_values, first, second))
-    return Likeness.SAME if same_json(first, second) else Likeness.DIFFERENT
+    return Likeness.SAME if is_same_json(first, second) else Likeness.DIFFERENT
 
 
 def normalize(text: str) -> str:
@@ -147,7 +147,7 @@ _CONTRACTIONS = (
 
 
 def _stems(words: str) -> frozenset[str]:
-    return frozenset(stem for word in words.split() for stem in (word, *terms(word)))
+    return frozenset(stem for word in words.split() for stem in (word, *extract_terms(word)))
 
 
 # Words that change nothing when they are added or left out.
@@ -194,7 +194,7 @@ def _compare_texts(first: str, second: str) -> Likeness:
 def _stem_words(text: str) -> tuple[str, ...]:
     return tuple(
         term
-        for term in terms(normalize(text))
+        for term in extract_terms(normalize(text))
         if term not in _HARMLESS and not (len(term) > 1 and is_unspaced(term))
     )
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from memory.core.recall.tokens import terms
+from memory.core.recall.tokens import extract_terms
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
-from memory.core.values import compact, size_of
+from memory.core.values import size_of, to_compact_json
 from memory.logic.entries.duplicates import (
     Duplicate,
     Likeness,
@@ -217,7 +217,7 @@ def check_instructions(incoming: Incoming) -> RuleFinding | None:
     if incoming.origin not in UNTRUSTED:
         return None
     value = incoming.params.value
-    instructions = find_instructions(value if isinstance(value, str) else compact(value))
+    instructions = find_instructions(value if isinstance(value, str) else to_compact_json(value))
     if not instructions:
         return None
     detail = "; ".join(
@@ -251,7 +251,7 @@ def _rank_outcome(outcome: IngressOutcome) -> int:
 
 def _count_words(text: str) -> int:
     """Count words; a pair of Chinese characters is no third word."""
-    return sum(not (len(term) > 1 and is_unspaced(term)) for term in terms(text))
+    return sum(not (len(term) > 1 and is_unspaced(term)) for term in extract_terms(text))
 
 
 def _find_recent_duplicate(incoming: Incoming) -> Duplicate | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from memory.core.filters import same_json
+from memory.core.filters import is_same_json
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
 from memory.logic.entries.duplicates import (
     find_duplicate,
@@ -62,7 +62,7 @@ def _has_same_metadata(entry: MemoryEntry, params: StoreParams) -> bool:
     """Return whether shared metadata agree; the same words about another account are another fact."""
     metadata = entry.metadata
     return all(
-        same_json(metadata[name], value)
+        is_same_json(metadata[name], value)
         for name, value in params.metadata.items()
         if name in metadata
     )

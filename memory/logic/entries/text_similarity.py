@@ -3,7 +3,7 @@
 from collections.abc import Set
 from itertools import pairwise
 
-from memory.core.recall.tokens import DEFAULT_LANGUAGE, query_terms
+from memory.core.recall.tokens import DEFAULT_LANGUAGE, extract_query_terms
 
 
 Grams = frozenset[tuple[str, ...]]
@@ -23,7 +23,7 @@ def build_grams(text: str, language: str = DEFAULT_LANGUAGE) -> Grams:
 def list_significant_terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
     """Return the significant terms in order; a text of one Chinese character keeps it."""
     # query_terms returns stop words if there is nothing else; an appended word that is none prevents that.
-    terms = query_terms(f"{text} {_NO_STOP_WORD}", language)[:-1]
+    terms = extract_query_terms(f"{text} {_NO_STOP_WORD}", language)[:-1]
     longer = [term for term in terms if len(term) > 1]
     return longer or [term for term in terms if is_unspaced(term)]
 

@@ -12,11 +12,11 @@ from enum import StrEnum
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
-from memory.core.scopes import WORKING_LIVES
+from memory.core.scopes import WORKING_LIFETIME
 from memory.logic.entries.duplicates import count_evidence, get_ttl
 
 
-WORKING_TTL = timedelta(seconds=WORKING_LIVES)
+WORKING_TTL = timedelta(seconds=WORKING_LIFETIME)
 
 
 class TierAction(StrEnum):

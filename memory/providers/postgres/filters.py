@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 
-from memory.core.filters import Condition, Either, Every, Filter, Not
+from memory.core.filters import And, Condition, Filter, Not, Or
 from memory.core.records import Json
 from memory.models import Entry, Revision
 
@@ -36,9 +36,9 @@ def narrowed(rows: QuerySet[Rows], filter_: Filter) -> QuerySet[Rows]:
 
 def compiled(filter_: Filter) -> Sql:
     match filter_:
-        case Every(parts):
+        case And(parts):
             return _joined(parts, " AND ", "TRUE")
-        case Either(parts):
+        case Or(parts):
             return _joined(parts, " OR ", "FALSE")
         case Not(part):
             sql, params = compiled(part)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from struct import Struct
 
-from memory.core.recall.scoring import MOST_COUNTED
-from memory.core.recall.tokens import terms
+from memory.core.recall.scoring import MAX_TERM_COUNT
+from memory.core.recall.tokens import extract_terms
 
 
 BLOCK = 256
@@ -50,14 +50,14 @@ class Changes:
         self._lengths[number] = None
 
     def take_out(self, number: int, text: str) -> None:
-        found = terms(text)
+        found = extract_terms(text)
         self._were.setdefault(number, len(found))
         self._lengths[number] = None
         for term, count in _counted(found).items():
             self._was[term, number] = count
 
     def add(self, number: int, text: str) -> None:
-        found = terms(text)
+        found = extract_terms(text)
         self._lengths[number] = len(found)
         for term, count in _counted(found).items():
             self._now[term, number] = count
@@ -163,4 +163,4 @@ def _pairs(counts: Mapping[int, int]) -> bytes:
 
 
 def _counted(found: Iterable[str]) -> dict[str, int]:
-    return {term: min(count, MOST_COUNTED) for term, count in Counter(found).items()}
+    return {term: min(count, MAX_TERM_COUNT) for term, count in Counter(found).items()}

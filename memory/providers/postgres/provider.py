@@ -13,7 +13,7 @@ from accounts.tenancy import tenant
 from memory.core.filters import parse_filter
 from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_value
 from memory.core.provider import Clock, check_query, utc_now
-from memory.core.recall.selection import Candidate, answer, best, is_search
+from memory.core.recall.selection import Candidate, answer, is_search, rank_candidates
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import parse_namespace
 from memory.core.values import check_params
@@ -153,7 +153,7 @@ def _ranked(
         Candidate(at, str(pk), text, (group, position) if group else None, cosines.get(number))
         for at, pk, text, group, position, number in texts
     ]
-    return searching.whole(namespace, best(query, candidates, now))
+    return searching.whole(namespace, rank_candidates(query, candidates, now))
 
 
 async def in_thread(call: Callable[[], T]) -> T:

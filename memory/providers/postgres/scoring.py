@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.core.recall import scoring
-from memory.core.recall.literal_match import Question, worth_reading
-from memory.core.recall.scoring import Sums
+from memory.core.recall.literal_match import Question, limit_candidates
+from memory.core.recall.scoring import ScoreComponents
 from memory.providers.postgres.postings import BLOCK
 
 
@@ -78,10 +78,10 @@ class Scored:
     readable: list[int]  # whose texts have to be read for the question itself
     vector: Floats | None = None  # how near in meaning; none where nobody asked
 
-    def of(self, slot: int, *, literal: bool, recency: float | None) -> Sums:
+    def of(self, slot: int, *, literal: bool, recency: float | None) -> ScoreComponents:
         own, context, lent = (float(part[slot]) for part in (self.own, self.context, self.lent))
         vector = None if self.vector is None else float(self.vector[slot])
-        return Sums(own, context, lent, literal, vector, recency)
+        return ScoreComponents(own, context, lent, literal, vector, recency)
 
 
 def score(
@@ -104,7 +104,7 @@ def score(
     else:
         context = own
     vector = None if not near else _spread(near, register)
-    base: Any = scoring.base(_any(own), _any(context), _any(vector))
+    base: Any = scoring.combine_scores(_any(own), _any(context), _any(vector))
     lent = _lent(base, register)
     total = base + lent
     return Scored(
@@ -112,7 +112,7 @@ def score(
         context,
         lent,
         total,
-        scoring.scale(_highest(total)),
+        scoring.choose_scale(_highest(total)),
         _readable(asked, counts, register),
         vector,
     )
@@ -151,20 +151,20 @@ def _scores(counts: Mapping[str, Ints], lengths: Ints, register: Register) -> Fl
     scores = np.zeros(len(register.visible))
     if not register.total:
         return scores
-    mean = scoring.mean_length(int(lengths.sum()), register.total)
-    weight: Any = scoring.longer(_any(lengths), mean)
+    mean = scoring.compute_mean_length(int(lengths.sum()), register.total)
+    weight: Any = scoring.weigh_length(_any(lengths), mean)
     for term in sorted(counts):
         found = counts[term]
         frequency = int(np.count_nonzero(found))
         if frequency:
-            rare = scoring.rarity(frequency, register.total)
-            saturated: Any = scoring.saturated(_any(found), weight)
+            rare = scoring.compute_rarity(frequency, register.total)
+            saturated: Any = scoring.saturate(_any(found), weight)
             scores += rare * saturated
     return scores
 
 
 def _normalised(scores: Floats) -> Floats:
-    normal: Any = scoring.normal(_any(scores), _highest(scores))
+    normal: Any = scoring.normalize(_any(scores), _highest(scores))
     return np.asarray(normal, dtype=np.float64)
 
 
@@ -172,7 +172,7 @@ def _lent(base: Floats, register: Register) -> Floats:
     if not register.grouped:
         return np.zeros(len(base))
     before, after = register.before, register.after
-    lent: Any = scoring.lent(
+    lent: Any = scoring.weigh_neighbours(
         _any(base[before[before]]), _any(base[before]), _any(base[after]), _any(base[after[after]])
     )
     return np.where(register.visible, lent, 0.0)
@@ -185,9 +185,9 @@ def _highest(scores: Floats) -> float:
 def _readable(asked: Question, counts: Mapping[str, Ints], register: Register) -> list[int]:
     found_in = {term: int(np.count_nonzero(found)) for term, found in counts.items()}
     having = register.visible.copy()
-    for term in asked.telling(found_in):
+    for term in asked.choose_required_terms(found_in):
         having &= counts[term] > 0 if term in counts else False
-    return worth_reading(np.flatnonzero(having).tolist())
+    return limit_candidates(np.flatnonzero(having).tolist())
 
 
 def _any(array: NDArray[Any] | None) -> Any:

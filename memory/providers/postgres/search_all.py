@@ -18,9 +18,9 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from config.sql import read_queries
-from memory.core.recall.literal_match import MOST_READ, Question, question
-from memory.core.recall.scoring import Parts
-from memory.core.recall.selection import MOST_LOOKED_AT
+from memory.core.recall.literal_match import MAX_TEXTS_READ, Question, parse_question
+from memory.core.recall.scoring import ScoreParts
+from memory.core.recall.selection import MAX_EXCERPT_LENGTH
 from memory.models import Entry, Namespace
 from memory.providers.postgres.postings import BLOCK, REGISTER
 from memory.providers.postgres.scoring import Block, Floats, Ints, final, read_register, score
@@ -35,7 +35,7 @@ MOST_WAITING: Final = 1_000  # that are looked through
 class Ranked:
     """A page of the hits, best first: each row with its score and what that is made of; ``total``: all there are."""
 
-    hits: Sequence[tuple[Entry, float, Parts]]
+    hits: Sequence[tuple[Entry, float, ScoreParts]]
     total: int
 
 
@@ -53,7 +53,7 @@ def ranked(
     offset: int,
 ) -> Ranked:
     """The caller has checked the namespaces. Of equals the one numbered last comes first."""
-    asked = question(words, "english")
+    asked = parse_question(words, "english")
     found = _found(places, asked, now)
     if not found.firsts:
         return NOTHING
@@ -70,7 +70,7 @@ def ranked(
     for at in page:
         slot = int(slots[at])
         if slot in rows:  # or somebody has just forgotten it
-            parts = sums.of(slot, literal=bool(literal[slot]), recency=None).explained(sums.by)
+            parts = sums.of(slot, literal=bool(literal[slot]), recency=None).explain(sums.by)
             hits.append((rows[slot], float(scores[at]), parts))
     return Ranked(hits, len(slots))
 
@@ -83,7 +83,7 @@ def waiting(
         sql, of_places = places.order_by().values("id").query.sql_with_params()
     except EmptyResultSet:
         return []
-    params = (*of_places, MOST_LOOKED_AT, now, category, category, MOST_WAITING, MOST_WAITING)
+    params = (*of_places, MAX_EXCERPT_LENGTH, now, category, category, MOST_WAITING, MOST_WAITING)
     wanted = words.casefold().split()
     return [
         entry_id
@@ -97,7 +97,7 @@ def asked_of(
 ) -> tuple[str, tuple[Any, ...]]:
     """The question for postings and its parameters."""
     sql, of_places = places.order_by().values("id", "entry_count").query.sql_with_params()
-    params = (*of_places, [*asked.terms], MOST_READ, REGISTER, now)
+    params = (*of_places, [*asked.terms], MAX_TEXTS_READ, REGISTER, now)
     return QUERIES["postings"].format(namespaces=sql), params
 
 

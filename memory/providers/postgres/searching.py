@@ -12,17 +12,17 @@ from django.db import connection
 
 from config.sql import read_queries
 from memory.core.filters import parse_filter
-from memory.core.recall.literal_match import Question, question
-from memory.core.recall.scoring import recency_of
+from memory.core.recall.literal_match import Question, parse_question
+from memory.core.recall.scoring import compute_recency
 from memory.core.recall.selection import (
-    MOST_COMPARED,
-    MOST_LOOKED_AT,
-    Found,
-    in_order,
-    scored,
-    told,
+    MAX_EXCERPT_LENGTH,
+    MAX_TIES_COMPARED,
+    RankedEntry,
+    explain_hit,
+    sort_hits,
+    with_score,
 )
-from memory.core.recall.tokens import DEFAULT_LANGUAGE, wears_endings
+from memory.core.recall.tokens import DEFAULT_LANGUAGE, has_latin_words
 from memory.core.records import MemoryEntry, MemoryQuery
 from memory.models import Namespace
 from memory.providers.postgres import rows, vectors
@@ -46,11 +46,11 @@ QUERIES: Final = read_queries("memory/sql/queries/search.sql")
 
 def has_postings_for(query: MemoryQuery) -> bool:
     """Postings are in one language; what is asked in another is ranked over the texts."""
-    return query.language == DEFAULT_LANGUAGE or not wears_endings(query.query_text or "")
+    return query.language == DEFAULT_LANGUAGE or not has_latin_words(query.query_text or "")
 
 
 def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
-    asked = question(query.query_text or "", query.language)
+    asked = parse_question(query.query_text or "", query.language)
     postings, over = _postings(namespace, asked, now)
     only = _passing(namespace, query, now) if query.filter else None
     register = read_register(postings.pop(REGISTER, []), only=only, without=over)
@@ -108,7 +108,8 @@ def _hits(sums: Scored, register: Register, literal: set[int]) -> _Hits:
 def _recency(namespace: Namespace, half_life: float, slots: Ints, now: datetime) -> Floats:
     times = dict(_rows(QUERIES["update_times"], namespace.pk))
     found = [
-        recency_of(times[slot], now, half_life) if slot in times else 0.0 for slot in slots.tolist()
+        compute_recency(times[slot], now, half_life) if slot in times else 0.0
+        for slot in slots.tolist()
     ]
     return np.array(found, dtype=np.float64)
 
@@ -123,12 +124,14 @@ def _answered(
         number = row.number or 0
         n = int(np.searchsorted(hits.slots, number))
         recency = None if hits.recency is None else float(hits.recency[n])
-        parts = sums.of(number, literal=bool(hits.literal[n]), recency=recency).explained(sums.by)
+        parts = sums.of(number, literal=bool(hits.literal[n]), recency=recency).explain(sums.by)
         entry = rows.entry_of(row, namespace.text)
         entries[entry.id] = entry
-        look = row.text[:MOST_LOOKED_AT]
-        found.append(Found(entry.id, float(scores[n]), told(query, parts), row.updated_at, look))
-    return [scored(entries[hit.id], hit) for hit in in_order(query, found, crowd=crowd)]
+        look = row.text[:MAX_EXCERPT_LENGTH]
+        found.append(
+            RankedEntry(entry.id, float(scores[n]), explain_hit(query, parts), row.updated_at, look)
+        )
+    return [with_score(entries[hit.id], hit) for hit in sort_hits(query, found, crowd=crowd)]
 
 
 def _chosen(
@@ -141,17 +144,17 @@ def _chosen(
         return set(), None
     last = float(np.partition(scores, -top_k)[-top_k])
     above, equal = slots[scores > last].tolist(), slots[scores == last].tolist()
-    if len(equal) <= MOST_COMPARED:
+    if len(equal) <= MAX_TIES_COMPARED:
         return {*above, *equal}, None
     newest = _rows(QUERIES["newest_of"], namespace.pk, _list(equal), top_k - len(above))
     return {*above, *(number for (number,) in newest)}, last
 
 
-def whole(namespace: Namespace, found: Sequence[Found]) -> list[MemoryEntry]:
+def whole(namespace: Namespace, found: Sequence[RankedEntry]) -> list[MemoryEntry]:
     """The entries of an answer, with their scores."""
     entries = rows.living(namespace).in_bulk([UUID(hit.id) for hit in found])
     return [
-        scored(rows.entry_of(entries[UUID(hit.id)], namespace.text), hit)
+        with_score(rows.entry_of(entries[UUID(hit.id)], namespace.text), hit)
         for hit in found
         if UUID(hit.id) in entries  # forgotten by somebody in between
     ]

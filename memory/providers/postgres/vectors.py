@@ -17,8 +17,8 @@ from pgvector import HalfVector
 
 from config.ids import uuid7
 from config.sql import read_queries
-from memory.core.recall.similarity import NEAREST as MOST_NEAR
-from memory.core.recall.similarity import nearness
+from memory.core.recall.similarity import MAX_SIMILAR as MOST_NEAR
+from memory.core.recall.similarity import scale_cosines
 from memory.core.records import Meaning, MemoryEntry
 from memory.core.scopes import Scope
 from memory.core.values import search_text
@@ -92,7 +92,7 @@ def near(
 ) -> Mapping[int, float] | None:
     """How near in meaning, 0 to 1, by number; none where that can't be said of anything."""
     found = _nearest(namespace, meaning, only, without, MOST_NEAR)
-    return nearness({number: cosine for number, _hash, cosine in found}) or None
+    return scale_cosines({number: cosine for number, _hash, cosine in found}) or None
 
 
 def near_keys(namespace: Namespace, meaning: Meaning | None, category: str) -> dict[str, float]:

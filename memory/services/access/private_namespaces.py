@@ -8,7 +8,7 @@ from django.db.models import Count
 from accounts import access
 from accounts.tenancy import tenant
 from memory.core.scope_kinds import SeenBy
-from memory.core.scopes import scope_kinds
+from memory.core.scopes import list_scope_kinds
 from memory.models import Namespace
 from memory.models.emergency_access import VERB
 from memory.services.gateway.caller import MemoryCaller
@@ -59,6 +59,6 @@ def _list_hidden_namespaces(caller: MemoryCaller) -> Any:  # Any: the manager's 
 
 def _list_private_scopes() -> dict[SeenBy, list[str]]:
     return {
-        kind: [scope.word for scope in scope_kinds() if scope.seen_by is kind]
+        kind: [scope.word for scope in list_scope_kinds() if scope.seen_by is kind]
         for kind in (SeenBy.PERSON, SeenBy.PARTICIPANTS)
     }

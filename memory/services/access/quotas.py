@@ -14,7 +14,7 @@ from accounts import access
 from accounts.errors import NotAllowed
 from accounts.tenancy import tenant
 from memory.core.errors import InvalidInput
-from memory.core.scopes import Scope, parse_namespace, scope_kinds
+from memory.core.scopes import Scope, list_scope_kinds, parse_namespace
 from memory.models import Namespace, Policy
 from memory.policies import DEFAULT, DEFAULT_MAX_NAMESPACES, load_rules
 from memory.services.gateway.audit_lines import record, record_refusal
@@ -260,7 +260,7 @@ def _check_application(limits: Limits, app_id: str) -> None:
 
 
 def _is_namespace_prefix(prefix: str) -> bool:
-    prefixes = [f"{kind.prefix}:" for kind in scope_kinds()]
+    prefixes = [f"{kind.prefix}:" for kind in list_scope_kinds()]
     return bool(prefix) and any(
         prefix.startswith(scope_prefix) or scope_prefix.startswith(prefix)
         for scope_prefix in prefixes

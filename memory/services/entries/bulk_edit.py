@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import StoreParams
-from memory.core.scopes import life_in
+from memory.core.scopes import compute_lifetime
 from memory.core.values import check_params
 from memory.models import Entry
 from memory.models.entries import Operation
@@ -91,5 +91,5 @@ def _amend(entry: Entry, amendment: Amendment, access: NamespaceAccess) -> None:
         entry.importance = amendment.importance
     if amendment.ends:
         # No longer than where it is lets it: what is working memory is a day's.
-        life = life_in(access.target.parsed.scope, amendment.lives_seconds, entry.tier)
+        life = compute_lifetime(access.target.parsed.scope, amendment.lives_seconds, entry.tier)
         entry.expires_at = None if life is None else access.now + timedelta(seconds=life)

@@ -11,7 +11,7 @@ from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import AlreadyExists, NotFound
 from memory.core.policy import check_value
 from memory.core.records import MemoryEntry, Source, StoreParams
-from memory.core.scopes import tier_named
+from memory.core.scopes import parse_tier
 from memory.core.values import check_params
 from memory.models import Entry
 from memory.models.entries import Operation
@@ -81,7 +81,7 @@ def check_revision(entry: Entry, if_revision: int) -> None:
 
 def _params(access: NamespaceAccess, entry: Entry, changes: Mapping[str, Any]) -> StoreParams:
     content = {**get_state(entry, CONTENT), **changes}
-    content["tier"] = tier_named(changes.get("tier") or entry.tier)
+    content["tier"] = parse_tier(changes.get("tier") or entry.tier)
     seconds_left = (entry.expires_at - access.now).total_seconds() if entry.expires_at else None
     return StoreParams(
         namespace=access.text,

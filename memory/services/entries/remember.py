@@ -8,7 +8,7 @@ from config.retry import retry_on_conflict
 from memory.core.policy import check_value
 from memory.core.recall.selection import category_of
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
-from memory.core.scopes import life_in, tier_named
+from memory.core.scopes import compute_lifetime, parse_tier
 from memory.core.values import check_params
 from memory.models.entries import Operation
 from memory.permissions import get_guest_key_id
@@ -51,7 +51,7 @@ def remember(
             value=value,
             metadata=metadata or {},
             category=category or category_of(metadata or {}),
-            tier=tier_named(tier),
+            tier=parse_tier(tier),
             ttl_seconds=_compute_ttl(access, tier, ttl_seconds, raw=raw),
             source=_sign(source or Source(), caller),
             **content,
@@ -84,7 +84,7 @@ def _compute_ttl(
 ) -> float | None:
     if seconds is not None:
         return seconds
-    return life_in(access.target.parsed.scope, None, "" if raw else tier)
+    return compute_lifetime(access.target.parsed.scope, None, "" if raw else tier)
 
 
 def _sign(source: Source, caller: MemoryCaller) -> Source:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
-from memory.core.scopes import tier_named
+from memory.core.scopes import parse_tier
 from memory.logic.entries.tiers import TierAction, build_transition
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
@@ -105,7 +105,7 @@ def approve(
     caller: MemoryCaller, *, entry_ids: Ids, to: str = "long_term", reason: str = ""
 ) -> MovedEntries:
     """Move entries out of quarantine into use. An entry that was held for a key replaces that key's entry."""
-    return _move(caller, TierAction.APPROVE, tier_named(to), entry_ids, reason)
+    return _move(caller, TierAction.APPROVE, parse_tier(to), entry_ids, reason)
 
 
 def reject(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
@@ -153,7 +153,7 @@ def _parse_move(move: str) -> TierAction:
 
 
 def _resolve_tier(move: TierAction, to: str | None) -> Tier:
-    return tier_named(to) if to else DEFAULT_TIERS[move]
+    return parse_tier(to) if to else DEFAULT_TIERS[move]
 
 
 def _list_entries_by_id(namespace: Namespace | None, entry_ids: Ids, now: datetime) -> list[Entry]:

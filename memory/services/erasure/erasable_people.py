@@ -16,7 +16,7 @@ from accounts.personas import find_key_id
 from accounts.tenancy import tenant
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
-from memory.core.scopes import parse_namespace, words_seen_by
+from memory.core.scopes import list_words_seen_by, parse_namespace
 from memory.models import Namespace
 from memory.services.gateway.caller import MemoryCaller
 
@@ -59,7 +59,7 @@ def _list_members(caller: MemoryCaller, text: str) -> tuple[User, ...]:
 
 def _list_namespaces(caller: MemoryCaller, text: str, *, is_owner: bool) -> tuple[Namespace, ...]:
     rows: Any = Namespace.objects.unscoped()  # Any: the manager's queryset is untyped
-    rows = rows.filter(team_id=caller.team_id, scope__in=words_seen_by(SeenBy.PERSON))
+    rows = rows.filter(team_id=caller.team_id, scope__in=list_words_seen_by(SeenBy.PERSON))
     rows = rows.filter(owner_user=None)  # members are listed by their email
     if not is_owner:
         rows = rows.filter(Q(persona_of=None) | Q(persona_of=caller.principal.user_id))

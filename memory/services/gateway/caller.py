@@ -7,7 +7,7 @@ from uuid import UUID
 from accounts.principals import Principal
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, Source
-from memory.core.scopes import resolve_namespace, scope_kinds
+from memory.core.scopes import list_scope_kinds, resolve_namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class MemoryCaller:
 def list_reachable(identity: Mapping[str, Json]) -> frozenset[str]:
     """Return the namespaces of all scopes for which the system variables suffice."""
     namespaces = set()
-    for kind in scope_kinds():
+    for kind in list_scope_kinds():
         try:
             namespaces.add(resolve_namespace(kind.word, identity))
         except InvalidInput:

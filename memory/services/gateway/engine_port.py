@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from memory.core.records import Json, MemoryEntry, MemoryQuery
-from memory.core.scopes import life_in, of_group
+from memory.core.scopes import compute_lifetime, replace_group
 from memory.logic.conversations.conversation_requests import ConversationRequest, ConversationResult
 from memory.logic.engine_port import EnginePort, Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.knowledge.page_requests import PageHit, PageQuery, PageWriteResult
@@ -70,7 +70,7 @@ class RunMemory(EnginePort):
             value=request.value,
             metadata=request.metadata,
             tier=request.tier,
-            ttl_seconds=life_in(step.scope, request.ttl_seconds, request.tier),
+            ttl_seconds=compute_lifetime(step.scope, request.ttl_seconds, request.tier),
         )
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
@@ -100,5 +100,5 @@ class RunMemory(EnginePort):
         return replace(
             self.caller,
             origin=CallOrigin(origin.run_id, origin.node_id, origin.idempotency_key),
-            identity=of_group(self.caller.identity, step.group_id),
+            identity=replace_group(self.caller.identity, step.group_id),
         )

@@ -8,7 +8,7 @@ from uuid import UUID
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import MemoryFault
-from memory.core.recall.tokens import query_terms
+from memory.core.recall.tokens import extract_query_terms
 from memory.core.records import MemoryEntry
 from memory.logic.knowledge.page_requests import PageHit
 from memory.logic.knowledge.pages import KnowledgePage, from_entry
@@ -79,7 +79,7 @@ def _list_candidates_by_term(query: str, caller: MemoryCaller) -> list[Namespace
     """List the namespaces that contain a term of the query, the last changed first. One query of the postings makes most
     others unnecessary.
     """
-    terms = list(dict.fromkeys(query_terms(query))) if query.strip() else []
+    terms = list(dict.fromkeys(extract_query_terms(query))) if query.strip() else []
     if not terms:
         return []
     with tenant([caller.team_id]):

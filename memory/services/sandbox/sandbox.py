@@ -14,7 +14,7 @@ from memory.core.policy import check_value
 from memory.core.provider import check_query
 from memory.core.recall.selection import category_of
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
-from memory.core.scopes import life_in, tier_named
+from memory.core.scopes import compute_lifetime, parse_tier
 from memory.core.values import check_params
 from memory.logic.conversations.conversation_requests import (
     ConversationRequest,
@@ -73,8 +73,8 @@ class SandboxMemory(RunMemory):
                 value=request.value,
                 metadata=request.metadata,
                 category=category_of(request.metadata),
-                tier=tier_named(request.tier),
-                ttl_seconds=life_in(step.scope, request.ttl_seconds, request.tier),
+                tier=parse_tier(request.tier),
+                ttl_seconds=compute_lifetime(step.scope, request.ttl_seconds, request.tier),
                 source=Source(caller.principal.actor, origin.run_id, origin.node_id),
             )
             check_params(params)

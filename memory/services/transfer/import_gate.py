@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from memory.core.filters import same_json
+from memory.core.filters import is_same_json
 from memory.core.records import Json, StoreParams, Tier
 from memory.core.values import MAX_KEY_LENGTH
 from memory.logic.entries.held_entries import hold_entry
@@ -131,7 +131,7 @@ def _is_same(
 ) -> bool:
     """Return whether the line equals one that was screened, compared as JSON, where true and 1 differ."""
     other, _result = screened
-    same = same_json([line.value, line.metadata], [other.value, other.metadata])
+    same = is_same_json([line.value, line.metadata], [other.value, other.metadata])
     return same and line.tier is other.tier
 
 

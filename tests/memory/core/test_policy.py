@@ -9,13 +9,13 @@ def test_app_policy_narrows_the_teams_and_never_widens_it() -> None:
     app = MemorySecurityPolicy(("user:x", "conv:", "global:"), 20, 5, 50)
 
     both = MemorySecurityPolicy(("conv:a", "user:x"), 10, 5, 50)
-    narrowed = team.narrowed_by(app)
+    narrowed = team.narrow_by(app)
 
     assert narrowed.allowed_namespace_prefixes is not None
     assert sorted(narrowed.allowed_namespace_prefixes) == ["conv:a", "user:x"]
     assert narrowed.max_entries_per_namespace == both.max_entries_per_namespace
     assert (narrowed.max_value_bytes, narrowed.max_namespace_bytes) == (5, 50)
-    assert team.narrowed_by(MemorySecurityPolicy()) == team
+    assert team.narrow_by(MemorySecurityPolicy()) == team
 
 
 def test_no_prefix_at_all_allows_nothing() -> None:

@@ -8,14 +8,14 @@ from memory.core.scope_kinds import ScopeKind, SeenBy
 from memory.core.scopes import (
     ParsedNamespace,
     Scope,
-    life_in,
+    compute_lifetime,
+    list_scope_kinds,
     metadata_namespace,
     notes_namespace,
     parse_namespace,
     plug_in,
     require_variable,
     resolve_namespace,
-    scope_kinds,
     stream_of,
 )
 
@@ -150,12 +150,12 @@ REFUSED = [
 def test_clash_or_bad_grammar_is_refused_and_nothing_is_plugged_in(
     kinds: list[ScopeKind], why: str
 ) -> None:
-    before = scope_kinds()
+    before = list_scope_kinds()
 
     with pytest.raises(InvalidInput, match=why):
         plug_in(kinds)
 
-    assert scope_kinds() == before
+    assert list_scope_kinds() == before
 
 
 # -- streams, notes, metadata -----------------------------------------------------------------------
@@ -235,4 +235,4 @@ def test_no_author_can_name_what_a_run_is_about() -> None:
 def test_entry_lives_as_long_as_asked_and_the_scope_lets_it(
     scope: str, asked: float | None, life: float | None
 ) -> None:
-    assert life_in(scope, asked) == life
+    assert compute_lifetime(scope, asked) == life

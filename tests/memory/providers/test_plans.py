@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import selectors
-from memory.core.recall.literal_match import question
+from memory.core.recall.literal_match import parse_question
 from memory.models import Entry, Namespace
 from memory.providers.postgres import indexing, newest, rows, search_all, searching
 from memory.providers.postgres.indexing import Index
@@ -239,7 +239,7 @@ def test_search_of_everything_walks_the_postings_of_each_namespace(crowded: Cast
     """Of the texts, only those that may say the question word for word are read, each by its number."""
     with tenant([crowded.team_a.id]):
         places = Namespace.objects.unscoped()
-        sql, params = search_all.asked_of(places, question("w7", "english"), timezone.now())
+        sql, params = search_all.asked_of(places, parse_question("w7", "english"), timezone.now())
         nodes = plan(sql, *params)
 
     assert scans(nodes) >= {

@@ -1,6 +1,6 @@
 import pytest
 
-from memory.core.recall.selection import likeness_to
+from memory.core.recall.selection import build_likeness
 
 
 PAIRS = [
@@ -16,4 +16,4 @@ PAIRS = [
 
 @pytest.mark.parametrize(("one", "other", "expected"), PAIRS)
 def test_likeness_is_the_share_of_common_pairs(one: str, other: str, expected: float) -> None:
-    assert likeness_to(one)(other) == likeness_to(other)(one) == pytest.approx(expected)
+    assert build_likeness(one)(other) == build_likeness(other)(one) == pytest.approx(expected)

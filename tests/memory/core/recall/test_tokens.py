@@ -1,6 +1,6 @@
 import pytest
 
-from memory.core.recall.tokens import query_terms, terms
+from memory.core.recall.tokens import extract_query_terms, extract_terms
 
 
 TERMS = [
@@ -19,18 +19,18 @@ TERMS = [
 
 @pytest.mark.parametrize(("text", "expected"), TERMS)
 def test_text_is_cut_into(text: str, expected: tuple[str, ...]) -> None:
-    assert terms(text) == expected
+    assert extract_terms(text) == expected
 
 
 def test_question_loses_its_stop_words_unless_nothing_else_is_left() -> None:
-    assert query_terms("What is my cat called?") == ("cat", "call")
-    assert query_terms("Who am I?") == ("who", "am", "i")
+    assert extract_query_terms("What is my cat called?") == ("cat", "call")
+    assert extract_query_terms("Who am I?") == ("who", "am", "i")
 
 
 def test_language_chooses_the_endings() -> None:
-    assert terms("Katzen", "german") == terms("Katze", "german")
-    assert terms("Katzen", "no such language") == ("katzen",)
+    assert extract_terms("Katzen", "german") == extract_terms("Katze", "german")
+    assert extract_terms("Katzen", "no such language") == ("katzen",)
 
 
 def test_long_text_is_cut_like_a_short_one() -> None:
-    assert terms("cats " * 1000) == ("cat",) * 1000
+    assert extract_terms("cats " * 1000) == ("cat",) * 1000
