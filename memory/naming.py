@@ -111,9 +111,7 @@ def name_for_audit_log(
     A principal who can't view a namespace sees whose it is, never the first words of a conversation.
     """
     reader: Any = principal  # Any: tenancy knows only the half of a principal that it needs
-    scopes = [
-        kind.word for kind in list_scope_kinds()
-    ]  # a plug-in that is gone left names nobody reads
+    scopes = [kind.word for kind in list_scope_kinds()]  # no names of removed plug-ins
     matches = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
     rows = list(matches.filter(scope__in=scopes))
     visible_ids = set(

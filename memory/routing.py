@@ -18,7 +18,7 @@ from config.plugins import collect_mappings
 from memory.core.errors import InvalidInput, MemoryFault
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.scope_kinds import SeenBy
-from memory.core.scopes import ParsedNamespace, Scope, get_scope_kind
+from memory.core.scopes import ParsedNamespace, Scope, get_scope
 from memory.providers import PROVIDERS, provider_factory
 from memory.providers.base import MemoryProvider
 
@@ -89,7 +89,7 @@ def _parse_rule(text: str) -> tuple[tuple[str, str], str]:
     if not equals or not name:
         raise ImproperlyConfigured(f"MEMORY_PLACES: {text!r} is not scope=provider.")
     try:
-        return (str(get_scope_kind(scope).word), str(UUID(team)) if team else ""), name
+        return (str(get_scope(scope).word), str(UUID(team)) if team else ""), name
     except (InvalidInput, ValueError) as error:
         raise ImproperlyConfigured(f"MEMORY_PLACES: {text!r}: {error}") from error
 
@@ -101,10 +101,7 @@ def _check_rule(scope: str, team: str, name: str) -> None:
         raise ImproperlyConfigured(
             "MEMORY_PLACES: in_memory is seen by one process only; web and workers are several."
         )
-    if scope == Scope.GLOBAL or get_scope_kind(scope).seen_by in (
-        SeenBy.PERSON,
-        SeenBy.PARTICIPANTS,
-    ):
+    if scope == Scope.GLOBAL or get_scope(scope).seen_by in (SeenBy.PERSON, SeenBy.PARTICIPANTS):
         raise ImproperlyConfigured(
             f"MEMORY_PLACES: the {scope} scope stays in PostgreSQL, where it can be undone and erased "
             "with proof. Working memory may be elsewhere: run, run_metadata, workflow."

@@ -14,7 +14,7 @@ from memory import permissions, services
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.provider import MAX_TOP_K
 from memory.core.records import Source
-from memory.core.scopes import get_scope_kind
+from memory.core.scopes import get_scope
 from memory.schemas import entries
 from memory.services import MemoryCaller
 
@@ -38,7 +38,7 @@ def list_namespaces(
     """List the namespaces you may view; ``X-Total-Count`` is their number. A key lists shared namespaces only and
     reaches a person's namespace by its name.
     """
-    word = None if scope is None else str(get_scope_kind(scope).word)
+    word = None if scope is None else str(get_scope(scope).word)
     page = services.list_namespace_page(
         build_caller(request), scope=word, limit=limit, offset=offset
     )

@@ -7,14 +7,14 @@ from enum import StrEnum
 from typing import Any
 
 
-# A remembered value is whatever JSON the author stored.
+# A value can be any JSON that the author stored.
 Json = Any
 
 
 class Tier(StrEnum):
     QUARANTINE = "quarantine"  # never searched, never injected, until someone approves it
-    WORKING = "working"  # hot, short-lived
-    LONG_TERM = "long_term"  # verified, kept
+    WORKING = "working"  # short-lived
+    LONG_TERM = "long_term"  # verified, permanent
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class MemoryQuery:
     query_text: str | None = None
     filter: Mapping[str, Json] | None = None
     top_k: int | None = None
-    language: str = "english"  # whose endings Latin words wear
+    language: str = "english"  # of the stemmer for Latin words
     recency_days: float | None = None
     as_of: datetime | None = None
     meaning: Meaning | None = None

@@ -15,10 +15,10 @@ from memory.core.records import Json
 class SeenBy(StrEnum):
     """The people who can see a scope's namespaces from outside a run. Grants can add others."""
 
-    RUN = "run"  # nobody: only runs that reach it
-    PARTICIPANTS = "participants"  # as a conversation: the accounts and keys that take part
-    PERSON = "person"  # as a person's: the first id is whose
-    TEAM = "team"  # as an application's: by role
+    RUN = "run"  # no person, only runs that use it
+    PARTICIPANTS = "participants"  # the accounts and keys of the conversation
+    PERSON = "person"  # the person with the first id
+    TEAM = "team"  # the team's members, by role
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,8 @@ class ScopeTable:
 
     def get_offered_kind(self, word: str) -> ScopeKind:
         """Return the kind of a word that an author wrote."""
-        return self._find_kind(
-            {kind.word: kind for kind in self.list_all() if kind.is_offered}, word
-        )
+        offered_kinds = {kind.word: kind for kind in self.list_all() if kind.is_offered}
+        return self._find_kind(offered_kinds, word)
 
     def list_words(self, seen_by: SeenBy) -> tuple[str, ...]:
         return tuple(kind.word for kind in self.list_all() if kind.seen_by is seen_by)
@@ -89,7 +88,7 @@ MAX_PREFIX_LENGTH = 36
 
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _PREFIX = re.compile(r"[a-z][a-z0-9-]*(:[a-z][a-z0-9-]*)?")
-# What runs keep about themselves under a namespace no author may name.
+# The metadata of runs is under this prefix, which no author can name.
 _RESERVED = ("ai",)
 
 

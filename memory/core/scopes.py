@@ -21,10 +21,10 @@ class Scope(StrEnum):
 
     CONVERSATION = "conversation"  # across the runs of one conversation
     USER = "user"  # across the conversations of one person
-    GLOBAL = "global"  # the application's own
-    WORKFLOW = "workflow"  # one workflow's own, per group
+    GLOBAL = "global"  # one for the application
+    WORKFLOW = "workflow"  # one for each workflow and group
     RUN = "run"  # notes, cleared when the run ends
-    RUN_METADATA = "run_metadata"  # what a run is about; no author names it
+    RUN_METADATA = "run_metadata"  # the metadata of a run; not for authors
 
 
 NOTES_LIFETIME = 30 * 60.0  # seconds
@@ -126,7 +126,7 @@ def list_plugged_scopes() -> tuple[ScopeKind, ...]:
     return _TABLE.list_plugged()
 
 
-def get_scope_kind(word: str) -> ScopeKind:
+def get_scope(word: str) -> ScopeKind:
     return _TABLE.get_kind(word)
 
 

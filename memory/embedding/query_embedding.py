@@ -14,7 +14,7 @@ from typing import Final
 
 from django.conf import settings
 
-from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, compute_vectors
+from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, embed_texts
 from memory.core.recall.selection import is_search
 from memory.core.records import Meaning, MemoryQuery
 from memory.embedding.embedders import get_embedder
@@ -77,7 +77,7 @@ _LOCK = threading.Lock()
 def _embed_text(embedder: Embedder, text: str) -> Vector:
     seconds = settings.MEMORY_EMBEDDER_SECONDS
     try:
-        (vector,) = compute_vectors(embedder, [text], question=True, seconds=seconds)
+        (vector,) = embed_texts(embedder, [text], question=True, seconds=seconds)
     except EmbedderFault as fault:
         log.warning("question_not_embedded", extra={"embedder": embedder.name, "why": str(fault)})
         with _LOCK:

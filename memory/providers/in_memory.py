@@ -23,7 +23,7 @@ from memory.core.policy import (
     check_value,
 )
 from memory.core.provider import Clock, check_query, utc_now
-from memory.core.recall.embedding import Embedder, compute_vectors
+from memory.core.recall.embedding import Embedder, embed_texts
 from memory.core.recall.groups import group_of
 from memory.core.recall.selection import answer, is_search, is_visible
 from memory.core.recall.similarity import cosine
@@ -112,7 +112,7 @@ class InMemoryProvider(MemoryProvider):
         if self._embedder is None or not candidates or not is_search(query):
             return {}
         texts = [search_text(entry.key, entry.value) for entry in candidates]
-        embed = partial(compute_vectors, self._embedder, seconds=60)
+        embed = partial(embed_texts, self._embedder, seconds=60)
         (question,) = embed([query.query_text or ""], question=True)
         vectors = embed(texts, question=False)
         return {

@@ -24,7 +24,7 @@ from accounts.models import Team
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from config.sql import read_queries
-from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, compute_vectors
+from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, embed_texts
 from memory.embedding.embedders import get_embedder
 from memory.providers.postgres.vectors import OF_RUNS
 from memory.upkeep.isolation import run_each
@@ -143,9 +143,7 @@ def _embed_jobs(
 ) -> tuple[int, bool]:
     """Embed the jobs. Return how many were embedded, and whether to continue."""
     try:
-        vectors = compute_vectors(
-            embedder, [job.text for job in jobs], question=False, seconds=SECONDS
-        )
+        vectors = embed_texts(embedder, [job.text for job in jobs], question=False, seconds=SECONDS)
     except EmbedderFault as fault:
         if fault.of_texts and len(jobs) > 1:  # one of them is to blame
             halves = (jobs[: len(jobs) // 2], jobs[len(jobs) // 2 :])

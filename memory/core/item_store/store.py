@@ -96,7 +96,7 @@ class InMemoryStore(MemoryStore):
         self._eviction = eviction or EvictionConfig()
         self._clock = clock
         self._items: dict[str, MemoryItem] = {}
-        self._writes = 0  # since the last look
+        self._writes = 0  # since the last eviction
         self._lock = threading.Lock()
 
     def save(self, item: MemoryItem) -> None:

@@ -60,7 +60,7 @@ class Embedder(ABC):
     ) -> Sequence[Sequence[float]]: ...
 
 
-def compute_vectors(
+def embed_texts(
     embedder: Embedder, texts: Sequence[str], *, question: bool, seconds: float
 ) -> list[Vector]:
     """Return one checked vector of length 1 for each text; an endpoint is not trusted. Raise EmbedderFault."""

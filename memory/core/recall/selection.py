@@ -53,7 +53,7 @@ def answer(
         entries = {entry.id: entry for entry in candidates}
         pool = [build_candidate(entry, cosines.get(entry.id)) for entry in candidates]
         hits = rank_candidates(query, pool, now)
-        return [with_score(entries[hit.id], hit) for hit in hits]
+        return [add_score(entries[hit.id], hit) for hit in hits]
     newest = sorted(candidates, key=_sort_key, reverse=True)
     return newest if query.top_k is None else newest[: query.top_k]
 
@@ -158,7 +158,7 @@ def sort_hits(
     return ordered if query.top_k is None else ordered[: query.top_k]
 
 
-def with_score(entry: MemoryEntry, hit: RankedEntry) -> MemoryEntry:
+def add_score(entry: MemoryEntry, hit: RankedEntry) -> MemoryEntry:
     return replace(entry, score=hit.score, explain=hit.explain)
 
 

@@ -18,9 +18,9 @@ from memory.core.recall.selection import (
     MAX_EXCERPT_LENGTH,
     MAX_TIES_COMPARED,
     RankedEntry,
+    add_score,
     explain_hit,
     sort_hits,
-    with_score,
 )
 from memory.core.recall.tokens import DEFAULT_LANGUAGE, has_latin_words
 from memory.core.records import MemoryEntry, MemoryQuery
@@ -131,7 +131,7 @@ def _answered(
         found.append(
             RankedEntry(entry.id, float(scores[n]), explain_hit(query, parts), row.updated_at, look)
         )
-    return [with_score(entries[hit.id], hit) for hit in sort_hits(query, found, crowd=crowd)]
+    return [add_score(entries[hit.id], hit) for hit in sort_hits(query, found, crowd=crowd)]
 
 
 def _chosen(
@@ -154,7 +154,7 @@ def whole(namespace: Namespace, found: Sequence[RankedEntry]) -> list[MemoryEntr
     """The entries of an answer, with their scores."""
     entries = rows.living(namespace).in_bulk([UUID(hit.id) for hit in found])
     return [
-        with_score(rows.entry_of(entries[UUID(hit.id)], namespace.text), hit)
+        add_score(rows.entry_of(entries[UUID(hit.id)], namespace.text), hit)
         for hit in found
         if UUID(hit.id) in entries  # forgotten by somebody in between
     ]

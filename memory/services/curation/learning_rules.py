@@ -11,7 +11,7 @@ from accounts import access
 from accounts.principals import Principal
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
-from memory.core.scopes import get_scope_kind
+from memory.core.scopes import get_scope
 from memory.logic.review.review_rules import ReviewMode
 from memory.models import Curation, CurationRule, Namespace
 from memory.services.gateway.audit_lines import record, record_refusal
@@ -138,7 +138,7 @@ def _check(principal: Principal, team_id: UUID, verb: str) -> None:
 
 
 def _check_values(learning: LearningRule) -> None:
-    if str(get_scope_kind(learning.scope).word) not in SCOPES:
+    if str(get_scope(learning.scope).word) not in SCOPES:
         raise InvalidInput(f"scope: one of {', '.join(sorted(SCOPES))}.")
     if not 0.0 <= learning.sampled <= 1.0:
         raise InvalidInput("sampled: must be from 0 to 1.")

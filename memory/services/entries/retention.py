@@ -10,7 +10,7 @@ from django.db.models import Count, Min, Q
 from django.utils import timezone
 
 from memory.core.policy import MemorySecurityPolicy
-from memory.core.scopes import WORKING_LIFETIME, get_scope_kind
+from memory.core.scopes import WORKING_LIFETIME, get_scope
 from memory.models import Namespace
 from memory.models.entries import TierChoice
 from memory.policies import load_policies
@@ -94,9 +94,7 @@ def load_retention(row: Namespace) -> Retention:
     counts = query.order_by().aggregate(**conditions)
     tiers = {tier: counts.pop(tier) for tier in TierChoice.values}
     capacity = load_capacities(row.team_id, [row])[row.pk]
-    return Retention(
-        capacity, tiers, **counts, lives_seconds=get_scope_kind(row.scope).lives_seconds
-    )
+    return Retention(capacity, tiers, **counts, lives_seconds=get_scope(row.scope).lives_seconds)
 
 
 def load_capacities(team_id: UUID, namespaces: Sequence[Namespace]) -> dict[UUID, Capacity]:

@@ -18,7 +18,7 @@ from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.policy import MemorySecurityPolicy, check_namespace
 from memory.core.provider import MAX_QUERY_LENGTH
 from memory.core.records import MemoryEntry, Tier
-from memory.core.scopes import get_scope_kind
+from memory.core.scopes import get_scope
 from memory.models import Entry, Namespace, Policy
 from memory.models.namespaces import PauseChoice
 from memory.policies import load_policies
@@ -126,7 +126,7 @@ def _list_namespaces(caller: MemoryCaller, scope: str | None) -> tuple[Any, bool
     """
     namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
     if scope:
-        namespaces = namespaces.filter(scope=str(get_scope_kind(scope).word))
+        namespaces = namespaces.filter(scope=str(get_scope(scope).word))
     external_scopes = list_external_scopes(caller.team_id)
     is_all = not external_scopes or not namespaces.filter(scope__in=external_scopes).exists()
     namespaces = namespaces.filter(entry_count__gt=0).exclude(scope__in=external_scopes)

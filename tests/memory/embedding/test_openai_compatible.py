@@ -6,7 +6,7 @@ from typing import Any
 import openai
 import pytest
 
-from memory.core.recall.embedding import EmbedderFault, compute_vectors
+from memory.core.recall.embedding import EmbedderFault, embed_texts
 from memory.embedding.embedders import Options
 from memory.embedding.openai_compatible import OpenAICompatible
 from tests.fakes.openai_server import Failure, FakeOpenAI, Vectors
@@ -34,7 +34,7 @@ def embedder(server: FakeOpenAI, **more: Any) -> OpenAICompatible:
 
 
 def embedded(server: FakeOpenAI, texts: list[str], seconds: float = 20, **more: Any) -> Any:
-    return compute_vectors(embedder(server, **more), texts, question=False, seconds=seconds)
+    return embed_texts(embedder(server, **more), texts, question=False, seconds=seconds)
 
 
 @pytest.mark.parametrize(
