@@ -100,7 +100,7 @@ class Application:
     ):
         from accounts.principals import load_user_principal
         from workflows.services.catalog import importing
-        from workflows.services.models.credentials import create_provider
+        from workflows.services.credentials import create_provider
 
         self.who: Any = beside.who if beside else new_operator()
         user, self.team = self.who

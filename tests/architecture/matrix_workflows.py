@@ -93,7 +93,7 @@ def _provider(person: Person, canary: str) -> Any:
 def _unreachable_provider(person: Person, canary: str) -> Any:
     """Its address is one that the guarded client refuses, so that trying it asks nobody."""
     from tests.factories.workflows import make_provider
-    from workflows.services.models.credentials import update_provider
+    from workflows.services.credentials import update_provider
 
     made = make_provider(person, name=f"{canary} elsewhere")
     changed = update_provider(person.principal, provider=made, base_url="http://127.0.0.1:9/v1")
@@ -101,7 +101,7 @@ def _unreachable_provider(person: Person, canary: str) -> Any:
 
 
 def _credential(person: Person, canary: str) -> Any:
-    from workflows.services.models.credentials import create_credential
+    from workflows.services.credentials import create_credential
 
     made = create_credential(
         person.principal, team_id=person.team.pk, name=f"{canary} key", secret="sk-0123456789abcdef"

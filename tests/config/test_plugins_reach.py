@@ -33,7 +33,7 @@ from workflows.execution.worker import Worker
 from workflows.llm.config import ProviderConfig
 from workflows.llm.offline import OfflineModels
 from workflows.models import Run
-from workflows.services.models.credentials import create_provider
+from workflows.services.credentials import create_provider
 from workflows.services.runs.runs import start_run
 
 

@@ -23,7 +23,7 @@ from tests.support.database import database_name, worker_number
 from tests.support.nursery import Forked, Nurseries
 from workflows.models import Run, Workflow
 from workflows.services.catalog import importing
-from workflows.services.models.credentials import create_provider
+from workflows.services.credentials import create_provider
 
 
 ENDED = ("succeeded", "partial-succeeded", "failed", "stopped")

@@ -13,7 +13,7 @@ from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
 from workflows.models import Run, Workflow
 from workflows.services.catalog import importing
-from workflows.services.models.credentials import create_provider
+from workflows.services.credentials import create_provider
 from workflows.services.runs.runs import start_run
 from workflows.services.tasks import create_task, execute_task
 from workflows.views.runs.memory import list_recalled

@@ -11,7 +11,7 @@ from tests.fakes.openai_server import Answer, FakeOpenAI, Request
 from tests.support.cast import Cast
 from workflows.models import Workflow
 from workflows.services.catalog import importing
-from workflows.services.models.credentials import create_provider
+from workflows.services.credentials import create_provider
 from workflows.services.runs.runs import Run, start_run
 
 

@@ -4,11 +4,10 @@ from typing import Any
 
 from accounts.tenancy import tenant
 from workflows.models import Message, Run, RunEvent, RunPartial, Step, StepIntent, Version, Workflow
-from workflows.services import publishing
+from workflows.services import credentials, publishing
 from workflows.services.catalog import importing
 from workflows.services.chat import conversations
 from workflows.services.editor import drafts
-from workflows.services.models import credentials
 
 
 def within(person: Any) -> Any:

@@ -13,10 +13,9 @@ from memory import services as memory
 from memory.public import MemoryCaller
 from tests.factories.workflows import make_provider, make_run, make_workflow
 from tests.support.cast import Cast
-from workflows.services import publishing
+from workflows.services import credentials, publishing
 from workflows.services.catalog import folders
 from workflows.services.editor import drafts
-from workflows.services.models import credentials
 from workflows.services.runs import runs
 
 

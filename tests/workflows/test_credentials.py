@@ -13,9 +13,9 @@ from tests.factories.workflows import document, make_provider, make_workflow, wi
 from workflows import selectors
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import Credential, ModelProvider, WorkflowSecret
+from workflows.services import credentials
 from workflows.services.editor import drafts
 from workflows.services.editor.draft_rows import read_secrets
-from workflows.services.models import credentials
 
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from accounts.principals import get_current_team_id, get_principal
 from workflows import selectors
 from workflows.api.responses import build_credential, build_provider
 from workflows.schemas import workflows
-from workflows.services.models import credentials
+from workflows.services import credentials
 
 
 router = Router(auth=api_auth(), tags=["providers"])

@@ -13,7 +13,7 @@ from accounts.principals import get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.engine.errors import WorkflowFault
 from workflows.forms import ProviderForm
-from workflows.services.models import credentials
+from workflows.services import credentials
 from workflows.views.request_context import get_form_data, provider_for
 
 

@@ -8,7 +8,7 @@ from tests.factories.workflows import make_provider, within
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import text_of
 from workflows.models import ModelProvider
-from workflows.services.models.credentials import update_provider
+from workflows.services.credentials import update_provider
 
 
 PAGE = reverse("workflows:providers")

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from accounts.models import Team
-from workflows.services.models.credentials import rotate_secrets
+from workflows.services.credentials import rotate_secrets
 
 
 class Command(BaseCommand):
