@@ -1,4 +1,4 @@
-"""Texts of the page around the canvas: panels and the bar at the top."""
+"""Texts of the page around the canvas: panels, top bar, history, first steps and tour."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -20,4 +20,9 @@ TEXTS = (
     _("Start node skipped (only one allowed)"),
     _("Not published: some edits are not saved yet"),
     _("Something went wrong"),
+    _("Show first steps"),
+    _("Start tour"),
+    _("Completed: {step}"),
+    _("The history could not be loaded"),
+    _("Show history"),
 )
