@@ -28,18 +28,18 @@ class NamespaceStore(Protocol):
     - ``store`` creates or overwrites; the same namespace and key is the same entry (same id) with
       its revision one higher, and the old value stays readable in ``history``. Tier, metadata,
       category and expiry are those of the last store. It is visible to the next recall, anywhere.
-    - ``recall`` by ``key`` gives that entry or nothing. By ``query_text`` it gives what matches,
-      best first, each with a score in 0..1 and the parts that add up to it. By neither it gives all,
+    - ``recall`` by ``key`` returns at most that entry. By ``query_text`` it returns the matches,
+      best first, each with a score in 0..1 and the parts that add up to it. Without both it returns all,
       newest first. Ties are broken by id, newest id first. ``filter`` is applied before ``top_k``.
-    - An entry whose metadata names a ``group`` gets a place in it, after everybody who ever had one;
-      it keeps it, and leaves it empty when it goes. See ``memory.core.recall.ranking``.
-    - ``as_of`` answers as the very same query would have been answered at that moment.
+    - An entry whose metadata names a ``group`` gets the next position in it and keeps it. The position of a
+      deleted entry stays empty. See ``memory.core.recall.ranking``.
+    - ``as_of`` returns the answer that the same query had at that moment.
     - Quarantined entries are never recalled, in no mode. An entry is gone at the very instant of
       its ``expires_at``; a store to its key then starts a new entry at revision 1.
-    - ``delete`` says whether there was anything; ``clear_namespace`` says how much.
-    - Limits are exact: with room for one more, one of two concurrent writers gets it.
-    - A value, a key or a filter that makes no sense is refused with an error of the family in
-      ``memory.core.errors``; a failing store behind the provider raises ``ProviderError``.
+    - ``delete`` returns whether there was an entry; ``clear_namespace`` returns how many there were.
+    - Limits are exact: with space for one more entry, one of two concurrent writers succeeds.
+    - An invalid value, key or filter is refused with an error of ``memory.core.errors``; a failing store behind
+      the provider raises ``ProviderError``.
     """
 
     @abstractmethod
@@ -62,7 +62,7 @@ class NamespaceStore(Protocol):
 
 def check_query(query: MemoryQuery) -> None:
     if query.filter is not None:
-        parse_filter(query.filter)  # nonsense is refused even where there is nothing to filter
+        parse_filter(query.filter)  # an invalid filter is refused even if there are no entries
     if query.top_k is not None and not 0 <= query.top_k <= MAX_TOP_K:
         raise InvalidInput(f"top_k: must be a number from 0 to {MAX_TOP_K}.")
     if query.query_text is not None and len(query.query_text) > MAX_QUERY_LENGTH:

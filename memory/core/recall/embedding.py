@@ -1,7 +1,4 @@
-"""The contract of an embedder, which turns texts into vectors, and the checks of its answers.
-
-They apply to the built-in embedders and to those of plug-ins alike.
-"""
+"""The contract of embedders, built in or from plug-ins, which turn texts into vectors, and checks of their answers."""
 
 import math
 from abc import ABC, abstractmethod

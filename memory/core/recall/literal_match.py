@@ -17,11 +17,7 @@ MAX_TEXTS_READ = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The search terms of a question and the string that a literal match contains.
-
-    ``terms`` are sorted and unique, because sums are computed in this order. ``inner`` are the terms that a literal
-    match always has.
-    """
+    """A question. ``terms`` are sorted and unique, the order of the sums; a literal match always has the ``inner``."""
 
     needle: str
     terms: tuple[str, ...]
@@ -31,10 +27,7 @@ class Question:
         return bool(self.needle) and self.needle in text.casefold()
 
     def choose_required_terms(self, document_frequencies: Mapping[str, int]) -> frozenset[str]:
-        """Return the terms that a text must have to be read; an empty set means that all texts are read.
-
-        ``document_frequencies`` counts the texts that have each term.
-        """
+        """Return the terms that a text must have to be read; an empty set means that all texts are read."""
         if self.inner:
             return self.inner
         frequencies = [(count, term) for term, count in document_frequencies.items() if count]

@@ -23,10 +23,7 @@ from memory.core.recall.tokens import DEFAULT_LANGUAGE, extract_terms
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text with the data that ranking needs.
-
-    ``recency`` and ``vector`` are in 0..1 and are present for all texts or for none.
-    """
+    """A text to rank. ``recency`` and ``vector`` are in 0..1 and are present for all texts or for none."""
 
     text: str
     group_position: GroupPosition | None = None

@@ -44,10 +44,7 @@ def saturate(count: float, weight: float) -> float:
 
 
 def normalize(score: float, highest: float) -> float:
-    """Return the score as a share of the highest one.
-
-    The minimum is 0, the score of a text without any of the words, even if all texts have some of them.
-    """
+    """Return the share of the highest score; 0 is a text without any of the words, even if all have some."""
     return score / highest if highest else score
 
 

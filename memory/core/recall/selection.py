@@ -29,10 +29,7 @@ NO_VECTOR = "no_vector"
 
 
 def is_visible(entry: MemoryEntry, now: datetime) -> bool:
-    """Return whether a query can recall the entry at this moment.
-
-    Quarantined entries are never recalled, and an entry is gone at the instant it expires.
-    """
+    """Return whether the entry can be recalled: it is not in quarantine, and gone at the instant it expires."""
     return entry.tier is not Tier.QUARANTINE and (
         entry.expires_at is None or entry.expires_at > now
     )
