@@ -9,7 +9,7 @@ from config.sql import named_call
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.scopes import Scope
 from memory.models import Namespace, Policy
-from memory.providers.postgres.quick_paths import Call, Select
+from memory.providers.postgres.fixed_queries import Call, Select
 
 
 # Generous, but never endless: one runaway loop must not fill the disk.

@@ -17,7 +17,7 @@ from memory.core.values import size_of
 from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres import rows
 from memory.providers.postgres.indexing import Index
-from memory.providers.postgres.quick_paths import plain
+from memory.providers.postgres.fixed_queries import plain
 
 
 QUERIES: Final = read_queries("memory/sql/queries/entries.sql")

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from config.sql import read_queries
 from memory.models import Entry, Namespace
-from memory.providers.postgres.quick_paths import Select
+from memory.providers.postgres.fixed_queries import Select
 
 
 QUERIES: Final = read_queries("memory/sql/queries/newest.sql")

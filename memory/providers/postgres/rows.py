@@ -23,7 +23,7 @@ from memory.core.values import search_text, size_of
 from memory.models import Entry, Group, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres.indexing import Index
-from memory.providers.postgres.quick_paths import Select
+from memory.providers.postgres.fixed_queries import Select
 from memory.providers.postgres.writing import Act as Act
 from memory.providers.postgres.writing import Room, lock_for_write, state_before_write, write_entry
 from memory.providers.postgres.writing import WriteState as WriteState

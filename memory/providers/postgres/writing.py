@@ -18,7 +18,7 @@ from memory.core.policy import MemorySecurityPolicy
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
 from memory.providers.postgres.indexing import number_after
-from memory.providers.postgres.quick_paths import Call, plain
+from memory.providers.postgres.fixed_queries import Call, plain
 
 
 @dataclass(frozen=True, slots=True)
