@@ -183,13 +183,13 @@ def _row(place: Place, number: int, said: str, at: datetime) -> tuple[Any, ...]:
 
     from config.ids import uuid7
     from memory.core.values import search_text
-    from memory.providers.postgres.rebuilding import Seated
+    from memory.providers.postgres.rebuilding import NumberedEntry
 
     group, position = f"g{number // 20}", number % 20 + 1
     before = number - 1 if position > 1 else None
     key, pk = f"k{number}", uuid7()
     text = search_text(key, said)
-    place.entries.append(Seated(pk, number, text, True, True, before, group, position))
+    place.entries.append(NumberedEntry(pk, number, text, True, True, before, group, position))
     value, metadata = json.dumps(said), json.dumps({"group": group})
     fixed = (len(said), "fact", "long_term", 0.5, 1, number, group, position, at, at)
     head = (pk, place.team_id, place.id, key, value, text, metadata)
@@ -197,13 +197,13 @@ def _row(place: Place, number: int, said: str, at: datetime) -> tuple[Any, ...]:
 
 
 def _copy_postings(places: Sequence[Place]) -> None:
-    from memory.providers.postgres.rebuilding import rows_of
+    from memory.providers.postgres.rebuilding import build_rows
 
     columns = "team_id, namespace_id, term, block, packed"
     with _owner().cursor() as cursor:
         for place in places:
             with cursor.copy(f"COPY memory_posting ({columns}) FROM STDIN") as copy:
-                for rows in rows_of(place.entries, {}):
+                for rows in build_rows(place.entries, {}):
                     for row in rows:
                         copy.write_row((place.team_id, place.id, *row))
             place.entries.clear()

@@ -4,13 +4,13 @@ from config.plugins import collect_mappings
 from memory.core import scopes
 from memory.core.errors import InvalidInput
 from memory.core.scope_kinds import ScopeKind
-from memory.providers import provider_factory
+from memory.providers import find_provider_factory
 from memory.providers.base import MemoryProvider
 
 
 def make_provider(name: str, **options: object) -> MemoryProvider:
     """Make a provider by name, built in or from a plug-in."""
-    return provider_factory(name, collect_mappings("memory_providers"))(**options)
+    return find_provider_factory(name, collect_mappings("memory_providers"))(**options)
 
 
 def plug_in_scopes() -> None:

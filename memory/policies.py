@@ -9,7 +9,7 @@ from config.sql import named_call
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.scopes import Scope
 from memory.models import Namespace, Policy
-from memory.providers.postgres.fixed_queries import Call, Select
+from memory.providers.postgres.fixed_queries import FunctionCall, Select
 
 
 # Generous, but never endless: one runaway loop must not fill the disk.
@@ -32,13 +32,13 @@ def find_namespace_and_rules(
     team_id: UUID, text: str, app_id: str
 ) -> tuple[Namespace | None, Rules]:
     """Return the namespace of this name, if there is one, and the rules that hold for it, by one query."""
-    namespace, (rows,) = _FIND_NAMESPACE.one(team_id, text, app_id)
+    namespace, (rows,) = _FIND_NAMESPACE.fetch_one(team_id, text, app_id)
     policies = [Policy(**row) for row in json.loads(rows or "[]")]
     return namespace, _combine_rules(policies, app_id, namespace)
 
 
 def load_rules(team_id: UUID, app_id: str, namespace: Namespace | None) -> Rules:
-    return _combine_rules(_POLICIES.all(team_id, app_id), app_id, namespace)
+    return _combine_rules(_POLICIES.fetch_all(team_id, app_id), app_id, namespace)
 
 
 def _combine_rules(policies: Sequence[Policy], app_id: str, namespace: Namespace | None) -> Rules:
@@ -87,7 +87,7 @@ def load_policies(
     return policies
 
 
-_FIND_NAMESPACE = Call(
+_FIND_NAMESPACE = FunctionCall(
     named_call("memory_find_namespace", "p_team", "p_name", "p_app"),
     "namespace",
     Namespace,

@@ -19,7 +19,7 @@ from memory.core.errors import InvalidInput, MemoryFault
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, Scope, get_scope
-from memory.providers import PROVIDERS, provider_factory
+from memory.providers import PROVIDERS, find_provider_factory
 from memory.providers.base import MemoryProvider
 
 
@@ -146,7 +146,7 @@ def _get_or_make(
 def _make_provider(
     name: str, team_id: UUID, policy: MemorySecurityPolicy, addresses: _Addresses
 ) -> ExternalProvider:
-    factory = provider_factory(name, collect_mappings("memory_providers"))
+    factory = find_provider_factory(name, collect_mappings("memory_providers"))
     options: dict[str, Any] = {"policy": policy}  # what each of them takes besides
     if name == "http":
         options |= {"url": addresses.http_url, "key": addresses.http_key}

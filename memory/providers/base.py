@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class MemoryProvider(NamespaceStore, ABC):
-    """A ``NamespaceStore`` that can be chosen by name. Its docstring is the contract."""
+    """A ``NamespaceStore`` that can be chosen by name. The docstring of ``NamespaceStore`` is its contract."""
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run ``work``, which calls this provider and may wait, without blocking the event loop."""

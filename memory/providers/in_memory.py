@@ -1,6 +1,6 @@
-"""A store in one dictionary: the oracle that the other providers are compared with.
+"""A memory store in one dictionary, the reference that the other providers are compared with.
 
-Obvious rather than quick. For tests, and for workflows run in one process that need no tomorrow.
+It is simple rather than fast: for tests, and for workflows in one process that need no persistence.
 """
 
 import threading
@@ -47,12 +47,12 @@ class InMemoryProvider(MemoryProvider):
         self._embedder = embedder
         self._policy = policy
         self._values: dict[str, dict[str, list[MemoryEntry]]] = {}
-        self._places: Counter[tuple[str, str]] = Counter()  # the last place given in each group
+        self._last_positions: Counter[tuple[str, str]] = Counter()  # by namespace and group
         self._log: dict[str, dict[str, list[_State]]] = {}  # by namespace and id, oldest first
         self._lock = threading.Lock()
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run it here and now: a dictionary keeps nobody waiting."""
+        """Run ``work`` in this thread: a dictionary never waits."""
         return work()
 
     def store(self, params: StoreParams) -> MemoryEntry:
@@ -60,15 +60,15 @@ class InMemoryProvider(MemoryProvider):
         check_namespace(self._policy, params.namespace)
         check_value(self._policy, params.value)
         with self._lock:
-            now = self._clock()  # one moment an act
+            now = self._clock()  # one time for the whole operation
             self._drop_expired(params.namespace, now)
-            living = self._values.setdefault(params.namespace, {})
-            past = living.get(params.key, [])
-            entry = _entry(params, past[-1] if past else None, now)
+            entries = self._values.setdefault(params.namespace, {})
+            revisions = entries.get(params.key, [])
+            entry = _build_entry(params, revisions[-1] if revisions else None, now)
             self._check_room(params.namespace, entry)
-            entry = self._with_position(entry, past[-1] if past else None)
-            living[params.key] = [*past, entry]
-            self._note(entry, now)
+            entry = self._with_position(entry, revisions[-1] if revisions else None)
+            entries[params.key] = [*revisions, entry]
+            self._log_state(entry, now)
         return deepcopy(entry)
 
     def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
@@ -121,14 +121,14 @@ class InMemoryProvider(MemoryProvider):
         }
 
     def adopt(self, entries: Iterable[MemoryEntry]) -> None:
-        """Entries from elsewhere, as they are; one with a known key takes the other's place."""
+        """Take over entries from elsewhere unchanged; one with an existing key replaces that entry."""
         with self._lock:
             for entry in entries:
                 self._values.setdefault(entry.namespace, {})[entry.key] = [deepcopy(entry)]
-                self._note(entry, entry.updated_at or self._clock())
+                self._log_state(entry, entry.updated_at or self._clock())
                 self._reserve(entry.namespace, group_of(entry.metadata), entry.position)
 
-    def adopt_places(self, namespace: str, last: Mapping[str, int]) -> None:
+    def reserve_positions(self, namespace: str, last: Mapping[str, int]) -> None:
         """Reserve the last position of each group, although its entry may be gone."""
         with self._lock:
             for group, position in last.items():
@@ -139,7 +139,7 @@ class InMemoryProvider(MemoryProvider):
         with self._lock:
             self._drop_expired(namespace, self._clock())
             values = self._values.get(namespace, {})
-            return {key: deepcopy(past[-1]) for key, past in values.items()}
+            return {key: deepcopy(revisions[-1]) for key, revisions in values.items()}
 
     def _with_position(self, entry: MemoryEntry, before: MemoryEntry | None) -> MemoryEntry:
         group = group_of(entry.metadata)
@@ -147,16 +147,18 @@ class InMemoryProvider(MemoryProvider):
             return entry
         if before is not None and group_of(before.metadata) == group:
             return replace(entry, position=before.position)
-        self._places[entry.namespace, group] += 1
-        return replace(entry, position=self._places[entry.namespace, group])
+        self._last_positions[entry.namespace, group] += 1
+        return replace(entry, position=self._last_positions[entry.namespace, group])
 
     def _reserve(self, namespace: str, group: str, position: int) -> None:
-        self._places[namespace, group] = max(self._places[namespace, group], position)
+        self._last_positions[namespace, group] = max(
+            self._last_positions[namespace, group], position
+        )
 
     def _check_room(self, namespace: str, entry: MemoryEntry) -> None:
-        others = [v[-1] for k, v in self._values[namespace].items() if k != entry.key]
-        size = sum(size_of(other.value) for other in others) + size_of(entry.value)
-        check_room(self._policy, namespace, entries=len(others) + 1, size=size)
+        other_entries = [v[-1] for k, v in self._values[namespace].items() if k != entry.key]
+        size = sum(size_of(other.value) for other in other_entries) + size_of(entry.value)
+        check_room(self._policy, namespace, entries=len(other_entries) + 1, size=size)
 
     def _list_states(self, query: MemoryQuery) -> list[MemoryEntry]:
         if query.as_of is None:
@@ -168,38 +170,38 @@ class InMemoryProvider(MemoryProvider):
                 entries.append(until[-1].entry)
         return entries
 
-    def _note(self, entry: MemoryEntry, at: datetime) -> None:
+    def _log_state(self, entry: MemoryEntry, at: datetime) -> None:
         states = self._log.setdefault(entry.namespace, {}).setdefault(entry.id, [])
         states.append(_State(at, deepcopy(entry)))
 
     def _drop(self, namespace: str, keys: Iterable[str], now: datetime) -> int:
-        gone = 0
+        count = 0
         for key in keys:
             values = self._values.get(namespace, {}).pop(key, None)
             if values:
                 self._log[namespace][values[-1].id].append(_State(now, None))
-                gone += 1
-        return gone
+                count += 1
+        return count
 
     def _drop_expired(self, namespace: str, now: datetime) -> None:
-        living = self._values.get(namespace, {})
-        over = [key for key, values in living.items() if _is_over(values[-1], now)]
-        self._drop(namespace, over, now)
+        entries = self._values.get(namespace, {})
+        expired_keys = [key for key, values in entries.items() if _is_expired(values[-1], now)]
+        self._drop(namespace, expired_keys, now)
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The state of an entry from a moment on; none, when it went."""
+    """The state of an entry from a time on; None from its deletion on."""
 
     at: datetime
     entry: MemoryEntry | None
 
 
-def _is_over(entry: MemoryEntry, now: datetime) -> bool:
+def _is_expired(entry: MemoryEntry, now: datetime) -> bool:
     return entry.expires_at is not None and entry.expires_at <= now
 
 
-def _entry(params: StoreParams, before: MemoryEntry | None, now: datetime) -> MemoryEntry:
+def _build_entry(params: StoreParams, before: MemoryEntry | None, now: datetime) -> MemoryEntry:
     fresh = MemoryEntry(
         id=before.id if before else str(uuid7()),
         namespace=params.namespace,

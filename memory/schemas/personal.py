@@ -96,7 +96,7 @@ def _remembered_out(entry: PersonalEntry, namespace: str) -> RememberedOut:
     if run is not None:
         learnt = LearntInOut(workflow=run.workflow, said=run.summary, at=run.at, url=run.url)
     return RememberedOut(
-        memory=entries.entry_out(rows.entry_of(entry.row, namespace)),
+        memory=entries.entry_out(rows.build_entry(entry.row, namespace)),
         text=entry.text,
         learnt=learnt,
         uses=entry.uses,

@@ -63,8 +63,8 @@ def _promote_in_namespace(team_id: UUID, text: str, now: datetime) -> int:
         namespace = rows.lock_namespace(team_id, text)
         if namespace is None:
             return 0
-        ending_rows = rows.living(namespace).filter(_build_ending_filter(now)).order_by("id")
-        ending = [rows.entry_of(row, text) for row in ending_rows]
+        ending_rows = rows.find_living(namespace).filter(_build_ending_filter(now)).order_by("id")
+        ending = [rows.build_entry(row, text) for row in ending_rows]
         runs = _count_runs(team_id, ending)
         promoted = plan_promotions(
             ending, now, count_runs=lambda entry: runs.get(entry.id, 0), margin=MARGIN
@@ -93,7 +93,7 @@ def _promote(
     params = build_transition(
         entry, TierAction.PROMOTE, Tier.LONG_TERM, reason=str(promotion_reason)
     )
-    context = rows.Act(Operation.EDIT, now, actor=ACTOR, reason=REASONS[promotion_reason])
+    context = rows.WriteContext(Operation.EDIT, now, actor=ACTOR, reason=REASONS[promotion_reason])
     rows.write(namespace, params, context, NO_LIMITS)  # it takes no more room than it had
 
 

@@ -6,7 +6,7 @@ from django.db import connection
 
 from accounts.tenancy import tenant
 from memory.models import Namespace
-from memory.providers.postgres.rebuilding import rebuild
+from memory.providers.postgres.rebuilding import rebuild_postings
 
 
 def reindex_team(team_id: UUID) -> int:
@@ -23,4 +23,4 @@ def reindex_team(team_id: UUID) -> int:
 
 def _reindex(team_id: UUID, namespace_id: UUID) -> int:
     with tenant([team_id]):
-        return rebuild(connection, team_id, namespace_id)
+        return rebuild_postings(connection, team_id, namespace_id)

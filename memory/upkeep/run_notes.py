@@ -27,11 +27,11 @@ def clear_run_notes(team_id: UUID, run_id: UUID | str, *, now: datetime | None =
     text = notes_namespace(str(run_id))
     with tenant([team_id]):
         namespace = rows.lock_namespace(team_id, text)
-        notes = list(rows.living(namespace).order_by("id")) if namespace else []
+        notes = list(rows.find_living(namespace).order_by("id")) if namespace else []
         if not namespace or not notes:
             return 0
         actor = f"run:{run_id}"
-        context = rows.Act(
+        context = rows.WriteContext(
             Operation.FORGET, now or timezone.now(), actor, REASON, run_id=str(run_id)
         )
         rows.forget(namespace, notes, context)

@@ -36,11 +36,11 @@ from memory.models import Entry, Namespace, Revision
 from memory.models import Proposal as ProposalRow
 from memory.models.entries import Operation
 from memory.providers.base import MemoryProvider
-from memory.providers.http.answers import entry_of as entry_of_answer
+from memory.providers.http.answers import parse_entry as entry_of_answer
 from memory.providers.in_memory import InMemoryProvider
 from memory.providers.postgres import PostgresProvider, bulk, rows
-from memory.providers.redis.rows import body_of
-from memory.providers.redis.rows import entry_of as entry_of_row
+from memory.providers.redis.rows import encode_body
+from memory.providers.redis.rows import parse_entry as entry_of_row
 from memory.schemas.entries import EntryEditIn, StoreIn, entry_out, revision_out
 from memory.services.review.proposal_rows import to_proposal, to_row_fields
 from memory.services.sandbox.dry_run import entry_from_json, entry_to_json
@@ -119,7 +119,7 @@ def test_provider_keeps_the_content(provider: MemoryProvider) -> None:
 
 
 def test_redis_row_keeps_the_content() -> None:
-    entry = entry_of_row(HERE, f"id|1|0|0||5|0|g\n{body_of(PARAMS_CHANGED)}")
+    entry = entry_of_row(HERE, f"id|1|0|0||5|0|g\n{encode_body(PARAMS_CHANGED)}")
 
     assert content(entry) == CONTENT_CHANGED
 
@@ -161,8 +161,8 @@ def test_undo_of_many_brings_all_back(alice: Person) -> None:
         namespace = rows.claim_namespace(alice.team.id, HERE)
         row = Entry.objects.unscoped().get(pk=entry.id)
         first = Revision.objects.unscoped().get(entry=row, number=1)
-        act = rows.Act(Operation.RESTORE, timezone.now())
-        bulk.put_back(namespace, [(row, first)], act, NO_LIMITS)
+        act = rows.WriteContext(Operation.RESTORE, timezone.now())
+        bulk.restore_entries(namespace, [(row, first)], act, NO_LIMITS)
         row.refresh_from_db()
         newest = Revision.objects.unscoped().get(entry=row, number=3)
 

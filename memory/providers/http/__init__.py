@@ -1,4 +1,4 @@
-"""The memory of another installation of ours, over its API, with a key that has ``memory:serve``."""
+"""The memory of another installation of Mnemoflow, over its API, with a key that has ``memory:serve``."""
 
 from memory.providers.http.provider import HttpProvider
 

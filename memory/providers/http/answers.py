@@ -1,4 +1,4 @@
-"""The answers of the other installation, as entries and as errors of our own family."""
+"""The parsing of the other installation's answers into entries and errors of our own."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from memory.core.errors import MemoryFault, ProviderError
 from memory.core.records import MemoryEntry
 
 
-# As the API names them. Whatever else it says is the store's fault, not the caller's.
+# By their names in the API. Any other error is a fault of the store, not of the caller.
 FAULTS: Mapping[str, type[MemoryFault]] = {
     "NotFound": errors.NotFound,
     "AlreadyExists": errors.AlreadyExists,
@@ -22,18 +22,18 @@ FAULTS: Mapping[str, type[MemoryFault]] = {
     "Serialization": errors.Serialization,
     "ProviderError": errors.ProviderError,
     "RetrievalError": errors.RetrievalError,
-    # Those of accounts, of the API itself, and of its reader of JSON
+    # Errors of accounts, of the API itself and of its JSON parser
     "NotSignedIn": errors.AccessDenied,
     "NotAllowed": errors.AccessDenied,
     "InvalidRequest": errors.InvalidInput,
     "NotStrictJson": errors.InvalidInput,
 }
-NOT_LET_IN = (401, 403)
-MOST_SAID = 500  # characters of what the other side says
+REJECTED_STATUSES = (401, 403)
+MAX_MESSAGE_LENGTH = 500  # characters of the other installation's message
 
 
-def read(status: int, body: bytes) -> Any:  # JSON
-    """The answer's JSON; raises what the other side raised."""
+def read_answer(status: int, body: bytes) -> Any:  # JSON
+    """Parse the answer's JSON; raise the error that the other installation reports."""
     try:
         answer = json.loads(body)
     except ValueError:
@@ -42,45 +42,45 @@ def read(status: int, body: bytes) -> Any:  # JSON
         ) from None
     if 200 <= status < 300:
         return answer
-    raise fault_of(status, answer)
+    raise build_fault(status, answer)
 
 
-def fault_of(status: int, answer: Any) -> MemoryFault:  # JSON, of whatever form
+def build_fault(status: int, answer: Any) -> MemoryFault:  # JSON, of whatever form
     error = answer.get("error") if isinstance(answer, Mapping) else None
     if not isinstance(error, Mapping):
         return ProviderError(f"The memory service answered with status {status}.")
     kind = FAULTS.get(str(error.get("type")))
-    if kind is None and status in NOT_LET_IN:
+    if kind is None and status in REJECTED_STATUSES:
         return errors.AccessDenied("The memory service rejected this API key.")
     if kind is None:
         return ProviderError(f"The memory service failed ({status}).")
-    return kind(_sentence(error)[:MOST_SAID])
+    return kind(_build_message(error)[:MAX_MESSAGE_LENGTH])
 
 
-def entry_of(answer: Any) -> MemoryEntry:  # JSON, checked here
-    """Raises ProviderError for what is no entry: that is not a service of ours."""
+def parse_entry(answer: Any) -> MemoryEntry:  # JSON, checked here
+    """Parse an entry. Raise ProviderError if it is none: the server is then not an installation of ours."""
     try:
         return from_json(MemoryEntry, {name: answer[name] for name in ENTRY})
     except (KeyError, TypeError, ValueError):
-        raise not_ours() from None
+        raise build_unexpected_answer_error() from None
 
 
-def part(answer: Any, name: str, kind: type) -> Any:  # JSON of that kind
+def get_part(answer: Any, name: str, kind: type) -> Any:  # JSON of that kind
     value = answer.get(name) if isinstance(answer, Mapping) else None
     if not isinstance(value, kind):
-        raise not_ours()
+        raise build_unexpected_answer_error()
     return value
 
 
-def not_ours() -> ProviderError:
+def build_unexpected_answer_error() -> ProviderError:
     return ProviderError("The memory service sent an unexpected answer.")
 
 
-def _sentence(error: Mapping[str, Any]) -> str:
+def _build_message(error: Mapping[str, Any]) -> str:
     problems = error.get("problems")
-    named = [
+    messages = [
         f"{problem.get('field', '')}: {problem.get('message', '')}"
         for problem in (problems if isinstance(problems, list) else [])
         if isinstance(problem, Mapping)
     ]
-    return "; ".join(named) or str(error.get("message", ""))
+    return "; ".join(messages) or str(error.get("message", ""))

@@ -1,4 +1,4 @@
-"""The provider: each verb is one request. The other side decides about limits and tells the time."""
+"""The HTTP provider: each operation is one request. The other installation applies its limits and its clock."""
 
 import asyncio
 import json
@@ -15,20 +15,20 @@ from memory.core.provider import check_query
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
 from memory.core.values import check_params
 from memory.providers.base import MemoryProvider
-from memory.providers.http.answers import entry_of, part, read
+from memory.providers.http.answers import get_part, parse_entry, read_answer
 
 
 TIMEOUT = 10.0
-LARGEST = 64 * 1024 * 1024  # bytes of an answer: a whole namespace may come back
+MAX_ANSWER_BYTES = 64 * 1024 * 1024  # an answer may be a whole namespace
 
 
 class HttpProvider(MemoryProvider):
-    """``url`` is the other installation's address, ``key`` one of its team's that may
-    ``memory:read``, ``memory:write`` and ``memory:serve``: that team is the memory.
+    """A provider that uses another installation at ``url``. ``key`` is an API key of a team there with ``memory:read``,
+    ``memory:write`` and ``memory:serve``; that team's memory is used.
 
-    ``policy`` narrows what is sent; what the team's own policy allows is decided over there. An
-    internal address has to be in NET_ALLOW, or in ``allow`` instead. Nothing is sent twice: whether
-    a store that got no answer was heard, nobody knows here.
+    ``policy`` restricts what is sent; the other installation applies the team's own policy. An internal address has
+    to be in NET_ALLOW, or in ``allow`` instead. Requests are never retried: without an answer it is unknown whether a
+    store was done.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class HttpProvider(MemoryProvider):
         check_params(params)
         check_namespace(self._policy, params.namespace)
         check_value(self._policy, params.value)
-        return entry_of(self._ask("POST", "entries", to_json(params, PARAMS)))
+        return parse_entry(self._send_request("POST", "entries", to_json(params, PARAMS)))
 
     def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         check_query(query)
@@ -70,28 +70,26 @@ class HttpProvider(MemoryProvider):
             "recency_days": query.recency_days,
             "as_of": query.as_of and query.as_of.isoformat(),
         }
-        answer = self._ask("POST", "recall", body)
-        return [entry_of(entry) for entry in part(answer, "results", list)]
+        answer = self._send_request("POST", "recall", body)
+        return [parse_entry(entry) for entry in get_part(answer, "results", list)]
 
     def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
-        answer = self._ask("POST", "forget", {"namespace": namespace, "key": key})
-        return bool(part(answer, "count", int) > 0)
+        answer = self._send_request("POST", "forget", {"namespace": namespace, "key": key})
+        return bool(get_part(answer, "count", int) > 0)
 
     def clear_namespace(self, namespace: str) -> int:
         check_namespace(self._policy, namespace)
-        answer = self._ask("POST", "clear", {"namespace": namespace})
-        return int(part(answer, "count", int))
+        answer = self._send_request("POST", "clear", {"namespace": namespace})
+        return int(get_part(answer, "count", int))
 
     def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         check_namespace(self._policy, namespace)
         parameters = urlencode({"namespace": namespace, "key": key})
-        answer = self._ask("GET", f"history?{parameters}", None)
-        return [entry_of(entry) for entry in part(answer, "values", list)]
+        answer = self._send_request("GET", f"history?{parameters}", None)
+        return [parse_entry(entry) for entry in get_part(answer, "values", list)]
 
-    def _ask(
-        self, method: str, path: str, body: Mapping[str, Json] | None
-    ) -> Any:  # JSON, as the other side answers
+    def _send_request(self, method: str, path: str, body: Mapping[str, Json] | None) -> Any:  # JSON
         headers = [("Authorization", f"Bearer {self._key}"), ("Accept", "application/json")]
         if body is not None:
             headers.append(("Content-Type", "application/json"))
@@ -101,12 +99,12 @@ class HttpProvider(MemoryProvider):
                 f"{self._base}/{path}",
                 headers=headers,
                 content=None if body is None else json.dumps(body).encode(),
-                limit=lambda _headers: LARGEST,
-                largest=LARGEST,
+                limit=lambda _headers: MAX_ANSWER_BYTES,
+                largest=MAX_ANSWER_BYTES,
                 timeout=self._timeout,
                 allow=self._allow,
             )
-            answer = asyncio.run(request)  # the client is asynchronous, and is asked from threads
+            answer = asyncio.run(request)  # the client is asynchronous, and threads call this
         except ExchangeFailed as failed:
             raise ProviderError(f"The memory service did not answer: {failed}") from failed
-        return read(answer.status, answer.body)
+        return read_answer(answer.status, answer.body)

@@ -1,4 +1,4 @@
-"""Changing many entries of a namespace at once: as many statements for five hundred as for one.
+"""Changes of many entries of a namespace at once: the number of statements does not grow with the entries.
 
 As with ``rows``, the caller holds the transaction and the namespace's lock, and has read the entries under it.
 """
@@ -16,24 +16,24 @@ from memory.core.policy import MemorySecurityPolicy
 from memory.core.values import size_of
 from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres import rows
+from memory.providers.postgres.fixed_queries import encode_for_json
 from memory.providers.postgres.indexing import Index
-from memory.providers.postgres.fixed_queries import plain
 
 
 QUERIES: Final = read_queries("memory/sql/queries/entries.sql")
 
-# Bytes a statement: what PostgreSQL takes as one piece of JSON ends at 268 million.
-CHUNK: Final = 16 * 1024 * 1024
+# Bytes in one statement: PostgreSQL accepts up to 268 million in one JSON value.
+CHUNK_BYTES: Final = 16 * 1024 * 1024
 
-Returning = tuple[Entry, Revision]  # an entry, and the revision it becomes again
+RestorePair = tuple[Entry, Revision]  # an entry, and the revision to restore
 
-# What no change and no undo sets.
-FIXED: Final = frozenset({
+# Columns that no change and no undo sets.
+FIXED_COLUMNS: Final = frozenset({
     "team_id", "namespace_id", "key", "created_at",
     "source_actor", "source_run", "source_node", "source_message", "source_rule",
 })  # fmt: skip
 _COLUMNS: Final = [
-    column.attname for column in Entry._meta.concrete_fields if column.attname not in FIXED
+    column.attname for column in Entry._meta.concrete_fields if column.attname not in FIXED_COLUMNS
 ]
 
 _UPDATE: Final = QUERIES["update_many"].format(
@@ -42,65 +42,72 @@ _UPDATE: Final = QUERIES["update_many"].format(
 
 
 def revise(
-    namespace: Namespace, entries: Sequence[Entry], act: rows.Act, change: Callable[[Entry], None]
+    namespace: Namespace,
+    entries: Sequence[Entry],
+    context: rows.WriteContext,
+    change: Callable[[Entry], None],
 ) -> None:
-    """``change`` sets what is new, anything but key and value; each is a revision further then."""
+    """Apply ``change`` to each entry and record a new revision. It may set anything but key and value."""
     index = Index(namespace)
     for entry in entries:
         index.take_out(entry)
         change(entry)
-        entry.updated_at = act.at
+        entry.updated_at = context.at
         entry.revision += 1
         index.put_in(entry)
-    _save(entries, index, act)
+    _save(entries, index, context)
 
 
-def put_back(
-    namespace: Namespace, pairs: Sequence[Returning], act: rows.Act, policy: MemorySecurityPolicy
+def restore_entries(
+    namespace: Namespace,
+    pairs: Sequence[RestorePair],
+    context: rows.WriteContext,
+    policy: MemorySecurityPolicy,
 ) -> None:
-    """Each as its revision has it, as a new revision, or none. An end that has passed is dropped."""
+    """Restore all entries to their revisions, as new revisions, or none. An expiry that has passed is dropped."""
     _check_keys(namespace, [entry for entry, _revision in pairs if entry.is_forgotten])
-    sizes = [size_of(wanted.value) for _entry, wanted in pairs]
-    freed = sum(entry.size for entry, _revision in pairs if not entry.is_forgotten)
-    back = sum(entry.is_forgotten for entry, _revision in pairs)
-    rows.take_room(namespace, policy, entries=back, size=sum(sizes) - freed)
+    sizes = [size_of(revision.value) for _entry, revision in pairs]
+    freed_bytes = sum(entry.size for entry, _revision in pairs if not entry.is_forgotten)
+    restored_count = sum(entry.is_forgotten for entry, _revision in pairs)
+    rows.reserve_space(namespace, policy, entries=restored_count, size=sum(sizes) - freed_bytes)
     index = Index(namespace)
-    for (entry, wanted), size in zip(pairs, sizes, strict=True):
+    for (entry, revision), size in zip(pairs, sizes, strict=True):
         index.take_out(entry)
-        rows.restore_state(entry, wanted, act, size)
+        rows.restore_state(entry, revision, context, size)
         index.put_in(entry)
-    _save([entry for entry, _revision in pairs], index, act)
+    _save([entry for entry, _revision in pairs], index, context)
 
 
-def _check_keys(namespace: Namespace, returning: Sequence[Entry]) -> None:
-    if not returning:
+def _check_keys(namespace: Namespace, entries: Sequence[Entry]) -> None:
+    if not entries:
         return
-    keys = [entry.key for entry in returning]
-    taken = rows.living(namespace).filter(key__in=keys).order_by("key").first()
-    if taken is not None:
+    keys = [entry.key for entry in entries]
+    conflict = rows.find_living(namespace).filter(key__in=keys).order_by("key").first()
+    if conflict is not None:
         raise AlreadyExists(
-            _("“%(key)s” was stored again since. Forget the new entry first.") % {"key": taken.key}
+            _("“%(key)s” was stored again since. Forget the new entry first.")
+            % {"key": conflict.key}
         )
 
 
-def _save(entries: Sequence[Entry], index: Index, act: rows.Act) -> None:
+def _save(entries: Sequence[Entry], index: Index, context: rows.WriteContext) -> None:
     if not entries:
         return
     with connection.cursor() as cursor:
-        for chunk in _chunks(entries):
+        for chunk in _split_chunks(entries):
             cursor.execute(_UPDATE, [f"[{','.join(chunk)}]"])
     index.save()
-    rows.record_revisions(entries, act)
+    rows.record_revisions(entries, context)
 
 
-def _chunks(entries: Sequence[Entry]) -> Iterator[list[str]]:
-    """The entries as JSON, at most ``CHUNK`` bytes at a time, or one that is larger by itself."""
+def _split_chunks(entries: Sequence[Entry]) -> Iterator[list[str]]:
+    """Yield the entries as JSON, at most ``CHUNK_BYTES`` at a time; a larger entry is a chunk of its own."""
     chunk: list[str] = []
     size = 0
     for entry in entries:
         fresh: dict[str, Any] = {name: getattr(entry, name) for name in _COLUMNS}  # any JSON
-        text = json.dumps(fresh, default=plain)  # in ASCII: as many bytes as characters
-        if chunk and size + len(text) > CHUNK:
+        text = json.dumps(fresh, default=encode_for_json)  # in ASCII: as many bytes as characters
+        if chunk and size + len(text) > CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0
         chunk.append(text)

@@ -1,6 +1,6 @@
-"""Entries that bring their past with them: from a file, many at once, each beside those it stood beside.
+"""The import of entries with their revisions from a file, many at once, with their neighbours in each group.
 
-As with ``rows``, the caller holds the transaction and the namespace's lock, and has asked about room.
+As with ``rows``, the caller holds the transaction and the namespace's lock, and has checked the limits.
 """
 
 import hashlib
@@ -14,82 +14,86 @@ from memory.models import Entry, Group, Namespace, Revision
 from memory.providers.postgres.indexing import Index
 
 
-# Nobody lends to, nor is context of, who stands further away than two places.
-EMPTY: Final = 4
-MOST_EMPTY: Final = 16
+# Recall looks at most two positions away, so a longer gap can be shortened.
+SHORTENED_GAP: Final = 4
+MAX_GAP: Final = 16
 
 
 @dataclass(slots=True)
-class Brought:
-    """``position`` is its place in the group over there; a revision's stands in the revision."""
+class ImportedEntry:
+    """An entry with its revisions. ``position`` is its position in the group in the source, as are those of its
+    revisions.
+    """
 
     entry: Entry
     position: int
     revisions: list[Revision] = field(default_factory=list)
 
 
-def bring(
-    namespace: Namespace, brought: Sequence[Brought], shifts: MutableMapping[str, int]
+def import_entries(
+    namespace: Namespace, imports: Sequence[ImportedEntry], shifts: MutableMapping[str, int]
 ) -> None:
-    """In the order given, which is the order of their numbers over there.
+    """Import the entries in the given order, which is the order of their numbers in the source.
 
-    ``shifts`` says by group how far places are moved here; it is kept from one batch to the next.
+    ``shifts`` holds by group how far positions move in this namespace; it is kept from one batch to the next.
     """
-    index = _Seats(namespace, shifts)
-    for one in brought:
-        index.seat(one)
-    Entry.objects.unscoped().bulk_create(one.entry for one in brought)
+    index = _ImportIndex(namespace, shifts)
+    for imported in imports:
+        index.add_imported(imported)
+    Entry.objects.unscoped().bulk_create(imported.entry for imported in imports)
     index.save()
     Revision.objects.unscoped().bulk_create(
-        revision for one in brought for revision in one.revisions
+        revision for imported in imports for revision in imported.revisions
     )
 
 
-def leave_empty(
+def reserve_positions(
     namespace: Namespace, group: str, last: int, shifts: MutableMapping[str, int]
 ) -> None:
-    """The places at the end of a group from which everybody has gone."""
-    index = _Seats(namespace, shifts)
-    index.leave_until(group, last)
+    """Reserve the positions at the end of a group whose entries no longer exist."""
+    index = _ImportIndex(namespace, shifts)
+    index.reserve_until(group, last)
     index.save()
 
 
-def moved_id(namespace: Namespace, old: UUID) -> UUID:
-    """An id of this namespace's for one from elsewhere: as old as it, so that equals keep their order."""
-    digest = hashlib.sha256(namespace.pk.bytes + old.bytes).digest()
+def derive_id(namespace: Namespace, source_id: UUID) -> UUID:
+    """Return an id in this namespace for an id of the source, with the same timestamp, so that ties keep their order."""
+    digest = hashlib.sha256(namespace.pk.bytes + source_id.bytes).digest()
     tail = int.from_bytes(digest[:8]) & (1 << 62) - 1
-    return UUID(int=(old.int >> 64) << 64 | 0b10 << 62 | tail)
+    return UUID(int=(source_id.int >> 64) << 64 | 0b10 << 62 | tail)
 
 
-class _Seats(Index):
+class _ImportIndex(Index):
     def __init__(self, namespace: Namespace, shifts: MutableMapping[str, int]) -> None:
         super().__init__(namespace)
         self._shifts = shifts
 
-    def seat(self, one: Brought) -> None:
-        group = group_of(one.entry.metadata)
-        if group and one.position:
-            self.leave_until(group, one.position - 1)
-        self.put_in(one.entry)
+    def add_imported(self, imported: ImportedEntry) -> None:
+        group = group_of(imported.entry.metadata)
+        if group and imported.position:
+            self.reserve_until(group, imported.position - 1)
+        self.put_in(imported.entry)
         shift = self._shifts.get(group, 0)
-        for revision in one.revisions:
-            same = revision.position == one.position
+        for revision in imported.revisions:
+            is_same_position = revision.position == imported.position
             revision.position = (
-                one.entry.position if same else max(0, revision.position + shift) * bool(group)
+                imported.entry.position
+                if is_same_position
+                else max(0, revision.position + shift) * bool(group)
             )
 
-    def leave_until(self, group: str, position: int) -> None:
-        row = self._group(group)
+    def reserve_until(self, group: str, position: int) -> None:
+        row = self._load_group(group)
         shift = self._shifts.setdefault(group, row.last_position)
         gap = position + shift - row.last_position
-        if gap > MOST_EMPTY:
-            self._shifts[group] = shift - (gap - EMPTY)
-            gap = EMPTY
+        if gap > MAX_GAP:
+            self._shifts[group] = shift - (gap - SHORTENED_GAP)
+            gap = SHORTENED_GAP
         for _ in range(gap):
-            self._leave_one(row)
+            self._reserve_one(row)
 
-    def _leave_one(self, row: Group) -> None:
-        before = None if row.last_number < 0 else row.last_number
+    def _reserve_one(self, row: Group) -> None:
+        predecessor = None if row.last_number < 0 else row.last_number
         number = self._take_number()
         row.last_number, row.last_position = number, row.last_position + 1
-        self._changes.seat(number, before)
+        self._changes.register(number, predecessor)

@@ -1,4 +1,4 @@
-"""Writing postings, in the transaction of the entries they are of, under their namespace's lock."""
+"""The writing of postings, in the transaction of their entries and under their namespace's lock."""
 
 import json
 from collections.abc import Sequence
@@ -10,32 +10,42 @@ from config.sql import named_call, read_queries
 from memory.core.recall.groups import group_of
 from memory.core.records import Tier
 from memory.models import Entry, Group, Namespace
-from memory.providers.postgres.postings import BLOCK, Changes, Key, Row, seats_in
+from memory.providers.postgres.postings import (
+    BLOCK,
+    PostingChanges,
+    PostingKey,
+    PostingRow,
+    count_numbers,
+)
 from memory.providers.postgres.vectors import Noted
 
 
 QUERIES: Final = read_queries("memory/sql/queries/postings.sql")
 
-SAVE = f"SELECT {named_call('memory_save_postings', 'p_team', 'p_namespace', 'p_postings')}"
+SAVE_POSTINGS = (
+    f"SELECT {named_call('memory_save_postings', 'p_team', 'p_namespace', 'p_postings')}"
+)
 
 
 def is_searched(entry: Entry) -> bool:
-    """Expired ones too, until the sweep: the moment is the question's, not the writer's."""
+    """Return whether a search may find the entry. Expired entries count until the sweep: each query compares the time
+    itself.
+    """
     return entry.deleted_at is None and entry.tier != Tier.QUARANTINE
 
 
 class Index:
-    """Changes of one namespace's entries, gathered, then saved as one.
+    """The changes of one namespace's postings, collected and saved as one.
 
-    Before an entry changes it is taken out, afterwards put in.
+    An entry is taken out before it changes, and put in afterwards.
     """
 
     def __init__(self, namespace: Namespace, next_number: int | None = None) -> None:
-        """``next_number``: of who knows it already."""
+        """Collect changes of the namespace. Pass ``next_number`` if it has been read already."""
         self._namespace = namespace
-        self._changes = Changes()
+        self._changes = PostingChanges()
         self._groups: dict[str, Group] = {}
-        self._next = next_number
+        self._next_number = next_number
         self._meanings = Noted(namespace)
 
     def take_out(self, entry: Entry) -> None:
@@ -44,58 +54,60 @@ class Index:
             self._meanings.take_out(entry)
 
     def put_in(self, entry: Entry) -> None:
-        """Gives a number and a place to who has none, or has changed the group."""
+        """Add the entry. Give it a number and a position if it has none or has changed its group."""
         group = group_of(entry.metadata)
         if entry.number is None or entry.group != group:
-            entry.number = self._seat(entry, group)
+            entry.number = self._assign_number(entry, group)
         if is_searched(entry):
             self._changes.add(entry.number, entry.text)
             self._meanings.put_in(entry)
 
     def save(self) -> None:
-        postings = self.postings()
+        postings = self.build_postings()
         if postings is not None:
             with connection.cursor() as cursor:
-                cursor.execute(SAVE, [self._namespace.team_id, self._namespace.pk, postings])
+                cursor.execute(
+                    SAVE_POSTINGS, [self._namespace.team_id, self._namespace.pk, postings]
+                )
         self.save_related()
 
-    def postings(self) -> str | None:
+    def build_postings(self) -> str | None:
         """Return the changed postings as JSON for ``memory_save_postings``, or None if there are none."""
-        packed = self._changes.packed(self._read)
-        rows = {
-            "replaced": [row for row in packed.whole if row[2]],
-            "appended": packed.tails,
-            "removed": [row for row in packed.whole if not row[2]],
+        changes = self._changes.pack_rows(self._read)
+        rows_by_kind = {
+            "replaced": [row for row in changes.replaced if row[2]],
+            "appended": changes.appended,
+            "removed": [row for row in changes.replaced if not row[2]],
         }
-        changed = {part: _columns(changed) for part, changed in rows.items() if changed}
-        return json.dumps(changed) if changed else None
+        document = {kind: _build_columns(rows) for kind, rows in rows_by_kind.items() if rows}
+        return json.dumps(document) if document else None
 
     def save_related(self) -> None:
-        """Save what follows from the changes in other tables than that of postings."""
+        """Save the vectors and groups that follow from the changes."""
         self._meanings.save()
         self._save_groups()
 
-    def _seat(self, entry: Entry, group: str) -> int:
-        number, before = self._take_number(), None
+    def _assign_number(self, entry: Entry, group: str) -> int:
+        number, predecessor = self._take_number(), None
         entry.group, entry.position = group, 0
         if group:
-            row = self._group(group)
-            before = None if row.last_number < 0 else row.last_number
+            row = self._load_group(group)
+            predecessor = None if row.last_number < 0 else row.last_number
             row.last_number, row.last_position = number, row.last_position + 1
             entry.position = row.last_position
-        self._changes.seat(number, before)
+        self._changes.register(number, predecessor)
         return number
 
     def _take_number(self) -> int:
-        if self._next is None:
+        if self._next_number is None:
             with connection.cursor() as cursor:
                 cursor.execute(QUERIES["last_of_register"], [self._namespace.pk])
                 last = cursor.fetchone()
-            self._next = number_after(*last) if last else 0
-        self._next += 1
-        return self._next - 1
+            self._next_number = compute_next_number(*last) if last else 0
+        self._next_number += 1
+        return self._next_number - 1
 
-    def _group(self, name: str) -> Group:
+    def _load_group(self, name: str) -> Group:
         if name not in self._groups:
             rows = Group.objects.unscoped().filter(namespace=self._namespace, name=name)
             self._groups[name] = rows.first() or Group(
@@ -107,10 +119,10 @@ class Index:
             )
         return self._groups[name]
 
-    def _read(self, keys: Sequence[Key]) -> dict[Key, bytes]:
+    def _read(self, keys: Sequence[PostingKey]) -> dict[PostingKey, bytes]:
         with connection.cursor() as cursor:
-            cursor.execute(QUERIES["read"], [*_texts(keys), self._namespace.pk])
-            return {(term, block): bytes(packed) for term, block, packed in cursor.fetchall()}
+            cursor.execute(QUERIES["read"], [*_join_keys(keys), self._namespace.pk])
+            return {(term, block): bytes(postings) for term, block, postings in cursor.fetchall()}
 
     def _save_groups(self) -> None:
         if self._groups:
@@ -122,15 +134,15 @@ class Index:
             )
 
 
-def number_after(block: int, size: int) -> int:
-    """The next one, by the last row of the register."""
-    return block * BLOCK + seats_in(size)
+def compute_next_number(block: int, size: int) -> int:
+    """Return the next number after the last row of the register."""
+    return block * BLOCK + count_numbers(size)
 
 
-def _columns(rows: Sequence[Row]) -> dict[str, str]:
-    terms, blocks = _texts([row[:2] for row in rows])
+def _build_columns(rows: Sequence[PostingRow]) -> dict[str, str]:
+    terms, blocks = _join_keys([row[:2] for row in rows])
     return {"terms": terms, "blocks": blocks, "packed": ",".join(row[2].hex() for row in rows)}
 
 
-def _texts(keys: Sequence[Key]) -> tuple[str, str]:
+def _join_keys(keys: Sequence[PostingKey]) -> tuple[str, str]:
     return ",".join(term for term, _ in keys), ",".join(str(block) for _, block in keys)

@@ -42,9 +42,9 @@ def newest(
         question, params = asked(namespaces, team_id, now, limit)
     except EmptyResultSet:  # which are none, and needn't be asked for
         return []
-    found = _page(question).all(*params)
+    found = _page(question).fetch_all(*params)
     wanted = list({one.namespace_id for one in found} - known.keys())
-    asked_for = {one.pk: one for one in _PLACES.all(wanted)} if wanted else {}
+    asked_for = {one.pk: one for one in _PLACES.fetch_all(wanted)} if wanted else {}
     for entry in found:
         entry.namespace = known.get(entry.namespace_id) or asked_for[entry.namespace_id]
     return found

@@ -1,7 +1,7 @@
-"""Postings as bytes: 256 entries a block, two bytes an entry that has the term, eight in the register.
+"""The byte format of postings: 256 entries a block, two bytes for an entry that has the term, eight in the register.
 
-The register (the rows of a term that no text has) says of each number how long its entry is and which
-number comes before it in its group, both plus one, so that 0 is nothing.
+The register is the rows of a term that no text has. It holds, for each number, the length of its entry and the number
+of its predecessor in its group, both plus one, so that 0 means none.
 """
 
 from collections import Counter, defaultdict
@@ -15,152 +15,169 @@ from memory.core.recall.tokens import extract_terms
 
 
 BLOCK = 256
-REGISTER = "."  # no text is cut into a dot
+REGISTER = "."  # the tokenizer never returns a dot
 
-Key = tuple[str, int]  # a term and a block
-Row = tuple[str, int, bytes]
-Read = Callable[[Sequence[Key]], Mapping[Key, bytes]]
+PostingKey = tuple[str, int]  # a term and a block
+PostingRow = tuple[str, int, bytes]
+PostingReader = Callable[[Sequence[PostingKey]], Mapping[PostingKey, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """What becomes of rows. A whole one without bytes is to be dropped; ``tails`` go to the end of what is there."""
+class PackedRows:
+    """The rows to write. A replaced row without bytes is removed; appended bytes go to the end of the stored row."""
 
-    whole: list[Row] = field(default_factory=list)
-    tails: list[Row] = field(default_factory=list)
+    replaced: list[PostingRow] = field(default_factory=list)
+    appended: list[PostingRow] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Changes:
-    """What becomes of postings, gathered number by number, then packed row by row.
+class PostingChanges:
+    """The changes of postings, collected number by number and packed row by row.
 
-    What is taken out and added again with the same count is no change.
+    A posting that is taken out and added again with the same count is not a change.
     """
 
-    _was: dict[tuple[str, int], int] = field(default_factory=dict)
-    _now: dict[tuple[str, int], int] = field(default_factory=dict)
-    _lengths: dict[int, int | None] = field(default_factory=dict)  # none: can't be recalled
-    _were: dict[int, int] = field(default_factory=dict)  # what the register says of them
-    _seated: dict[int, int | None] = field(
-        default_factory=dict
-    )  # new numbers, and who comes before
+    _old_counts: dict[tuple[str, int], int] = field(default_factory=dict)
+    _new_counts: dict[tuple[str, int], int] = field(default_factory=dict)
+    _lengths: dict[int, int | None] = field(default_factory=dict)  # None: cannot be recalled
+    _old_lengths: dict[int, int] = field(default_factory=dict)  # as the register has them
+    _predecessors: dict[int, int | None] = field(default_factory=dict)  # of new numbers
 
-    def seat(self, number: int, before: int | None) -> None:
-        self._seated[number] = before
+    def register(self, number: int, predecessor: int | None) -> None:
+        self._predecessors[number] = predecessor
         self._lengths[number] = None
 
     def take_out(self, number: int, text: str) -> None:
-        found = extract_terms(text)
-        self._were.setdefault(number, len(found))
+        text_terms = extract_terms(text)
+        self._old_lengths.setdefault(number, len(text_terms))
         self._lengths[number] = None
-        for term, count in _counted(found).items():
-            self._was[term, number] = count
+        for term, count in _count_terms(text_terms).items():
+            self._old_counts[term, number] = count
 
     def add(self, number: int, text: str) -> None:
-        found = extract_terms(text)
-        self._lengths[number] = len(found)
-        for term, count in _counted(found).items():
-            self._now[term, number] = count
+        text_terms = extract_terms(text)
+        self._lengths[number] = len(text_terms)
+        for term, count in _count_terms(text_terms).items():
+            self._new_counts[term, number] = count
 
-    def rows(self, read: Read) -> list[Row]:
-        """Reads the rows that change, and packs them anew. A row without bytes is to be dropped."""
-        return self._whole(self._changed(), self._blocks(), read)
+    def list_rows(self, read: PostingReader) -> list[PostingRow]:
+        """Read the rows that change and return them packed anew. A row without bytes is to be removed."""
+        return self._merge_rows(self._group_changed_counts(), self._list_register_blocks(), read)
 
-    def packed(self, read: Read) -> Packed:
-        """The same without reading where only fresh numbers come in: they are the highest, and stand at the end."""
-        changed, blocks = self._changed(), self._blocks()
-        ends = {key: counts for key, counts in changed.items() if self._is_end(key, counts)}
-        of_fresh = [block for block in blocks if self._told_in(block) <= self._seated.keys()]
-        whole = self._whole(
-            {key: counts for key, counts in changed.items() if key not in ends},
-            [block for block in blocks if block not in of_fresh],
+    def pack_rows(self, read: PostingReader) -> PackedRows:
+        """Return the rows to write, without reading the rows that only get new numbers.
+
+        New numbers are the highest, so their postings are appended.
+        """
+        counts_by_key, blocks = self._group_changed_counts(), self._list_register_blocks()
+        appended_counts = {
+            key: counts for key, counts in counts_by_key.items() if self._is_append(key, counts)
+        }
+        new_blocks = [
+            block
+            for block in blocks
+            if self._find_register_changes_in(block) <= self._predecessors.keys()
+        ]
+        replaced = self._merge_rows(
+            {key: counts for key, counts in counts_by_key.items() if key not in appended_counts},
+            [block for block in blocks if block not in new_blocks],
             read,
         )
-        tails = [(*key, _pairs(counts)) for key, counts in ends.items()]
-        tails += [(REGISTER, block, self._register_of(block)) for block in of_fresh]
-        return Packed(whole, tails)
+        appended = [(*key, _encode_counts(counts)) for key, counts in appended_counts.items()]
+        appended += [(REGISTER, block, self._build_register(block)) for block in new_blocks]
+        return PackedRows(replaced, appended)
 
-    def _whole(
-        self, changed: Mapping[Key, Mapping[int, int]], blocks: Sequence[int], read: Read
-    ) -> list[Row]:
-        keys = [*changed, *((REGISTER, block) for block in blocks)]
-        known = read(keys) if keys else {}
-        rows: list[Row] = [
-            (*key, patched(known.get(key, b""), counts)) for key, counts in changed.items()
+    def _merge_rows(
+        self,
+        counts_by_key: Mapping[PostingKey, Mapping[int, int]],
+        blocks: Sequence[int],
+        read: PostingReader,
+    ) -> list[PostingRow]:
+        keys = [*counts_by_key, *((REGISTER, block) for block in blocks)]
+        stored = read(keys) if keys else {}
+        rows: list[PostingRow] = [
+            (*key, merge_counts(stored.get(key, b""), counts))
+            for key, counts in counts_by_key.items()
         ]
         for block in blocks:
-            packed = known.get((REGISTER, block), b"")
-            rows.append((REGISTER, block, self._registered(block, packed)))
+            register = stored.get((REGISTER, block), b"")
+            rows.append((REGISTER, block, self._merge_register(block, register)))
         return rows
 
-    def _is_end(self, key: Key, counts: Mapping[int, int]) -> bool:
+    def _is_append(self, key: PostingKey, counts: Mapping[int, int]) -> bool:
         numbers = {key[1] * BLOCK + offset for offset in counts}
-        return 0 not in counts.values() and numbers <= self._seated.keys()
+        return 0 not in counts.values() and numbers <= self._predecessors.keys()
 
-    def _blocks(self) -> list[int]:
-        return sorted({number // BLOCK for number in self._told()})
+    def _list_register_blocks(self) -> list[int]:
+        return sorted({number // BLOCK for number in self._find_register_changes()})
 
-    def _told(self) -> Iterable[int]:
-        """Of whom the register has something else to say than before."""
+    def _find_register_changes(self) -> Iterable[int]:
+        """Yield the numbers whose register record changes."""
         for number, length in self._lengths.items():
-            if number in self._seated or length != self._were.get(number):
+            if number in self._predecessors or length != self._old_lengths.get(number):
                 yield number
 
-    def _told_in(self, block: int) -> set[int]:
-        return {number for number in self._told() if number // BLOCK == block}
+    def _find_register_changes_in(self, block: int) -> set[int]:
+        return {number for number in self._find_register_changes() if number // BLOCK == block}
 
-    def _changed(self) -> Mapping[Key, dict[int, int]]:
-        found: dict[Key, dict[int, int]] = defaultdict(dict)
-        for (term, number), count in self._now.items():
-            if self._was.get((term, number)) != count:
-                found[term, number // BLOCK][number % BLOCK] = count
-        for term, number in self._was.keys() - self._now.keys():
-            found[term, number // BLOCK][number % BLOCK] = 0
-        return found
+    def _group_changed_counts(self) -> Mapping[PostingKey, dict[int, int]]:
+        counts_by_key: dict[PostingKey, dict[int, int]] = defaultdict(dict)
+        for (term, number), count in self._new_counts.items():
+            if self._old_counts.get((term, number)) != count:
+                counts_by_key[term, number // BLOCK][number % BLOCK] = count
+        for term, number in self._old_counts.keys() - self._new_counts.keys():
+            counts_by_key[term, number // BLOCK][number % BLOCK] = 0
+        return counts_by_key
 
-    def _registered(self, block: int, packed: bytes) -> bytes:
-        here = self._told_in(block)
-        grown = bytearray(packed.ljust(_SEAT.size * (max(here) % BLOCK + 1), b"\0"))
-        for number in here:
-            at = _SEAT.size * (number % BLOCK)
-            length, before = self._lengths[number], _SEAT.unpack_from(grown, at)[1]
-            if number in self._seated:
-                before = _plus_one(self._seated[number])
-            _SEAT.pack_into(grown, at, _plus_one(length), before)
-        return bytes(grown)
+    def _merge_register(self, block: int, register: bytes) -> bytes:
+        numbers = self._find_register_changes_in(block)
+        buffer = bytearray(
+            register.ljust(_REGISTER_RECORD.size * (max(numbers) % BLOCK + 1), b"\0")
+        )
+        for number in numbers:
+            offset = _REGISTER_RECORD.size * (number % BLOCK)
+            length = _encode_optional(self._lengths[number])
+            predecessor = _REGISTER_RECORD.unpack_from(buffer, offset)[1]
+            if number in self._predecessors:
+                predecessor = _encode_optional(self._predecessors[number])
+            _REGISTER_RECORD.pack_into(buffer, offset, length, predecessor)
+        return bytes(buffer)
 
-    def _register_of(self, block: int) -> bytes:
-        """Of fresh numbers, which follow each other."""
+    def _build_register(self, block: int) -> bytes:
+        """Build the end of a register from new numbers, which follow each other."""
         return b"".join(
-            _SEAT.pack(_plus_one(self._lengths[number]), _plus_one(self._seated[number]))
-            for number in sorted(self._told_in(block))
+            _REGISTER_RECORD.pack(
+                _encode_optional(self._lengths[number]),
+                _encode_optional(self._predecessors[number]),
+            )
+            for number in sorted(self._find_register_changes_in(block))
         )
 
 
-def patched(packed: bytes, counts: Mapping[int, int]) -> bytes:
-    """A term's block after these offsets got these counts; 0 takes out."""
-    if 0 not in counts.values() and (not packed or packed[-2] < min(counts)):  # at the end
-        return packed + _pairs(counts)
-    known = {**dict(zip(packed[0::2], packed[1::2], strict=True)), **counts}
-    return _pairs({offset: count for offset, count in known.items() if count})
+def merge_counts(postings: bytes, counts: Mapping[int, int]) -> bytes:
+    """Return a term's block with the new counts at these offsets; a count of 0 removes the offset."""
+    if 0 not in counts.values() and (not postings or postings[-2] < min(counts)):  # at the end
+        return postings + _encode_counts(counts)
+    merged = {**dict(zip(postings[0::2], postings[1::2], strict=True)), **counts}
+    return _encode_counts({offset: count for offset, count in merged.items() if count})
 
 
-def seats_in(size: int) -> int:
-    """How many numbers a register of so many bytes has."""
-    return size // _SEAT.size
+def count_numbers(size: int) -> int:
+    """Return how many numbers a register of this many bytes has."""
+    return size // _REGISTER_RECORD.size
 
 
-_SEAT = Struct("<II")
+_REGISTER_RECORD = Struct("<II")
 
 
-def _plus_one(value: int | None) -> int:
+def _encode_optional(value: int | None) -> int:
     return 0 if value is None else value + 1
 
 
-def _pairs(counts: Mapping[int, int]) -> bytes:
-    ordered: Iterable[tuple[int, int]] = sorted(counts.items())
-    return bytes(chain.from_iterable(ordered))
+def _encode_counts(counts: Mapping[int, int]) -> bytes:
+    pairs: Iterable[tuple[int, int]] = sorted(counts.items())
+    return bytes(chain.from_iterable(pairs))
 
 
-def _counted(found: Iterable[str]) -> dict[str, int]:
-    return {term: min(count, MAX_TERM_COUNT) for term, count in Counter(found).items()}
+def _count_terms(text_terms: Iterable[str]) -> dict[str, int]:
+    return {term: min(count, MAX_TERM_COUNT) for term, count in Counter(text_terms).items()}

@@ -59,7 +59,7 @@ class PostgresProvider(MemoryProvider):
             namespace = self._claim(params.namespace)
             act = self._act(Operation.STORE, params.key)
             entry, _before = rows.write(namespace, params, act, self._policy)
-        return rows.entry_of(entry, params.namespace)
+        return rows.build_entry(entry, params.namespace)
 
     def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         check_query(query)
@@ -79,11 +79,11 @@ class PostgresProvider(MemoryProvider):
         self._check(namespace)
         with self._transaction():
             row = self._find(namespace)
-            living = row and rows.living(row).exclude(expires_at__lte=self._clock())
+            living = row and rows.find_living(row).exclude(expires_at__lte=self._clock())
             entry = living and living.filter(key=key).first()
             if not entry:
                 return []
-            present = rows.entry_of(entry, namespace)
+            present = rows.build_entry(entry, namespace)
             revisions = Revision.objects.unscoped().filter(entry=entry).order_by("number")
             return [snapshots.as_it_was(present, one) for one in revisions]
 
@@ -106,9 +106,9 @@ class PostgresProvider(MemoryProvider):
     def _lock(self, namespace: str) -> Namespace | None:
         return rows.lock_namespace(self._team_id, namespace)
 
-    def _act(self, operation: Operation, key: str = "") -> rows.Act:
+    def _act(self, operation: Operation, key: str = "") -> rows.WriteContext:
         """``key``: which entry it is about, if it is about one alone."""
-        return rows.Act(operation, self._clock(), actor=self._actor)
+        return rows.WriteContext(operation, self._clock(), actor=self._actor)
 
     def _forget(self, namespace: str, **which: str) -> int:
         self._check(namespace)
@@ -117,7 +117,7 @@ class PostgresProvider(MemoryProvider):
             if row is None:
                 return 0
             rows.expire(row, self._clock())
-            entries = rows.living(row).filter(**which).order_by("id")
+            entries = rows.find_living(row).filter(**which).order_by("id")
             act = self._act(Operation.FORGET, which.get("key", ""))
             return len(rows.forget(row, entries, act))
 
@@ -129,17 +129,17 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     if is_search(query) and searching.has_postings_for(query):
         return searching.search(namespace, query, now)
     if query.key is not None and not query.filter:
-        hit = rows.visible_key(namespace, query.key, now)
-        found_one = [rows.entry_of(hit, namespace.text)] if hit else []
+        hit = rows.find_visible_by_key(namespace, query.key, now)
+        found_one = [rows.build_entry(hit, namespace.text)] if hit else []
         return answer(query, found_one, now)
-    found = rows.visible(namespace, now)
+    found = rows.find_visible(namespace, now)
     if query.key is not None:
         found = found.filter(key=query.key)
     found = narrowed(found, parse_filter(query.filter))
     if is_search(query):
         return _ranked(namespace, found, query, now)
     newest = found.order_by("-updated_at", "-id")[: query.top_k]
-    return answer(query, [rows.entry_of(row, namespace.text) for row in newest], now)
+    return answer(query, [rows.build_entry(row, namespace.text) for row in newest], now)
 
 
 def _ranked(

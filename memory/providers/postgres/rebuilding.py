@@ -1,7 +1,7 @@
-"""Postings of entries that exist already, made anew for a new tokenizer.
+"""The rebuilding of postings for existing entries, for a new tokenizer.
 
-Plain SQL over a connection, so that it means the same whatever the models become. Numbers, groups
-and places that were given stay; who has none gets them in the order of creation.
+It is plain SQL over a connection, so that it does not depend on the state of the models. Existing numbers, groups and
+positions stay; an entry without them gets them in the order of creation.
 """
 
 import json
@@ -14,108 +14,123 @@ from uuid import UUID
 
 from config.sql import read_queries
 from memory.core.recall.groups import group_of
-from memory.providers.postgres.postings import BLOCK, REGISTER, Changes, Key, Row, seats_in
+from memory.providers.postgres.postings import (
+    BLOCK,
+    REGISTER,
+    PostingChanges,
+    PostingKey,
+    PostingRow,
+    count_numbers,
+)
 
 
 QUERIES: Final = read_queries("memory/sql/queries/postings.sql")
 
 
 @dataclass(frozen=True, slots=True)
-class Seated:
-    """An entry with its number; ``before`` is known for those that were seated just now."""
+class NumberedEntry:
+    """An entry with its number. ``predecessor`` is set only if the number is new."""
 
     id: UUID
     number: int
     text: str
-    searched: bool
-    fresh: bool
-    before: int | None = None
+    is_searched: bool
+    is_new: bool
+    predecessor: int | None = None
     group: str = ""
     position: int = 0
 
 
-def rebuild(connection: Any, team_id: UUID, namespace_id: UUID) -> int:
-    """In the caller's transaction, behind the wall of its team. Says how many entries there were."""
+def rebuild_postings(connection: Any, team_id: UUID, namespace_id: UUID) -> int:
+    """Rebuild the postings of a namespace and return the number of its entries.
+
+    The caller holds the transaction and has set its team for row-level security.
+    """
     with connection.cursor() as cursor:
         cursor.execute(QUERIES["lock_namespace"], [namespace_id])
         cursor.execute(QUERIES["register"], [namespace_id])
-        registers = {block: bytes(packed) for block, packed in cursor.fetchall()}
-        entries = _seated(cursor, team_id, namespace_id)
+        registers = {block: bytes(register) for block, register in cursor.fetchall()}
+        entries = _number_entries(cursor, team_id, namespace_id)
         cursor.execute(QUERIES["delete_terms"], [namespace_id])
-        for rows in rows_of(entries, registers):
+        for rows in build_rows(entries, registers):
             columns = [[row[n] for row in rows] for n in range(3)]
             cursor.execute(QUERIES["save"], [team_id, namespace_id, *columns])
     return len(entries)
 
 
-def rows_of(entries: Iterable[Seated], registers: dict[int, bytes]) -> Iterator[list[Row]]:
-    """Block by block, as no row spans two: a namespace of any size needs the memory of 256 entries."""
-    in_order = sorted(entries, key=lambda one: one.number)
-    for block, members in groupby(in_order, key=lambda one: one.number // BLOCK):
-        changes = Changes()
-        for one in members:
-            if one.fresh:
-                changes.seat(one.number, one.before)
-            if one.searched:
-                changes.add(one.number, one.text)
-            elif not one.fresh:
-                changes.take_out(one.number, "")
-        known = {(REGISTER, block): registers.get(block, b"")}
-        yield [row for row in changes.rows(partial(_known, known)) if row[2]]
+def build_rows(
+    entries: Iterable[NumberedEntry], registers: dict[int, bytes]
+) -> Iterator[list[PostingRow]]:
+    """Yield the rows block by block: no row spans two, so a namespace of any size needs the memory of 256 entries."""
+    ordered_entries = sorted(entries, key=lambda entry: entry.number)
+    for block, members in groupby(ordered_entries, key=lambda entry: entry.number // BLOCK):
+        changes = PostingChanges()
+        for entry in members:
+            if entry.is_new:
+                changes.register(entry.number, entry.predecessor)
+            if entry.is_searched:
+                changes.add(entry.number, entry.text)
+            elif not entry.is_new:
+                changes.take_out(entry.number, "")
+        stored_rows = {(REGISTER, block): registers.get(block, b"")}
+        yield [row for row in changes.list_rows(partial(_read_register, stored_rows)) if row[2]]
 
 
-def _known(rows: Mapping[Key, bytes], asked: Sequence[Key]) -> Mapping[Key, bytes]:
-    """The rows of terms were dropped before, so only the register is read."""
+def _read_register(
+    rows: Mapping[PostingKey, bytes], keys: Sequence[PostingKey]
+) -> Mapping[PostingKey, bytes]:
+    """Return the stored rows; the rows of terms were deleted before, so these are only the register's."""
     return rows
 
 
-def _seated(cursor: Any, team_id: UUID, namespace_id: UUID) -> list[Seated]:
-    seats = Seats.read(cursor, namespace_id)
+def _number_entries(cursor: Any, team_id: UUID, namespace_id: UUID) -> list[NumberedEntry]:
+    allocator = NumberAllocator.load(cursor, namespace_id)
     cursor.execute(QUERIES["entries"], [namespace_id])
-    entries = [seats.seat(*row) for row in cursor.fetchall()]
-    fresh = [one for one in entries if one.fresh]
-    if fresh:
+    entries = [allocator.number_entry(*row) for row in cursor.fetchall()]
+    new_entries = [entry for entry in entries if entry.is_new]
+    if new_entries:
         cursor.execute(
-            QUERIES["number_entries"], _columns(fresh, "id", "number", "group", "position")
+            QUERIES["number_entries"],
+            _build_columns(new_entries, "id", "number", "group", "position"),
         )
-    if fresh and seats.groups:
-        names = list(seats.groups)
-        numbers = [seats.groups[name] for name in names]
-        columns = [names, [number for number, _ in numbers], [place for _, place in numbers]]
+    if new_entries and allocator.groups:
+        names = list(allocator.groups)
+        numbers = [allocator.groups[name] for name in names]
+        columns = [names, [number for number, _ in numbers], [position for _, position in numbers]]
         cursor.execute(QUERIES["save_groups"], [team_id, namespace_id, *columns])
     return entries
 
 
 @dataclass(slots=True)
-class Seats:
-    """Who comes next, in the namespace and in each of its groups (last number, last place)."""
+class NumberAllocator:
+    """The next number of the namespace, and the last number and last position of each group."""
 
     next_number: int
     groups: dict[str, tuple[int, int]]
 
     @classmethod
-    def read(cls, cursor: Any, namespace_id: UUID) -> "Seats":
+    def load(cls, cursor: Any, namespace_id: UUID) -> "NumberAllocator":
         cursor.execute(QUERIES["last_of_register"], [namespace_id])
         last = cursor.fetchone()
         cursor.execute(QUERIES["groups"], [namespace_id])
-        groups = {name: (number, place) for name, number, place in cursor.fetchall()}
-        return cls(last[0] * BLOCK + seats_in(last[1]) if last else 0, groups)
+        groups = {name: (number, position) for name, number, position in cursor.fetchall()}
+        return cls(last[0] * BLOCK + count_numbers(last[1]) if last else 0, groups)
 
-    def seat(
-        self, id_: UUID, number: int | None, text: str, metadata: Any, searched: bool
-    ) -> Seated:
+    def number_entry(
+        self, id_: UUID, number: int | None, text: str, metadata: Any, is_searched: bool
+    ) -> NumberedEntry:
         if number is not None:
-            return Seated(id_, number, text, searched, fresh=False)
-        known = json.loads(metadata) if isinstance(metadata, str) else metadata
-        group, number = group_of(known), self.next_number
+            return NumberedEntry(id_, number, text, is_searched, is_new=False)
+        parsed_metadata = json.loads(metadata) if isinstance(metadata, str) else metadata
+        group, number = group_of(parsed_metadata), self.next_number
         self.next_number += 1
         if not group:
-            return Seated(id_, number, text, searched, fresh=True)
-        before, place = self.groups.get(group, (None, 0))
-        self.groups[group] = (number, place + 1)
-        return Seated(id_, number, text, searched, True, before, group, place + 1)
+            return NumberedEntry(id_, number, text, is_searched, is_new=True)
+        predecessor, position = self.groups.get(group, (None, 0))
+        self.groups[group] = (number, position + 1)
+        return NumberedEntry(id_, number, text, is_searched, True, predecessor, group, position + 1)
 
 
-def _columns(entries: Iterable[Seated], *names: str) -> list[list[Any]]:
-    found = list(entries)
-    return [[getattr(one, name) for one in found] for name in names]
+def _build_columns(entries: Iterable[NumberedEntry], *names: str) -> list[list[Any]]:
+    rows = list(entries)
+    return [[getattr(entry, name) for entry in rows] for name in names]

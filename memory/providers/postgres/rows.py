@@ -1,7 +1,7 @@
-"""Writing rows: entry, revision, counts, together or not at all. The caller holds the transaction.
+"""The writing of entries with their revisions and counts in one transaction, which the caller holds.
 
-A namespace's row lock puts its writers in line; the counters move by one conditional UPDATE, so
-that with room for one more exactly one of two gets it.
+A namespace's row lock makes its writers wait for each other. One conditional UPDATE changes the counters, so that
+only one of two writers gets the last free space.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,10 +22,15 @@ from memory.core.scopes import Scope, parse_namespace
 from memory.core.values import search_text, size_of
 from memory.models import Entry, Group, Namespace, Revision
 from memory.models.entries import Operation
-from memory.providers.postgres.indexing import Index
 from memory.providers.postgres.fixed_queries import Select
-from memory.providers.postgres.writing import Act as Act
-from memory.providers.postgres.writing import Room, lock_for_write, state_before_write, write_entry
+from memory.providers.postgres.indexing import Index
+from memory.providers.postgres.writing import (
+    UsageChange,
+    load_write_state,
+    lock_for_write,
+    write_entry,
+)
+from memory.providers.postgres.writing import WriteContext as Act
 from memory.providers.postgres.writing import WriteState as WriteState
 
 
@@ -41,18 +46,18 @@ class Ownership:
     participants: tuple[UUID, ...] = ()
 
 
-NOBODY = Ownership()
-# Every run has its own, for a while: they count towards no limit of how many a team may have.
-OF_RUNS = frozenset({Scope.RUN.value, Scope.RUN_METADATA.value})
+NO_OWNERSHIP = Ownership()
+# Each run has its own for a limited time, so they do not count towards the team's quota.
+RUN_SCOPES = frozenset({Scope.RUN.value, Scope.RUN_METADATA.value})
 
-MOST_BYTES = 64 * 1024 * 1024  # of values a statement
+MAX_STATEMENT_BYTES = 64 * 1024 * 1024  # of values in one statement
 
 _FIND = Select(Namespace, "WHERE team_id = %s AND text = %s")
 _LOCK = Select(Namespace, "WHERE team_id = %s AND text = %s FOR UPDATE")
 _LIVING_KEY = Select(
     Entry, "WHERE team_id = %s AND namespace_id = %s AND key = %s AND deleted_at IS NULL"
 )
-_OVER = Select(
+_EXPIRED = Select(
     Entry, "WHERE namespace_id = %s AND deleted_at IS NULL AND expires_at <= %s ORDER BY id"
 )
 _NUMBERED = Select(
@@ -63,47 +68,47 @@ _NUMBERED = Select(
 
 
 def find_namespace(team_id: UUID, text: str) -> Namespace | None:
-    return _FIND.one(team_id, text)
+    return _FIND.fetch_one(team_id, text)
 
 
 def lock_namespace(team_id: UUID, text: str) -> Namespace | None:
-    return _LOCK.one(team_id, text)
+    return _LOCK.fetch_one(team_id, text)
 
 
 def lock_namespaces(team_id: UUID, texts: Iterable[str]) -> list[Namespace]:
     """Lock those of the namespaces that exist, in id order and at once, so that two writers cannot deadlock."""
-    found = Namespace.objects.unscoped().filter(team_id=team_id, text__in=set(texts))
-    return list(found.order_by("id").select_for_update())
+    namespaces = Namespace.objects.unscoped().filter(team_id=team_id, text__in=set(texts))
+    return list(namespaces.order_by("id").select_for_update())
 
 
 def claim_namespace(
-    team_id: UUID, text: str, ownership: Ownership = NOBODY, *, most: int | None = None
+    team_id: UUID, text: str, ownership: Ownership = NO_OWNERSHIP, *, max_count: int | None = None
 ) -> Namespace:
-    """The namespace's locked row, made if there is none; two makers end up with the same one."""
-    found = lock_namespace(team_id, text)
-    if found is None:
-        found = _make_namespace(team_id, text, ownership, most)
-    _join_in(found, ownership.participants)
-    return found
+    """Lock and return the namespace's row, and create it if there is none; concurrent callers get the same row."""
+    namespace = lock_namespace(team_id, text)
+    if namespace is None:
+        namespace = _create_namespace(team_id, text, ownership, max_count)
+    _add_participants(namespace, ownership.participants)
+    return namespace
 
 
 def claim_to_write(
-    known: Namespace, key: str, act: Act, ownership: Ownership = NOBODY
+    namespace: Namespace, key: str, context: Act, ownership: Ownership = NO_OWNERSHIP
 ) -> WriteState | None:
-    """Lock a known namespace as ``claim_namespace`` does, and read in the same statement what ``write`` needs first.
+    """Lock a namespace as ``claim_namespace`` does, and read in the same statement what ``write`` needs first.
 
-    Return None if the namespace is gone since it was found.
+    Return None if the namespace was deleted since it was read.
     """
-    state = lock_for_write(known, key, act)
+    state = lock_for_write(namespace, key, context)
     if state is not None:
-        _join_in(known, ownership.participants)
+        _add_participants(namespace, ownership.participants)
     return state
 
 
 def write(
     namespace: Namespace,
     params: StoreParams,
-    act: Act,
+    context: Act,
     policy: MemorySecurityPolicy,
     state: WriteState | None = None,
 ) -> tuple[Entry, int]:
@@ -112,57 +117,61 @@ def write(
     ``state`` was read under the same lock, and nothing has changed since.
     """
     if state is None or state.key != params.key:
-        state = state_before_write(namespace, params.key, act)
+        state = load_write_state(namespace, params.key, context)
     if state.has_expired:
-        expire(namespace, act.at)
-        state = state_before_write(namespace, params.key, act)
+        expire(namespace, context.at)
+        state = load_write_state(namespace, params.key, context)
     old = state.entry
     if old is not None and state.is_repeated:
         return old, old.revision
-    entry = old or Entry(team_id=namespace.team_id, namespace=namespace, created_at=act.at)
-    before, was = (entry.revision, entry.size) if old else (0, 0)
+    entry = old or Entry(team_id=namespace.team_id, namespace=namespace, created_at=context.at)
+    old_revision, old_size = (entry.revision, entry.size) if old else (0, 0)
     index = Index(namespace, state.next_number)
     index.take_out(entry)
-    _fill(entry, params, act, size_of(params.value))
-    entry.revision = before + 1
+    _apply_params(entry, params, context, size_of(params.value))
+    entry.revision = old_revision + 1
     index.put_in(entry)
-    room = Room(int(old is None), entry.size - was)
-    if not write_entry(entry, act, room, policy, index.postings()):
-        _refuse_room(namespace, policy, room)
+    usage = UsageChange(int(old is None), entry.size - old_size)
+    if not write_entry(entry, context, usage, policy, index.build_postings()):
+        _raise_quota_exceeded(namespace, policy, usage)
     index.save_related()
-    return entry, before
+    return entry, old_revision
 
 
-def forget(namespace: Namespace, entries: Iterable[Entry], act: Act) -> list[Entry]:
-    """Soft: the rows stay, one revision further. ``namespace`` is locked, ``entries`` are living."""
-    gone = list(entries)
+def forget(namespace: Namespace, entries: Iterable[Entry], context: Act) -> list[Entry]:
+    """Mark living entries of the locked namespace as deleted. Their rows stay, and each gets a new revision."""
+    removals = list(entries)
     index = Index(namespace)
-    for entry in gone:
+    for entry in removals:
         index.take_out(entry)
-        entry.deleted_at = act.at
-        entry.updated_at = act.at
+        entry.deleted_at = context.at
+        entry.updated_at = context.at
         entry.revision += 1
-    Entry.objects.unscoped().filter(pk__in=[entry.pk for entry in gone]).update(
-        deleted_at=act.at, updated_at=act.at, revision=F("revision") + 1
+    Entry.objects.unscoped().filter(pk__in=[entry.pk for entry in removals]).update(
+        deleted_at=context.at, updated_at=context.at, revision=F("revision") + 1
     )
     index.save()
-    record_revisions(gone, act)
-    _give_room(namespace, entries=len(gone), size=sum(entry.size for entry in gone))
-    return gone
+    record_revisions(removals, context)
+    _release_space(namespace, entries=len(removals), size=sum(entry.size for entry in removals))
+    return removals
 
 
-def put_back(
-    namespace: Namespace, entry: Entry, wanted: Revision, act: Act, policy: MemorySecurityPolicy
+def restore_entry(
+    namespace: Namespace,
+    entry: Entry,
+    revision: Revision,
+    context: Act,
+    policy: MemorySecurityPolicy,
 ) -> Entry:
-    """The entry as ``wanted`` has it, as a new revision. An end that has passed is dropped."""
-    expire(namespace, act.at)
+    """Restore the entry to the state of a revision, as a new revision. An expiry that has passed is dropped."""
+    expire(namespace, context.at)
     entry.refresh_from_db()
-    if entry.is_forgotten and living(namespace).filter(key=entry.key).exists():
+    if entry.is_forgotten and find_living(namespace).filter(key=entry.key).exists():
         raise AlreadyExists(
             _("“%(key)s” was stored again since. Forget the new entry first.") % {"key": entry.key}
         )
-    size = size_of(wanted.value)
-    take_room(
+    size = size_of(revision.value)
+    reserve_space(
         namespace,
         policy,
         entries=int(entry.is_forgotten),
@@ -170,21 +179,21 @@ def put_back(
     )
     index = Index(namespace)
     index.take_out(entry)
-    restore_state(entry, wanted, act, size)
+    restore_state(entry, revision, context, size)
     index.put_in(entry)
     entry.save()
     index.save()
-    record_revisions([entry], act)
+    record_revisions([entry], context)
     return entry
 
 
-def restore_state(entry: Entry, wanted: Revision, act: Act, size: int) -> None:
-    """Give the entry the state of a revision, as a new revision. An end that has passed is dropped."""
-    _set_content(entry, wanted)
-    ends = wanted.expires_at
-    entry.expires_at = ends if ends is None or ends > act.at else None
+def restore_state(entry: Entry, revision: Revision, context: Act, size: int) -> None:
+    """Set the entry to the state of a revision, as a new revision. An expiry that has passed is dropped."""
+    _set_content(entry, revision)
+    expires_at = revision.expires_at
+    entry.expires_at = expires_at if expires_at is None or expires_at > context.at else None
     entry.text, entry.size = search_text(entry.key, entry.value), size
-    entry.deleted_at, entry.updated_at = None, act.at
+    entry.deleted_at, entry.updated_at = None, context.at
     entry.revision += 1
 
 
@@ -194,43 +203,43 @@ def _set_content(entry: Entry, source: StoreParams | Revision) -> None:
 
 
 def expire(namespace: Namespace, now: datetime) -> list[Entry]:
-    """Retires what is over, so that its key and its room are free. ``namespace`` is locked."""
-    over = _OVER.all(namespace.pk, now)
-    if not over:
+    """Forget the expired entries of the locked namespace, so that their keys and their space are free."""
+    expired_entries = _EXPIRED.fetch_all(namespace.pk, now)
+    if not expired_entries:
         return []
-    return forget(namespace, over, Act(Operation.EXPIRE, now, actor="expiry"))
+    return forget(namespace, expired_entries, Act(Operation.EXPIRE, now, actor="expiry"))
 
 
-def by_numbers(namespace: Namespace, numbers: Iterable[int]) -> list[Entry]:
-    """Living entries by their numbers in the namespace, in no order."""
-    return _NUMBERED.all(namespace.pk, ",".join(map(str, numbers)))
+def find_by_numbers(namespace: Namespace, numbers: Iterable[int]) -> list[Entry]:
+    """Return the living entries with these numbers in the namespace, in no order."""
+    return _NUMBERED.fetch_all(namespace.pk, ",".join(map(str, numbers)))
 
 
-def living(namespace: Namespace) -> Entries:
+def find_living(namespace: Namespace) -> Entries:
     return Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
 
 
-def visible(namespace: Namespace, now: datetime) -> Entries:
+def find_visible(namespace: Namespace, now: datetime) -> Entries:
     """Return the entries that may be recalled."""
     fresh = Q(expires_at=None) | Q(expires_at__gt=now)
-    return living(namespace).filter(fresh).exclude(tier=Tier.QUARANTINE)
+    return find_living(namespace).filter(fresh).exclude(tier=Tier.QUARANTINE)
 
 
-def visible_key(namespace: Namespace, key: str, now: datetime) -> Entry | None:
+def find_visible_by_key(namespace: Namespace, key: str, now: datetime) -> Entry | None:
     """Return the entry under a key, if it may be recalled."""
-    row = _LIVING_KEY.one(namespace.team_id, namespace.pk, key)
+    row = _LIVING_KEY.fetch_one(namespace.team_id, namespace.pk, key)
     if row is None or row.tier == Tier.QUARANTINE:
         return None
     return None if row.expires_at is not None and row.expires_at <= now else row
 
 
-def last_places(namespace: Namespace) -> dict[str, int]:
+def load_last_positions(namespace: Namespace) -> dict[str, int]:
     """Return the last position that was given in each group."""
     groups = Group.objects.unscoped().filter(namespace=namespace)
     return dict(groups.values_list("name", "last_position"))
 
 
-def entry_of(row: Entry, namespace: str) -> MemoryEntry:
+def build_entry(row: Entry, namespace: str) -> MemoryEntry:
     return MemoryEntry(
         id=str(row.id),
         namespace=namespace,
@@ -249,7 +258,7 @@ def entry_of(row: Entry, namespace: str) -> MemoryEntry:
     )
 
 
-def record_revisions(entries: Sequence[Entry], act: Act) -> None:
+def record_revisions(entries: Sequence[Entry], context: Act) -> None:
     largest = max((entry.size for entry in entries), default=0)
     Revision.objects.unscoped().bulk_create(
         [
@@ -257,78 +266,84 @@ def record_revisions(entries: Sequence[Entry], act: Act) -> None:
                 team_id=entry.team_id,
                 entry=entry,
                 number=entry.revision,
-                operation=act.operation,
+                operation=context.operation,
                 **get_columns(entry),
-                actor=act.actor,
-                reason=act.reason,
-                run_id=act.run_id,
-                node_id=act.node_id,
-                origin_key=act.origin_key,
-                change_id=act.change_id,
-                at=act.at,
+                actor=context.actor,
+                reason=context.reason,
+                run_id=context.run_id,
+                node_id=context.node_id,
+                origin_key=context.origin_key,
+                change_id=context.change_id,
+                at=context.at,
             )
             for entry in entries
         ],
-        batch_size=max(1, MOST_BYTES // max(1, largest)),
+        batch_size=max(1, MAX_STATEMENT_BYTES // max(1, largest)),
     )
 
 
-def _fill(entry: Entry, params: StoreParams, act: Act, size: int) -> None:
+def _apply_params(entry: Entry, params: StoreParams, context: Act, size: int) -> None:
     entry.key, entry.text, entry.size = params.key, search_text(params.key, params.value), size
     _set_content(entry, params)
-    entry.updated_at = act.at
+    entry.updated_at = context.at
     ttl = params.ttl_seconds
-    entry.expires_at = None if ttl is None else act.at + timedelta(seconds=ttl)
+    entry.expires_at = None if ttl is None else context.at + timedelta(seconds=ttl)
     source = params.source
-    entry.source_actor, entry.source_rule = source.actor or act.actor, source.rule
-    entry.source_run = source.run_id or act.run_id
-    entry.source_node = source.node_id or act.node_id
+    entry.source_actor, entry.source_rule = source.actor or context.actor, source.rule
+    entry.source_run = source.run_id or context.run_id
+    entry.source_node = source.node_id or context.node_id
     entry.source_message = source.message
 
 
-def take_room(
+def reserve_space(
     namespace: Namespace, policy: MemorySecurityPolicy, *, entries: int, size: int
 ) -> None:
-    room = Namespace.objects.unscoped().filter(pk=namespace.pk)
-    most, widest = policy.max_entries_per_namespace, policy.max_namespace_bytes
-    if entries > 0 and most is not None:
-        room = room.filter(entry_count__lte=most - entries)
-    if size > 0 and widest is not None:
-        room = room.filter(byte_count__lte=widest - size)
-    taken = room.update(entry_count=F("entry_count") + entries, byte_count=F("byte_count") + size)
-    if not taken:
-        _refuse_room(namespace, policy, Room(entries, size))
+    namespaces = Namespace.objects.unscoped().filter(pk=namespace.pk)
+    max_entries, max_bytes = policy.max_entries_per_namespace, policy.max_namespace_bytes
+    if entries > 0 and max_entries is not None:
+        namespaces = namespaces.filter(entry_count__lte=max_entries - entries)
+    if size > 0 and max_bytes is not None:
+        namespaces = namespaces.filter(byte_count__lte=max_bytes - size)
+    updated_count = namespaces.update(
+        entry_count=F("entry_count") + entries, byte_count=F("byte_count") + size
+    )
+    if not updated_count:
+        _raise_quota_exceeded(namespace, policy, UsageChange(entries, size))
 
 
-def _refuse_room(namespace: Namespace, policy: MemorySecurityPolicy, room: Room) -> NoReturn:
+def _raise_quota_exceeded(
+    namespace: Namespace, policy: MemorySecurityPolicy, usage: UsageChange
+) -> NoReturn:
     namespace.refresh_from_db(fields=["entry_count", "byte_count"])
     check_room(
         policy,
         namespace.text,
-        entries=namespace.entry_count + room.entries,
-        size=namespace.byte_count + room.size,
+        entries=namespace.entry_count + usage.entries,
+        size=namespace.byte_count + usage.size,
     )
     raise QuotaExceeded(_("%(namespace)s is full.") % {"namespace": namespace.text})
 
 
-def _give_room(namespace: Namespace, *, entries: int, size: int) -> None:
+def _release_space(namespace: Namespace, *, entries: int, size: int) -> None:
     Namespace.objects.unscoped().filter(pk=namespace.pk).update(
         entry_count=F("entry_count") - entries, byte_count=F("byte_count") - size
     )
 
 
-def _make_namespace(team_id: UUID, text: str, ownership: Ownership, most: int | None) -> Namespace:
-    fresh = _fresh_namespace(team_id, text, ownership)
-    if fresh.scope not in OF_RUNS:
-        _check_namespaces(team_id, most)
+def _create_namespace(
+    team_id: UUID, text: str, ownership: Ownership, max_count: int | None
+) -> Namespace:
+    fresh = _build_namespace(team_id, text, ownership)
+    if fresh.scope not in RUN_SCOPES:
+        _check_namespace_quota(team_id, max_count)
     Namespace.objects.unscoped().bulk_create([fresh], ignore_conflicts=True)
-    found = lock_namespace(team_id, text)
-    if found is None:
+    namespace = lock_namespace(team_id, text)
+    if namespace is None:
         raise AlreadyExists(f"{text} could not be created; another transaction is creating it.")
-    return found
+    return namespace
 
 
-def _fresh_namespace(team_id: UUID, text: str, ownership: Ownership) -> Namespace:
+def _build_namespace(team_id: UUID, text: str, ownership: Ownership) -> Namespace:
     parsed = parse_namespace(text)
     return Namespace(
         team_id=team_id,
@@ -342,23 +357,27 @@ def _fresh_namespace(team_id: UUID, text: str, ownership: Ownership) -> Namespac
     )
 
 
-def _join_in(namespace: Namespace, participants: Iterable[UUID]) -> None:
-    missing = [one for one in participants if one not in namespace.participants]
+def _add_participants(namespace: Namespace, participants: Iterable[UUID]) -> None:
+    missing = [
+        participant for participant in participants if participant not in namespace.participants
+    ]
     if missing:
         namespace.participants = [*namespace.participants, *missing]
         namespace.save(update_fields=["participants"])
 
 
-def _check_namespaces(team_id: UUID, most: int | None) -> None:
-    if most is None:
+def _check_namespace_quota(team_id: UUID, max_count: int | None) -> None:
+    if max_count is None:
         return
-    with connection.cursor() as cursor:  # counting is only exact while nobody else makes one
+    with (
+        connection.cursor() as cursor
+    ):  # the count is only exact while no other transaction creates one
         cursor.execute(
             "SELECT pg_advisory_xact_lock(hashtext('memory-namespaces'), hashtext(%s))",
             [str(team_id)],
         )
-    counted = Namespace.objects.unscoped().filter(team_id=team_id).exclude(scope__in=OF_RUNS)
-    if counted.count() >= most:
+    namespaces = Namespace.objects.unscoped().filter(team_id=team_id).exclude(scope__in=RUN_SCOPES)
+    if namespaces.count() >= max_count:
         raise QuotaExceeded(
-            _("The team has reached its quota of %(most)d namespaces.") % {"most": most}
+            _("The team has reached its quota of %(most)d namespaces.") % {"most": max_count}
         )

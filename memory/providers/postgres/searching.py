@@ -86,7 +86,7 @@ def _postings(
 
 
 def _passing(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[int]:
-    passing = narrowed(rows.visible(namespace, now), parse_filter(query.filter))
+    passing = narrowed(rows.find_visible(namespace, now), parse_filter(query.filter))
     numbers = passing.values_list("number", flat=True)
     return [number for number in numbers if number is not None]
 
@@ -120,12 +120,12 @@ def _answered(
     scores = final(sums, hits.slots, hits.literal, hits.recency)
     chosen, crowd = _chosen(namespace, hits.slots, scores, query.top_k)
     entries, found = {}, []
-    for row in rows.by_numbers(namespace, chosen):
+    for row in rows.find_by_numbers(namespace, chosen):
         number = row.number or 0
         n = int(np.searchsorted(hits.slots, number))
         recency = None if hits.recency is None else float(hits.recency[n])
         parts = sums.of(number, literal=bool(hits.literal[n]), recency=recency).explain(sums.by)
-        entry = rows.entry_of(row, namespace.text)
+        entry = rows.build_entry(row, namespace.text)
         entries[entry.id] = entry
         look = row.text[:MAX_EXCERPT_LENGTH]
         found.append(
@@ -152,9 +152,9 @@ def _chosen(
 
 def whole(namespace: Namespace, found: Sequence[RankedEntry]) -> list[MemoryEntry]:
     """The entries of an answer, with their scores."""
-    entries = rows.living(namespace).in_bulk([UUID(hit.id) for hit in found])
+    entries = rows.find_living(namespace).in_bulk([UUID(hit.id) for hit in found])
     return [
-        add_score(rows.entry_of(entries[UUID(hit.id)], namespace.text), hit)
+        add_score(rows.build_entry(entries[UUID(hit.id)], namespace.text), hit)
         for hit in found
         if UUID(hit.id) in entries  # forgotten by somebody in between
     ]

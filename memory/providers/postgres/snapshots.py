@@ -31,7 +31,7 @@ def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[Memor
     if query.key is not None:
         newest = newest.filter(entry__key=query.key)
     known = [
-        (one.entry.number, as_it_was(rows.entry_of(one.entry, namespace.text), one))
+        (one.entry.number, as_it_was(rows.build_entry(one.entry, namespace.text), one))
         for one in newest
         if one.operation not in GONE
     ]

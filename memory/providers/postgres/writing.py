@@ -1,6 +1,6 @@
-"""One write in two statements: the state of the namespace before it, and everything that it leaves.
+"""A write in two statements: one reads the namespace's state before it, one writes all that changes.
 
-Both are functions of the database, which keeps their plans (memory/sql/). Called by ``rows``, which knows the rules.
+Both are functions of the database, which keeps their plans (memory/sql/). ``rows`` calls them and knows the rules.
 """
 
 import json
@@ -17,13 +17,13 @@ from config.sql import named_call
 from memory.core.policy import MemorySecurityPolicy
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
-from memory.providers.postgres.indexing import number_after
-from memory.providers.postgres.fixed_queries import Call, plain
+from memory.providers.postgres.fixed_queries import FunctionCall, encode_for_json
+from memory.providers.postgres.indexing import compute_next_number
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
-    """The actor, the reason and the origin of a change. Acts of one Change share its id."""
+class WriteContext:
+    """The operation, actor, reason and origin of a write. The writes of one change share ``change_id``."""
 
     operation: Operation
     at: datetime
@@ -47,34 +47,38 @@ class WriteState:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """Room that a write takes; a negative number is given back."""
+class UsageChange:
+    """The entries and bytes that a write adds to its namespace; negative numbers are released."""
 
     entries: int
     size: int
 
 
-def lock_for_write(namespace: Namespace, key: str, act: Act) -> WriteState | None:
+def lock_for_write(namespace: Namespace, key: str, context: WriteContext) -> WriteState | None:
     """Lock the namespace, refresh its participants and return its state; None if it is gone."""
-    entry, (participants, *values) = _LOCK.one(*_arguments(namespace, key, act))
+    entry, (participants, *values) = _LOCK.fetch_one(*_build_arguments(namespace, key, context))
     if participants is None:
         return None
     namespace.participants = participants
-    return _state(key, entry, values)
+    return _build_state(key, entry, values)
 
 
-def state_before_write(namespace: Namespace, key: str, act: Act) -> WriteState:
-    return _state(key, *_STATE.one(*_arguments(namespace, key, act)))
+def load_write_state(namespace: Namespace, key: str, context: WriteContext) -> WriteState:
+    return _build_state(key, *_STATE.fetch_one(*_build_arguments(namespace, key, context)))
 
 
 def write_entry(
-    entry: Entry, act: Act, room: Room, policy: MemorySecurityPolicy, postings: str | None
+    entry: Entry,
+    context: WriteContext,
+    usage: UsageChange,
+    policy: MemorySecurityPolicy,
+    postings: str | None,
 ) -> bool:
     """Write counts, entry, revision and postings; return False, having written nothing, if there is no room."""
     limits = (policy.max_entries_per_namespace, policy.max_namespace_bytes)
-    written = (_entry_json(entry), _revision_json(entry, act), postings)
+    documents = (_encode_entry(entry), _encode_revision(entry, context), postings)
     with connection.cursor() as cursor:
-        cursor.execute(_WRITE, (*written, room.entries, room.size, *limits))
+        cursor.execute(_WRITE, (*documents, usage.entries, usage.size, *limits))
         is_written: bool = cursor.fetchone()[0]
     entry._state.adding, entry._state.db = not is_written, connection.alias
     return is_written
@@ -82,8 +86,10 @@ def write_entry(
 
 _ARGUMENTS: Final = ("p_team", "p_namespace", "p_key", "p_at", "p_run", "p_node", "p_step")
 _VALUES: Final = ("is_repeated", "has_expired", "last_block", "last_size")
-_STATE = Call(named_call("memory_state_before_write", *_ARGUMENTS), "entry", Entry, *_VALUES)
-_LOCK = Call(
+_STATE = FunctionCall(
+    named_call("memory_state_before_write", *_ARGUMENTS), "entry", Entry, *_VALUES
+)
+_LOCK = FunctionCall(
     named_call("memory_lock_for_write", *_ARGUMENTS), "entry", Entry, "participants", *_VALUES
 )
 _WRITE: Final = "SELECT " + named_call(
@@ -92,25 +98,27 @@ _WRITE: Final = "SELECT " + named_call(
     *("p_more_entries", "p_more_bytes", "p_max_entries", "p_max_bytes"),
 )
 _ENTRY_COLUMNS: Final = [column.attname for column in Entry._meta.concrete_fields]
-_ACT_COLUMNS: Final = [column.name for column in fields(Act)]
+_CONTEXT_COLUMNS: Final = [column.name for column in fields(WriteContext)]
 
 
-def _arguments(namespace: Namespace, key: str, act: Act) -> tuple[object, ...]:
-    step = (act.run_id, act.node_id, act.origin_key)
-    return namespace.team_id, namespace.pk, key, act.at, *step
+def _build_arguments(namespace: Namespace, key: str, context: WriteContext) -> tuple[object, ...]:
+    step = (context.run_id, context.node_id, context.origin_key)
+    return namespace.team_id, namespace.pk, key, context.at, *step
 
 
-def _state(key: str, entry: Entry | None, values: Sequence[Any]) -> WriteState:
+def _build_state(key: str, entry: Entry | None, values: Sequence[Any]) -> WriteState:
     is_repeated, has_expired, *last = values
-    number = 0 if last[0] is None else number_after(*last)
+    number = 0 if last[0] is None else compute_next_number(*last)
     return WriteState(key, entry, is_repeated, has_expired, number)
 
 
-def _entry_json(entry: Entry) -> str:
-    return json.dumps({name: getattr(entry, name) for name in _ENTRY_COLUMNS}, default=plain)
+def _encode_entry(entry: Entry) -> str:
+    return json.dumps(
+        {name: getattr(entry, name) for name in _ENTRY_COLUMNS}, default=encode_for_json
+    )
 
 
-def _revision_json(entry: Entry, act: Act) -> str:
-    columns = {name: getattr(act, name) for name in _ACT_COLUMNS}
+def _encode_revision(entry: Entry, context: WriteContext) -> str:
+    columns = {name: getattr(context, name) for name in _CONTEXT_COLUMNS}
     columns |= {"id": uuid7(), "entry_id": entry.pk, "number": entry.revision}
-    return json.dumps(columns, default=plain)
+    return json.dumps(columns, default=encode_for_json)

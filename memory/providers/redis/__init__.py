@@ -1,4 +1,4 @@
-"""Memory in Valkey or Redis: quick, shared by every worker, and gone by itself where everything ends."""
+"""Memory in Valkey or Redis: fast, shared by all workers, and removed by itself once every entry has expired."""
 
 from memory.providers.redis.provider import RedisProvider
 

@@ -1,4 +1,4 @@
-"""Scripts sent to Valkey or Redis: one pool of connections a process, one kind of error."""
+"""The connection that sends scripts to Valkey or Redis: one pool a process, one kind of error."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,28 +12,28 @@ from redis.retry import Retry
 from memory.core.errors import ProviderError
 
 
-FOLDER = Path(__file__).parent / "lua"
-NAMES = ("store", "recall", "delete", "history")
+SCRIPT_FOLDER = Path(__file__).parent / "lua"
+SCRIPT_NAMES = ("store", "recall", "delete", "history")
 SCRIPTS: Mapping[str, str] = {
-    name: f"{(FOLDER / 'common.lua').read_text()}\n{(FOLDER / f'{name}.lua').read_text()}"
-    for name in NAMES
+    name: f"{(SCRIPT_FOLDER / 'common.lua').read_text()}\n{(SCRIPT_FOLDER / f'{name}.lua').read_text()}"
+    for name in SCRIPT_NAMES
 }
 
 CONNECT_SECONDS = 2.0
-CONNECTIONS = 16  # of one process; who needs a seventeenth waits
+MAX_CONNECTIONS = 16  # of one process; a further thread waits for a free one
 
 
 class Connection:
-    """A pool of connections that threads share; a process that was forked makes new ones.
+    """A pool of connections that threads share; a forked process opens its own.
 
-    Nothing is sent twice: after a broken line nobody knows whether the first try was heard, and a
-    second store would be a second revision.
+    Calls are never retried: after a broken connection it is unknown whether the first attempt arrived, and a second
+    store would be a second revision.
     """
 
     def __init__(self, url: str, *, timeout: float) -> None:
         pool = BlockingConnectionPool.from_url(
             url,
-            max_connections=CONNECTIONS,
+            max_connections=MAX_CONNECTIONS,
             timeout=timeout,
             socket_timeout=timeout,
             socket_connect_timeout=min(CONNECT_SECONDS, timeout),
@@ -47,11 +47,11 @@ class Connection:
         }
 
     def call(self, name: str, keys: Sequence[str], args: Sequence[str | int]) -> Any:
-        """Return what the script answers, in its own form."""
+        """Run the script and return its raw answer."""
         try:
             return self._scripts[name](keys=list(keys), args=list(args))
         except (RedisError, OSError) as error:
-            # The error's own words name hosts and addresses, which are nobody's business here.
+            # The error's message names hosts and addresses, which must not reach the user.
             raise ProviderError(f"Redis did not answer ({type(error).__name__}).") from error
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The provider: each verb is one script, so that it happens whole or not at all, whoever else writes."""
+"""The Redis provider: each operation is one script, so that it is atomic whoever else writes."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -23,29 +23,29 @@ from memory.providers.base import MemoryProvider
 from memory.providers.redis.connection import Connection
 from memory.providers.redis.rows import (
     TICK,
-    body_of,
-    entry_of,
-    group_field,
-    moment_of,
-    states_at,
-    ticks,
+    encode_body,
+    encode_group,
+    find_rows_at,
+    from_ticks,
+    parse_entry,
+    to_ticks,
 )
 
 
 SCHEMES = ("redis://", "rediss://", "unix://")
 PREFIX = "mnemoflow:memory"
-PAST_KEPT = timedelta(days=3)
+DEFAULT_PAST_KEPT = timedelta(days=3)
 TIMEOUT = 5.0
-PARTS = ("rows", "ends", "log", "places", "bytes")
+KEY_SUFFIXES = ("rows", "ends", "log", "places", "bytes")
 NO_LIMIT = -1
 
 
 class RedisProvider(MemoryProvider):
-    """``space`` is whose memory it is, a team's id: two spaces never meet.
+    """A provider whose ``space`` is the owner of the memory, a team's id: spaces are isolated from each other.
 
-    Without a ``clock`` the server's own tells the time, the same for every worker. Ranking is done
-    here, over the namespace's rows: meant for what is hot and not endless. Where no entry stays for
-    good, the namespace's past is kept for ``past_kept`` after its last entry ended.
+    Without a ``clock``, the server's clock gives the time, the same for every worker. This process ranks all rows of
+    the namespace, so it is meant for small namespaces in frequent use. If every entry has an expiry, the namespace's
+    history is kept for ``past_kept`` after the last one.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class RedisProvider(MemoryProvider):
         space: str = "default",
         clock: Clock | None = None,
         policy: MemorySecurityPolicy = NO_LIMITS,
-        past_kept: timedelta = PAST_KEPT,
+        past_kept: timedelta = DEFAULT_PAST_KEPT,
         timeout: float = TIMEOUT,
     ) -> None:
         if not url.startswith(SCHEMES):
@@ -73,25 +73,25 @@ class RedisProvider(MemoryProvider):
         parse_namespace(params.namespace)
         check_namespace(self._policy, params.namespace)
         size = check_value(self._policy, params.value)
-        life = params.ttl_seconds and timedelta(seconds=params.ttl_seconds) // TICK
+        ttl_ticks = params.ttl_seconds and timedelta(seconds=params.ttl_seconds) // TICK
         answer = self._call(
             "store",
             params.namespace,
             self._now(),
-            self._keep(),
+            self._get_retention(),
             params.key,
-            body_of(params),
+            encode_body(params),
             size,
-            life or "",
-            _limit(self._policy.max_entries_per_namespace),
-            _limit(self._policy.max_namespace_bytes),
+            ttl_ticks or "",
+            _encode_limit(self._policy.max_entries_per_namespace),
+            _encode_limit(self._policy.max_namespace_bytes),
             str(uuid7()),
-            group_field(params),
+            encode_group(params),
         )
         if answer[0] == "full":
             check_room(self._policy, params.namespace, entries=int(answer[1]), size=int(answer[2]))
             raise ProviderError("The provider refused an entry that the policy allows.")
-        return entry_of(params.namespace, answer[1])
+        return parse_entry(params.namespace, answer[1])
 
     def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         check_query(query)
@@ -99,16 +99,16 @@ class RedisProvider(MemoryProvider):
         filter_ = parse_filter(query.filter)
         if query.key == "":
             return []  # no entry has that key
-        past = query.as_of
+        as_of = query.as_of
         server_time, rows = self._call(
-            "recall", query.namespace, self._now(), query.key or "", "past" if past else ""
+            "recall", query.namespace, self._now(), query.key or "", "past" if as_of else ""
         )
-        now = past or moment_of(server_time)
-        if past is not None:
-            rows = states_at(rows, past)
+        now = as_of or from_ticks(server_time)
+        if as_of is not None:
+            rows = find_rows_at(rows, as_of)
         candidates = [
             entry
-            for entry in (entry_of(query.namespace, row) for row in rows)
+            for entry in (parse_entry(query.namespace, row) for row in rows)
             if is_visible(entry, now)
             and (query.key is None or entry.key == query.key)
             and matches(filter_, document_of(entry))
@@ -119,16 +119,16 @@ class RedisProvider(MemoryProvider):
         check_namespace(self._policy, namespace)
         if not key:
             return False  # to the script that would mean every key
-        return bool(self._call("delete", namespace, self._now(), self._keep(), key))
+        return bool(self._call("delete", namespace, self._now(), self._get_retention(), key))
 
     def clear_namespace(self, namespace: str) -> int:
         check_namespace(self._policy, namespace)
-        return int(self._call("delete", namespace, self._now(), self._keep(), ""))
+        return int(self._call("delete", namespace, self._now(), self._get_retention(), ""))
 
     def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         check_namespace(self._policy, namespace)
         rows = self._call("history", namespace, self._now(), key)
-        return [entry_of(namespace, row) for row in rows]
+        return [parse_entry(namespace, row) for row in rows]
 
     def close(self) -> None:
         """Close the connections of this process; the next call makes new ones."""
@@ -136,15 +136,15 @@ class RedisProvider(MemoryProvider):
 
     def _call(self, script: str, namespace: str, *args: str | int) -> Any:  # as the script answers
         tag = f"{PREFIX}:{{{self._space}:{namespace}}}"
-        return self._connection.call(script, [f"{tag}:{part}" for part in PARTS], args)
+        return self._connection.call(script, [f"{tag}:{part}" for part in KEY_SUFFIXES], args)
 
     def _now(self) -> str:
-        return str(ticks(self._clock())) if self._clock else ""
+        return str(to_ticks(self._clock())) if self._clock else ""
 
-    def _keep(self) -> str:
-        """With a clock of our own the server doesn't know when anything is over."""
+    def _get_retention(self) -> str:
+        """Return the retention of the history, or "" with a clock of our own: the server cannot tell what has expired."""
         return "" if self._clock else str(self._past_kept // TICK)
 
 
-def _limit(most: int | None) -> int:
-    return NO_LIMIT if most is None else most
+def _encode_limit(limit: int | None) -> int:
+    return NO_LIMIT if limit is None else limit

@@ -1,4 +1,4 @@
-"""An entry as a line of text and back: a header the scripts read, and JSON they only carry."""
+"""The text form of entries: a header that the scripts read, and JSON that they only carry."""
 
 import json
 from collections.abc import Iterable
@@ -11,29 +11,29 @@ from memory.core.records import MemoryEntry, StoreParams
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
-BODY = ("key", *CONTENT, "source")
+BODY_FIELDS = ("key", *CONTENT, "source")
 
 
-def ticks(moment: datetime) -> int:
+def to_ticks(moment: datetime) -> int:
     return (moment - EPOCH) // TICK
 
 
-def moment_of(written: str) -> datetime:
-    return EPOCH + int(written) * TICK
+def from_ticks(text: str) -> datetime:
+    return EPOCH + int(text) * TICK
 
 
-def body_of(params: StoreParams) -> str:
-    """ASCII on one line, numbers as they were given."""
-    return json.dumps(to_json(params, BODY), separators=(",", ":"))
+def encode_body(params: StoreParams) -> str:
+    """Encode the content as one line of ASCII JSON, numbers unchanged."""
+    return json.dumps(to_json(params, BODY_FIELDS), separators=(",", ":"))
 
 
-def group_field(params: StoreParams) -> str:
-    """The group on one line; nothing where there is none."""
+def encode_group(params: StoreParams) -> str:
+    """Return the group as one line of JSON, or "" if there is none."""
     group = group_of(params.metadata)
     return json.dumps(group) if group else ""
 
 
-def entry_of(namespace: str, row: str) -> MemoryEntry:
+def parse_entry(namespace: str, row: str) -> MemoryEntry:
     header, _, body = row.partition("\n")
     id_, revision, created, updated, ends, _size, position = header.split("|", 7)[:7]
     return from_json(
@@ -41,20 +41,20 @@ def entry_of(namespace: str, row: str) -> MemoryEntry:
         json.loads(body),
         id=id_,
         namespace=namespace,
-        created_at=moment_of(created),
-        updated_at=moment_of(updated),
-        expires_at=moment_of(ends) if ends else None,
+        created_at=from_ticks(created),
+        updated_at=from_ticks(updated),
+        expires_at=from_ticks(ends) if ends else None,
         revision=int(revision),
         position=int(position),
     )
 
 
-def states_at(log: Iterable[str], moment: datetime) -> list[str]:
-    """The rows there were at a moment: the last state of each entry by then, unless it had gone."""
-    last: dict[str, str] = {}
-    until = ticks(moment)
+def find_rows_at(log: Iterable[str], moment: datetime) -> list[str]:
+    """Return the rows that existed at a time: the last state of each entry until then, unless it was deleted."""
+    rows_by_id: dict[str, str] = {}
+    end = to_ticks(moment)
     for state in log:
-        since, id_, row = state.split("|", 2)
-        if int(since) <= until:
-            last[id_] = row
-    return [row for row in last.values() if row]
+        start, id_, row = state.split("|", 2)
+        if int(start) <= end:
+            rows_by_id[id_] = row
+    return [row for row in rows_by_id.values() if row]

@@ -173,7 +173,9 @@ def read_category(access: NamespaceAccess, category: str) -> list[MemoryEntry]:
     """
     if access.target.row is None:
         return []
-    visible = rows.visible(access.target.row, access.now).filter(category=category).order_by("key")
+    visible = (
+        rows.find_visible(access.target.row, access.now).filter(category=category).order_by("key")
+    )
     columns = visible.values_list("key", "value", "metadata")
     return [
         MemoryEntry("", access.text, key, value=value, metadata=metadata, category=category)

@@ -172,7 +172,7 @@ def _list_selected(access: NamespaceAccess, selection: Selection) -> list[Entry]
         query = match_entries(row, selection.search, access.now)
     else:
         ids = [entry_id for entry_id in selection.entry_ids if is_id(entry_id)]
-        query = rows.living(row).exclude(expires_at__lte=access.now).filter(pk__in=ids)
+        query = rows.find_living(row).exclude(expires_at__lte=access.now).filter(pk__in=ids)
     slim_query = query.only("id", "key", "size", "tier", "metadata", "updated_at")
     entries = list(slim_query.order_by("-updated_at", "-id")[: MAX_ENTRIES + 1])
     if len(entries) > MAX_ENTRIES:

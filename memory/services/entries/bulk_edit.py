@@ -56,7 +56,7 @@ def amend(
     with MemoryGateway(caller).open_namespace("write", "memory.edited", namespace=text) as access:
         namespace = access.claim()
         rows.expire(namespace, access.now)
-        rows_to_amend = list(rows.living(namespace).filter(pk__in=wanted_ids).order_by("id"))
+        rows_to_amend = list(rows.find_living(namespace).filter(pk__in=wanted_ids).order_by("id"))
         if len(rows_to_amend) != len(wanted_ids):
             raise NotFound(_("Memory not found. It may have been forgotten."))
         change = access.change(namespace, Operation.EDIT, len(rows_to_amend), reason)

@@ -44,7 +44,7 @@ def edit(
     ) as access:
         namespace = access.claim()
         rows.expire(namespace, access.now)
-        entry = rows.living(namespace).filter(pk=UUID(str(entry_id))).first()
+        entry = rows.find_living(namespace).filter(pk=UUID(str(entry_id))).first()
         if entry is None:
             raise NotFound(_("Memory not found. It may have been forgotten."))
         check_revision(entry, if_revision)
@@ -65,7 +65,7 @@ def edit(
         )
         entry, before = rows.write(namespace, params, context, access.policy)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, keys=1)
-        return rows.entry_of(entry, namespace.text)
+        return rows.build_entry(entry, namespace.text)
 
 
 _FILTERED: Final = {"value", "metadata", "tier"}

@@ -135,7 +135,7 @@ def forget_selected(
         access.detail["keys"] = 0
         return Forgotten(0, None)
     rows.expire(namespace, access.now)
-    selected = list(choose(rows.living(namespace)).order_by("id"))
+    selected = list(choose(rows.find_living(namespace)).order_by("id"))
     access.detail.update(keys=len(selected), entries=[str(entry.pk) for entry in selected[:50]])
     if not selected:
         return Forgotten(0, None)

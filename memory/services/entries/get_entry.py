@@ -19,7 +19,7 @@ def get_entry(caller: MemoryCaller, *, entry_id: UUID | str) -> MemoryEntry:
     ) as access:
         row = access.target.row
         entry = row and (
-            rows.living(row)
+            rows.find_living(row)
             .exclude(expires_at__lte=access.now)
             .filter(pk=UUID(str(entry_id)))
             .first()
@@ -27,4 +27,4 @@ def get_entry(caller: MemoryCaller, *, entry_id: UUID | str) -> MemoryEntry:
         if not row or not entry:
             raise NotFound(_("Memory not found. It may have been forgotten."))
         access.detail.update(entry=str(entry_id), keys=1)
-        return rows.entry_of(entry, row.text)
+        return rows.build_entry(entry, row.text)

@@ -43,7 +43,7 @@ def load_links(caller: MemoryCaller, *, namespace: str, search: EntrySearch) -> 
             query = query.filter(text__icontains=search.text)
         with_links = query.filter(metadata__has_any_keys=[str(kind) for kind in LinkKind])
         newest = list(with_links.order_by(*ORDERS[Sort.NEWEST])[: MAX_DRAWN + 1])
-        linking_entries = [rows.entry_of(linked, row.text) for linked in newest[:MAX_DRAWN]]
+        linking_entries = [rows.build_entry(linked, row.text) for linked in newest[:MAX_DRAWN]]
         names = {name for row in linking_entries for _kind, name in list_references(row)}
         ids = [UUID(name) for name in names if is_id(name)]
         siblings = Entry.objects.unscoped().filter(namespace=row)
@@ -53,7 +53,7 @@ def load_links(caller: MemoryCaller, *, namespace: str, search: EntrySearch) -> 
         )
         entries = [
             *linking_entries,
-            *(rows.entry_of(linked, row.text) for linked in linked_rows[:MAX_DRAWN]),
+            *(rows.build_entry(linked, row.text) for linked in linked_rows[:MAX_DRAWN]),
         ]
         access.detail["keys"] = len(entries)
         drawing = draw_map([row.id for row in entries], find_links(entries))

@@ -87,13 +87,13 @@ def list_entries(
             return _build_external_page(
                 access, external_entries, text, category, tier, limit, offset
             )
-        query = rows.living(row).exclude(expires_at__lte=access.now)
+        query = rows.find_living(row).exclude(expires_at__lte=access.now)
         query = _filter(query, text=text, category=category, tier=tier)
         query = narrowed(query, condition)
         total = query.count()
         page = query.order_by("-updated_at", "-id")[offset : offset + min(limit, MAX_PAGE_SIZE)]
         access.detail["keys"] = total
-        return EntryPage([rows.entry_of(entry, row.text) for entry in page], total, offset)
+        return EntryPage([rows.build_entry(entry, row.text) for entry in page], total, offset)
 
 
 def _build_external_page(

@@ -111,7 +111,7 @@ def _plan_rows(
 ) -> ForgetPreview:
     if access.target.row is None:
         return preview_entries([])
-    query = rows.living(access.target.row).exclude(expires_at__lte=access.now)
+    query = rows.find_living(access.target.row).exclude(expires_at__lte=access.now)
     return preview_entries(list(choose(query).only("id", "size")))
 
 

@@ -76,7 +76,7 @@ def remember(
             return stored
         entry, before = rows.write(row, params, context, access.policy, state)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
-        return rows.entry_of(entry, access.text)
+        return rows.build_entry(entry, access.text)
 
 
 def _compute_ttl(

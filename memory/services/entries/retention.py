@@ -82,7 +82,7 @@ def load_retention(row: Namespace) -> Retention:
     """Load the retention of a namespace that the caller may view."""
     now = timezone.now()
     day, week = now + timedelta(days=1), now + timedelta(days=7)
-    query = rows.living(row).exclude(expires_at__lte=now)
+    query = rows.find_living(row).exclude(expires_at__lte=now)
     conditions: dict[str, Any] = {  # aggregates, each of its own type
         "soon": Count("id", filter=Q(expires_at__lte=day)),
         "week": Count("id", filter=Q(expires_at__gt=day, expires_at__lte=week)),

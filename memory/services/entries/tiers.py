@@ -161,7 +161,7 @@ def _list_entries_by_id(namespace: Namespace | None, entry_ids: Ids, now: dateti
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
     entries: list[Entry] = []
     if namespace is not None:
-        fresh = rows.living(namespace).exclude(expires_at__lte=now)
+        fresh = rows.find_living(namespace).exclude(expires_at__lte=now)
         entries = list(fresh.filter(pk__in=ids).select_related("namespace").order_by("id"))
     if len(entries) != len(ids):
         raise NotFound(_("Memory not found. It may have been forgotten."))
@@ -169,14 +169,16 @@ def _list_entries_by_id(namespace: Namespace | None, entry_ids: Ids, now: dateti
 
 
 def _plan(row: Entry, move: TierAction, to: Tier, now: datetime) -> PlannedMove:
-    entry = rows.entry_of(row, row.namespace.text)
+    entry = rows.build_entry(row, row.namespace.text)
     try:
         build_transition(entry, move, to)
     except InvalidInput as fault:
         return PlannedMove(entry, to, problem=str(fault))
     target_key = entry.metadata.get(TARGET_KEY) if move is TierAction.APPROVE else None
-    replaced = rows.visible_key(row.namespace, str(target_key), now) if target_key else None
-    return PlannedMove(entry, to, rows.entry_of(replaced, row.namespace.text) if replaced else None)
+    replaced = rows.find_visible_by_key(row.namespace, str(target_key), now) if target_key else None
+    return PlannedMove(
+        entry, to, rows.build_entry(replaced, row.namespace.text) if replaced else None
+    )
 
 
 def _move(
@@ -209,7 +211,7 @@ def _move(
             context,
             lambda entry: _apply_move(entry, namespace, move, to, context),
         )
-        moved_entries = [rows.entry_of(entry, namespace.text) for entry in moved_rows]
+        moved_entries = [rows.build_entry(entry, namespace.text) for entry in moved_rows]
         moved_entries += [
             _replace_target(access, namespace, entry, to, context) for entry in held_entries
         ]
@@ -221,25 +223,27 @@ def _move(
 
 
 def _apply_move(
-    row: Entry, namespace: Namespace, move: TierAction, to: Tier, context: rows.Act
+    row: Entry, namespace: Namespace, move: TierAction, to: Tier, context: rows.WriteContext
 ) -> None:
-    params = build_transition(rows.entry_of(row, namespace.text), move, to, reason=context.reason)
+    params = build_transition(
+        rows.build_entry(row, namespace.text), move, to, reason=context.reason
+    )
     row.tier, row.metadata = params.tier.value, dict(params.metadata)
     ttl = params.ttl_seconds
     row.expires_at = None if ttl is None else context.at + timedelta(seconds=ttl)
 
 
 def _replace_target(
-    access: NamespaceAccess, namespace: Namespace, row: Entry, to: Tier, context: rows.Act
+    access: NamespaceAccess, namespace: Namespace, row: Entry, to: Tier, context: rows.WriteContext
 ) -> MemoryEntry:
     """Store an entry that was held for a key under that key."""
     params = build_transition(
-        rows.entry_of(row, namespace.text), TierAction.APPROVE, to, reason=context.reason
+        rows.build_entry(row, namespace.text), TierAction.APPROVE, to, reason=context.reason
     )
     params = _change_key(params, str(params.metadata[TARGET_KEY]))
     rows.forget(namespace, [row], replace(context, operation=Operation.FORGET))
     entry, _before = rows.write(namespace, params, context, access.policy)
-    return rows.entry_of(entry, namespace.text)
+    return rows.build_entry(entry, namespace.text)
 
 
 def _change_key(params: StoreParams, key: str) -> StoreParams:

@@ -137,20 +137,20 @@ def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> Names
         )
     if namespace is None:
         return NamespaceContents(lambda key: None)
-    visible = rows.visible(namespace, access.now).order_by("-updated_at", "-id")
-    rejected = rows.living(namespace).filter(
+    visible = rows.find_visible(namespace, access.now).order_by("-updated_at", "-id")
+    rejected = rows.find_living(namespace).filter(
         tier=Tier.QUARANTINE, metadata__review=str(TierAction.REJECT)
     )
     rejected = rejected.order_by("-updated_at", "-id")
 
     def present(key: str) -> MemoryEntry | None:
-        fresh = rows.living(namespace).exclude(expires_at__lte=access.now)
+        fresh = rows.find_living(namespace).exclude(expires_at__lte=access.now)
         entry = fresh.filter(key=key).first()
-        return rows.entry_of(entry, namespace.text) if entry else None
+        return rows.build_entry(entry, namespace.text) if entry else None
 
     return NamespaceContents(
         present,
-        [rows.entry_of(entry, namespace.text) for entry in visible[: LIMITS.recent_count]],
+        [rows.build_entry(entry, namespace.text) for entry in visible[: LIMITS.recent_count]],
         list(rejected.values_list("value", flat=True)[:MAX_REJECTED]),
         alike=search_alike,
     )

@@ -69,11 +69,14 @@ class NamespaceAccess:
         """Return the namespace's row, locked; make it if it is new."""
         limit = self.rules.max_namespaces
         return rows.claim_namespace(
-            self.caller.team_id, self.text, _resolve_ownership(self.caller, self.target), most=limit
+            self.caller.team_id,
+            self.text,
+            _resolve_ownership(self.caller, self.target),
+            max_count=limit,
         )
 
     def claim_to_write(
-        self, key: str, context: rows.Act
+        self, key: str, context: rows.WriteContext
     ) -> tuple[Namespace, rows.WriteState | None]:
         """Claim the namespace, and if it isn't new, read by the same query the state before the write."""
         row = self.target.row
@@ -86,9 +89,9 @@ class NamespaceAccess:
 
     def build_context(
         self, operation: Operation, reason: str = "", change_id: UUID | None = None
-    ) -> rows.Act:
+    ) -> rows.WriteContext:
         origin = self.caller.origin
-        context = rows.Act(
+        context = rows.WriteContext(
             operation,
             self.now,
             actor=self.caller.principal.actor,
@@ -162,7 +165,7 @@ class GatewayStore(PostgresProvider):
     def _lock(self, namespace: str) -> Namespace | None:
         return self._access.lock()
 
-    def _act(self, operation: Operation, key: str = "") -> rows.Act:
+    def _act(self, operation: Operation, key: str = "") -> rows.WriteContext:
         context = self._access.build_context(operation, self._reason, self._change_id)
         if operation is not Operation.STORE:
             self._written_keys.discard(key)
@@ -196,10 +199,10 @@ def _resolve_ownership(caller: MemoryCaller, target: NamespaceTarget) -> rows.Ow
     """
     parsed = target.parsed
     if target.row is not None and parsed.text not in (caller.reach or ()):
-        return rows.NOBODY
+        return rows.NO_OWNERSHIP
     if parsed.seen_by is SeenBy.PERSON:
         if target.row is not None:
-            return rows.NOBODY  # whose it is was settled when it was made; nobody joins a person
+            return rows.NO_OWNERSHIP  # the owner was set on creation and does not change
         owner = permissions.find_account_id(parsed)
         return rows.Ownership(owner_user_id=owner, persona_of_id=find_player(parsed.ids[0]))
     if parsed.seen_by is SeenBy.PARTICIPANTS:
@@ -214,4 +217,4 @@ def _resolve_ownership(caller: MemoryCaller, target: NamespaceTarget) -> rows.Ow
         )
     if parsed.seen_by is SeenBy.RUN and (visitor := permissions.get_guest_key_id(caller.principal)):
         return rows.Ownership(participants=(visitor,))  # only runs of its own are let in here
-    return rows.NOBODY
+    return rows.NO_OWNERSHIP

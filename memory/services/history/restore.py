@@ -49,15 +49,17 @@ def restore_revision(
     check_value(access.policy, target.value)
     before = entry.revision
     context = access.build_context(Operation.RESTORE, reason, change_id)
-    entry = rows.put_back(namespace, entry, target, context, access.policy)
+    entry = rows.restore_entry(namespace, entry, target, context, access.policy)
     access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, to=target.number)
-    return rows.entry_of(entry, namespace.text)
+    return rows.build_entry(entry, namespace.text)
 
 
 def restore_revisions(
-    access: NamespaceAccess, namespace: Namespace, pairs: Sequence[bulk.Returning], reason: str
+    access: NamespaceAccess, namespace: Namespace, pairs: Sequence[bulk.RestorePair], reason: str
 ) -> None:
     """Restore each entry to its revision, all or none, as one change. The caller has read them under the lock."""
     for _entry, target in pairs:
         check_value(access.policy, target.value)
-    bulk.put_back(namespace, pairs, access.build_context(Operation.RESTORE, reason), access.policy)
+    bulk.restore_entries(
+        namespace, pairs, access.build_context(Operation.RESTORE, reason), access.policy
+    )

@@ -95,7 +95,7 @@ def _find_replaced(namespace: Namespace, ended: Sequence[Entry]) -> set[UUID]:
     if not ended:
         return set()
     keys = {entry.key for entry in ended}
-    living = rows.living(namespace).filter(key__in=keys).order_by("key")
+    living = rows.find_living(namespace).filter(key__in=keys).order_by("key")
     taken_keys = set(living.values_list("key", flat=True))
     return {entry.pk for entry in ended if entry.key in taken_keys}
 

@@ -150,7 +150,7 @@ _ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
 
 
 def _build_entry(revision: Revision, namespace: Namespace) -> MemoryEntry:
-    entry = as_it_was(rows.entry_of(revision.entry, namespace.text), revision)
+    entry = as_it_was(rows.build_entry(revision.entry, namespace.text), revision)
     return replace(entry, source=replace(entry.source, actor=revision.actor))
 
 

@@ -74,7 +74,7 @@ def undo_run(
 class _NamespacePlan:
     namespace: Namespace
     removals: Sequence[Entry]  # entries that were not there before, or would have expired by now
-    restores: Sequence[bulk.Returning]
+    restores: Sequence[bulk.RestorePair]
     skipped: int
 
     @property
@@ -108,7 +108,7 @@ def _plan_namespace(access: NamespaceAccess, run_id: str) -> _NamespacePlan:
     entries = list(Entry.objects.unscoped().filter(pk__in=ids).order_by("id"))
     revisions_by_entry = _load_revisions([entry.pk for entry in entries])
     removals: list[Entry] = []
-    restores: list[bulk.Returning] = []
+    restores: list[bulk.RestorePair] = []
     skipped = 0
     for entry in entries:
         entry_revisions = revisions_by_entry[entry.pk]
@@ -162,12 +162,12 @@ def _keeps_content(revision: Revision) -> bool:
 
 
 def _drop_taken_keys(
-    namespace: Namespace, removals: Sequence[Entry], restores: Sequence[bulk.Returning]
-) -> list[bulk.Returning]:
+    namespace: Namespace, removals: Sequence[Entry], restores: Sequence[bulk.RestorePair]
+) -> list[bulk.RestorePair]:
     """Return the restores without those whose key belongs to a newer entry by now."""
     removed_ids = [entry.pk for entry in removals]
     restored_keys = [entry.key for entry, _before in restores if entry.is_forgotten]
-    living = rows.living(namespace).filter(key__in=restored_keys).exclude(pk__in=removed_ids)
+    living = rows.find_living(namespace).filter(key__in=restored_keys).exclude(pk__in=removed_ids)
     taken_keys = set(living.values_list("key", flat=True))
     return [pair for pair in restores if not (pair[0].is_forgotten and pair[0].key in taken_keys)]
 
@@ -192,4 +192,4 @@ def _execute_plan(
     for _entry, before in plan.restores:
         check_value(access.policy, before.value)
     context = access.build_context(Operation.RESTORE, reason, change_id)
-    bulk.put_back(plan.namespace, plan.restores, context, access.policy)
+    bulk.restore_entries(plan.namespace, plan.restores, context, access.policy)

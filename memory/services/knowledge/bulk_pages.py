@@ -52,7 +52,7 @@ def _read_stored_pages(access: NamespaceAccess) -> Iterable[tuple[str, Knowledge
     """Yield the pages from a few columns, because whole rows of thousands of pages take longer than all other work."""
     if access.target.row is None:
         return
-    visible = rows.visible(access.target.row, access.now)
+    visible = rows.find_visible(access.target.row, access.now)
     pages = visible.filter(category=CATEGORY, key__startswith=build_page_key("")).order_by()
     columns = pages.values_list("id", "key", "value", *_METADATA_COLUMNS, "revision")
     for entry_id, key, value, origin, review, revision in columns:

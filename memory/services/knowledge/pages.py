@@ -249,9 +249,9 @@ def _build_view(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
 def get_page_entry(access: NamespaceAccess, entry_id: UUID | str) -> MemoryEntry:
     row: Entry | None = None
     if access.target.row is not None:
-        visible = rows.visible(access.target.row, access.now)
+        visible = rows.find_visible(access.target.row, access.now)
         row = visible.filter(pk=UUID(str(entry_id))).first()
-    entry = row and rows.entry_of(row, access.text)
+    entry = row and rows.build_entry(row, access.text)
     if not entry or not is_page(entry):
         raise NotFound(_("Page not found."))
     return entry

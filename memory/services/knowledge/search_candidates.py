@@ -40,6 +40,6 @@ def list_candidate_pages(
     entries = search_pages_by_text(access, query)
     missing = set(near_keys).difference(entry.key for entry in entries)
     if missing:
-        rest = rows.visible(row, access.now).filter(key__in=missing)
-        entries += [rows.entry_of(entry, access.text) for entry in rest]
+        rest = rows.find_visible(row, access.now).filter(key__in=missing)
+        entries += [rows.build_entry(entry, access.text) for entry in rest]
     return entries

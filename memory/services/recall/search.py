@@ -112,7 +112,7 @@ def search_page(
         return _rank(row, criteria, access.now, limit, offset)
     query = filter_entries(row, criteria, access.now)
     page = query.order_by(*ORDERS[criteria.sort])[offset : offset + limit]
-    return EntryPage([rows.entry_of(entry, row.text) for entry in page], query.count(), offset)
+    return EntryPage([rows.build_entry(entry, row.text) for entry in page], query.count(), offset)
 
 
 def match_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -> rows.Entries:
@@ -126,7 +126,7 @@ def match_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) ->
 
 def filter_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -> rows.Entries:
     """Filter by every criterion except the text."""
-    query = rows.living(namespace).exclude(expires_at__lte=now)
+    query = rows.find_living(namespace).exclude(expires_at__lte=now)
     conditions: dict[str, Any] = {  # a condition each, of its own type
         "key__icontains": criteria.key,
         "category": criteria.category,
@@ -189,7 +189,7 @@ def _rank(
     start = max(0, offset - len(best))
     entries = best[offset : offset + limit]
     more = rest.order_by(*ORDERS[Sort.NEWEST])[start : start + limit - len(entries)]
-    entries += [rows.entry_of(entry, namespace.text) for entry in more]
+    entries += [rows.build_entry(entry, namespace.text) for entry in more]
     return EntryPage(entries, len(best) + rest.count(), offset)
 
 
@@ -201,4 +201,4 @@ def _search_hits(namespace: Namespace, criteria: EntrySearch, now: datetime) -> 
 
 
 def _with_score(row: Entry, namespace: Namespace, hits: Mapping[UUID, MemoryEntry]) -> MemoryEntry:
-    return hits.get(row.pk) or rows.entry_of(row, namespace.text)
+    return hits.get(row.pk) or rows.build_entry(row, namespace.text)

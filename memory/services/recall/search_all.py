@@ -103,7 +103,7 @@ class _Pages:
             offset=self.offset,
         )
         hits = [
-            (row, replace(rows.entry_of(row, ""), score=score, explain=parts))
+            (row, replace(rows.build_entry(row, ""), score=score, explain=parts))
             for row, score, parts in page.hits
         ]
         return hits, page.total
@@ -116,7 +116,7 @@ class _Pages:
         page = ids[start : start + room]
         entries = Entry.objects.unscoped().in_bulk(page) if page else {}
         return [
-            (row, rows.entry_of(row, "")) for entry_id in page if (row := entries.get(entry_id))
+            (row, rows.build_entry(row, "")) for entry_id in page if (row := entries.get(entry_id))
         ], len(ids)
 
 

@@ -16,7 +16,7 @@ from memory.logic.entries.tiers import TierAction, build_transition
 from memory.logic.review.proposal_plans import EntryChange, ProposalDiff, plan_changes
 from memory.logic.review.proposals import Target
 from memory.models import Entry, Namespace, Proposal
-from memory.providers.postgres.rows import entry_of
+from memory.providers.postgres.rows import build_entry
 from memory.routing import find_external_provider
 from memory.services.gateway.ingress_gate import TARGET_KEY
 from memory.services.review.proposal_rows import to_proposal
@@ -36,7 +36,7 @@ def _build_diff(row: Proposal | Entry, entries: EntriesByKey) -> ProposalDiff:
     namespace = row.namespace.text
     if isinstance(row, Proposal):
         return plan_changes(to_proposal(row), lambda key: entries.get((namespace, key)))
-    approved = build_transition(entry_of(row, namespace), TierAction.APPROVE, Tier.LONG_TERM)
+    approved = build_transition(build_entry(row, namespace), TierAction.APPROVE, Tier.LONG_TERM)
     key = str(row.metadata.get(TARGET_KEY) or row.key)
     return ProposalDiff((EntryChange(key, entries.get((namespace, key)), approved),))
 
@@ -57,7 +57,7 @@ def _load_entries(
         deleted_at=None,
     )
     return {
-        (names[entry.namespace_id], entry.key): entry_of(entry, names[entry.namespace_id])
+        (names[entry.namespace_id], entry.key): build_entry(entry, names[entry.namespace_id])
         for entry in entries.exclude(tier=Tier.QUARANTINE.value)
         if (entry.namespace_id, entry.key) in keys
     }

@@ -194,7 +194,9 @@ def _merge_entry(caller: MemoryCaller, row: Entry, into: str, value: Json, reaso
         "write", tiers.ACTIONS[TierAction.APPROVE], namespace=namespace
     ) as access:
         batch = Batch(access, reason)
-        source = rows.living(batch.namespace).filter(pk=row.pk, tier=Tier.QUARANTINE.value).first()
+        source = (
+            rows.find_living(batch.namespace).filter(pk=row.pk, tier=Tier.QUARANTINE.value).first()
+        )
         target = find_entry(batch.store, namespace, into)
         if source is None or target is None:
             raise NotFound(_("Memory not found. It may have been forgotten."))

@@ -144,10 +144,10 @@ class DryRunStore(InMemoryProvider):
             # What is read there is no row here, so no read of it is noted either.
             self.adopt(self._access.external.provider.recall(MemoryQuery(text)) if row else [])
         elif row is not None:
-            entries = [rows.entry_of(entry, text) for entry in rows.living(row)]
+            entries = [rows.build_entry(entry, text) for entry in rows.find_living(row)]
             self._real = frozenset((entry.id, entry.revision) for entry in entries)
             self.adopt(entries)
-            self.adopt_places(text, rows.last_places(row))
+            self.reserve_positions(text, rows.load_last_positions(row))
         for change in self._changes.list_for(text):
             if change.entry is not None:
                 self.adopt([entry_from_json(change.entry)])

@@ -135,9 +135,11 @@ def export_team(caller: MemoryCaller) -> ExportFile:
     access.check(caller.principal, "memory.share", caller.team_id)
     with tenant([caller.team_id]):
         all_namespaces = Namespace.objects.unscoped().filter(team_id=caller.team_id)
-        all_namespaces = all_namespaces.exclude(scope__in=rows.OF_RUNS)
+        all_namespaces = all_namespaces.exclude(scope__in=rows.RUN_SCOPES)
         visible = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        namespaces = list(visible.exclude(scope__in=rows.OF_RUNS).order_by("scope", "text", "id"))
+        namespaces = list(
+            visible.exclude(scope__in=rows.RUN_SCOPES).order_by("scope", "text", "id")
+        )
         name = Team.objects.values_list("name", flat=True).get(pk=caller.team_id)
         return _write_file(
             caller,
@@ -163,7 +165,7 @@ def export_all(
             return _write_file(caller, "person", subject, namespaces, options)
         all_namespaces = Namespace.objects.unscoped().filter(team_id=team_id)
         selected = (
-            all_namespaces.exclude(scope__in=rows.OF_RUNS)
+            all_namespaces.exclude(scope__in=rows.RUN_SCOPES)
             if namespace is None
             else all_namespaces.filter(text=namespace)
         )
@@ -357,7 +359,9 @@ def _write_entries(body: _ExportBody, row: Namespace, *, reads: bool) -> None:
             else {}
         )
         for entry in batch:
-            body.add(build_entry_line(rows.entry_of(entry, row.text), entry.deleted_at), "entries")
+            body.add(
+                build_entry_line(rows.build_entry(entry, row.text), entry.deleted_at), "entries"
+            )
             for revision in revisions.get(entry.pk, ()):
                 if revision.number <= entry.revision:
                     body.add(build_revision_line(revision), "revisions")

@@ -19,7 +19,7 @@ from memory.logic.entries.held_entries import build_held_key
 from memory.models import Change, Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
-from memory.providers.postgres.importing import Brought, bring, moved_id
+from memory.providers.postgres.importing import ImportedEntry, derive_id, import_entries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.transfer import file_format
@@ -95,7 +95,7 @@ class ImportBatch:
         lines = [unit for unit in units if unit.line.forgotten_at is None]
         keys = {unit.line.key for unit in lines}
         keys |= {build_held_key(unit.line.key) for unit in lines if unit.is_held}
-        return {entry.key: entry for entry in rows.living(self.namespace).filter(key__in=keys)}
+        return {entry.key: entry for entry in rows.find_living(self.namespace).filter(key__in=keys)}
 
     def _find_existing(self, unit: ImportUnit, living: Mapping[str, Entry]) -> Entry | None:
         """Return the living entry with the unit's key. A unit that waits for a review never replaces an entry in use."""
@@ -188,7 +188,7 @@ class ImportBatch:
     def _add_entries(self, units: Sequence[ImportUnit]) -> None:
         self.namespace.refresh_from_db(fields=["entry_count", "byte_count"])
         used_ids = self._find_used_ids([unit.line.id for unit in units])
-        entries: list[Brought] = []
+        entries: list[ImportedEntry] = []
         count = size = 0
         for unit in units:
             try:
@@ -205,8 +205,8 @@ class ImportBatch:
                 self._report_findings(unit)
         if entries:
             policy = self.access.policy
-            rows.take_room(self.namespace, policy, entries=count, size=size)
-            bring(self.namespace, entries, self.destination.shifts)
+            rows.reserve_space(self.namespace, policy, entries=count, size=size)
+            import_entries(self.namespace, entries, self.destination.shifts)
         self.destination.target.new_count += count
         self.count += count
 
@@ -226,14 +226,16 @@ class ImportBatch:
 
     def _find_used_ids(self, file_ids: Sequence[UUID]) -> set[UUID]:
         """Return which of these ids, and of the ids they would get here, are in use."""
-        candidates = [*file_ids, *(moved_id(self.namespace, file_id) for file_id in file_ids)]
+        candidates = [*file_ids, *(derive_id(self.namespace, file_id) for file_id in file_ids)]
         entries = Entry.objects.unscoped().filter(namespace=self.namespace, pk__in=candidates)
         return set(entries.values_list("pk", flat=True))
 
-    def _build_entry(self, unit: ImportUnit, size: int, used_ids: set[UUID]) -> Brought | None:
+    def _build_entry(
+        self, unit: ImportUnit, size: int, used_ids: set[UUID]
+    ) -> ImportedEntry | None:
         """Build the entry, or return None for one that was forgotten in the file and is in the history here already."""
         line, now = unit.line, self.access.now
-        entry_id = moved_id(self.namespace, line.id)
+        entry_id = derive_id(self.namespace, line.id)
         if line.forgotten_at is not None and not used_ids.isdisjoint((entry_id, line.id)):
             return None
         if entry_id in used_ids:
@@ -262,7 +264,7 @@ class ImportBatch:
         revisions = [
             _build_revision(entry, revision_line, change, now) for revision_line in revision_lines
         ]
-        return Brought(entry, line.position, revisions)
+        return ImportedEntry(entry, line.position, revisions)
 
     def _get_change_id(self) -> UUID:
         """Return the id of the change, which is created for the first entry that needs it."""

@@ -20,7 +20,7 @@ from memory.core.errors import InvalidInput, MemoryFault
 from memory.core.scopes import resolve_namespace
 from memory.models import Change
 from memory.providers.postgres import rows
-from memory.providers.postgres.importing import leave_empty
+from memory.providers.postgres.importing import reserve_positions
 from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
@@ -169,7 +169,7 @@ class _ImportJob(ImportContext):
         with tenant([self.caller.team_id]):
             namespace = rows.lock_namespace(self.caller.team_id, destination.target.to)
             if namespace is not None:
-                leave_empty(namespace, line.name, line.last_position, destination.shifts)
+                reserve_positions(namespace, line.name, line.last_position, destination.shifts)
 
 
 def _read_checked_lines(file: BinaryIO) -> Iterator[tuple[int, file_format.FileLine]]:

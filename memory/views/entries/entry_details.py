@@ -19,7 +19,7 @@ from memory.logic.knowledge.pages import build_page_key as page_key
 from memory.logic.text_diff import diff_values
 from memory.models import Entry, Read, Revision
 from memory.provenance import Provenance, load_provenance
-from memory.providers.postgres.rows import entry_of
+from memory.providers.postgres.rows import build_entry
 from memory.services.entries.linked_entries import (
     list_linked,
     list_revisions_before,
@@ -97,7 +97,7 @@ def build_details(principal: Principal, entry: Entry, before: int | None = None)
         tuple(_build_read(provenance, row) for row in reads),
         tuple(_list_links(entry)),
         () if entry.is_forgotten else list_moves(entry),
-        count_evidence(entry_of(entry, entry.namespace.text)),
+        count_evidence(build_entry(entry, entry.namespace.text)),
     )
 
 

@@ -190,7 +190,7 @@ def test_rolled_back_store_leaves_no_postings(chat: Cast) -> None:
     def forget_and_fail() -> None:
         with tenant([chat.team_a.id]):
             entry = Entry.objects.unscoped().get(key="one")
-            rows.forget(namespace, [entry], rows.Act(Operation.FORGET, timezone.now()))
+            rows.forget(namespace, [entry], rows.WriteContext(Operation.FORGET, timezone.now()))
             raise RuntimeError("too late")
 
     with pytest.raises(RuntimeError, match="too late"):

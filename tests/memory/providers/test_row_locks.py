@@ -90,7 +90,7 @@ def remember(person: Person, keys: str) -> dict[str, UUID]:
 def test_maker_of_a_namespace_whom_another_overtook_holds_the_others_row(
     ann: Person, beside: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fresh = rows._fresh_namespace
+    fresh = rows._build_namespace
 
     def overtaken(*given: Any) -> Namespace:
         def make() -> None:
@@ -100,7 +100,7 @@ def test_maker_of_a_namespace_whom_another_overtook_holds_the_others_row(
         beside(make).result(PATIENCE)
         return fresh(*given)
 
-    monkeypatch.setattr(rows, "_fresh_namespace", overtaken)
+    monkeypatch.setattr(rows, "_build_namespace", overtaken)
     with tenant([ann.team.pk]):
         claimed = rows.claim_namespace(ann.team.pk, HERE)
         assert is_held(ann, "memory_namespace", claimed.pk)

@@ -44,8 +44,8 @@ def columns(row: models.Model) -> dict[str, Any]:
     return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
 
 
-def an_act(**more: Any) -> rows.Act:
-    return rows.Act(Operation.STORE, timezone.now(), actor="user:a", **more)
+def an_act(**more: Any) -> rows.WriteContext:
+    return rows.WriteContext(Operation.STORE, timezone.now(), actor="user:a", **more)
 
 
 @pytest.mark.parametrize("texts", [(FIRST,), (FIRST, OTHER), (OTHER, FIRST), (OTHER, OTHER)])

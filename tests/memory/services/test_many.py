@@ -122,8 +122,8 @@ def test_more_than_a_statement_takes_is_written_in_several(
 ) -> None:
     ids = [one.id for one in stored(alice, 7)]
     before = everything(alice)
-    monkeypatch.setattr(bulk, "CHUNK", 1_500)  # of bytes: two or three entries
-    monkeypatch.setattr(rows, "MOST_BYTES", 60)
+    monkeypatch.setattr(bulk, "CHUNK_BYTES", 1_500)  # of bytes: two or three entries
+    monkeypatch.setattr(rows, "MAX_STATEMENT_BYTES", 60)
 
     with CaptureQueriesContext(connection) as asked:
         done = services.quarantine(at_door(alice), entry_ids=ids)

@@ -429,7 +429,7 @@ def test_nothing_crosses_a_wall_over_http(
     examples: int,
 ) -> None:
     here = partial(HttpProvider, allow=["127.0.0.1:*"], timeout=SLOW_MACHINE)
-    monkeypatch.setattr(routing, "provider_factory", lambda _name, _offered: here)
+    monkeypatch.setattr(routing, "find_provider_factory", lambda _name, _offered: here)
     play(over_http(served, settings), examples // 2)
     routing.close()
 

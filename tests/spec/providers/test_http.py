@@ -18,7 +18,7 @@ from memory.core import errors
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound, ProviderError
 from memory.core.records import MemoryQuery, Source, StoreParams
 from memory.providers.http import HttpProvider
-from memory.providers.http.answers import FAULTS, fault_of
+from memory.providers.http.answers import FAULTS, build_fault
 from tests.spec.providers.conftest import (
     COMMITTED,
     Make,
@@ -294,7 +294,7 @@ def test_answer_that_is_no_success_is_an_error_of_the_family(
 def test_fields_that_the_service_refused_are_named() -> None:
     problems = [{"field": "key", "message": "too long"}, {"field": "tier", "message": "unknown"}]
 
-    fault = fault_of(
+    fault = build_fault(
         422, {"error": {"type": "InvalidRequest", "message": "", "problems": problems}}
     )
 

@@ -16,7 +16,7 @@ from memory.core.errors import InvalidInput, ProviderError, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.records import MemoryQuery, StoreParams, Tier
 from memory.providers.redis import RedisProvider
-from memory.providers.redis.rows import moment_of, ticks
+from memory.providers.redis.rows import from_ticks, to_ticks
 from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory, together
 from tests.spec.providers.test_agreement import ACTS, POLICY, QUESTIONS, agree_all_along, do, told
 
@@ -236,7 +236,7 @@ def test_address_of_no_server_is_refused(url: str) -> None:
 def test_moment_is_kept_to_the_microsecond() -> None:
     moment = datetime(2255, 6, 5, 23, 47, 34, 740_991, UTC)
 
-    assert moment_of(str(ticks(moment))) == moment
+    assert from_ticks(str(to_ticks(moment))) == moment
 
 
 def test_empty_key_names_nothing(make_redis: Make) -> None:
