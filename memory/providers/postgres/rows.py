@@ -30,7 +30,7 @@ from memory.providers.postgres.writing import (
     lock_for_write,
     write_entry,
 )
-from memory.providers.postgres.writing import WriteContext as Act
+from memory.providers.postgres.writing import WriteContext as WriteContext
 from memory.providers.postgres.writing import WriteState as WriteState
 
 
@@ -93,7 +93,7 @@ def claim_namespace(
 
 
 def claim_to_write(
-    namespace: Namespace, key: str, context: Act, ownership: Ownership = NO_OWNERSHIP
+    namespace: Namespace, key: str, context: WriteContext, ownership: Ownership = NO_OWNERSHIP
 ) -> WriteState | None:
     """Lock a namespace as ``claim_namespace`` does, and read in the same statement what ``write`` needs first.
 
@@ -108,7 +108,7 @@ def claim_to_write(
 def write(
     namespace: Namespace,
     params: StoreParams,
-    context: Act,
+    context: WriteContext,
     policy: MemorySecurityPolicy,
     state: WriteState | None = None,
 ) -> tuple[Entry, int]:
@@ -138,7 +138,7 @@ def write(
     return entry, old_revision
 
 
-def forget(namespace: Namespace, entries: Iterable[Entry], context: Act) -> list[Entry]:
+def forget(namespace: Namespace, entries: Iterable[Entry], context: WriteContext) -> list[Entry]:
     """Mark living entries of the locked namespace as deleted. Their rows stay, and each gets a new revision."""
     removals = list(entries)
     index = Index(namespace)
@@ -160,7 +160,7 @@ def restore_entry(
     namespace: Namespace,
     entry: Entry,
     revision: Revision,
-    context: Act,
+    context: WriteContext,
     policy: MemorySecurityPolicy,
 ) -> Entry:
     """Restore the entry to the state of a revision, as a new revision. An expiry that has passed is dropped."""
@@ -187,7 +187,7 @@ def restore_entry(
     return entry
 
 
-def restore_state(entry: Entry, revision: Revision, context: Act, size: int) -> None:
+def restore_state(entry: Entry, revision: Revision, context: WriteContext, size: int) -> None:
     """Set the entry to the state of a revision, as a new revision. An expiry that has passed is dropped."""
     _set_content(entry, revision)
     expires_at = revision.expires_at
@@ -207,7 +207,7 @@ def expire(namespace: Namespace, now: datetime) -> list[Entry]:
     expired_entries = _EXPIRED.fetch_all(namespace.pk, now)
     if not expired_entries:
         return []
-    return forget(namespace, expired_entries, Act(Operation.EXPIRE, now, actor="expiry"))
+    return forget(namespace, expired_entries, WriteContext(Operation.EXPIRE, now, actor="expiry"))
 
 
 def find_by_numbers(namespace: Namespace, numbers: Iterable[int]) -> list[Entry]:
@@ -258,7 +258,7 @@ def build_entry(row: Entry, namespace: str) -> MemoryEntry:
     )
 
 
-def record_revisions(entries: Sequence[Entry], context: Act) -> None:
+def record_revisions(entries: Sequence[Entry], context: WriteContext) -> None:
     largest = max((entry.size for entry in entries), default=0)
     Revision.objects.unscoped().bulk_create(
         [
@@ -282,7 +282,7 @@ def record_revisions(entries: Sequence[Entry], context: Act) -> None:
     )
 
 
-def _apply_params(entry: Entry, params: StoreParams, context: Act, size: int) -> None:
+def _apply_params(entry: Entry, params: StoreParams, context: WriteContext, size: int) -> None:
     entry.key, entry.text, entry.size = params.key, search_text(params.key, params.value), size
     _set_content(entry, params)
     entry.updated_at = context.at

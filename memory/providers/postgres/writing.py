@@ -74,7 +74,7 @@ def write_entry(
     policy: MemorySecurityPolicy,
     postings: str | None,
 ) -> bool:
-    """Write counts, entry, revision and postings; return False, having written nothing, if there is no room."""
+    """Write counts, entry, revision and postings; return False, having written nothing, if there is no space."""
     limits = (policy.max_entries_per_namespace, policy.max_namespace_bytes)
     documents = (_encode_entry(entry), _encode_revision(entry, context), postings)
     with connection.cursor() as cursor:
