@@ -157,7 +157,7 @@ def _rows_read(user: Any, team_id: Any) -> tuple[int, int]:
     principal = load_user_principal(user)
     with tenant([team_id]):
         seen = Namespace.objects.visible_to(principal).filter(team_id=team_id)
-        question, params = newest.asked(seen, team_id, timezone.now(), LIMIT)
+        question, params = newest.build_newest_query(seen, team_id, timezone.now(), LIMIT)
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {question}", params)
             plan = cursor.fetchone()[0]

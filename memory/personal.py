@@ -19,7 +19,7 @@ from memory.host import RunDescription
 from memory.models import Entry, Namespace, Read, Revision
 from memory.models.entries import Operation, TierChoice
 from memory.models.namespaces import ScopeChoice
-from memory.providers.postgres.newest import newest
+from memory.providers.postgres.newest import fetch_newest
 from memory.services.access.pause_state import Pause, get_active_pause
 from memory.services.gateway.caller import MemoryCaller
 
@@ -207,8 +207,8 @@ def _filter_own_namespaces(caller: MemoryCaller) -> QuerySet[Namespace]:
 
 def _list_newest(caller: MemoryCaller, namespaces: Sequence[Namespace]) -> list[Entry]:
     by_id = {row.pk: row for row in namespaces}
-    return newest(
-        _filter_own_namespaces(caller), caller.team_id, timezone.now(), MAX_SHOWN, known=by_id
+    return fetch_newest(
+        _filter_own_namespaces(caller), caller.team_id, timezone.now(), MAX_SHOWN, loaded=by_id
     )
 
 

@@ -15,7 +15,7 @@ from memory import permissions
 from memory.core.errors import NotFound
 from memory.models import Change, Entry, Namespace, Read, Revision
 from memory.models.namespaces import ScopeChoice
-from memory.providers.postgres.newest import newest
+from memory.providers.postgres.newest import fetch_newest
 
 
 # There are many of these, and people look for the last.
@@ -74,7 +74,7 @@ def find_entry(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
 def list_newest_entries(principal: Principal, team_id: UUID, limit: int = 50) -> Sequence[Entry]:
     """Return the newest entries of all namespaces that the caller may view, each with its namespace."""
     namespaces = Namespace.objects.visible_to(principal).filter(team_id=team_id, entry_count__gt=0)
-    return newest(namespaces, team_id, timezone.now(), limit)
+    return fetch_newest(namespaces, team_id, timezone.now(), limit)
 
 
 @dataclass(frozen=True, slots=True)

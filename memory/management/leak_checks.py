@@ -144,7 +144,7 @@ def _run_in_transaction() -> Iterator[None]:
     disabled_level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # thousands of refusals, each of them meant
     try:
-        with patch.object(engine_port, "in_thread", here):
+        with patch.object(engine_port, "run_in_database_thread", here):
             yield
     finally:
         logging.disable(disabled_level)

@@ -26,7 +26,7 @@ from config.retry import retry_on_conflict
 from config.sql import read_queries
 from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, embed_texts
 from memory.embedding.embedders import get_embedder
-from memory.providers.postgres.vectors import OF_RUNS
+from memory.providers.postgres.vectors import RUN_SCOPES
 from memory.upkeep.isolation import run_each
 
 
@@ -89,7 +89,7 @@ def enqueue_outdated(team_id: UUID, embedder: Embedder) -> None:
     _execute(
         team_id, QUERIES["enqueue_outdated"], now, team_id, embedder.name, dimensions, dimensions
     )
-    while _execute(team_id, QUERIES["add_missing"], now, team_id, list(OF_RUNS)):
+    while _execute(team_id, QUERIES["add_missing"], now, team_id, list(RUN_SCOPES)):
         pass  # some thousands a transaction
 
 

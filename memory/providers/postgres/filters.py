@@ -1,8 +1,8 @@
-"""A metadata filter as parameterised SQL: nothing an author wrote becomes part of the statement.
+"""Metadata filters as parameterised SQL: no text of a filter's author becomes part of the statement.
 
-Two-valued like the oracle: what SQL would call unknown is false, so that ``$not`` means not.
-Keys are followed with ``->`` and a text operand, which steps into objects only; ``#>`` would take
-a number for a position in a list, and the oracle doesn't.
+The logic has two values like the oracle: what SQL would call unknown is false, so that ``$not`` means not. Keys are
+followed with ``->`` and a text operand, which steps into objects only; ``#>`` would take a number for a position in a
+list, which the oracle does not.
 """
 
 import json
@@ -27,64 +27,68 @@ DOCUMENT = (
 Rows = TypeVar("Rows", Entry, Revision)
 
 
-def narrowed(rows: QuerySet[Rows], filter_: Filter) -> QuerySet[Rows]:
-    """The rows that pass; the filter is inside the query, before any limit. Of revisions: what they made of it."""
-    sql, params = compiled(filter_)
-    of_them = sql.replace("memory_entry.", f"{rows.model._meta.db_table}.")
-    return rows.extra(where=[of_them], params=params)  # noqa: S610 - parameters, never text
+def apply_filter(rows: QuerySet[Rows], filter_: Filter) -> QuerySet[Rows]:
+    """Return the rows that pass; the filter is inside the query, before any limit. Revisions are tested by the state
+    that they created.
+    """
+    sql, params = compile_filter(filter_)
+    clause = sql.replace("memory_entry.", f"{rows.model._meta.db_table}.")
+    return rows.extra(where=[clause], params=params)  # noqa: S610 - parameters, never text
 
 
-def compiled(filter_: Filter) -> Sql:
+def compile_filter(filter_: Filter) -> Sql:
     match filter_:
         case And(parts):
-            return _joined(parts, " AND ", "TRUE")
+            return _join_parts(parts, " AND ", "TRUE")
         case Or(parts):
-            return _joined(parts, " OR ", "FALSE")
+            return _join_parts(parts, " OR ", "FALSE")
         case Not(part):
-            sql, params = compiled(part)
+            sql, params = compile_filter(part)
             return f"NOT ({sql})", params
         case Condition():
-            return _condition(filter_)
+            return _compile_condition(filter_)
 
 
-def _joined(parts: tuple[Filter, ...], word: str, empty: str) -> Sql:
-    compiled_parts = [compiled(part) for part in parts]
+def _join_parts(parts: tuple[Filter, ...], word: str, empty: str) -> Sql:
+    compiled_parts = [compile_filter(part) for part in parts]
     sql = word.join(f"({sql})" for sql, _ in compiled_parts) or empty
     return sql, [param for _, params in compiled_parts for param in params]
 
 
-def _condition(condition: Condition) -> Sql:
-    found = DOCUMENT + " -> %s::text" * len(condition.path)
+def _compile_condition(condition: Condition) -> Sql:
+    field = DOCUMENT + " -> %s::text" * len(condition.path)
     path: list[Any] = list(condition.path)
     operand = condition.operand
     match condition.operator:
         case "$eq":
-            return f"coalesce({found} = %s::jsonb, FALSE)", [*path, _json(operand)]
+            return f"coalesce({field} = %s::jsonb, FALSE)", [*path, _dump_json(operand)]
         case "$ne":
-            return f"NOT coalesce({found} = %s::jsonb, FALSE)", [*path, _json(operand)]
+            return f"NOT coalesce({field} = %s::jsonb, FALSE)", [*path, _dump_json(operand)]
         case "$in":
-            values = [_json(one) for one in operand]
-            return f"coalesce({found} = ANY(%s::jsonb[]), FALSE)", [*path, values]
+            values = [_dump_json(item) for item in operand]
+            return f"coalesce({field} = ANY(%s::jsonb[]), FALSE)", [*path, values]
         case "$exists":
-            return f"({found} IS NOT NULL) = %s", [*path, operand]
+            return f"({field} IS NOT NULL) = %s", [*path, operand]
         case _:
-            return _ordered(found, path, _SIGNS[condition.operator], operand)
+            return _compile_comparison(field, path, _SIGNS[condition.operator], operand)
 
 
 _SIGNS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
-def _ordered(found: str, path: list[Any], sign: str, operand: Json) -> Sql:
-    """CASE, because Postgres may evaluate a cast before the test that would have spared it."""
+def _compile_comparison(field: str, path: list[Any], sign: str, operand: Json) -> Sql:
+    """Compile an ordering comparison. It needs CASE because PostgreSQL may evaluate a cast before a test in the same
+    condition.
+    """
     if isinstance(operand, str):
-        kind, value = "string", f"({found} #>> '{{}}') COLLATE \"C\" {sign} %s"
+        kind, value = "string", f"({field} #>> '{{}}') COLLATE \"C\" {sign} %s"
         parameter: Any = operand
     else:
-        kind, value = "number", f"({found} #>> '{{}}')::numeric {sign} %s::numeric"
+        kind, value = "number", f"({field} #>> '{{}}')::numeric {sign} %s::numeric"
         parameter = repr(operand)
-    sql = f"CASE WHEN jsonb_typeof({found}) = '{kind}' THEN {value} ELSE FALSE END"
+    sql = f"CASE WHEN jsonb_typeof({field}) = '{kind}' THEN {value} ELSE FALSE END"
     return sql, [*path, *path, parameter]
 
 
-def _json(value: Json) -> str:
+def _dump_json(value: Json) -> str:
     return json.dumps(value)

@@ -17,7 +17,7 @@ from memory.providers.postgres.postings import (
     PostingRow,
     count_numbers,
 )
-from memory.providers.postgres.vectors import Noted
+from memory.providers.postgres.vectors import VectorChanges
 
 
 QUERIES: Final = read_queries("memory/sql/queries/postings.sql")
@@ -46,7 +46,7 @@ class Index:
         self._changes = PostingChanges()
         self._groups: dict[str, Group] = {}
         self._next_number = next_number
-        self._meanings = Noted(namespace)
+        self._meanings = VectorChanges(namespace)
 
     def take_out(self, entry: Entry) -> None:
         if entry.number is not None and is_searched(entry):

@@ -1,4 +1,4 @@
-"""The newest entries of many namespaces at once, without reading any namespace further than the page."""
+"""The newest entries of many namespaces, read without going further into any namespace than the page."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -20,42 +20,44 @@ QUERIES: Final = read_queries("memory/sql/queries/newest.sql")
 PAGES_AHEAD: Final = 4
 
 
-_PLACES = Select(Namespace, "WHERE id = ANY(%s)")
+_NAMESPACES = Select(Namespace, "WHERE id = ANY(%s)")
 
 
-@lru_cache(maxsize=64)  # it differs by how many teams somebody is in, and by the scopes there are
-def _page(question: str) -> Select[Entry]:
-    return Select(Entry, f"WHERE id = ANY(ARRAY({question})) ORDER BY updated_at DESC, id DESC")
+@lru_cache(maxsize=64)  # the SQL depends on the number of the caller's teams and on the scopes
+def _select_page(ids_sql: str) -> Select[Entry]:
+    return Select(Entry, f"WHERE id = ANY(ARRAY({ids_sql})) ORDER BY updated_at DESC, id DESC")
 
 
-def newest(
+def fetch_newest(
     namespaces: QuerySet[Namespace],
     team_id: UUID,
     now: datetime,
     limit: int,
     *,
-    known: Mapping[UUID, Namespace] = MappingProxyType({}),
+    loaded: Mapping[UUID, Namespace] = MappingProxyType({}),
 ) -> list[Entry]:
-    """Living entries, quarantined ones too, newest first, each with its namespace. The caller has checked those, which
-    are all of the one team. ``known``: those that are at hand already and needn't be asked for."""
+    """Return living entries, quarantined ones too, newest first, each with its namespace. The caller has checked
+    the access to the namespaces, which all belong to the team. ``loaded`` are namespaces that need not be fetched
+    again.
+    """
     try:
-        question, params = asked(namespaces, team_id, now, limit)
-    except EmptyResultSet:  # which are none, and needn't be asked for
+        sql, params = build_newest_query(namespaces, team_id, now, limit)
+    except EmptyResultSet:  # the caller sees no namespace
         return []
-    found = _page(question).fetch_all(*params)
-    wanted = list({one.namespace_id for one in found} - known.keys())
-    asked_for = {one.pk: one for one in _PLACES.fetch_all(wanted)} if wanted else {}
-    for entry in found:
-        entry.namespace = known.get(entry.namespace_id) or asked_for[entry.namespace_id]
-    return found
+    entries = _select_page(sql).fetch_all(*params)
+    missing_ids = list({row.namespace_id for row in entries} - loaded.keys())
+    fetched = {row.pk: row for row in _NAMESPACES.fetch_all(missing_ids)} if missing_ids else {}
+    for entry in entries:
+        entry.namespace = loaded.get(entry.namespace_id) or fetched[entry.namespace_id]
+    return entries
 
 
-def asked(
+def build_newest_query(
     namespaces: QuerySet[Namespace], team_id: UUID, now: datetime, limit: int
 ) -> tuple[str, tuple[Any, ...]]:
-    """The question and its parameters."""
-    places, of_places = namespaces.order_by().values("id").query.sql_with_params()
-    question = QUERIES["newest"].format(
-        namespaces=places, limit=int(limit), ahead=PAGES_AHEAD * limit
+    """Return the SQL of the query for the newest ids and its parameters."""
+    namespaces_sql, namespace_params = namespaces.order_by().values("id").query.sql_with_params()
+    sql = QUERIES["newest"].format(
+        namespaces=namespaces_sql, limit=int(limit), ahead=PAGES_AHEAD * limit
     )
-    return question, (*of_places, team_id, now, now, now)
+    return sql, (*namespace_params, team_id, now, now, now)

@@ -1,4 +1,4 @@
-"""The default provider: PostgreSQL, inside one team's walls."""
+"""The default provider: PostgreSQL, restricted to one team."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -22,17 +22,17 @@ from memory.models import Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.base import MemoryProvider
 from memory.providers.postgres import rows, searching, snapshots, vectors
-from memory.providers.postgres.filters import narrowed
+from memory.providers.postgres.filters import apply_filter
 
 
 T = TypeVar("T")
 
 
 class PostgresProvider(MemoryProvider):
-    """Each call is one transaction, with a revision for every change.
+    """A provider whose every call is one transaction, with a revision for each change.
 
-    Subclasses that are given a namespace by somebody else, already checked and within a transaction, override the
-    methods under ``history``.
+    Subclasses that receive a namespace which is already checked and within a transaction override the methods below
+    ``history``.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class PostgresProvider(MemoryProvider):
         self._actor = actor
 
     async def run(self, work: Callable[[], T]) -> T:
-        return await in_thread(work)
+        return await run_in_database_thread(work)
 
     def store(self, params: StoreParams) -> MemoryEntry:
         check_params(params)
@@ -57,14 +57,14 @@ class PostgresProvider(MemoryProvider):
         check_value(self._policy, params.value)
         with self._transaction():
             namespace = self._claim(params.namespace)
-            act = self._act(Operation.STORE, params.key)
-            entry, _before = rows.write(namespace, params, act, self._policy)
+            context = self._build_context(Operation.STORE, params.key)
+            entry, _before = rows.write(namespace, params, context, self._policy)
         return rows.build_entry(entry, params.namespace)
 
     def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         check_query(query)
         self._check(query.namespace)
-        query = self._with_meaning(query)
+        query = self._embed_query(query)
         with self._transaction():
             namespace = self._find(query.namespace)
             return search(namespace, query, self._clock()) if namespace else []
@@ -85,12 +85,12 @@ class PostgresProvider(MemoryProvider):
                 return []
             present = rows.build_entry(entry, namespace)
             revisions = Revision.objects.unscoped().filter(entry=entry).order_by("number")
-            return [snapshots.as_it_was(present, one) for one in revisions]
+            return [snapshots.build_entry_as_of(present, revision) for revision in revisions]
 
     def _check(self, namespace: str) -> None:
         check_namespace(self._policy, namespace)
 
-    def _with_meaning(self, query: MemoryQuery) -> MemoryQuery:
+    def _embed_query(self, query: MemoryQuery) -> MemoryQuery:
         return embed_query(query)
 
     def _transaction(self) -> AbstractContextManager[object]:
@@ -106,58 +106,60 @@ class PostgresProvider(MemoryProvider):
     def _lock(self, namespace: str) -> Namespace | None:
         return rows.lock_namespace(self._team_id, namespace)
 
-    def _act(self, operation: Operation, key: str = "") -> rows.WriteContext:
-        """``key``: which entry it is about, if it is about one alone."""
+    def _build_context(self, operation: Operation, key: str = "") -> rows.WriteContext:
+        """Return the context of a write. ``key`` names the entry if the write affects only one."""
         return rows.WriteContext(operation, self._clock(), actor=self._actor)
 
-    def _forget(self, namespace: str, **which: str) -> int:
+    def _forget(self, namespace: str, **lookup: str) -> int:
         self._check(namespace)
         with self._transaction():
             row = self._lock(namespace)
             if row is None:
                 return 0
             rows.expire(row, self._clock())
-            entries = rows.find_living(row).filter(**which).order_by("id")
-            act = self._act(Operation.FORGET, which.get("key", ""))
-            return len(rows.forget(row, entries, act))
+            entries = rows.find_living(row).filter(**lookup).order_by("id")
+            context = self._build_context(Operation.FORGET, lookup.get("key", ""))
+            return len(rows.forget(row, entries, context))
 
 
 def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
-    """Return what a query finds, now or as of its moment. The caller has checked the right to the namespace."""
+    """Return the result of a query, now or as of its moment. The caller has checked the right to the namespace."""
     if query.as_of is not None:
         return snapshots.search(namespace, query, query.as_of)
     if is_search(query) and searching.has_postings_for(query):
         return searching.search(namespace, query, now)
     if query.key is not None and not query.filter:
         hit = rows.find_visible_by_key(namespace, query.key, now)
-        found_one = [rows.build_entry(hit, namespace.text)] if hit else []
-        return answer(query, found_one, now)
-    found = rows.find_visible(namespace, now)
+        hits = [rows.build_entry(hit, namespace.text)] if hit else []
+        return answer(query, hits, now)
+    visible_rows = rows.find_visible(namespace, now)
     if query.key is not None:
-        found = found.filter(key=query.key)
-    found = narrowed(found, parse_filter(query.filter))
+        visible_rows = visible_rows.filter(key=query.key)
+    visible_rows = apply_filter(visible_rows, parse_filter(query.filter))
     if is_search(query):
-        return _ranked(namespace, found, query, now)
-    newest = found.order_by("-updated_at", "-id")[: query.top_k]
+        return _search_texts(namespace, visible_rows, query, now)
+    newest = visible_rows.order_by("-updated_at", "-id")[: query.top_k]
     return answer(query, [rows.build_entry(row, namespace.text) for row in newest], now)
 
 
-def _ranked(
-    namespace: Namespace, found: rows.Entries, query: MemoryQuery, now: datetime
+def _search_texts(
+    namespace: Namespace, visible_rows: rows.Entries, query: MemoryQuery, now: datetime
 ) -> list[MemoryEntry]:
-    """Over the texts, where postings don't help; the whole rows are fetched for the few that are asked for."""
-    texts = list(found.values_list("updated_at", "id", "text", "group", "position", "number"))
-    numbers = [one[5] for one in texts if one[5] is not None]
-    cosines = vectors.cosines(namespace, query.meaning, only=numbers)
+    """Rank over the texts, where postings do not help; whole rows are loaded only for the results."""
+    texts = list(
+        visible_rows.values_list("updated_at", "id", "text", "group", "position", "number")
+    )
+    numbers = [row[5] for row in texts if row[5] is not None]
+    cosines = vectors.compute_cosines(namespace, query.meaning, only=numbers)
     candidates = [
         Candidate(at, str(pk), text, (group, position) if group else None, cosines.get(number))
         for at, pk, text, group, position, number in texts
     ]
-    return searching.whole(namespace, rank_candidates(query, candidates, now))
+    return searching.load_hits(namespace, rank_candidates(query, candidates, now))
 
 
-async def in_thread(call: Callable[[], T]) -> T:
-    """Database work away from the event loop; the thread gives its connection back afterwards."""
+async def run_in_database_thread(call: Callable[[], T]) -> T:
+    """Run database work away from the event loop; the thread closes its connection afterwards."""
 
     def work() -> T:
         close_old_connections()

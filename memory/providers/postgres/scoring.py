@@ -1,6 +1,7 @@
-"""The recipe of ``memory.core.recall.ranking`` over postings: the same operations in the same order, on arrays.
+"""The formulas of ``memory.core.recall.ranking`` over postings: the same operations in the same order, on arrays.
 
-A slot is a number of the namespace; the arrays have one more, which is nobody and has nothing.
+A slot is the number of an entry in its namespace. The arrays have one slot more, the sentinel, which stands for no
+entry and is always empty.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +26,9 @@ Block = tuple[int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Who can be recalled, how long each is, and who stands beside whom."""
+    """The register of a namespace: which slots are visible, how long each text is, and which entries precede and follow
+    each other.
+    """
 
     visible: Flags
     lengths: Ints
@@ -34,7 +37,7 @@ class Register:
     grouped: bool
 
     @property
-    def nobody(self) -> int:
+    def sentinel(self) -> int:
         return len(self.visible) - 1
 
     @property
@@ -45,151 +48,175 @@ class Register:
 def read_register(
     blocks: Sequence[Block], *, only: Iterable[int] | None, without: Iterable[int]
 ) -> Register:
-    """``only`` are the numbers that pass the filter; ``without`` those whose end has come."""
+    """Read the blocks of a register. ``only`` are the numbers that pass the filter; ``without`` are the numbers of
+    expired entries.
+    """
     size = max((block for block, _ in blocks), default=-1) * BLOCK + BLOCK
-    seats = np.zeros((size + 1, 2), dtype="<u4")
-    for block, packed in blocks:
-        found = np.frombuffer(packed, dtype="<u4").reshape(-1, 2)
-        seats[block * BLOCK : block * BLOCK + len(found)] = found
-    visible = seats[:, 0] > 0
+    register_pairs = np.zeros((size + 1, 2), dtype="<u4")
+    for block, block_bytes in blocks:
+        pairs = np.frombuffer(block_bytes, dtype="<u4").reshape(-1, 2)
+        register_pairs[block * BLOCK : block * BLOCK + len(pairs)] = pairs
+    visible = register_pairs[:, 0] > 0
     if only is not None:
         passing = np.zeros(size + 1, dtype=bool)
         passing[np.fromiter(only, dtype=np.int64)] = True
         visible &= passing
     visible[np.fromiter(without, dtype=np.int64)] = False
-    lengths = np.where(visible, seats[:, 0].astype(np.int64) - 1, 0)
-    behind = seats[:, 1].astype(np.int64) - 1
-    has = np.flatnonzero(behind >= 0)
-    before = np.where(behind >= 0, behind, size)
+    lengths = np.where(visible, register_pairs[:, 0].astype(np.int64) - 1, 0)
+    predecessors = register_pairs[:, 1].astype(np.int64) - 1
+    with_predecessor = np.flatnonzero(predecessors >= 0)
+    before = np.where(predecessors >= 0, predecessors, size)
     after = np.full(size + 1, size, dtype=np.int64)
-    after[behind[has]] = has
-    return Register(visible, lengths, before, after, grouped=bool(len(has)))
+    after[predecessors[with_predecessor]] = with_predecessor
+    return Register(visible, lengths, before, after, grouped=bool(len(with_predecessor)))
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """Every slot's sums, normalised; which of them are hits is decided with the literal ones."""
+class SlotScores:
+    """The normalised sums of every slot. The literal matches are added later and decide, together with the sums, which
+    slots are hits.
+    """
 
-    own: Floats
+    words: Floats
     context: Floats
-    lent: Floats
+    neighbours: Floats
     total: Floats
-    by: float
-    readable: list[int]  # whose texts have to be read for the question itself
-    vector: Floats | None = None  # how near in meaning; none where nobody asked
+    scale: float
+    readable: list[int]  # slots whose texts may contain the query literally
+    vector: Floats | None = None  # similarity in meaning, if it was queried
 
-    def of(self, slot: int, *, literal: bool, recency: float | None) -> ScoreComponents:
-        own, context, lent = (float(part[slot]) for part in (self.own, self.context, self.lent))
+    def get_components(self, slot: int, *, literal: bool, recency: float | None) -> ScoreComponents:
+        words, context, neighbours = (
+            float(part[slot]) for part in (self.words, self.context, self.neighbours)
+        )
         vector = None if self.vector is None else float(self.vector[slot])
-        return ScoreComponents(own, context, lent, literal, vector, recency)
+        return ScoreComponents(words, context, neighbours, literal, vector, recency)
 
 
-def score(
-    asked: Question,
+def score_slots(
+    text_query: Question,
     postings: Mapping[str, Sequence[Block]],
     register: Register,
-    near: Mapping[int, float] | None = None,
-) -> Scored:
-    """``near``: how near in meaning, by number."""
-    counts = {term: _counts(postings[term], register) for term in asked.terms if term in postings}
-    own = _normalised(_scores(counts, register.lengths, register))
+    similarity: Mapping[int, float] | None = None,
+) -> SlotScores:
+    """Score all slots. ``similarity`` is how similar each number is in meaning."""
+    counts = {
+        term: _count_term(postings[term], register) for term in text_query.terms if term in postings
+    }
+    words = _normalize_scores(_score_terms(counts, register.lengths, register))
     if register.grouped:
-        two = register.before[register.before]
+        second_before = register.before[register.before]
         nearby = {
-            term: (found + found[register.before] + found[two]) * register.visible
-            for term, found in counts.items()
+            term: (term_counts + term_counts[register.before] + term_counts[second_before])
+            * register.visible
+            for term, term_counts in counts.items()
         }
-        lengths = register.lengths + register.lengths[register.before] + register.lengths[two]
-        context = _normalised(_scores(nearby, lengths * register.visible, register))
+        lengths = (
+            register.lengths + register.lengths[register.before] + register.lengths[second_before]
+        )
+        context = _normalize_scores(_score_terms(nearby, lengths * register.visible, register))
     else:
-        context = own
-    vector = None if not near else _spread(near, register)
-    base: Any = scoring.combine_scores(_any(own), _any(context), _any(vector))
-    lent = _lent(base, register)
-    total = base + lent
-    return Scored(
-        own,
+        context = words
+    vector = None if not similarity else _spread_similarity(similarity, register)
+    base: Any = scoring.combine_scores(_as_any(words), _as_any(context), _as_any(vector))
+    neighbours = _score_neighbours(base, register)
+    total = base + neighbours
+    return SlotScores(
+        words,
         context,
-        lent,
+        neighbours,
         total,
-        scoring.choose_scale(_highest(total)),
-        _readable(asked, counts, register),
+        scoring.choose_scale(_get_highest(total)),
+        _select_readable(text_query, counts, register),
         vector,
     )
 
 
-def final(scored: Scored, slots: Ints, literal: Flags, recency: Floats | None) -> Floats:
-    """``memory.core.recall.scoring.final`` on arrays; it branches, arrays choose."""
-    found = scored.total[slots] / scored.by
+def compute_final_scores(
+    sums: SlotScores, slots: Ints, literal: Flags, recency: Floats | None
+) -> Floats:
+    """Return the final scores of the slots. ``memory.core.recall.scoring.compute_final_score`` computes the same for one
+    number; arrays choose with ``np.where`` instead of branching.
+    """
+    scores = sums.total[slots] / sums.scale
     floor = scoring.LITERAL_FLOOR
-    found = np.where(literal, floor + (1 - floor) * found, found)
+    scores = np.where(literal, floor + (1 - floor) * scores, scores)
     if recency is not None:
         weight = scoring.RECENCY_WEIGHT
-        found = (found + weight * recency) / (1 + weight)
-    return np.minimum(1.0, found)
+        scores = (scores + weight * recency) / (1 + weight)
+    return np.minimum(1.0, scores)
 
 
-def _spread(near: Mapping[int, float], register: Register) -> Floats:
-    found = np.zeros(len(register.visible))
-    for number, worth in near.items():
-        if number < register.nobody:
-            found[number] = worth
-    return found * register.visible
+def _spread_similarity(similarity: Mapping[int, float], register: Register) -> Floats:
+    scores = np.zeros(len(register.visible))
+    for number, value in similarity.items():
+        if number < register.sentinel:
+            scores[number] = value
+    return scores * register.visible
 
 
-def _counts(blocks: Sequence[Block], register: Register) -> Ints:
-    """How often each slot has the term; those that don't count have it never."""
-    found = np.zeros(len(register.visible), dtype=np.int64)
-    pairs = np.frombuffer(b"".join(packed for _, packed in blocks), dtype=np.uint8).reshape(-1, 2)
-    sizes = [len(packed) // 2 for _, packed in blocks]
+def _count_term(blocks: Sequence[Block], register: Register) -> Ints:
+    """Return how often the term occurs in each slot; 0 for slots that are not visible."""
+    counts = np.zeros(len(register.visible), dtype=np.int64)
+    pairs = np.frombuffer(
+        b"".join(block_bytes for _, block_bytes in blocks), dtype=np.uint8
+    ).reshape(-1, 2)
+    sizes = [len(block_bytes) // 2 for _, block_bytes in blocks]
     first = np.repeat([block * BLOCK for block, _ in blocks], sizes)
-    found[first + pairs[:, 0]] = pairs[:, 1]
-    return found * register.visible
+    counts[first + pairs[:, 0]] = pairs[:, 1]
+    return counts * register.visible
 
 
-def _scores(counts: Mapping[str, Ints], lengths: Ints, register: Register) -> Floats:
+def _score_terms(counts: Mapping[str, Ints], lengths: Ints, register: Register) -> Floats:
     scores = np.zeros(len(register.visible))
     if not register.total:
         return scores
     mean = scoring.compute_mean_length(int(lengths.sum()), register.total)
-    weight: Any = scoring.weigh_length(_any(lengths), mean)
+    weight: Any = scoring.weigh_length(_as_any(lengths), mean)
     for term in sorted(counts):
-        found = counts[term]
-        frequency = int(np.count_nonzero(found))
+        term_counts = counts[term]
+        frequency = int(np.count_nonzero(term_counts))
         if frequency:
             rare = scoring.compute_rarity(frequency, register.total)
-            saturated: Any = scoring.saturate(_any(found), weight)
+            saturated: Any = scoring.saturate(_as_any(term_counts), weight)
             scores += rare * saturated
     return scores
 
 
-def _normalised(scores: Floats) -> Floats:
-    normal: Any = scoring.normalize(_any(scores), _highest(scores))
+def _normalize_scores(scores: Floats) -> Floats:
+    normal: Any = scoring.normalize(_as_any(scores), _get_highest(scores))
     return np.asarray(normal, dtype=np.float64)
 
 
-def _lent(base: Floats, register: Register) -> Floats:
+def _score_neighbours(base: Floats, register: Register) -> Floats:
     if not register.grouped:
         return np.zeros(len(base))
     before, after = register.before, register.after
-    lent: Any = scoring.weigh_neighbours(
-        _any(base[before[before]]), _any(base[before]), _any(base[after]), _any(base[after[after]])
+    neighbours: Any = scoring.weigh_neighbours(
+        _as_any(base[before[before]]),
+        _as_any(base[before]),
+        _as_any(base[after]),
+        _as_any(base[after[after]]),
     )
-    return np.where(register.visible, lent, 0.0)
+    return np.where(register.visible, neighbours, 0.0)
 
 
-def _highest(scores: Floats) -> float:
+def _get_highest(scores: Floats) -> float:
     return float(scores.max(initial=0.0))
 
 
-def _readable(asked: Question, counts: Mapping[str, Ints], register: Register) -> list[int]:
-    found_in = {term: int(np.count_nonzero(found)) for term, found in counts.items()}
-    having = register.visible.copy()
-    for term in asked.choose_required_terms(found_in):
-        having &= counts[term] > 0 if term in counts else False
-    return limit_candidates(np.flatnonzero(having).tolist())
+def _select_readable(
+    text_query: Question, counts: Mapping[str, Ints], register: Register
+) -> list[int]:
+    text_counts = {term: int(np.count_nonzero(term_counts)) for term, term_counts in counts.items()}
+    matches = register.visible.copy()
+    for term in text_query.choose_required_terms(text_counts):
+        matches &= counts[term] > 0 if term in counts else False
+    return limit_candidates(np.flatnonzero(matches).tolist())
 
 
-def _any(array: NDArray[Any] | None) -> Any:
-    """The formulas are written for numbers, and arrays take them as well; types can't say so."""
+def _as_any(array: NDArray[Any] | None) -> Any:
+    """Return the array as ``Any``: the formulas are annotated for numbers but work on arrays as well, which the types
+    cannot express.
+    """
     return array

@@ -1,8 +1,8 @@
-"""Searching many namespaces with one question, as if all they hold lay in one.
+"""A search over many namespaces at once that scores as if all their entries were in one namespace.
 
-Each namespace numbers its entries from nought; here they get a stretch of slots each, one behind the other, and the
-same sums run over all of them, so that how rare a word is and how good a hit is mean the same wherever it was found.
-Only namespaces with a word of the question are read; where there is little altogether, everything is.
+Each namespace numbers its entries from 0. Here each gets its own range of slots, one range after the other, and the
+same sums run over all of them, so that the rarity of a word and the score of a hit mean the same in every namespace.
+Only namespaces with a word of the query are read; if they are small altogether, all of them are.
 """
 
 from collections import defaultdict
@@ -14,36 +14,42 @@ from uuid import UUID
 
 import numpy as np
 from django.core.exceptions import EmptyResultSet
-from django.db import connection
 from django.db.models import QuerySet
 
-from config.sql import read_queries
+from config.sql import fetch_rows, read_queries
 from memory.core.recall.literal_match import MAX_TEXTS_READ, Question, parse_question
 from memory.core.recall.scoring import ScoreParts
 from memory.core.recall.selection import MAX_EXCERPT_LENGTH
 from memory.models import Entry, Namespace
 from memory.providers.postgres.postings import BLOCK, REGISTER
-from memory.providers.postgres.scoring import Block, Floats, Ints, final, read_register, score
+from memory.providers.postgres.scoring import (
+    Block,
+    Floats,
+    Ints,
+    compute_final_scores,
+    read_register,
+    score_slots,
+)
 
 
 QUERIES: Final = read_queries("memory/sql/queries/search_all.sql")
 
-MOST_WAITING: Final = 1_000  # that are looked through
+MAX_QUARANTINED: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    """A page of the hits, best first: each row with its score and what that is made of; ``total``: all there are."""
+class RankedPage:
+    """A page of the hits, best first: each row with its score and the parts of the score. ``total`` counts all hits."""
 
     hits: Sequence[tuple[Entry, float, ScoreParts]]
     total: int
 
 
-NOTHING: Final = Ranked((), 0)
+EMPTY_PAGE: Final = RankedPage((), 0)
 
 
-def ranked(
-    places: QuerySet[Namespace],
+def rank_entries(
+    namespaces: QuerySet[Namespace],
     words: str,
     now: datetime,
     *,
@@ -51,147 +57,154 @@ def ranked(
     tier: str = "",
     limit: int,
     offset: int,
-) -> Ranked:
-    """The caller has checked the namespaces. Of equals the one numbered last comes first."""
-    asked = parse_question(words, "english")
-    found = _found(places, asked, now)
-    if not found.firsts:
-        return NOTHING
-    only = found.passing(category, tier) if category or tier else None
-    register = read_register(found.register, only=only, without=found.over)
-    sums = score(asked, found.postings, register)
+) -> RankedPage:
+    """Return a page of the entries that match the words, best first; of equal scores the entry with the highest slot
+    comes first. The caller has checked the access to the namespaces.
+    """
+    text_query = parse_question(words, "english")
+    index = _load_index(namespaces, text_query, now)
+    if not index.firsts:
+        return EMPTY_PAGE
+    only = index.list_matching_slots(category, tier) if category or tier else None
+    register = read_register(index.register, only=only, without=index.expired)
+    sums = score_slots(text_query, index.postings, register)
     literal = np.zeros(len(register.visible), dtype=bool)
-    literal[_literal(found, asked, sums.readable)] = True
+    literal[_find_literal_matches(index, text_query, sums.readable)] = True
     slots = np.flatnonzero(register.visible & ((sums.total > 0) | literal))
-    scores = final(sums, slots, literal[slots], None)
-    page = _best(slots, scores)[offset : offset + limit]
-    rows = found.rows([int(slots[at]) for at in page])
+    scores = compute_final_scores(sums, slots, literal[slots], None)
+    page = _sort_by_score(slots, scores)[offset : offset + limit]
+    rows = index.load_entries([int(slots[at]) for at in page])
     hits = []
     for at in page:
         slot = int(slots[at])
-        if slot in rows:  # or somebody has just forgotten it
-            parts = sums.of(slot, literal=bool(literal[slot]), recency=None).explain(sums.by)
+        if slot in rows:  # otherwise it has just been forgotten
+            parts = sums.get_components(slot, literal=bool(literal[slot]), recency=None).explain(
+                sums.scale
+            )
             hits.append((rows[slot], float(scores[at]), parts))
-    return Ranked(hits, len(slots))
+    return RankedPage(hits, len(slots))
 
 
-def waiting(
-    places: QuerySet[Namespace], words: str, now: datetime, *, category: str = ""
+def list_quarantined(
+    namespaces: QuerySet[Namespace], words: str, now: datetime, *, category: str = ""
 ) -> list[UUID]:
-    """What waits in quarantine and has every word, newest first; of very many only the newest are looked through."""
+    """Return the ids of the quarantined entries that contain every word, newest first. Only the newest
+    ``MAX_QUARANTINED`` of each namespace, and of all of them, are searched.
+    """
     try:
-        sql, of_places = places.order_by().values("id").query.sql_with_params()
+        sql, ids_params = namespaces.order_by().values("id").query.sql_with_params()
     except EmptyResultSet:
         return []
-    params = (*of_places, MAX_EXCERPT_LENGTH, now, category, category, MOST_WAITING, MOST_WAITING)
-    wanted = words.casefold().split()
+    limit = MAX_QUARANTINED
+    params = (*ids_params, MAX_EXCERPT_LENGTH, now, category, category, limit, limit)
+    folded_words = words.casefold().split()
     return [
         entry_id
-        for entry_id, text in _rows(QUERIES["quarantined"].format(namespaces=sql), *params)
-        if all(word in text.casefold() for word in wanted)
+        for entry_id, text in fetch_rows(QUERIES["quarantined"].format(namespaces=sql), params)
+        if all(word in text.casefold() for word in folded_words)
     ]
 
 
-def asked_of(
-    places: QuerySet[Namespace], asked: Question, now: datetime
+def build_postings_query(
+    namespaces: QuerySet[Namespace], text_query: Question, now: datetime
 ) -> tuple[str, tuple[Any, ...]]:
-    """The question for postings and its parameters."""
-    sql, of_places = places.order_by().values("id", "entry_count").query.sql_with_params()
-    params = (*of_places, [*asked.terms], MAX_TEXTS_READ, REGISTER, now)
+    """Return the SQL of the query for postings and its parameters."""
+    sql, ids_params = namespaces.order_by().values("id", "entry_count").query.sql_with_params()
+    params = (*ids_params, [*text_query.terms], MAX_TEXTS_READ, REGISTER, now)
     return QUERIES["postings"].format(namespaces=sql), params
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """Everything in slots. ``firsts``: where each namespace's begin, in the order of their ids."""
+class _SearchIndex:
+    """The index data of all searched namespaces, by slot. ``firsts`` maps each namespace to its first slot, in the order
+    of ids.
+    """
 
     firsts: Mapping[UUID, int]
     register: Sequence[Block]
     postings: Mapping[str, Sequence[Block]]
-    over: Sequence[int]
+    expired: Sequence[int]
 
-    def passing(self, category: str, tier: str) -> list[int]:
+    def list_matching_slots(self, category: str, tier: str) -> list[int]:
         rows = Entry.objects.unscoped().filter(namespace_id__in=[*self.firsts], deleted_at=None)
-        wanted = {"category": category, "tier": tier}
-        rows = rows.filter(**{name: value for name, value in wanted.items() if value})
+        conditions = {"category": category, "tier": tier}
+        rows = rows.filter(**{name: value for name, value in conditions.items() if value})
         numbered = rows.exclude(number=None).order_by().values_list("namespace_id", "number")
-        return [self.firsts[place] + (number or 0) for place, number in numbered]
+        return [self.firsts[namespace_id] + (number or 0) for namespace_id, number in numbered]
 
-    def of_slots(self, slots: Sequence[int]) -> tuple[str, str, str]:
-        """As the query ``by_slots`` takes them."""
-        places, firsts = [*self.firsts], [*self.firsts.values()]
+    def build_slot_params(self, slots: Sequence[int]) -> tuple[str, str, str]:
+        """Return the parameters of the query ``by_slots`` for these slots."""
+        namespace_ids, firsts = [*self.firsts], [*self.firsts.values()]
         at = np.searchsorted(firsts, slots, side="right") - 1
-        pairs = [(places[n], slot - firsts[n]) for n, slot in zip(at, slots, strict=True)]
+        pairs = [(namespace_ids[n], slot - firsts[n]) for n, slot in zip(at, slots, strict=True)]
         return (
             ",".join(map(str, slots)),
-            ",".join(str(place) for place, _number in pairs),
-            ",".join(str(number) for _place, number in pairs),
+            ",".join(str(namespace_id) for namespace_id, _number in pairs),
+            ",".join(str(number) for _namespace_id, number in pairs),
         )
 
-    def rows(self, slots: Sequence[int]) -> dict[int, Entry]:
+    def load_entries(self, slots: Sequence[int]) -> dict[int, Entry]:
         if not slots:
             return {}
         sql = QUERIES["by_slots"].format(columns="memory_entry.*")
-        found: Any = Entry.objects.unscoped().raw(sql, self.of_slots(slots))  # Any: has a slot too
-        return {row.slot: row for row in found}
+        params = self.build_slot_params(slots)
+        entries: Any = Entry.objects.unscoped().raw(sql, params)  # Any: rows have a slot as well
+        return {row.slot: row for row in entries}
 
 
-def _found(places: QuerySet[Namespace], asked: Question, now: datetime) -> _Found:
+def _load_index(
+    namespaces: QuerySet[Namespace], text_query: Question, now: datetime
+) -> _SearchIndex:
     try:
-        sql, params = asked_of(places, asked, now)
-    except EmptyResultSet:  # nobody sees anything, and nothing needs be asked
-        return _Found({}, [], {}, [])
-    rows = _rows(sql, *params)
+        sql, params = build_postings_query(namespaces, text_query, now)
+    except EmptyResultSet:  # the caller sees no namespace
+        return _SearchIndex({}, [], {}, [])
+    rows = fetch_rows(sql, params)
     blocks: dict[UUID, int] = defaultdict(int)
-    for place, term, block, _packed in rows:
+    for namespace_id, term, block, _block_bytes in rows:
         if term == REGISTER:
-            blocks[place] = max(blocks[place], block + 1)
+            blocks[namespace_id] = max(blocks[namespace_id], block + 1)
     firsts, last = {}, 0
-    for place in sorted(blocks):
-        firsts[place] = last * BLOCK
-        last += blocks[place]
+    for namespace_id in sorted(blocks):
+        firsts[namespace_id] = last * BLOCK
+        last += blocks[namespace_id]
     register: list[Block] = []
     postings: dict[str, list[Block]] = defaultdict(list)
-    over = []
-    for place, term, block, packed in rows:
-        if place not in firsts:
+    expired = []
+    for namespace_id, term, block, block_bytes in rows:
+        if namespace_id not in firsts:
             continue
-        first = firsts[place]
+        first = firsts[namespace_id]
         if term is None:
-            over.append(first + block)
+            expired.append(first + block)
         elif term == REGISTER:
-            register.append((first // BLOCK + block, _moved(packed, first)))
+            register.append((first // BLOCK + block, _shift_register(block_bytes, first)))
         else:
-            postings[term].append((first // BLOCK + block, packed))
-    return _Found(firsts, register, dict(postings), over)
+            postings[term].append((first // BLOCK + block, block_bytes))
+    return _SearchIndex(firsts, register, dict(postings), expired)
 
 
-def _moved(packed: bytes, first: int) -> bytes:
-    """A block of the register; who comes before whom is said in slots."""
-    seats = np.frombuffer(packed, dtype="<u4").reshape(-1, 2)
-    if not first or not seats[:, 1].any():
-        return packed
-    seats = seats.copy()
-    seats[:, 1] += np.where(seats[:, 1] > 0, first, 0).astype("<u4")
-    return seats.tobytes()
+def _shift_register(block_bytes: bytes, first: int) -> bytes:
+    """Return a block of the register whose references to preceding entries are slots instead of numbers."""
+    pairs = np.frombuffer(block_bytes, dtype="<u4").reshape(-1, 2)
+    if not first or not pairs[:, 1].any():
+        return block_bytes
+    pairs = pairs.copy()
+    pairs[:, 1] += np.where(pairs[:, 1] > 0, first, 0).astype("<u4")
+    return pairs.tobytes()
 
 
-def _literal(found: _Found, asked: Question, readable: Sequence[int]) -> list[int]:
-    """Of those worth reading, who says the question word for word."""
-    if not readable or not asked.needle:
+def _find_literal_matches(
+    index: _SearchIndex, text_query: Question, readable: Sequence[int]
+) -> list[int]:
+    """Return the readable slots whose text contains the query literally."""
+    if not readable or not text_query.needle:
         return []
     sql = QUERIES["by_slots"].format(columns="memory_entry.text")
-    texts = _rows(sql, *found.of_slots(readable))
-    return [slot for slot, text in texts if asked.is_in(text)]
+    texts = fetch_rows(sql, index.build_slot_params(readable))
+    return [slot for slot, text in texts if text_query.is_in(text)]
 
 
-def _best(slots: Ints, scores: Floats) -> list[int]:
+def _sort_by_score(slots: Ints, scores: Floats) -> list[int]:
     order: list[int] = np.lexsort((-slots, -scores)).tolist()
     return order
-
-
-def _rows(sql: str, *params: Any) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        found: list[Any] = cursor.fetchall()
-    return found

@@ -1,16 +1,17 @@
-"""From a question to entries: the rows of its terms, the sums, and whole entries for the answer alone."""
+"""A search in one namespace: it reads the rows of the query's terms, sums them, and loads whole entries for the answer
+alone.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 
-from config.sql import read_queries
+from config.sql import fetch_rows, read_queries
 from memory.core.filters import parse_filter
 from memory.core.recall.literal_match import Question, parse_question
 from memory.core.recall.scoring import compute_recency
@@ -26,7 +27,7 @@ from memory.core.recall.tokens import DEFAULT_LANGUAGE, has_latin_words
 from memory.core.records import MemoryEntry, MemoryQuery
 from memory.models import Namespace
 from memory.providers.postgres import rows, vectors
-from memory.providers.postgres.filters import narrowed
+from memory.providers.postgres.filters import apply_filter
 from memory.providers.postgres.postings import REGISTER
 from memory.providers.postgres.scoring import (
     Block,
@@ -34,10 +35,10 @@ from memory.providers.postgres.scoring import (
     Floats,
     Ints,
     Register,
-    Scored,
-    final,
+    SlotScores,
+    compute_final_scores,
     read_register,
-    score,
+    score_slots,
 )
 
 
@@ -45,23 +46,29 @@ QUERIES: Final = read_queries("memory/sql/queries/search.sql")
 
 
 def has_postings_for(query: MemoryQuery) -> bool:
-    """Postings are in one language; what is asked in another is ranked over the texts."""
+    """Return whether postings can answer the query: they are in one language, and a query in another is ranked over the
+    texts.
+    """
     return query.language == DEFAULT_LANGUAGE or not has_latin_words(query.query_text or "")
 
 
 def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
-    asked = parse_question(query.query_text or "", query.language)
-    postings, over = _postings(namespace, asked, now)
-    only = _passing(namespace, query, now) if query.filter else None
-    register = read_register(postings.pop(REGISTER, []), only=only, without=over)
+    text_query = parse_question(query.query_text or "", query.language)
+    postings, expired = _load_postings(namespace, text_query, now)
+    only = _list_matching_numbers(namespace, query, now) if query.filter else None
+    register = read_register(postings.pop(REGISTER, []), only=only, without=expired)
     meaning = query.meaning
-    near = vectors.near(namespace, meaning, only=only, without=over) if meaning else None
-    sums = score(asked, postings, register, near)
-    literal = _literal(namespace, asked, sums.readable)
-    hits = _hits(sums, register, literal)
+    similarity = (
+        vectors.compute_similarity(namespace, meaning, only=only, without=expired)
+        if meaning
+        else None
+    )
+    sums = score_slots(text_query, postings, register, similarity)
+    literal = _find_literal_matches(namespace, text_query, sums.readable)
+    hits = _collect_hits(sums, register, literal)
     if query.recency_days is not None:
-        hits.recency = _recency(namespace, query.recency_days, hits.slots, now)
-    return _answered(namespace, query, sums, hits)
+        hits.recency = _compute_recency(namespace, query.recency_days, hits.slots, now)
+    return _build_answer(namespace, query, sums, hits)
 
 
 @dataclass(slots=True)
@@ -71,73 +78,82 @@ class _Hits:
     recency: Floats | None = None
 
 
-def _postings(
-    namespace: Namespace, asked: Question, now: datetime
+def _load_postings(
+    namespace: Namespace, text_query: Question, now: datetime
 ) -> tuple[dict[str, list[Block]], list[int]]:
-    terms = [REGISTER, *asked.terms]
+    terms = [REGISTER, *text_query.terms]
     postings: dict[str, list[Block]] = defaultdict(list)
-    over = []
-    for term, block, packed in _rows(QUERIES["postings"], namespace.pk, terms, namespace.pk, now):
+    expired = []
+    params = (namespace.pk, terms, namespace.pk, now)
+    for term, block, block_bytes in fetch_rows(QUERIES["postings"], params):
         if term is None:
-            over.append(block)
+            expired.append(block)
         else:
-            postings[term].append((block, packed))
-    return dict(postings), over
+            postings[term].append((block, block_bytes))
+    return dict(postings), expired
 
 
-def _passing(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[int]:
-    passing = narrowed(rows.find_visible(namespace, now), parse_filter(query.filter))
-    numbers = passing.values_list("number", flat=True)
+def _list_matching_numbers(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[int]:
+    matches = apply_filter(rows.find_visible(namespace, now), parse_filter(query.filter))
+    numbers = matches.values_list("number", flat=True)
     return [number for number in numbers if number is not None]
 
 
-def _literal(namespace: Namespace, asked: Question, readable: list[int]) -> set[int]:
-    if not readable or not asked.needle:
+def _find_literal_matches(
+    namespace: Namespace, text_query: Question, readable: list[int]
+) -> set[int]:
+    if not readable or not text_query.needle:
         return set()
-    texts = _rows(QUERIES["texts"], namespace.pk, _list(readable))
-    return {number for number, text in texts if asked.is_in(text)}
+    texts = fetch_rows(QUERIES["texts"], (namespace.pk, _join_numbers(readable)))
+    return {number for number, text in texts if text_query.is_in(text)}
 
 
-def _hits(sums: Scored, register: Register, literal: set[int]) -> _Hits:
+def _collect_hits(sums: SlotScores, register: Register, literal: set[int]) -> _Hits:
     flags = np.zeros(len(register.visible), dtype=bool)
     flags[np.fromiter(literal, dtype=np.int64)] = True
     slots = np.flatnonzero(register.visible & ((sums.total > 0) | flags))
     return _Hits(slots, flags[slots])
 
 
-def _recency(namespace: Namespace, half_life: float, slots: Ints, now: datetime) -> Floats:
-    times = dict(_rows(QUERIES["update_times"], namespace.pk))
-    found = [
+def _compute_recency(namespace: Namespace, half_life: float, slots: Ints, now: datetime) -> Floats:
+    times = dict(fetch_rows(QUERIES["update_times"], [namespace.pk]))
+    values = [
         compute_recency(times[slot], now, half_life) if slot in times else 0.0
         for slot in slots.tolist()
     ]
-    return np.array(found, dtype=np.float64)
+    return np.array(values, dtype=np.float64)
 
 
-def _answered(
-    namespace: Namespace, query: MemoryQuery, sums: Scored, hits: _Hits
+def _build_answer(
+    namespace: Namespace, query: MemoryQuery, sums: SlotScores, hits: _Hits
 ) -> list[MemoryEntry]:
-    scores = final(sums, hits.slots, hits.literal, hits.recency)
-    chosen, crowd = _chosen(namespace, hits.slots, scores, query.top_k)
-    entries, found = {}, []
-    for row in rows.find_by_numbers(namespace, chosen):
+    scores = compute_final_scores(sums, hits.slots, hits.literal, hits.recency)
+    numbers, crowd = _select_slots(namespace, hits.slots, scores, query.top_k)
+    entries, results = {}, []
+    for row in rows.find_by_numbers(namespace, numbers):
         number = row.number or 0
-        n = int(np.searchsorted(hits.slots, number))
-        recency = None if hits.recency is None else float(hits.recency[n])
-        parts = sums.of(number, literal=bool(hits.literal[n]), recency=recency).explain(sums.by)
+        index = int(np.searchsorted(hits.slots, number))
+        recency = None if hits.recency is None else float(hits.recency[index])
+        parts = sums.get_components(
+            number, literal=bool(hits.literal[index]), recency=recency
+        ).explain(sums.scale)
         entry = rows.build_entry(row, namespace.text)
         entries[entry.id] = entry
-        look = row.text[:MAX_EXCERPT_LENGTH]
-        found.append(
-            RankedEntry(entry.id, float(scores[n]), explain_hit(query, parts), row.updated_at, look)
+        excerpt = row.text[:MAX_EXCERPT_LENGTH]
+        results.append(
+            RankedEntry(
+                entry.id, float(scores[index]), explain_hit(query, parts), row.updated_at, excerpt
+            )
         )
-    return [add_score(entries[hit.id], hit) for hit in sort_hits(query, found, crowd=crowd)]
+    return [add_score(entries[hit.id], hit) for hit in sort_hits(query, results, crowd=crowd)]
 
 
-def _chosen(
+def _select_slots(
     namespace: Namespace, slots: Ints, scores: Floats, top_k: int | None
 ) -> tuple[set[int], float | None]:
-    """The slots among which the answer is, and the score of those too many to be compared."""
+    """Return the slots that contain the answer, and the score that too many of them share to be compared, if there is
+    one.
+    """
     if top_k is None or len(slots) <= top_k:
         return set(slots.tolist()), None
     if not top_k:
@@ -146,27 +162,21 @@ def _chosen(
     above, equal = slots[scores > last].tolist(), slots[scores == last].tolist()
     if len(equal) <= MAX_TIES_COMPARED:
         return {*above, *equal}, None
-    newest = _rows(QUERIES["newest_of"], namespace.pk, _list(equal), top_k - len(above))
+    params = (namespace.pk, _join_numbers(equal), top_k - len(above))
+    newest = fetch_rows(QUERIES["newest_of"], params)
     return {*above, *(number for (number,) in newest)}, last
 
 
-def whole(namespace: Namespace, found: Sequence[RankedEntry]) -> list[MemoryEntry]:
-    """The entries of an answer, with their scores."""
-    entries = rows.find_living(namespace).in_bulk([UUID(hit.id) for hit in found])
+def load_hits(namespace: Namespace, hits: Sequence[RankedEntry]) -> list[MemoryEntry]:
+    """Load the entries of an answer, with their scores."""
+    entries = rows.find_living(namespace).in_bulk([UUID(hit.id) for hit in hits])
     return [
         add_score(rows.build_entry(entries[UUID(hit.id)], namespace.text), hit)
-        for hit in found
-        if UUID(hit.id) in entries  # forgotten by somebody in between
+        for hit in hits
+        if UUID(hit.id) in entries  # otherwise forgotten in between
     ]
 
 
-def _list(numbers: Sequence[int]) -> str:
-    """Numbers travel as one text: a thousand cost as much as one."""
+def _join_numbers(numbers: Sequence[int]) -> str:
+    """Join numbers to one text with commas: a thousand of them then cost as much as one parameter."""
     return ",".join(map(str, numbers))
-
-
-def _rows(sql: str, *params: Any) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        found: list[Any] = cursor.fetchall()
-    return found

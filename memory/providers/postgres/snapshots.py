@@ -1,4 +1,4 @@
-"""Answers as of a moment, from the revisions that were there by then."""
+"""Answers as of a moment, from the revisions that existed by then."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -12,13 +12,14 @@ from memory.models.entries import Operation
 from memory.providers.postgres import rows, vectors
 
 
-GONE = (Operation.FORGET, Operation.EXPIRE)
+REMOVING_OPERATIONS = (Operation.FORGET, Operation.EXPIRE)
 
 
 def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[MemoryEntry]:
-    """Ranked by the oracle over texts: exact, and as slow as the namespace was large.
+    """Search the entries as they were at the moment, with the oracle over texts: exact, and as slow as the namespace was
+    large.
 
-    By meaning only what says the same today: of texts that were replaced no vectors are kept.
+    By meaning it finds only texts that are still the same today, since vectors of replaced texts are not stored.
     """
     filter_ = parse_filter(query.filter)
     newest = (
@@ -30,19 +31,22 @@ def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[Memor
     )
     if query.key is not None:
         newest = newest.filter(entry__key=query.key)
-    known = [
-        (one.entry.number, as_it_was(rows.build_entry(one.entry, namespace.text), one))
-        for one in newest
-        if one.operation not in GONE
+    entries = [
+        (
+            revision.entry.number,
+            build_entry_as_of(rows.build_entry(revision.entry, namespace.text), revision),
+        )
+        for revision in newest
+        if revision.operation not in REMOVING_OPERATIONS
     ]
     candidates = [
         (number, entry)
-        for number, entry in known
+        for number, entry in entries
         if is_visible(entry, at) and matches(filter_, document_of(entry))
     ]
-    cosines = vectors.cosines_as_of(namespace, query.meaning, candidates)
+    cosines = vectors.compute_cosines_as_of(namespace, query.meaning, candidates)
     return answer(query, [entry for _number, entry in candidates], at, cosines)
 
 
-def as_it_was(entry: MemoryEntry, revision: Revision) -> MemoryEntry:
+def build_entry_as_of(entry: MemoryEntry, revision: Revision) -> MemoryEntry:
     return replace(entry, updated_at=revision.at, revision=revision.number, **get_state(revision))

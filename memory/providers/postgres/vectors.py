@@ -1,8 +1,8 @@
-"""Vectors beside the entries they are of: what is noted with a write, and which are nearest to a question.
+"""Vectors of entries: the rows that a write leaves for the embedder, and the entries nearest to a query.
 
 Nothing is embedded here. A write leaves a row that is due, in its own transaction and under its namespace's lock;
-``memory.upkeep.embedding`` takes it from there. Without an embedder nothing is asked and nothing written; what is
-forgotten takes the vector with it that it has from before.
+``memory.upkeep.embedding`` processes it. Without an embedder nothing is queried or written, but a forgotten entry
+still loses the vector that it has from before.
 """
 
 import hashlib
@@ -16,9 +16,8 @@ from django.utils import timezone
 from pgvector import HalfVector
 
 from config.ids import uuid7
-from config.sql import read_queries
-from memory.core.recall.similarity import MAX_SIMILAR as MOST_NEAR
-from memory.core.recall.similarity import scale_cosines
+from config.sql import fetch_rows, read_queries
+from memory.core.recall.similarity import MAX_SIMILAR, scale_cosines
 from memory.core.records import Meaning, MemoryEntry
 from memory.core.scopes import Scope
 from memory.core.values import search_text
@@ -29,120 +28,128 @@ from memory.models import Entry, Namespace
 
 QUERIES: Final = read_queries("memory/sql/queries/embeddings.sql")
 
-OF_RUNS: Final = (Scope.RUN.value, Scope.RUN_METADATA.value)
+RUN_SCOPES: Final = (Scope.RUN.value, Scope.RUN_METADATA.value)
 
 
-def hash_of(text: str) -> str:
-    """Which text a vector is of; ``memory.upkeep.embedding`` says the same in SQL."""
+def hash_text(text: str) -> str:
+    """Return the hash of the text that a vector belongs to; ``memory.upkeep.embedding`` computes the same in SQL."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Noted:
-    """Of one namespace's changes those that vectors follow, gathered, then saved as one.
+class VectorChanges:
+    """The changes of one namespace that affect vectors, collected and then saved together.
 
-    What is a run's alone is over before anybody could ask for it in other words.
+    Scopes of a single run get no vectors: the run ends before a search by meaning would help.
     """
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
-        self._fresh: dict[UUID, Entry] = {}
-        self._gone: set[UUID] = set()
+        self._changed: dict[UUID, Entry] = {}
+        self._removed: set[UUID] = set()
 
     def take_out(self, entry: Entry) -> None:
-        self._fresh.pop(entry.pk, None)
-        self._gone.add(entry.pk)
+        self._changed.pop(entry.pk, None)
+        self._removed.add(entry.pk)
 
     def put_in(self, entry: Entry) -> None:
-        self._gone.discard(entry.pk)
-        self._fresh[entry.pk] = entry
+        self._removed.discard(entry.pk)
+        self._changed[entry.pk] = entry
 
     def save(self) -> None:
-        if not (self._fresh or self._gone) or self._namespace.scope in OF_RUNS:
+        if not (self._changed or self._removed) or self._namespace.scope in RUN_SCOPES:
             return
-        noted = bool(self._fresh) and get_embedder() is not None
+        needs_vectors = bool(self._changed) and get_embedder() is not None
         with connection.cursor() as cursor:
-            if self._gone:
-                cursor.execute(QUERIES["delete"], [self._namespace.pk, sorted(self._gone)])
-            if noted:
+            if self._removed:
+                cursor.execute(QUERIES["delete"], [self._namespace.pk, sorted(self._removed)])
+            if needs_vectors:
                 team_id, now = self._namespace.team_id, timezone.now()
-                cursor.execute(QUERIES["save"], [team_id, self._namespace.pk, now, self._rows()])
-        if noted:
+                cursor.execute(
+                    QUERIES["save"], [team_id, self._namespace.pk, now, self._build_rows()]
+                )
+        if needs_vectors:
             notify.notify_after_commit(self._namespace.team_id)
 
-    def _rows(self) -> str:
+    def _build_rows(self) -> str:
         return json.dumps(
             [
                 {
                     "id": str(uuid7()),
                     "entry_id": str(pk),
                     "number": entry.number,
-                    "text_hash": hash_of(entry.text),
+                    "text_hash": hash_text(entry.text),
                 }
-                for pk, entry in self._fresh.items()
+                for pk, entry in self._changed.items()
             ]
         )
 
 
-def near(
+def compute_similarity(
     namespace: Namespace,
     meaning: Meaning | None,
     *,
     only: Sequence[int] | None = None,
     without: Iterable[int] = (),
 ) -> Mapping[int, float] | None:
-    """How near in meaning, 0 to 1, by number; none where that can't be said of anything."""
-    found = _nearest(namespace, meaning, only, without, MOST_NEAR)
-    return scale_cosines({number: cosine for number, _hash, cosine in found}) or None
+    """Return the similarity in meaning of each number, from 0 to 1, or None if no entry has a comparable vector."""
+    rows = _fetch_nearest(namespace, meaning, only, without, MAX_SIMILAR)
+    return scale_cosines({number: cosine for number, _hash, cosine in rows}) or None
 
 
-def near_keys(namespace: Namespace, meaning: Meaning | None, category: str) -> dict[str, float]:
-    """How near those of a category are, by key; as it were nothing else there."""
+def compute_similarity_by_key(
+    namespace: Namespace, meaning: Meaning | None, category: str
+) -> dict[str, float]:
+    """Return the similarity in meaning of the entries of a category, by key, as if the namespace had no others."""
     if meaning is None or not meaning.vector:
         return {}
     living = Entry.objects.unscoped().filter(
         namespace=namespace, deleted_at=None, category=category
     )
     keys = dict(living.values_list("number", "key"))
-    found = near(namespace, meaning, only=[number for number in keys if number is not None])
-    return {keys[number]: worth for number, worth in (found or {}).items()}
+    similarity = compute_similarity(
+        namespace, meaning, only=[number for number in keys if number is not None]
+    )
+    return {keys[number]: score for number, score in (similarity or {}).items()}
 
 
-def cosines(
+def compute_cosines(
     namespace: Namespace,
     meaning: Meaning | None,
     *,
     only: Sequence[int] | None = None,
     without: Iterable[int] = (),
 ) -> dict[int | None, float]:
-    """Of the nearest with a question's meaning, by number. ``only`` are the numbers that pass its filter."""
-    found = _nearest(namespace, meaning, only, without, MOST_NEAR)
-    return {number: cosine for number, _hash, cosine in found}
+    """Return the cosines of the entries nearest to the query's meaning, by number. ``only`` are the numbers that pass
+    its filter.
+    """
+    rows = _fetch_nearest(namespace, meaning, only, without, MAX_SIMILAR)
+    return {number: cosine for number, _hash, cosine in rows}
 
 
-def cosines_as_of(
+def compute_cosines_as_of(
     namespace: Namespace,
     meaning: Meaning | None,
     candidates: Sequence[tuple[int | None, MemoryEntry]],
 ) -> dict[str, float]:
-    """By id, of those entries of the past whose text is still the one that was embedded."""
+    """Return the cosines of those past entries whose text is still the one that was embedded, by id."""
     numbers = [number for number, _entry in candidates if number is not None]
-    found = _nearest(namespace, meaning, numbers, (), None)
-    by_text = {(number, text_hash): cosine for number, text_hash, cosine in found}
+    rows = _fetch_nearest(namespace, meaning, numbers, (), None)
+    by_text = {(number, text_hash): cosine for number, text_hash, cosine in rows}
     return {
         entry.id: by_text[text]
-        for number, entry in (candidates if found else ())
-        if (text := (number, hash_of(search_text(entry.key, entry.value)))) in by_text
+        for number, entry in (candidates if rows else ())
+        if (text := (number, hash_text(search_text(entry.key, entry.value)))) in by_text
     }
 
 
-def asked(
+def build_nearest_params(
     namespace: Namespace,
     meaning: Meaning,
     only: Sequence[int] | None,
     without: Iterable[int],
     most: int | None,
 ) -> dict[str, Any]:
-    """The parameters of the query ``nearest``."""
+    """Return the parameters of the query ``nearest``."""
     return {
         "asked": HalfVector(list(meaning.vector)).to_text(),
         "namespace": namespace.pk,
@@ -154,7 +161,7 @@ def asked(
     }
 
 
-def _nearest(
+def _fetch_nearest(
     namespace: Namespace,
     meaning: Meaning | None,
     only: Sequence[int] | None,
@@ -163,7 +170,5 @@ def _nearest(
 ) -> list[Any]:
     if meaning is None or not meaning.vector:
         return []
-    with connection.cursor() as cursor:
-        cursor.execute(QUERIES["nearest"], asked(namespace, meaning, only, without, most))
-        found: list[Any] = cursor.fetchall()
-    return found
+    params = build_nearest_params(namespace, meaning, only, without, most)
+    return fetch_rows(QUERIES["nearest"], params)

@@ -14,7 +14,7 @@ from memory.core.records import Json, MemoryQuery
 from memory.models import Change, Entry
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
-from memory.providers.postgres.filters import narrowed
+from memory.providers.postgres.filters import apply_filter
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway, get_shared_namespace, hash_key
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -113,7 +113,7 @@ def filter_by(
 ) -> QuerySet[Entry]:
     if key is not None:
         query = query.filter(key=key)
-    return narrowed(query, parse_filter(filter_))
+    return apply_filter(query, parse_filter(filter_))
 
 
 def _forget_externally(

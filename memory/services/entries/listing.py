@@ -13,7 +13,7 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.values import search_text
 from memory.models import Namespace
 from memory.providers.postgres import rows
-from memory.providers.postgres.filters import narrowed
+from memory.providers.postgres.filters import apply_filter
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -89,7 +89,7 @@ def list_entries(
             )
         query = rows.find_living(row).exclude(expires_at__lte=access.now)
         query = _filter(query, text=text, category=category, tier=tier)
-        query = narrowed(query, condition)
+        query = apply_filter(query, condition)
         total = query.count()
         page = query.order_by("-updated_at", "-id")[offset : offset + min(limit, MAX_PAGE_SIZE)]
         access.detail["keys"] = total

@@ -13,7 +13,7 @@ from memory.core.scopes import compute_lifetime, replace_group
 from memory.logic.conversations.conversation_requests import ConversationRequest, ConversationResult
 from memory.logic.engine_port import EnginePort, Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.knowledge.page_requests import PageHit, PageQuery, PageWriteResult
-from memory.providers.postgres.provider import in_thread
+from memory.providers.postgres.provider import run_in_database_thread
 from memory.services.conversations.conversation import handle_conversation
 from memory.services.entries.forget import forget
 from memory.services.entries.remember import remember
@@ -48,7 +48,7 @@ class RunMemory(EnginePort):
         return "caller" in vars(self)
 
     async def run(self, work: Callable[[], T]) -> T:
-        return await in_thread(work)
+        return await run_in_database_thread(work)
 
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         return recall(

@@ -148,7 +148,7 @@ class GatewayStore(PostgresProvider):
         if namespace != self._access.text:
             raise InvalidInput(f"namespace: only {self._access.text} is open.")
 
-    def _with_meaning(self, query: MemoryQuery) -> MemoryQuery:
+    def _embed_query(self, query: MemoryQuery) -> MemoryQuery:
         """Return the query as it is: no embedder is called inside a transaction, callers do that before."""
         return query
 
@@ -165,7 +165,7 @@ class GatewayStore(PostgresProvider):
     def _lock(self, namespace: str) -> Namespace | None:
         return self._access.lock()
 
-    def _act(self, operation: Operation, key: str = "") -> rows.WriteContext:
+    def _build_context(self, operation: Operation, key: str = "") -> rows.WriteContext:
         context = self._access.build_context(operation, self._reason, self._change_id)
         if operation is not Operation.STORE:
             self._written_keys.discard(key)

@@ -14,8 +14,8 @@ from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.models import Entry, Namespace, Revision
 from memory.models.readable import any_of
 from memory.providers.postgres import rows
-from memory.providers.postgres.filters import narrowed
-from memory.providers.postgres.snapshots import GONE, as_it_was
+from memory.providers.postgres.filters import apply_filter
+from memory.providers.postgres.snapshots import REMOVING_OPERATIONS, build_entry_as_of
 from memory.services.entries.listing import MAX_PAGE_SIZE, EntryPage
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
@@ -92,7 +92,7 @@ _Revisions = QuerySet[Revision]
 def _select_revisions(namespace: Namespace, at: datetime) -> _Revisions:
     """Return the newest revision of each entry at that moment, without entries that were forgotten or expired."""
     newest = Revision.objects.unscoped().filter(_build_newest_condition(namespace, at))
-    living = newest.exclude(operation__in=GONE).exclude(expires_at__lte=at)
+    living = newest.exclude(operation__in=REMOVING_OPERATIONS).exclude(expires_at__lte=at)
     return living.select_related("entry").order_by("entry_id")
 
 
@@ -121,7 +121,7 @@ def _filter_revisions(revisions: _Revisions, search: EntrySearch) -> _Revisions:
         "at__lt": search.until,
     }
     revisions = revisions.filter(**{name: value for name, value in conditions.items() if value})
-    return narrowed(revisions, parse_filter(search.filter))
+    return apply_filter(revisions, parse_filter(search.filter))
 
 
 def _search_text(
@@ -150,7 +150,7 @@ _ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
 
 
 def _build_entry(revision: Revision, namespace: Namespace) -> MemoryEntry:
-    entry = as_it_was(rows.build_entry(revision.entry, namespace.text), revision)
+    entry = build_entry_as_of(rows.build_entry(revision.entry, namespace.text), revision)
     return replace(entry, source=replace(entry.source, actor=revision.actor))
 
 

@@ -15,7 +15,7 @@ from memory.core.filters import parse_filter
 from memory.core.records import Json
 from memory.models import Change, Revision
 from memory.models.entries import Operation
-from memory.providers.postgres.filters import narrowed
+from memory.providers.postgres.filters import apply_filter
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import MemoryGateway
 from memory.services.recall.search import EntrySearch
@@ -102,7 +102,7 @@ def _filter_revisions(revisions: QuerySet[Revision], search: EntrySearch) -> Que
         "at__lt": search.until,
     }
     revisions = revisions.filter(**{name: value for name, value in conditions.items() if value})
-    return narrowed(revisions, parse_filter(search.filter)).order_by()
+    return apply_filter(revisions, parse_filter(search.filter)).order_by()
 
 
 def _summarize_changes(

@@ -24,7 +24,7 @@ from memory.logic.knowledge.page_requests import (
 from memory.logic.knowledge.pages import CATEGORY, KnowledgePage, from_entry, is_page
 from memory.models import Entry
 from memory.providers.postgres import rows
-from memory.providers.postgres.vectors import near_keys
+from memory.providers.postgres.vectors import compute_similarity_by_key
 from memory.services.entries.edit import RevisionConflict
 from memory.services.entries.forget import Forgotten, forget_selected
 from memory.services.gateway import ingress_gate
@@ -222,7 +222,9 @@ _WRITABLE = {"title", "summary", "content", "tags", "references", "aliases"}
 
 def _find_near_keys(access: NamespaceAccess, meaning: Meaning | None) -> Mapping[str, float]:
     row = access.target.row
-    return {} if row is None or access.external else near_keys(row, meaning, CATEGORY)
+    return (
+        {} if row is None or access.external else compute_similarity_by_key(row, meaning, CATEGORY)
+    )
 
 
 def check_search(top_k: int, min_score: float) -> None:

@@ -19,7 +19,7 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
 from memory.core.values import search_text
 from memory.models import Entry, Namespace
 from memory.providers.postgres import rows
-from memory.providers.postgres.filters import narrowed
+from memory.providers.postgres.filters import apply_filter
 from memory.providers.postgres.provider import search
 from memory.services.entries.listing import MAX_PAGE_SIZE, EntryPage
 from memory.services.gateway.caller import MemoryCaller
@@ -136,7 +136,7 @@ def filter_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -
         "updated_at__lt": criteria.until,
     }
     query = query.filter(**{name: value for name, value in conditions.items() if value})
-    return narrowed(query, parse_filter(criteria.filter))
+    return apply_filter(query, parse_filter(criteria.filter))
 
 
 def matches_search(criteria: EntrySearch, entry: MemoryEntry) -> bool:

@@ -93,7 +93,7 @@ class _Pages:
     limit: int
 
     def rank(self, tier: str) -> tuple[_Hits, int]:
-        page = search_all.ranked(
+        page = search_all.rank_entries(
             self.namespaces,
             self.query,
             timezone.now(),
@@ -109,7 +109,7 @@ class _Pages:
         return hits, page.total
 
     def list_quarantined(self, start: int, room: int) -> tuple[_Hits, int]:
-        ids = search_all.waiting(
+        ids = search_all.list_quarantined(
             self.namespaces, self.query, timezone.now(), category=self.category
         )
         start = max(0, start)

@@ -14,7 +14,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.recall.embedding import EmbedderFault
 from memory.models import Embedding
-from memory.providers.postgres.vectors import hash_of
+from memory.providers.postgres.vectors import hash_text
 from memory.upkeep import embedding
 from memory.upkeep.embedding import embed_team
 from tests.memory.services.conftest import at_door
@@ -116,4 +116,4 @@ def test_text_written_while_a_batch_is_taken_is_embedded_under_its_own_hash(
     writer.join()
 
     assert ["cat" in one.text for one in taken] == [True]
-    assert taken[0].text_hash == hash_of(taken[0].text)
+    assert taken[0].text_hash == hash_text(taken[0].text)

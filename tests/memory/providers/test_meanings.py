@@ -46,7 +46,7 @@ def test_question_reads_the_vectors_of_its_namespace_alone(crowded: Cast) -> Non
     with tenant([crowded.team_a.pk]):
         namespace = Namespace.objects.unscoped().get(text="global:p3")
         meaning = Meaning("tiny/1", tuple(vector("ship")))
-        named = vectors.asked(namespace, meaning, None, (7, 8), vectors.MOST_NEAR)
+        named = vectors.build_nearest_params(namespace, meaning, None, (7, 8), vectors.MAX_SIMILAR)
         nodes = plan(vectors.QUERIES["nearest"], named=named)
 
     assert {node["Index Name"] for node in nodes if "Index Name" in node} == {"memory_embedding_of"}
@@ -56,7 +56,7 @@ def test_question_reads_the_vectors_of_its_namespace_alone(crowded: Cast) -> Non
     assert not any(node["Node Type"] == "Seq Scan" for node in nodes)
     read = [node["Actual Rows"] for node in nodes if node.get("Relation Name")]
     assert read == [EACH + 1]
-    assert nodes[0]["Actual Rows"] == vectors.MOST_NEAR
+    assert nodes[0]["Actual Rows"] == vectors.MAX_SIMILAR
 
 
 def test_worker_finds_what_is_due_without_reading_what_is_done(crowded: Cast) -> None:

@@ -128,7 +128,7 @@ def test_newest_page_without_the_teams_newest_reads_one_of_each_namespace_and_a_
     with tenant([crowded.team_a.id]):
         firsts = Entry.objects.unscoped().filter(namespace__in=seen, key="k7")
         firsts.update(updated_at=timezone.now() + timedelta(days=1))
-        found = newest.newest(seen, crowded.team_a.pk, timezone.now(), 5)
+        found = newest.fetch_newest(seen, crowded.team_a.pk, timezone.now(), 5)
 
     assert rows_read(newest_nodes(crowded, seen)) == ahead + probes + 5
     assert [one.key for one in found] == ["k7"] * 5
@@ -152,7 +152,7 @@ def test_newest_page_is_the_same_whichever_way_it_was_found(crowded: Cast) -> No
             seen = Namespace.objects.unscoped().filter(text__in=places)
             limit = chance.choice([1, 3, 10])
 
-            found = newest.newest(seen, crowded.team_a.pk, now, limit)
+            found = newest.fetch_newest(seen, crowded.team_a.pk, now, limit)
 
             living = every.filter(namespace__in=seen).living()
             ordered = living.order_by("-updated_at", "-id")[:limit]
@@ -161,7 +161,7 @@ def test_newest_page_is_the_same_whichever_way_it_was_found(crowded: Cast) -> No
 
 def newest_nodes(crowded: Cast, seen: Any) -> list[dict[str, Any]]:
     with tenant([crowded.team_a.id]):
-        question, params = newest.asked(seen, crowded.team_a.pk, timezone.now(), 5)
+        question, params = newest.build_newest_query(seen, crowded.team_a.pk, timezone.now(), 5)
         return plan(question, *params)
 
 
@@ -229,7 +229,7 @@ def test_small_namespaces_are_walked_from_the_newest_on(
             for number in range(newest.PAGES_AHEAD * 10)
         )
         seen = Namespace.objects.unscoped().exclude(pk=unseen.pk)
-        question, params = newest.asked(seen, cast.team_a.pk, now, 10)
+        question, params = newest.build_newest_query(seen, cast.team_a.pk, now, 10)
         nodes = plan(question, *params)
 
     assert rows_read(nodes) == newest.PAGES_AHEAD * 10 + 20 + 10
@@ -239,7 +239,9 @@ def test_search_of_everything_walks_the_postings_of_each_namespace(crowded: Cast
     """Of the texts, only those that may say the question word for word are read, each by its number."""
     with tenant([crowded.team_a.id]):
         places = Namespace.objects.unscoped()
-        sql, params = search_all.asked_of(places, parse_question("w7", "english"), timezone.now())
+        sql, params = search_all.build_postings_query(
+            places, parse_question("w7", "english"), timezone.now()
+        )
         nodes = plan(sql, *params)
 
     assert scans(nodes) >= {
