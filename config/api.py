@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from ninja import NinjaAPI
 from ninja.parser import Parser
 
-from config.errors import register
+from config.errors import register_error_handlers
 from config.http import strict_json
 from config.http.openapi import refuse_unknown_parameters
 
@@ -30,7 +30,7 @@ api = NinjaAPI(
     urls_namespace="api",
     docs_url="/docs",
 )
-register(api)
+register_error_handlers(api)
 api.add_decorator(refuse_unknown_parameters, mode="view")
 
 ROUTERS = [

@@ -1,40 +1,45 @@
-"""Start-up checks for anything that would weaken an isolation layer without anybody noticing."""
+"""Start-up checks for settings that would silently weaken an isolation layer."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from django.core import checks
-from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections
 from django.db.utils import OperationalError
 
 
-ROLE = "select rolsuper or rolbypassrls, rolname from pg_roles where rolname = current_user"
-OWNED = "select count(*) from pg_tables where schemaname = current_schema() and tableowner = current_user"
+ROLE_QUERY = "select rolsuper or rolbypassrls, rolname from pg_roles where rolname = current_user"
+OWNED_TABLES_QUERY = "select count(*) from pg_tables where schemaname = current_schema() and tableowner = current_user"
 
 
-@register(Tags.database)
-def check_app_role(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """Check that row-level security applies to the app's role: it doesn't to superusers, nor (unforced) to owners."""
+@checks.register(checks.Tags.database)
+def check_app_role(databases: Sequence[str] | None = None, **_: Any) -> list[checks.CheckMessage]:
+    """Check that row-level security applies to the app's role: superusers and (unless forced) owners bypass it."""
     if "default" not in (databases or ()):
         return []
     try:
-        with connections["default"].cursor() as cursor:
-            cursor.execute(ROLE)
-            above, role = cursor.fetchone() or (False, "")
-            cursor.execute(OWNED)
-            (owned,) = cursor.fetchone() or (0,)
+        role, bypasses_rls, table_count = read_app_role()
     except OperationalError as error:
-        return [Error(f"The database doesn't respond: {error}", id="config.E001")]
-    if above:
+        return [checks.Error(f"The database doesn't respond: {error}", id="config.E001")]
+    if bypasses_rls:
         return [
             _build_warning(f"{role} is a superuser or may bypass row-level security", "config.W001")
         ]
-    if owned:
-        return [_build_warning(f"{role} owns {owned} tables", "config.W002")]
+    if table_count:
+        return [_build_warning(f"{role} owns {table_count} tables", "config.W002")]
     return []
 
 
-def _build_warning(reason: str, name: str) -> CheckMessage:
+def read_app_role() -> tuple[str, bool, int]:
+    """Return the database role's name, whether it bypasses row-level security, and how many tables it owns."""
+    with connections["default"].cursor() as cursor:
+        cursor.execute(ROLE_QUERY)
+        bypasses_rls, role = cursor.fetchone() or (True, "?")
+        cursor.execute(OWNED_TABLES_QUERY)
+        (table_count,) = cursor.fetchone() or (0,)
+    return role, bypasses_rls, table_count
+
+
+def _build_warning(reason: str, name: str) -> checks.CheckMessage:
     hint = "Give DATABASE_URL a role of its own and DATABASE_OWNER_URL the owner; docs/operate/run-it.md says how."
     return checks.Warning(f"Row-level security is not effective: {reason}.", hint=hint, id=name)

@@ -21,17 +21,21 @@ from django.views.defaults import page_not_found
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
-from accounts import errors as accounts
+from accounts import errors as account_errors
 from config.encryption.crypto import SecretUnreadable
 from config.http.middleware import API
 from config.http.strict_json import NotStrictJson
-from workflows import errors as drafts
+from workflows import errors as workflow_errors
 from workflows import memory_app
-from workflows.engine import errors as workflows
-from workflows.engine.editing import errors as editing
+from workflows.engine import errors as engine_errors
+from workflows.engine.editing import errors as editing_errors
 
 
 log = structlog.get_logger(__name__)
+
+SIGN_IN_REQUIRED = _("Sign in, or send a valid API key: Authorization: Bearer …")
+# Names that the views give to a body or a query; clients don't know them.
+_VIEW_PARAMETERS = frozenset({"body", "params"})
 
 
 def _list_memory_errors() -> dict[type[Exception], int]:
@@ -52,33 +56,33 @@ def _list_memory_errors() -> dict[type[Exception], int]:
     }
 
 
-# The most specific row wins. A family's root stands for what nobody foresaw in it: that is a server error.
+# The most specific class wins. The base class of each app is the fallback for errors without a row of their own.
 STATUS: Mapping[type[Exception], int] = {
-    accounts.AccountsFault: 400,
-    accounts.NotSignedIn: 401,
-    accounts.NotAllowed: 403,
-    accounts.NotFound: 404,
-    accounts.InvitationUnusable: 410,
-    accounts.StartTokenUnusable: 410,
-    accounts.LastOwner: 409,
-    accounts.AlreadyMember: 409,
-    accounts.NameTaken: 409,
-    accounts.InvalidChoice: 422,
-    accounts.UnscopedQuery: 500,
-    workflows.WorkflowFault: 400,
-    workflows.DocumentInvalid: 422,
-    workflows.InputRejected: 422,
-    editing.EditRefused: 422,
-    drafts.WorkflowsFault: 400,
-    drafts.NewerDocument: 409,
-    drafts.NothingToPublish: 409,
-    drafts.WorkflowArchived: 409,
-    drafts.RunNotPaused: 409,
-    drafts.StillRunning: 409,
-    drafts.NameTaken: 409,
-    drafts.EditClash: 409,
-    drafts.NothingToUndo: 409,
-    drafts.InvalidValue: 422,
+    account_errors.AccountsFault: 400,
+    account_errors.NotSignedIn: 401,
+    account_errors.NotAllowed: 403,
+    account_errors.NotFound: 404,
+    account_errors.InvitationUnusable: 410,
+    account_errors.StartTokenUnusable: 410,
+    account_errors.LastOwner: 409,
+    account_errors.AlreadyMember: 409,
+    account_errors.NameTaken: 409,
+    account_errors.InvalidChoice: 422,
+    account_errors.UnscopedQuery: 500,
+    engine_errors.WorkflowFault: 400,
+    engine_errors.DocumentInvalid: 422,
+    engine_errors.InputRejected: 422,
+    editing_errors.EditRefused: 422,
+    workflow_errors.WorkflowsFault: 400,
+    workflow_errors.NewerDocument: 409,
+    workflow_errors.NothingToPublish: 409,
+    workflow_errors.WorkflowArchived: 409,
+    workflow_errors.RunNotPaused: 409,
+    workflow_errors.StillRunning: 409,
+    workflow_errors.NameTaken: 409,
+    workflow_errors.EditClash: 409,
+    workflow_errors.NothingToUndo: 409,
+    workflow_errors.InvalidValue: 422,
     NotStrictJson: 400,
     SecretUnreadable: 500,
     **_list_memory_errors(),
@@ -87,11 +91,11 @@ STATUS: Mapping[type[Exception], int] = {
 
 def find_status(error: Exception) -> int | None:
     """Return the status of a domain error, or None for any other error, which only leaves a traceback in the log."""
-    return next((STATUS[family] for family in type(error).__mro__ if family in STATUS), None)
+    return next((STATUS[base] for base in type(error).__mro__ if base in STATUS), None)
 
 
 def build_body(error: Exception) -> dict[str, Any]:
-    """Build the API's error body. Problems are addressed, so that a client can show each where it belongs."""
+    """Build the API's error body. Each problem names its field or node, so that a client can show it there."""
     body: dict[str, Any] = {
         "type": type(error).__name__,
         "message": str(error) or (type(error).__doc__ or "").strip(),
@@ -100,54 +104,52 @@ def build_body(error: Exception) -> dict[str, Any]:
     if problems := getattr(error, "problems", None):
         body["problems"] = [_to_json(problem) for problem in problems]
     elif field := getattr(error, "field", None):
-        about = {"code": body["type"], "message": body["message"], "field": field}
+        problem = {"code": body["type"], "message": body["message"], "field": field}
         node = getattr(error, "node", None)
-        body["problems"] = [about | ({"node": node} if node else {})]
+        body["problems"] = [problem | ({"node": node} if node else {})]
     if clashes := getattr(error, "clashes", None):
         body["clashes"] = [clash.tree() for clash in clashes]
     return {"error": body}
 
 
-def register(api: NinjaAPI) -> None:
-    """Register the table with the API."""
-    for family in STATUS:
-        api.add_exception_handler(family, _answer)
-    api.add_exception_handler(ValidationError, _answer_invalid)
-    api.add_exception_handler(AuthenticationError, _answer_not_signed_in)
-    api.add_exception_handler(HttpError, _answer_http_error)
+def register_error_handlers(api: NinjaAPI) -> None:
+    """Register the handlers of all these errors with the API."""
+    for error_class in STATUS:
+        api.add_exception_handler(error_class, handle_domain_error)
+    api.add_exception_handler(ValidationError, handle_validation_error)
+    api.add_exception_handler(AuthenticationError, handle_not_signed_in)
+    api.add_exception_handler(HttpError, handle_http_error)
 
 
 def answer_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    """Answer a path that no route matches. Under the API the body is written by ``ApiErrorsMiddleware``."""
+    """Respond to a path that no route matches. Under the API the body is written by ``ApiErrorsMiddleware``."""
     if request.path_info.startswith(API):
         return HttpResponseNotFound()
-    answer: HttpResponseBase = page_not_found(request, exception)
-    return answer
+    response: HttpResponseBase = page_not_found(request, exception)
+    return response
 
 
 class DomainErrorMiddleware(MiddlewareMixin):
-    """Turns domain errors of pages into a page with the sentence, a fragment for htmx, or a redirect to the sign-in
-    page.
-    """
+    """Turns domain errors of pages into a page with the message, a fragment for htmx, or a redirect to sign-in."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         status = find_status(error)
         if status is None or status >= 500:
             return None
         if status == 401:
-            return _to_sign_in(request)
+            return _redirect_to_sign_in(request)
         fragment = bool(getattr(request, "htmx", False))
-        names = (
+        template_names = (
             ["_error.html", "config/_error.html"]
             if fragment
             else ["error.html", "config/error.html"]
         )
         context = {"status": status, "message": str(error), "error": error}
-        return HttpResponse(select_template(names).render(context, request), status=status)
+        return HttpResponse(select_template(template_names).render(context, request), status=status)
 
 
 class NotAllowedMiddleware(MiddlewareMixin):
-    """Shows a page where an address that only takes forms is opened in a browser, instead of an empty one."""
+    """Shows a page instead of an empty response if a browser opens a URL that only accepts forms."""
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
@@ -156,36 +158,33 @@ class NotAllowedMiddleware(MiddlewareMixin):
             return response
         if not request.accepts("text/html") or getattr(request, "htmx", False):
             return response
-        answer = HttpResponse(get_template("405.html").render({}, request), status=405)
-        answer["Allow"] = response.headers.get("Allow", "")
-        return answer
+        error_page = HttpResponse(get_template("405.html").render({}, request), status=405)
+        error_page["Allow"] = response.headers.get("Allow", "")
+        return error_page
 
 
-def _to_sign_in(request: HttpRequest) -> HttpResponse:
-    address = f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': request.get_full_path()})}"
-    if getattr(request, "htmx", False):  # a redirect would be followed into the fragment's place
-        return HttpResponse(status=204, headers={"HX-Redirect": address})
-    return redirect(address)
+def _redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
+    url = f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': request.get_full_path()})}"
+    if getattr(request, "htmx", False):  # htmx would put a followed redirect into the fragment
+        return HttpResponse(status=204, headers={"HX-Redirect": url})
+    return redirect(url)
 
 
-# Any, below: ninja types a handler's error as "the error or its class", which it never is.
+# The errors below are Any, because ninja types them as "the error or its class"; a class is never passed.
 
 
-def _answer(request: HttpRequest, error: Any) -> HttpResponse:
+def handle_domain_error(request: HttpRequest, error: Any) -> HttpResponse:
     status = find_status(error) or 500
     if status >= 500:
         log.error("api.domain_error", error=type(error).__name__, path=request.path, exc_info=error)
     return JsonResponse(build_body(error), status=status)
 
 
-NO_KEY = _("Sign in, or send a valid API key: Authorization: Bearer …")
+def handle_not_signed_in(request: HttpRequest, error: Any) -> HttpResponse:
+    return handle_domain_error(request, account_errors.NotSignedIn(SIGN_IN_REQUIRED))
 
 
-def _answer_not_signed_in(request: HttpRequest, error: Any) -> HttpResponse:
-    return _answer(request, accounts.NotSignedIn(NO_KEY))
-
-
-def _answer_invalid(request: HttpRequest, error: Any) -> HttpResponse:
+def handle_validation_error(request: HttpRequest, error: Any) -> HttpResponse:
     problems = [
         {
             "field": _format_location(problem["loc"]),
@@ -202,21 +201,17 @@ def _answer_invalid(request: HttpRequest, error: Any) -> HttpResponse:
     return JsonResponse({"error": {**body, "problems": problems}}, status=422)
 
 
-# What our operations call a body, and a query taken as one: nothing the client has a name for.
-_PARAMETERS = frozenset({"body", "params"})
-
-
 def _format_location(loc: Sequence[object]) -> str:
-    """Join the location of an error as the client knows it: Ninja also says where it looked and our parameter's name."""
+    """Join the location of an error for the client, without the parts that Ninja adds: source and view parameter."""
     parts = [str(part) for part in loc[1:]]
-    inside = parts[1:] if len(parts) > 1 and parts[0] in _PARAMETERS else parts
-    return ".".join(inside)
+    client_parts = parts[1:] if len(parts) > 1 and parts[0] in _VIEW_PARAMETERS else parts
+    return ".".join(client_parts)
 
 
-def _answer_http_error(request: HttpRequest, error: Any) -> HttpResponse:
-    """Answer with the parser's own sentence, which Ninja wraps in an error of its own."""
+def handle_http_error(request: HttpRequest, error: Any) -> HttpResponse:
+    """Respond with the parser's error message, which Ninja wraps in an ``HttpError``."""
     if isinstance(error.__cause__, NotStrictJson):
-        return _answer(request, error.__cause__)
+        return handle_domain_error(request, error.__cause__)
     body = {"type": "HttpError", "message": str(error), "retryable": False}
     return JsonResponse({"error": body}, status=error.status_code)
 

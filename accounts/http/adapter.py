@@ -1,4 +1,4 @@
-"""Rules for allauth: who may sign up, and what follows."""
+"""Rules for allauth: who may sign up, and which team a new account joins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from accounts.errors import InvitationUnusable
 from accounts.models import Invitation, User
 from accounts.models.users import normalise_email
 from accounts.selectors import is_first_person
-from accounts.services import find_invitation, sign_up
+from accounts.services import assign_first_team, find_invitation
 
 
 INVITATION_IN_SESSION = "invitation"
@@ -23,9 +23,7 @@ INVITATION_IN_SESSION = "invitation"
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Return whether the person may sign up: with an invitation, as the very first person, or if the operator allows
-        everybody.
-        """
+        """Return whether the person may sign up: with an invitation, as the very first person, or if SIGNUP_OPEN is set."""
         return (
             settings.SIGNUP_OPEN
             or is_first_person()
@@ -51,7 +49,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         if commit:
             invitation = find_pending_invitation(request)
             token = request.session.pop(INVITATION_IN_SESSION, None) if invitation else None
-            sign_up(user=saved, invitation=token)
+            assign_first_team(user=saved, invitation=token)
         return saved
 
     def post_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse:

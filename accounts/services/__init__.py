@@ -9,7 +9,12 @@ from accounts.services.invitations import (
     revoke_invitation,
 )
 from accounts.services.keys import authenticate_key, issue_key, revoke_key
-from accounts.services.people import change_language, change_password, change_profile, sign_up
+from accounts.services.people import (
+    assign_first_team,
+    change_language,
+    change_password,
+    change_profile,
+)
 from accounts.services.teams import (
     add_member,
     change_role,
@@ -23,6 +28,7 @@ __all__ = [
     "accept_invitation",
     "add_member",
     "add_to_group",
+    "assign_first_team",
     "authenticate_key",
     "change_language",
     "change_password",
@@ -41,5 +47,4 @@ __all__ = [
     "rename_team",
     "revoke_invitation",
     "revoke_key",
-    "sign_up",
 ]

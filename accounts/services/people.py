@@ -11,9 +11,12 @@ from accounts.services.invitations import accept_invitation
 from accounts.services.teams import create_team
 
 
+MAX_NAME_LENGTH = 120  # as in the column
+
+
 @transaction.atomic
-def sign_up(*, user: User, invitation: str | None) -> None:
-    """Put a new account into the team it was invited to, or into one of its own."""
+def assign_first_team(*, user: User, invitation: str | None) -> None:
+    """Make a new account a member of the team it was invited to, or else the owner of a new team."""
     if invitation is not None:
         accept_invitation(user=user, token=invitation)
         return
@@ -22,7 +25,7 @@ def sign_up(*, user: User, invitation: str | None) -> None:
 
 def change_profile(user: User, *, name: str, locale: str, email: str | None = None) -> User:
     """Change name and language, and the sign-in address if it is given."""
-    user.name, user.locale = name.strip()[:120], locale
+    user.name, user.locale = name.strip()[:MAX_NAME_LENGTH], locale
     if email is not None:
         user.email = normalise_email(email)
     user.full_clean(exclude=["password"])
@@ -31,6 +34,7 @@ def change_profile(user: User, *, name: str, locale: str, email: str | None = No
 
 
 def change_language(user: User, *, locale: str) -> None:
+    """Change the language of the pages; an empty string means the browser's language."""
     user.locale = locale
     user.save(update_fields=["locale"])
 

@@ -6,14 +6,12 @@ from contextlib import closing
 from config.embedded.errors import NoFreePort
 
 
-TRIES = 50
+MAX_ATTEMPTS = 50
 
 
 def find_free_port(host: str, first_port: int) -> int:
-    """Return the first port that can be bound. Another process may still take it first; then the server says so and
-    ends.
-    """
-    for port in range(first_port, min(first_port + TRIES, 65_536)):
+    """Return the first port that can be bound. The server fails to start if another process takes it in between."""
+    for port in range(first_port, min(first_port + MAX_ATTEMPTS, 65_536)):
         if _is_free(host, port):
             return port
     raise NoFreePort(host, first_port)
@@ -21,12 +19,12 @@ def find_free_port(host: str, first_port: int) -> int:
 
 def _is_free(host: str, port: int) -> bool:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
-        probe.setsockopt(
+    with closing(socket.socket(family, socket.SOCK_STREAM)) as test_socket:
+        test_socket.setsockopt(
             socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # as the server does; a listener still clashes
+        )  # as the server does; a port with a listener still fails
         try:
-            probe.bind((host, port))
+            test_socket.bind((host, port))
         except OSError:
             return False
     return True

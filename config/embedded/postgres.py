@@ -54,7 +54,7 @@ class Postgres:
 
     def start(self) -> bool:
         """Start the server, and return whether that was necessary: one that a killed start left over is taken over."""
-        if self.find_process() and self._is_answering(patience=10):
+        if self.find_process() and self._is_responding(timeout=10):
             return False
         user = choose_server_user(self.data)
         binaries = find_binaries(user)
@@ -94,7 +94,7 @@ class Postgres:
         # Children of a postmaster that was killed -9 hold its shared memory for a moment longer: try again.
         for _ in range(20):
             child = launch_service(command, self.log, user.popen)
-            if self._is_answering(patience=30, child=child):
+            if self._is_responding(timeout=30, child=child):
                 return
             time.sleep(0.25)
         raise ServiceFailed("PostgreSQL", self.log)
@@ -104,10 +104,10 @@ class Postgres:
         if self.find_process() is None:
             (self.data / "postmaster.pid").unlink(missing_ok=True)
 
-    def _is_answering(
-        self, *, patience: float, child: subprocess.Popen[bytes] | None = None
+    def _is_responding(
+        self, *, timeout: float, child: subprocess.Popen[bytes] | None = None
     ) -> bool:
-        until = time.monotonic() + patience
+        until = time.monotonic() + timeout
         while time.monotonic() < until:
             if child is not None and child.poll() is not None:
                 return False

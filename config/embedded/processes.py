@@ -1,4 +1,4 @@
-"""Finding processes and ending them."""
+"""Finds, starts and ends processes."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ import psutil
 
 
 class PopenIdentity(TypedDict, total=False):
-    """The OS user of a child process; empty means our own."""
+    """The OS user of a child process; empty means that of this process."""
 
     user: int
     group: int
@@ -34,7 +34,7 @@ class Service(subprocess.Popen[bytes]):
 def launch_service(
     command: Sequence[str], log: Path, identity: PopenIdentity | None = None
 ) -> Service:
-    """Start a service in a session of its own, so that Ctrl-C reaches only us and we end it in order."""
+    """Start a service in a separate session, so that Ctrl-C reaches only this process, which then stops the service."""
     with log.open("ab") as file:
         return Service(
             command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd="/", start_new_session=True,
@@ -43,7 +43,7 @@ def launch_service(
 
 
 def find_process(pid: int, *, argument: str | Path) -> psutil.Process | None:
-    """Return the process if it lives and was started with this argument: a pid alone may be somebody else's by now."""
+    """Return the process if it runs and was started with this argument: its pid may belong to another process by now."""
     with suppress(psutil.Error):
         process = psutil.Process(pid)
         if process.status() != psutil.STATUS_ZOMBIE and any(
@@ -54,31 +54,31 @@ def find_process(pid: int, *, argument: str | Path) -> psutil.Process | None:
 
 
 def end_process(
-    process: psutil.Process, *, first: signal.Signals = signal.SIGTERM, patience: float = 10
+    process: psutil.Process, *, first: signal.Signals = signal.SIGTERM, timeout: float = 10
 ) -> None:
     with suppress(psutil.NoSuchProcess):
         process.send_signal(first)
         try:
-            process.wait(patience)
+            process.wait(timeout)
         except psutil.TimeoutExpired:
             process.kill()
             process.wait(5)
 
 
-# Loaded before any fork: loading takes locks that another thread may hold at that moment.
+# It is loaded before any fork, because loading takes locks that another thread may hold at that moment.
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def end_with_parent(parent: int) -> Callable[[], None]:
     """Return a function for a new child that makes the kernel end it when the parent ends, even by kill -9.
 
-    On other systems than Linux the pid files serve for that, at the next start.
+    On systems other than Linux, the next start ends left-over children by their pid files.
     """
 
     def ask_the_kernel() -> None:
         if _libc:
             _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-            if os.getppid() != parent:  # it went between fork and prctl
+            if os.getppid() != parent:  # the parent ended between fork and prctl
                 os._exit(1)
 
     return ask_the_kernel

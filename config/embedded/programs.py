@@ -9,13 +9,13 @@ from config.env import Env
 def build_web(settings: Env, port: int) -> Program:
     return Program(
         name="web",
-        mark="config.asgi:application",
-        patience=5,
+        command_marker="config.asgi:application",
+        stop_timeout=5,
         environment={"DATABASE_POOL_SIZE": str(settings.database_pool_size or 20)},
         command=[
             sys.executable, "-m", "uvicorn", "config.asgi:application",
             "--host", settings.host, "--port", str(port),
-            # Open event streams would keep it from ending.
+            # Open event streams would otherwise keep it from stopping.
             "--timeout-graceful-shutdown", "2",
             "--lifespan", "off", "--no-access-log", "--no-server-header", "--log-level", "warning",
         ],
@@ -25,7 +25,7 @@ def build_web(settings: Env, port: int) -> Program:
 def build_worker(settings: Env) -> Program:
     return Program(
         name="worker",
-        mark="config.celery",
+        command_marker="config.celery",
         environment={
             "DATABASE_POOL_SIZE": str(settings.database_pool_size or settings.worker_threads + 16),
             # Celery warns root because of pickle; it reads JSON only here.
@@ -35,7 +35,7 @@ def build_worker(settings: Env) -> Program:
             sys.executable, "-m", "celery", "--quiet", "-A", "config.celery", "worker",
             "--pool", "threads", "--concurrency", str(settings.worker_threads),
             "--queues", "mnemoflow,upkeep",
-            # One worker or many, none needs to know of another.
+            # Workers don't need to know of each other.
             "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", settings.log_level,
         ],
     )  # fmt: skip
@@ -45,8 +45,8 @@ def build_beat(settings: Env) -> Program:
     schedule = settings.mnemoflow_home / "celerybeat-schedule"
     return Program(
         name="beat",
-        mark="config.celery",
-        patience=3,
+        command_marker="config.celery",
+        stop_timeout=3,
         command=[
             sys.executable, "-m", "celery", "--quiet", "-A", "config.celery", "beat",
             "--schedule", str(schedule), "--pidfile", "", "--loglevel", "WARNING",

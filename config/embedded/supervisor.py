@@ -1,7 +1,7 @@
-"""Run the web server, the worker and beat as children: with prefixed lines, restarted when they die, ended together.
+"""Runs web server, worker and beat as child processes: prefixes their output, restarts them, stops them together.
 
 Ctrl-C and SIGTERM end every child in order. When the supervisor itself is killed -9, the kernel tells the children
-(Linux), and the next start ends whoever is left over, known by pid file and command line.
+(Linux), and the next start ends the processes that are left over, identified by pid file and command line.
 """
 
 import os
@@ -19,8 +19,8 @@ from types import FrameType
 from config.embedded.processes import end_process, end_with_parent, find_process
 
 
-# A child that dies this often within this many seconds won't get better by being started again.
-MOST_DEATHS, WITHIN = 5, 60.0
+# A child that dies this often within this many seconds is not restarted any more.
+MAX_DEATHS, DEATHS_WINDOW = 5, 60.0
 
 COLOURS = {"web": "36", "worker": "33", "beat": "35"}
 
@@ -30,11 +30,11 @@ class Program:
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
-    patience: float = 8  # seconds between asking it to end and ending it
-    mark: str = ""  # part of its command line by which a left-over one is known
+    stop_timeout: float = 8  # seconds between SIGTERM and SIGKILL
+    command_marker: str = ""  # part of its command line that identifies a left-over process
 
     def build_environment(self) -> dict[str, str]:
-        """Return the environment of a child: ours, as far as the system needs it, and the program's own above it."""
+        """Return the environment of a child: that of this process, overridden by the program's variables."""
         return {**os.environ, **self.environment, "PYTHONUNBUFFERED": "1"}
 
 
@@ -46,15 +46,15 @@ class Child:
         self.pid_file = pid_files / f"{program.name}.pid"
         self.process: subprocess.Popen[str] | None = None
         self._relaying: threading.Thread | None = None
-        self.deaths: deque[float] = deque(maxlen=MOST_DEATHS)
+        self.deaths: deque[float] = deque(maxlen=MAX_DEATHS)
 
     def end_left_over(self) -> None:
         if self.pid_file.exists():
             text = self.pid_file.read_text()
             if text.isdecimal() and (
-                process := find_process(int(text), argument=self.program.mark)
+                process := find_process(int(text), argument=self.program.command_marker)
             ):
-                end_process(process, patience=self.program.patience)
+                end_process(process, timeout=self.program.stop_timeout)
             self.pid_file.unlink(missing_ok=True)
 
     def start(self) -> None:
@@ -77,9 +77,9 @@ class Child:
         return self.process is not None and self.process.poll() is not None
 
     def is_hopeless(self) -> bool:
-        """Record a death, and return whether there were too many."""
+        """Record a death and return whether there were too many to restart the child."""
         self.deaths.append(time.monotonic())
-        return len(self.deaths) == MOST_DEATHS and self.deaths[-1] - self.deaths[0] < WITHIN
+        return len(self.deaths) == MAX_DEATHS and self.deaths[-1] - self.deaths[0] < DEATHS_WINDOW
 
     def ask_to_end(self) -> None:
         if self.process and self.process.poll() is None:
@@ -88,12 +88,12 @@ class Child:
     def end(self) -> None:
         if self.process:
             try:
-                self.process.wait(self.program.patience)
+                self.process.wait(self.program.stop_timeout)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
             if self._relaying:
-                self._relaying.join(1)  # its last words
+                self._relaying.join(1)  # until its last lines are written
         self.pid_file.unlink(missing_ok=True)
 
     def _relay(self, process: subprocess.Popen[str]) -> None:
@@ -122,7 +122,7 @@ class Supervisor:
         self.children[0].start()
 
     def start_rest(self) -> None:
-        """Start the others after the first is up: together they would share the processor and all be late."""
+        """Start the other children after the first one is up, so that they don't slow its start down."""
         for child in self.children:
             if child.process is None:
                 child.start()

@@ -41,7 +41,7 @@ class Valkey:
 
     def start(self) -> bool:
         """Start the server, and return whether that was necessary."""
-        if self.process() and self._is_answering(patience=10):
+        if self.process() and self._is_responding(timeout=10):
             return False
         binary = find_binary()
         self.data.mkdir(parents=True, exist_ok=True)
@@ -65,14 +65,14 @@ class Valkey:
         ]  # fmt: skip
         child = launch_service(command, self.log)
         self.pid_file.write_text(str(child.pid))
-        if not self._is_answering(patience=15, child=child):
+        if not self._is_responding(timeout=15, child=child):
             raise ServiceFailed("Valkey", self.log)
 
-    def _is_answering(
-        self, *, patience: float, child: subprocess.Popen[bytes] | None = None
+    def _is_responding(
+        self, *, timeout: float, child: subprocess.Popen[bytes] | None = None
     ) -> bool:
         client = redis.Redis.from_url(self.url)
-        until = time.monotonic() + patience
+        until = time.monotonic() + timeout
         try:
             while time.monotonic() < until:
                 if child is not None and child.poll() is not None:

@@ -1,10 +1,11 @@
-"""Checks of the isolation layers: each looks at the thing itself, not at what was configured."""
+"""Checks of the isolation layers. Each check tests the layer itself instead of its configuration."""
 
 import asyncio
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import redis
@@ -12,7 +13,7 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 
 from config import net
-from config.checks import OWNED, ROLE
+from config.checks import read_app_role
 from config.env import env
 from workflows.sandbox.escape_tests.corpus import ESCAPES, RESOURCES
 from workflows.sandbox.escape_tests.runner import QUICK, list_successful_attacks
@@ -22,14 +23,14 @@ from workflows.sandbox.pool import RunnerPool
 from workflows.sandbox.process import Program, Runner, RunnerGone, RunnerLate, is_jailed
 
 
-METADATA: Final = ("http://169.254.169.254/latest/", "http://[fd00:ec2::254]/latest/")
-# The walls that every runner must have, whatever the host offers besides.
-LEAST: Final = frozenset({"memory", "limits", "privileges", "syscalls"})
-# The walls that a runner has where the host and its user allow them.
-POSSIBLE: Final[Mapping[Program, frozenset[str]]] = {
-    "child": LEAST | {"user"},
-    "code_child": LEAST | {"user", "files"},
-    "full_child": LEAST | {"user"},
+METADATA_URLS: Final = ("http://169.254.169.254/latest/", "http://[fd00:ec2::254]/latest/")
+# The restrictions that every runner must have on every host.
+REQUIRED_RESTRICTIONS: Final = frozenset({"memory", "limits", "privileges", "syscalls"})
+# The restrictions that a runner has where the host and its user support them.
+EXPECTED_RESTRICTIONS: Final[Mapping[Program, frozenset[str]]] = {
+    "child": REQUIRED_RESTRICTIONS | {"user"},
+    "code_child": REQUIRED_RESTRICTIONS | {"user", "files"},
+    "full_child": REQUIRED_RESTRICTIONS | {"user"},
 }
 
 TENANT_TABLES = """
@@ -44,84 +45,86 @@ TENANT_TABLES = """
 
 
 @dataclass(frozen=True)
-class Wall:
-    """The result of one check. Without a ``must`` layer, only one person should use this installation."""
+class IsolationCheckResult:
+    """The result of one check. If a ``required`` check fails, only one person should use this installation."""
 
     name: str
-    holds: bool
+    passed: bool
     detail: str
-    must: bool = True
+    required: bool = True
 
 
-def check_walls(*, thorough: bool = False) -> Iterator[Wall]:
+def run_isolation_checks(*, thorough: bool = False) -> Iterator[IsolationCheckResult]:
     """Run all checks; ``thorough`` runs all the hostile programs, not only the quick ones."""
-    for check in CHECKS:
-        if thorough and check is run_quick_attacks:
-            check = run_all_attacks
+    checks = (
+        check_database_role, check_row_level_security, check_secrets, check_egress, check_sandbox,
+        partial(run_attacks, thorough=thorough), check_valkey, check_debug_mode,
+    )  # fmt: skip
+    for check in checks:
         try:
             yield from check()
         except DatabaseError as error:
-            yield Wall("database", False, f"doesn't respond: {str(error).strip()}")
+            yield IsolationCheckResult("database", False, f"doesn't respond: {str(error).strip()}")
 
 
-def check_database_role() -> Iterator[Wall]:
-    with connections["default"].cursor() as cursor:
-        cursor.execute(ROLE)
-        above, role = cursor.fetchone() or (True, "?")
-        cursor.execute(OWNED)
-        (owned,) = cursor.fetchone() or (0,)
-    yield Wall(
+def check_database_role() -> Iterator[IsolationCheckResult]:
+    role, bypasses_rls, table_count = read_app_role()
+    yield IsolationCheckResult(
         "database role",
-        not above,
-        f"{role} {'bypasses' if above else 'is bound by'} row-level security",
+        not bypasses_rls,
+        f"{role} {'bypasses' if bypasses_rls else 'is bound by'} row-level security",
     )
-    yield Wall("table owner", not owned, f"{role} owns {owned or 'no'} tables")
+    yield IsolationCheckResult(
+        "table owner", not table_count, f"{role} owns {table_count or 'no'} tables"
+    )
 
 
-def check_row_level_security() -> Iterator[Wall]:
+def check_row_level_security() -> Iterator[IsolationCheckResult]:
     with connections["default"].cursor() as cursor:
         cursor.execute(TENANT_TABLES)
         tables = dict(cursor.fetchall())
-    open_ = [name for name, closed in tables.items() if not closed]
+    unprotected = [name for name, is_protected in tables.items() if not is_protected]
     if not tables:
         detail = "no tables yet: run manage.py migrate"
-    elif open_:
-        detail = f"not forced on {', '.join(open_)}"
+    elif unprotected:
+        detail = f"not forced on {', '.join(unprotected)}"
     else:
         detail = f"forced on all {len(tables)} tables of teams"
-    yield Wall("row-level security", bool(tables) and not open_, detail)
+    yield IsolationCheckResult("row-level security", bool(tables) and not unprotected, detail)
 
 
-def check_secrets() -> Iterator[Wall]:
+def check_secrets() -> Iterator[IsolationCheckResult]:
     path = env().mnemoflow_home / "secrets.json"
     if env().secret_key and env().secret_keys_at_rest:
-        yield Wall("keys", True, "set in the environment")
+        yield IsolationCheckResult("keys", True, "set in the environment")
         return
     file_stat = path.stat()
     mode = stat.S_IMODE(file_stat.st_mode)
-    ours = file_stat.st_uid == os.geteuid() and not mode & 0o077
-    yield Wall(
+    is_private = file_stat.st_uid == os.geteuid() and not mode & 0o077
+    yield IsolationCheckResult(
         "keys",
-        ours,
-        f"{path} has mode {mode:o}{'' if ours else ', should be 600 and owned by this user'}",
+        is_private,
+        f"{path} has mode {mode:o}{'' if is_private else ', should be 600 and owned by this user'}",
     )
 
 
-def check_egress() -> Iterator[Wall]:
-    """Call a metadata address literally: no name is looked up, and nothing is sent when the guard works."""
-    for address in METADATA:
+def check_egress() -> Iterator[IsolationCheckResult]:
+    """Call the cloud metadata addresses. Nothing is sent if the guard works, because no name has to be resolved."""
+    for address in METADATA_URLS:
         try:
             with net.sync_client(timeout=2) as client:
                 client.get(address)
         except net.AddressRefused:
-            yield Wall("egress guard", True, f"refuses {address}")
-        except Exception as error:  # whatever else came back, something was tried
-            yield Wall("egress guard", False, f"tried {address}: {type(error).__name__}")
+            yield IsolationCheckResult("egress guard", True, f"refuses {address}")
+        except Exception as error:  # any other error means that a connection was tried
+            yield IsolationCheckResult(
+                "egress guard", False, f"tried {address}: {type(error).__name__}"
+            )
         else:
-            yield Wall("egress guard", False, f"allowed {address}")
+            yield IsolationCheckResult("egress guard", False, f"allowed {address}")
 
 
-def check_sandbox() -> Iterator[Wall]:
+def check_sandbox() -> Iterator[IsolationCheckResult]:
     yield from _check_runner("runner", "child")
     yield from _check_runner("code runner", "code_child")
     if is_jailed():
@@ -129,71 +132,68 @@ def check_sandbox() -> Iterator[Wall]:
         detail = "runners start inside it: no network, no other processes, no files but Python's"
     else:
         detail = "not usable here; runners are plain processes, and full Python is not available"
-    yield Wall("bubblewrap", is_jailed(), detail, must=False)
+    yield IsolationCheckResult("bubblewrap", is_jailed(), detail, required=False)
 
 
-def _check_runner(name: str, program: Program) -> Iterator[Wall]:
+def _check_runner(name: str, program: Program) -> Iterator[IsolationCheckResult]:
     try:
         runner = Runner(program)
     except (RunnerGone, RunnerLate, OSError) as error:
-        yield Wall(name, False, f"doesn't start: {type(error).__name__}")
+        yield IsolationCheckResult(name, False, f"doesn't start: {type(error).__name__}")
         return
-    standing = frozenset(runner.walls)
+    active = frozenset(runner.walls)
     runner.kill()
-    missing = LEAST - standing
+    missing = REQUIRED_RESTRICTIONS - active
     detail = (
         f"lacks {', '.join(sorted(missing))}"
         if missing
-        else f"protected by {', '.join(sorted(standing))}"
+        else f"protected by {', '.join(sorted(active))}"
     )
-    if unavailable := POSSIBLE[program] - standing - missing:
+    if unavailable := EXPECTED_RESTRICTIONS[program] - active - missing:
         detail = f"{detail}; without {', '.join(sorted(unavailable))}"
-    yield Wall(name, not missing, detail)
+    yield IsolationCheckResult(name, not missing, detail)
     if program == "code_child":
-        detail = (
-            "only libraries can be read" if "files" in standing else "no Landlock in this kernel"
-        )
-        yield Wall("code files", "files" in standing, detail, must=False)
+        detail = "only libraries can be read" if "files" in active else "no Landlock in this kernel"
+        yield IsolationCheckResult("code files", "files" in active, detail, required=False)
 
 
-def run_quick_attacks(*, every: bool = False) -> Iterator[Wall]:
-    """Run hostile programs: what was configured is one thing, what holds another."""
-    yield from _run_attack("code attacks", MontyRunner(RunnerPool(1, program="code_child")), every)
-    if every and is_jailed():  # a process a program: too slow for every look
-        yield from _run_attack("full Python attacks", FullPython(), every)
+def run_attacks(*, thorough: bool) -> Iterator[IsolationCheckResult]:
+    """Run hostile programs in the sandboxes, to test how the restrictions work and not only that they are set."""
+    yield from _run_attacks(
+        "code attacks", MontyRunner(RunnerPool(1, program="code_child")), thorough
+    )
+    if thorough and is_jailed():  # each attack starts a process: too slow for the quick check
+        yield from _run_attacks("full Python attacks", FullPython(), thorough)
 
 
-def _run_attack(name: str, runner: MontyRunner, every: bool) -> Iterator[Wall]:
+def _run_attacks(name: str, runner: MontyRunner, thorough: bool) -> Iterator[IsolationCheckResult]:
     try:
-        through = asyncio.run(list_successful_attacks(runner, all_resources=every))
+        successful = asyncio.run(list_successful_attacks(runner, all_resources=thorough))
     except (RunnerGone, RunnerLate, OSError) as error:
-        yield Wall(name, False, f"could not be run: {type(error).__name__}")
+        yield IsolationCheckResult(name, False, f"could not be run: {type(error).__name__}")
         return
     finally:
         runner.close()
-    count = len(ESCAPES) + len(RESOURCES if every else QUICK)
-    detail = f"{', '.join(through)} got through" if through else f"none of {count} got through"
-    yield Wall(name, not through, detail)
+    count = len(ESCAPES) + len(RESOURCES if thorough else QUICK)
+    detail = (
+        f"{', '.join(successful)} got through" if successful else f"none of {count} got through"
+    )
+    yield IsolationCheckResult(name, not successful, detail)
 
 
-def run_all_attacks() -> Iterator[Wall]:
-    return run_quick_attacks(every=True)
-
-
-def check_queue() -> Iterator[Wall]:
+def check_valkey() -> Iterator[IsolationCheckResult]:
     try:
         with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2) as client:
             client.ping()
     except (redis.RedisError, OSError) as error:
-        yield Wall("valkey", False, f"unreachable, so answers don't stream: {error}", must=False)
+        yield IsolationCheckResult(
+            "valkey", False, f"unreachable, so answers don't stream: {error}", required=False
+        )
     else:
-        yield Wall("valkey", True, "responds", must=False)
+        yield IsolationCheckResult("valkey", True, "responds", required=False)
 
 
-def check_site() -> Iterator[Wall]:
-    yield Wall("debug pages", not settings.DEBUG, "on" if settings.DEBUG else "off", must=False)
-
-
-CHECKS: Final[tuple[Callable[[], Iterator[Wall]], ...]] = (
-    check_database_role, check_row_level_security, check_secrets, check_egress, check_sandbox, run_quick_attacks, check_queue, check_site,
-)  # fmt: skip
+def check_debug_mode() -> Iterator[IsolationCheckResult]:
+    yield IsolationCheckResult(
+        "debug pages", not settings.DEBUG, "on" if settings.DEBUG else "off", required=False
+    )

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from config.management.walls import Wall, check_walls
+from config.management.walls import IsolationCheckResult, run_isolation_checks
 
 
 class Command(BaseCommand):
@@ -20,17 +20,17 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        walls_ = []
-        for wall in check_walls(thorough=options["attacks"]):
-            walls_.append(wall)
-            self.stdout.write(f"  {self._sign(wall)}  {wall.name:<20}{wall.detail}")
-        down = [wall for wall in walls_ if wall.must and not wall.holds]
-        if down:
-            self.stdout.write(f"\n{len(down)} of {len(walls_)} checks failed.")
+        results = []
+        for result in run_isolation_checks(thorough=options["attacks"]):
+            results.append(result)
+            self.stdout.write(f"  {self._format_status(result)}  {result.name:<20}{result.detail}")
+        failed = [result for result in results if result.required and not result.passed]
+        if failed:
+            self.stdout.write(f"\n{len(failed)} of {len(results)} checks failed.")
             sys.exit(1)
         self.stdout.write("\nAll required checks passed.")
 
-    def _sign(self, wall: Wall) -> str:
-        if wall.holds:
+    def _format_status(self, result: IsolationCheckResult) -> str:
+        if result.passed:
             return self.style.SUCCESS("ok    ")
-        return self.style.ERROR("FAILED") if wall.must else self.style.WARNING("warn  ")
+        return self.style.ERROR("FAILED") if result.required else self.style.WARNING("warn  ")

@@ -69,7 +69,7 @@ def test_supervisor_asked_to_end_ends_every_child(
 def test_supervisor_child_that_ignores_the_request_is_killed(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ):
-    supervisor = Supervisor([Program("stubborn", STUBBORN, patience=0.3)], tmp_path)
+    supervisor = Supervisor([Program("stubborn", STUBBORN, stop_timeout=0.3)], tmp_path)
     supervisor.start()
     process = supervisor.children[0].process
     assert process
@@ -118,7 +118,7 @@ def test_supervisor_next_start_ends_what_an_earlier_one_left(tmp_path: Path):
     left_over = subprocess.Popen(FOREVER)
     (tmp_path / "a.pid").write_text(str(left_over.pid))
 
-    supervisor = Supervisor([Program("a", FOREVER, mark="marked")], tmp_path)
+    supervisor = Supervisor([Program("a", FOREVER, command_marker="marked")], tmp_path)
     supervisor.start()
     supervisor.stop()
 
@@ -131,7 +131,7 @@ def test_supervisor_pid_file_that_names_a_stranger_harms_nobody(tmp_path: Path):
     stranger = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     (tmp_path / "a.pid").write_text(str(stranger.pid))
 
-    supervisor = Supervisor([Program("a", FOREVER, mark="marked")], tmp_path)
+    supervisor = Supervisor([Program("a", FOREVER, command_marker="marked")], tmp_path)
     supervisor.start()
     supervisor.stop()
 
