@@ -67,6 +67,8 @@ OTHER: Mapping[object, Any] = {
     int: 1,
     datetime | None: LATER,
 }
+_NEW_TYPES = {name for name, hint in get_type_hints(EntryState).items() if hint not in OTHER}
+assert not _NEW_TYPES, f"Add an example of the type of {sorted(_NEW_TYPES)} to OTHER."
 _STATE = {name: OTHER[hint] for name, hint in get_type_hints(EntryState).items()}
 CHANGED: dict[str, Any] = {name: _STATE[name] for name in STATE}
 CONTENT_CHANGED: dict[str, Any] = {name: _STATE[name] for name in CONTENT}

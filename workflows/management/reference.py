@@ -10,7 +10,7 @@ import yaml
 from accounts.roles import render_permissions
 from workflows.engine.kind_examples import build_example_data, list_outputs
 from workflows.engine.kinds import AnyKind, Field
-from workflows.engine.language.failure_policy import Retry
+from workflows.engine.language.failure_policy import Backoff, Retry
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.state import NODE_MOVES, RUN_MOVES
 
@@ -87,6 +87,8 @@ def _render_kind(kind: AnyKind) -> Iterable[str]:
 
 def _describe_retry(retry: Retry) -> str:
     interval = f"{retry.interval_ms:,g} ms"
+    if retry.backoff is not Backoff.FIXED:
+        interval += f", growing up to {retry.max_interval_ms:,g} ms ({retry.backoff})"
     return f"Supports retry; once switched on, {retry.max_retries} times after {interval} each"
 
 

@@ -42,7 +42,15 @@ def limited(seconds: float | None) -> ModelFailed:
 
 
 def asking(**retry: object):
-    retry_config = {"retry_enabled": True, "max_retries": 3, "retry_interval": 2000, **retry}
+    # The back-off is named too, so that another default of the node breaks none of these tests.
+    retry_config = {
+        "retry_enabled": True,
+        "max_retries": 3,
+        "retry_interval": 2000,
+        "backoff_strategy": "fixed",
+        "retry_on_retryable_only": False,
+        **retry,
+    }
     nodes = [start(), llm("x", retry_config=retry_config), end(o=["x", "text"])]
     return document(nodes, ["start -> x", "x -> end"])
 

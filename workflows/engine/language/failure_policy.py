@@ -134,7 +134,11 @@ def _read_retry(spec: NodeSpec, defaults: Retry, problems: list[Problem]) -> Ret
         backoff=backoff,
         multiplier=config.get("backoff_multiplier") or defaults.multiplier,
         max_interval_ms=config.get("max_retry_interval") or defaults.max_interval_ms,
-        only_retryable=bool(config.get("retry_on_retryable_only", "backoff_strategy" in config)),
+        only_retryable=bool(
+            config.get(
+                "retry_on_retryable_only", defaults.only_retryable or "backoff_strategy" in config
+            )
+        ),
     )
 
 
