@@ -12,6 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --progress-bar off
 ARGS ?=
+TEMPLATES := --indent-width 2 --line-length 140 templates config/templates
 # Of two cores: while the browser or a server is waited for, a third has work to do.
 WORKERS ?= 3
 
@@ -33,6 +34,7 @@ check: setup-dev  ## formatting, lint, types, import contracts, templates, migra
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
+	$(BIN)/djangofmt --check $(TEMPLATES)
 	$(BIN)/djlint templates --lint --quiet
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py export_env --check
@@ -42,6 +44,7 @@ check: setup-dev  ## formatting, lint, types, import contracts, templates, migra
 fix: setup-dev  ## format, and repair what the linter can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/djangofmt --quiet $(TEMPLATES)
 
 bench: setup-dev  ## list the benchmarks; each is one command
 	@grep -HoE '^"""[^"]*' bench/*.py | sed -E 's/^([^:]*):"""/  \1\t/' | expand -t 32
