@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --progress-bar off
 ARGS ?=
-TEMPLATES := --indent-width 2 --line-length 140 templates config/templates
+TEMPLATES := --indent-width 2 --line-length 140 --extend-exclude "*.j2" templates config/templates
 # Of two cores: while the browser or a server is waited for, a third has work to do.
 WORKERS ?= 3
 
