@@ -16,6 +16,7 @@ from accounts.services import (
 )
 from accounts.tenancy import tenant
 from tests.support.cast import Cast
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -101,22 +102,22 @@ def test_groups_are_made_by_who_manages_members(cast: Cast, support: Any, name: 
 
 def test_page_makes_fills_and_deletes_a_group(cast: Cast):
     client = cast.ada.client
-    assert "No groups yet" in client.get("/team/groups/").content.decode()
+    assert "No groups yet" in markup_of(client.get("/team/groups/"))
 
     client.post("/team/groups/", {"name": "Support"})
     with tenant([cast.team_a.pk]):
         (one,) = selectors.list_groups(cast.ada.principal, cast.team_a)
     client.post(f"/team/groups/{one.row.pk}/add/", {"member": str(cast.vic.user.pk)})
-    shown = client.get("/team/groups/").content.decode()
+    shown = markup_of(client.get("/team/groups/"))
     assert ("Support" in shown, "Remove" in shown) == (True, True)
     again = client.post("/team/groups/", {"name": "support"})
-    assert (again.status_code, "is already taken" in again.content.decode()) == (422, True)
+    assert (again.status_code, "is already taken" in markup_of(again)) == (422, True)
     assert client.post(f"/team/groups/{one.row.pk}/add/", {"member": "x"}).status_code == 404
-    seen = cast.vic.client.get("/team/groups/").content.decode()
+    seen = markup_of(cast.vic.client.get("/team/groups/"))
     assert ("Support" in seen, "Remove" in seen) == (True, False)
 
     client.post(f"/team/groups/{one.row.pk}/delete/")
-    assert "No groups yet" in client.get("/team/groups/").content.decode()
+    assert "No groups yet" in markup_of(client.get("/team/groups/"))
 
 
 def test_page_of_groups_asks_as_often_for_many_as_for_one_and_shows_twenty(
@@ -131,8 +132,8 @@ def test_page_of_groups_asks_as_often_for_many_as_for_one_and_shows_twenty(
         create_group(cast.ada.principal, team=cast.team_a, name=f"G{number:02}")
 
     with django_assert_num_queries(QUERIES):
-        first = client.get("/team/groups/").content.decode()
-    last = client.get("/team/groups/?page=2").content.decode()
+        first = markup_of(client.get("/team/groups/"))
+    last = markup_of(client.get("/team/groups/?page=2"))
 
     shown = [page.count('aria-labelledby="group-') for page in (first, last)]
     assert (shown, "Page 1 of 2" in first, "Support" in last) == ([20, 2], True, True)
@@ -147,12 +148,12 @@ def test_in_a_large_team_a_member_is_typed_instead_of_chosen(
     monkeypatch.setattr("accounts.views.groups.MOST_TO_CHOOSE", 3)
     client, address = cast.ada.client, f"/team/groups/{support.pk}/add/"
 
-    page = client.get("/team/groups/").content.decode()
+    page = markup_of(client.get("/team/groups/"))
     assert ("<select" in page.partition("<main")[2], page.count("<option value=")) == (False, 4)
     assert client.post(address, {"member": "VIC@example.org "}).status_code == 302
     stranger = client.post(address, {"member": cast.carol.user.email}, follow=True)
 
-    assert f"has this email address: {cast.carol.user.email}" in stranger.content.decode()
+    assert f"has this email address: {cast.carol.user.email}" in markup_of(stranger)
     with tenant([cast.team_a.pk]):
         (one,) = selectors.list_groups(cast.ada.principal, cast.team_a)
     assert one.people == (cast.vic.user,)

@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 
 from accounts.roles import SCOPES
+from tests.support.markup import markup_of
 
 
 @pytest.mark.parametrize(
@@ -25,8 +26,8 @@ def test_page_opened_by_role_answers_as_the_role_allows(cast, name, expected):
 def test_new_key_is_shown_once_beside_a_button_that_copies_it(alice):
     sent = {"name": "deploy", "scopes": ["runs:write"], "days": "90"}
 
-    made = alice.client.post(reverse("accounts:keys"), sent).content.decode()
-    later = alice.client.get(reverse("accounts:keys")).content.decode()
+    made = markup_of(alice.client.post(reverse("accounts:keys"), sent))
+    later = markup_of(alice.client.get(reverse("accounts:keys")))
 
     assert 'id="new-key" readonly value="' in made
     assert 'data-copy="new-key"' in made
@@ -34,7 +35,7 @@ def test_new_key_is_shown_once_beside_a_button_that_copies_it(alice):
 
 
 def test_key_page_names_each_scope_beside_what_it_lets_do(alice):
-    page = alice.client.get(reverse("accounts:keys")).content.decode()
+    page = markup_of(alice.client.get(reverse("accounts:keys")))
 
     for scope, words in SCOPES.items():
         assert re.search(rf"<span>{re.escape(str(words))} <code[^>]*>{scope}</code></span>", page)

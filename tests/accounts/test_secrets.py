@@ -16,6 +16,7 @@ from accounts.errors import InvalidChoice, InvitationUnusable, NotAllowed, Start
 from accounts.models import ApiKey, StartToken, User
 from accounts.principals import load_user_principal
 from accounts.tenancy import tenant
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -256,7 +257,7 @@ def test_start_link_used_up_says_what_to_do(db, language):
 
     answer = Client(headers={"accept-language": language}).get(address)
 
-    page = answer.content.decode()
+    page = markup_of(answer)
     with translation.override(language):
         words = [gettext("This link no longer works"), gettext("Sign in"), "<pre", "make run"]
     assert (answer.status_code, answer["Content-Language"]) == (410, language)
@@ -271,7 +272,7 @@ def test_start_link_used_up_leads_on_whom_it_signed_in(db):
 
     answer = browser.get(address)
 
-    page = answer.content.decode()
+    page = markup_of(answer)
     assert answer.status_code == 410
     assert "you are already signed in" in page
     assert 'href="/samples/"' in page

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import Membership, Role, User
 from accounts.tenancy import tenant
 from tests.support.cast import Cast
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +30,7 @@ def crowd(cast: Cast) -> Cast:
 
 
 def shown(cast: Cast, query: str = "") -> tuple[str, list[str]]:
-    page = cast.alice.client.get(f"/team/{query}").content.decode()
+    page = markup_of(cast.alice.client.get(f"/team/{query}"))
     return page, re.findall(r"Member \d\d(?=</div>|\s*</div>)", page)
 
 

@@ -22,6 +22,7 @@ from memory import services as memory
 from tests.factories.workflows import make_workflow
 from tests.memory.services.conftest import in_run
 from tests.support.cast import Cast, Person, make_cast
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -127,7 +128,7 @@ def test_change_is_told_field_by_field(detail: Any, changes: Any):
 def page_of(person: Person, query: str = "") -> str:
     answer = person.client.get(f"/team/audit/{query}")
     assert answer.status_code == 200
-    return re.sub(r"\s+", " ", answer.content.decode())
+    return markup_of(answer)
 
 
 def test_page_says_names_not_ids(cast: Cast, api_key: Any):
@@ -193,7 +194,7 @@ def test_rarer_filters_are_open_where_one_of_them_narrows(cast: Cast, query: str
 
 
 def test_button_verifies_and_names_the_first_broken_entry(cast: Cast):
-    whole = cast.ada.client.post("/team/audit/verify/").content.decode()
+    whole = markup_of(cast.ada.client.post("/team/audit/verify/"))
 
     assert "all hashes match" in whole
 
@@ -208,7 +209,7 @@ def test_button_names_the_first_broken_entry(owner_db: Any):
             [cast.team_a.pk],
         )
 
-    shown = cast.ada.client.post("/team/audit/verify/").content.decode()
+    shown = markup_of(cast.ada.client.post("/team/audit/verify/"))
 
     assert "Verification failed at entry 2: this entry was modified." in shown
     where = re.search(r'href="([^"]+)">Show entry', shown)
@@ -220,7 +221,7 @@ def test_links_of_the_verified_trail_lead_to_the_trail(cast: Cast):
     for number in range(60):
         record(cast.team_a, subject=f"thing:{number}")
 
-    verified = cast.ada.client.post("/team/audit/verify/").content.decode()
+    verified = markup_of(cast.ada.client.post("/team/audit/verify/"))
 
     asked = re.findall(r'href="([^"]*\?[^"]*)"', verified)
     assert any("?before=" in address for address in asked)
@@ -336,7 +337,7 @@ def test_day_at_an_end_of_time_narrows_nothing(cast: Cast, name: str, day: str):
 
     answer = cast.ada.client.get("/team/audit/", {name: day})
 
-    assert (answer.status_code, "thing one" in answer.content.decode()) == (200, True)
+    assert (answer.status_code, "thing one" in markup_of(answer)) == (200, True)
 
 
 def test_subject_with_a_nul_is_written_down_without_it(cast: Cast):

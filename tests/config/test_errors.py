@@ -12,6 +12,7 @@ from accounts import errors as accounts
 from config.errors import STATUS, DomainErrorMiddleware, build_body, find_status
 from memory.core import errors as memory
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 from workflows.engine import errors as workflows
 from workflows.engine.language.problems import Problem
 
@@ -120,6 +121,6 @@ def test_address_that_takes_forms_alone_says_so_to_who_opens_it(alice: Person) -
     over_the_api = alice.client.get("/api/v1/memory/recall", headers={"Accept": "text/html"})
 
     assert (opened.status_code, opened["Allow"]) == (405, "POST")
-    assert "can't be opened as a page" in opened.content.decode()
+    assert "can't be opened as a page" in markup_of(opened)
     assert (asked.status_code, asked.content) == (405, b"")
     assert over_the_api["Content-Type"] == "application/json"

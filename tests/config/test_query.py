@@ -7,6 +7,7 @@ import pytest
 
 from config.api import api
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +40,7 @@ def test_unknown_query_parameter_is_refused_by_its_name(path: str, alice: Person
     answer = alice.client.get(f"{ROUTES[path]}offsett=3")
 
     assert answer.status_code == 422
-    assert "offsett" in answer.content.decode()
+    assert "offsett" in markup_of(answer)
 
 
 def test_who_is_not_known_is_told_that_first(client: Any) -> None:

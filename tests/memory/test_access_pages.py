@@ -16,6 +16,7 @@ from memory import services
 from memory.models import EmergencyAccess, Namespace
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +33,7 @@ def place(cast: Cast) -> Namespace:
 def page(person: Person, address: str) -> str:
     answer = person.client.get(address)
     assert answer.status_code == 200
-    return re.sub(r"\s+", " ", answer.content.decode())
+    return markup_of(answer)
 
 
 def test_owner_sees_who_can_see_it_and_shares_it_and_takes_it_back(
@@ -153,7 +154,7 @@ def test_notice_leads_back_to_a_page_and_never_to_where_a_form_was_sent(
     cast.ada.client.post("/memory/emergency-access/", asked)
 
     shown = page(cast.bob, "/memory/about/?by=when")
-    refused = cast.bob.client.post("/memory/about/pause/", {"span": "aeon"}).content.decode()
+    refused = markup_of(cast.bob.client.post("/memory/about/pause/", {"span": "aeon"}))
 
     forms = [one.split("/seen/")[1].split("</form>")[0] for one in (shown, refused)]
     assert 'name="next" value="/memory/about/?by=when"' in forms[0]
@@ -193,7 +194,7 @@ def test_form_that_asks_wrongly_says_what_and_keeps_what_was_typed(
 
     answer = cast.ada.client.post("/memory/emergency-access/", filled)
 
-    shown = answer.content.decode()
+    shown = markup_of(answer)
     assert (answer.status_code, says in shown) == (422, True)
     assert filled["reason"].strip() in shown
     with tenant([cast.team_a.pk]):
@@ -265,7 +266,7 @@ def test_page_of_rights_shows_fifty_people_and_asks_as_often_for_many(
     def asked(query: str = "") -> tuple[int, str]:
         client.get(address)
         with CaptureQueriesContext(connection) as questions:
-            page = client.get(address + query).content.decode()
+            page = markup_of(client.get(address + query))
         return len(questions), re.sub(r"\s+", " ", page)
 
     for group in ("One", "Two"):

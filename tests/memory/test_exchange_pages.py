@@ -20,6 +20,7 @@ from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.memory.services.exchanging import SHARED, entry, file_of, lines, space
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 from workflows.models import Run
 
 
@@ -42,7 +43,7 @@ def sent(person: Person, file: io.BytesIO, **more: Any) -> Any:
 
 
 def digest_on(answer: Any) -> str:
-    found = re.search(r'name="checked" value="([0-9a-f]{64})"', answer.content.decode())
+    found = re.search(r'name="checked" value="([0-9a-f]{64})"', markup_of(answer))
     assert found
     return found[1]
 
@@ -51,17 +52,17 @@ def test_file_is_looked_at_first_then_imported_then_taken_back(alice: Person) ->
     file = file_of(space(), entry("a", 1), entry("b", 2))
 
     looked = sent(alice, file)
-    assert "Import 2" in looked.content.decode()
+    assert "Import 2" in markup_of(looked)
     assert services.recall(at_door(alice), namespace=SHARED) == []
 
     done = sent(alice, file, checked=digest_on(looked), sure="1")
-    assert "Imported: 2" in done.content.decode()
+    assert "Imported: 2" in markup_of(done)
     with tenant([alice.team.pk]):
         change = Change.objects.unscoped().get()
-    assert f'value="{change.pk}"' in done.content.decode()
+    assert f'value="{change.pk}"' in markup_of(done)
 
     back = alice.client.post(f"{PAGE}undo/", {"change": [str(change.pk)]}, follow=True)
-    assert "Import undone. Memories: 2" in back.content.decode()
+    assert "Import undone. Memories: 2" in markup_of(back)
     assert services.recall(at_door(alice), namespace=SHARED) == []
 
 
@@ -70,7 +71,7 @@ def test_another_file_than_the_one_looked_at_is_looked_at_first(alice: Person) -
 
     other = sent(alice, file_of(space(), entry("other")), checked=digest_on(looked), sure="1")
 
-    assert "Preview" in other.content.decode()
+    assert "Preview" in markup_of(other)
     assert services.recall(at_door(alice), namespace=SHARED) == []
 
 
@@ -102,10 +103,10 @@ def test_what_the_gate_found_in_a_file_is_said_before_and_after(
     done = sent(alice, file, checked=digest_on(looked), sure="1")
 
     for answer in (looked, done):
-        page = answer.content.decode()
+        page = markup_of(answer)
         assert [one for one in said if one not in page] == []
         assert key not in page
-    assert reverse("memory:review") in done.content.decode()
+    assert reverse("memory:review") in markup_of(done)
     (found,) = services.recall(at_door(alice), namespace=SHARED)
     assert (found.key, found.value) == ("a", "[redacted: API key]")
 
@@ -114,7 +115,7 @@ def test_bad_lines_are_shown_with_their_fields(alice: Person) -> None:
     answer = sent(alice, file_of(space(), entry(importance=7)))
 
     assert answer.status_code == 422
-    row = re.search(r'<td class="num">3</td><td class="mono">(\w+)</td>', answer.content.decode())
+    row = re.search(r'<td class="num">3</td><td class="mono">(\w+)</td>', markup_of(answer))
     assert row is not None
     assert row[1] == "importance"
     told = alice.client.post(
@@ -122,19 +123,21 @@ def test_bad_lines_are_shown_with_their_fields(alice: Person) -> None:
         {"file": upload(file_of(space(), entry(importance=7))), "clash": "newer"},
         headers={"Accept-Language": "en"},
     )
-    assert "Expected a number of 1.0 or less." in told.content.decode()
+    assert "Expected a number of 1.0 or less." in markup_of(told)
 
 
 def test_what_is_left_out_is_said_with_its_line(cast: Cast) -> None:
     file = file_of(space(f"user:{cast.alice.user.pk}"), space(), entry("a"))
 
-    page = sent(cast.bob, file).content.decode()
+    page = markup_of(sent(cast.bob, file))
 
     assert "Line 2:" in page
     assert "Import 1" in page
-    fragment = cast.bob.client.post(
-        PAGE, {"file": upload(file), "clash": "newer"}, headers={"HX-Request": "true"}
-    ).content.decode()
+    fragment = markup_of(
+        cast.bob.client.post(
+            PAGE, {"file": upload(file), "clash": "newer"}, headers={"HX-Request": "true"}
+        )
+    )
     assert fragment.lstrip().startswith('<div id="report"')
 
 
@@ -146,7 +149,7 @@ def test_page_costs_the_same_with_many_namespaces(
     client = alice.client
 
     with django_assert_num_queries(QUERIES):
-        page = client.get(PAGE).content.decode()
+        page = markup_of(client.get(PAGE))
 
     assert page.count("<option value=") == 12 + 3
 
@@ -221,7 +224,7 @@ def test_person_is_shown_what_would_go_types_it_and_gets_a_receipt(
     told(cast.ada, BEN)
     about = {"whose": "other", "person": BEN, "runs": "on"}
 
-    looked = cast.ada.client.post(ERASE, about).content.decode()
+    looked = markup_of(cast.ada.client.post(ERASE, about))
     assert f"Type {BEN} to confirm" in looked
     assert re.search(r"memory_entry</span></td><td class=\"num\">1</td>", looked)
     wrong = cast.ada.client.post(ERASE, {**about, "sure": "1", "typed": "ben"})
@@ -231,19 +234,19 @@ def test_person_is_shown_what_would_go_types_it_and_gets_a_receipt(
     with tenant([cast.team_a.pk]):
         row = Erasure.objects.unscoped().get()
     assert ordered["Location"] == f"{ERASE}{row.pk}/"
-    waiting = cast.ada.client.get(ordered["Location"]).content.decode()
+    waiting = markup_of(cast.ada.client.get(ordered["Location"]))
     assert "hx-get" in waiting
     assert cast.ada.client.get(f"{ERASE}{row.pk}/receipt/").status_code == 404
 
     run_erasure(row.team_id, row.pk)
-    done = cast.ada.client.get(ordered["Location"], headers={"HX-Request": "true"}).content.decode()
+    done = markup_of(cast.ada.client.get(ordered["Location"], headers={"HX-Request": "true"}))
     assert "hx-get" not in done
     assert "nothing is left" in done
     assert 'hx-swap-oob="innerHTML:#erasure-message"' in done
-    shown = cast.ada.client.get(ordered["Location"]).content.decode()
+    shown = markup_of(cast.ada.client.get(ordered["Location"]))
     assert ("hx-swap-oob" in shown, 'role="status" id="erasure-message"' in shown) == (False, True)
     assert re.search(r"Also checked, no data found: \d+", shown)
-    assert f">{BEN}</a>" in cast.ada.client.get(ERASE).content.decode()
+    assert f">{BEN}</a>" in markup_of(cast.ada.client.get(ERASE))
     receipt = json.loads(cast.ada.client.get(f"{ERASE}{row.pk}/receipt/").content)
     assert (receipt["tables"]["memory_entry"], receipt["subject"]) == (1, BEN)
     # Whom, the trail no longer says.
@@ -256,8 +259,8 @@ def test_person_is_shown_what_would_go_types_it_and_gets_a_receipt(
 def test_member_who_leads_nobody_is_offered_themselves_alone(cast: Cast) -> None:
     told(cast.bob, str(cast.bob.user.pk))
 
-    page = cast.bob.client.get(ERASE).content.decode()
-    planned = cast.bob.client.post(ERASE, {"whose": "me", "runs": "on"}).content.decode()
+    page = markup_of(cast.bob.client.get(ERASE))
+    planned = markup_of(cast.bob.client.post(ERASE, {"whose": "me", "runs": "on"}))
 
     assert 'name="person"' not in page
     assert f"Type {cast.bob.user.email} to confirm" in planned
@@ -300,12 +303,12 @@ def test_of_many_namespaces_the_fullest_are_offered_and_each_ones_page_exports_i
     with tenant([alice.team.id]):
         rows = {row.text: row for row in Namespace.objects.unscoped()}
 
-    page = alice.client.get(PAGE).content.decode()
+    page = markup_of(alice.client.get(PAGE))
 
     offered = [text for text, row in rows.items() if f'value="{row.pk}"' in page]
     assert (sorted(offered), "the 2 largest" in page) == (["global:1", "global:2"], True)
     left = rows["global:0"]
-    shown = alice.client.get(f"/memory/namespaces/{left.pk}/").content.decode()
+    shown = markup_of(alice.client.get(f"/memory/namespaces/{left.pk}/"))
     assert f"/memory/export/?namespace={left.pk}" in shown
 
 
@@ -326,4 +329,4 @@ def test_api_erases_runs_as_well_unless_it_is_told_not_to(cast: Cast, runs: bool
     with tenant([cast.team_a.pk]):
         assert Run.objects.unscoped().filter(pk=run.pk).exists() is not runs
     wrong = cast.alice.client.post(where, {"runs": "some"}, "application/json")
-    assert (wrong.status_code, "runs" in wrong.content.decode()) == (422, True)
+    assert (wrong.status_code, "runs" in markup_of(wrong)) == (422, True)

@@ -12,6 +12,7 @@ from memory import services
 from memory.models import Change, Entry
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +27,7 @@ def entry(alice: Person) -> Entry:
 
 
 def test_empty_page_says_what_it_is_and_how_to_fill_it(alice: Person) -> None:
-    page = alice.client.get("/memory/").content.decode()
+    page = markup_of(alice.client.get("/memory/"))
 
     assert "No memories yet" in page
     assert "/samples/" in page
@@ -36,15 +37,15 @@ def test_empty_page_says_what_it_is_and_how_to_fill_it(alice: Person) -> None:
 def test_list_and_namespace_show_counts_and_find_by_text(alice: Person, entry: Entry) -> None:
     client, address = alice.client, f"/memory/namespaces/{entry.namespace_id}/"
 
-    assert entry.namespace.text in client.get("/memory/").content.decode()
-    assert "Miso" in client.get(address, {"q": "miso", "tier": "long_term"}).content.decode()
-    nothing = client.get(address, {"q": "zebra", "offset": "nonsense"}).content.decode()
+    assert entry.namespace.text in markup_of(client.get("/memory/"))
+    assert "Miso" in markup_of(client.get(address, {"q": "miso", "tier": "long_term"}))
+    nothing = markup_of(client.get(address, {"q": "zebra", "offset": "nonsense"}))
     assert "No results" in nothing
     assert "Miso" not in nothing
 
 
 def test_entry_page_shows_where_it_came_from_and_who_read_it(alice: Person, entry: Entry) -> None:
-    page = alice.client.get(f"/memory/entries/{entry.pk}/").content.decode()
+    page = markup_of(alice.client.get(f"/memory/entries/{entry.pk}/"))
 
     assert "My cat is called Miso." in page
     assert "r1" in page
@@ -55,13 +56,13 @@ def test_entry_page_shows_where_it_came_from_and_who_read_it(alice: Person, entr
 def test_forget_and_undo_without_javascript(alice: Person, entry: Entry) -> None:
     client = alice.client
 
-    forgotten = client.post(f"/memory/entries/{entry.pk}/forget/", follow=True).content.decode()
+    forgotten = markup_of(client.post(f"/memory/entries/{entry.pk}/forget/", follow=True))
     assert "1 entry forgotten." in forgotten
     undo = re.search(r'action="(/memory/changes/[^"]+/undo/)"', forgotten)
     assert undo is not None
     assert "Miso" not in forgotten
 
-    back = client.post(undo[1], follow=True).content.decode()
+    back = markup_of(client.post(undo[1], follow=True))
     assert "Miso" in back
     assert client.post(undo[1], follow=True).status_code == 200  # a second click says so
 
@@ -70,14 +71,14 @@ def test_forget_by_htmx_answers_with_the_fragment_and_its_undo(alice: Person, en
     headers = {"HX-Request": "true"}
 
     fragment = alice.client.post(f"/memory/entries/{entry.pk}/forget/", headers=headers)
-    page = fragment.content.decode()
+    page = markup_of(fragment)
 
     assert page.strip().startswith('<div id="entries"')
     with tenant([alice.team.id]):
         change = Change.objects.unscoped().get()
     assert f"/memory/changes/{change.pk}/undo/" in page
     again = alice.client.post(f"/memory/changes/{change.pk}/undo/", headers=headers)
-    assert "Miso" in again.content.decode()
+    assert "Miso" in markup_of(again)
 
 
 def test_edit_saves_a_revision_and_a_late_one_keeps_what_was_typed(
@@ -92,8 +93,8 @@ def test_edit_saves_a_revision_and_a_late_one_keeps_what_was_typed(
     wrong = alice.client.post(address, {**form, "revision": "2", "value": "{"})
 
     assert (late.status_code, wrong.status_code) == (409, 422)
-    assert "[7, 8]" in late.content.decode()
-    assert "Invalid JSON" in wrong.content.decode()
+    assert "[7, 8]" in markup_of(late)
+    assert "Invalid JSON" in markup_of(wrong)
     assert services.get_entry(at_door(alice), entry_id=entry.pk).value == {"a": 1}
     restored = alice.client.post(f"/memory/entries/{entry.pk}/restore/", {"revision": "1"})
     assert restored.status_code == 302
@@ -104,14 +105,14 @@ def test_stranger_and_team_mates_find_nothing(
     bob: Person, ada: Person, carol: Person, entry: Entry
 ) -> None:
     for person in (bob, ada, carol):
-        assert entry.namespace.text not in person.client.get("/memory/").content.decode()
+        assert entry.namespace.text not in markup_of(person.client.get("/memory/"))
         assert person.client.get(f"/memory/entries/{entry.pk}/").status_code == 404
 
 
 def test_people_and_test_persons_are_named_in_words(alice: Person, entry: Entry) -> None:
     ben = make_persona_id("ben", alice.user.pk)
     services.remember(in_run(alice, user_id=ben, outside=True), scope="user", key="k", value="v")
-    page = alice.client.get("/memory/").content.decode()
+    page = markup_of(alice.client.get("/memory/"))
 
     assert re.search(r">You</a>\s*<span class=\"under mono break\">user:", page)
     assert re.search(r">ben \(test user\)</a>\s*<span[^>]*>user:ben@", page)
@@ -128,13 +129,15 @@ def test_forgetting_a_choice_is_asked_first_and_undone_as_one(alice: Person) -> 
     address = f"/memory/namespaces/{row.namespace_id}/act/"
     chosen = {"entry": [stored[0].id, stored[1].id, "nonsense"]}
 
-    asked = alice.client.post(address, chosen).content.decode()
+    asked = markup_of(alice.client.post(address, chosen))
     assert "2 entries (18\xa0bytes) will be forgotten" in asked
     assert asked.count(" disabled checked>") == 2
     assert _living(alice) == 3  # a dry run changes nothing
-    done = alice.client.post(
-        address, {"entry": [stored[0].id, stored[1].id], "sure": "1"}, follow=True
-    ).content.decode()
+    done = markup_of(
+        alice.client.post(
+            address, {"entry": [stored[0].id, stored[1].id], "sure": "1"}, follow=True
+        )
+    )
     assert "2 entries forgotten." in done
     assert _living(alice) == 1
     undo = re.search(r'action="(/memory/changes/[^"]+/undo/)"', done)
@@ -158,9 +161,9 @@ def test_entries_are_found_by_metadata_and_nonsense_is_named(alice: Person) -> N
     assert row is not None
     address = f"/memory/namespaces/{row.namespace_id}/"
 
-    found = alice.client.get(address, {"m": "topic=cats n=1"}).content.decode()
+    found = markup_of(alice.client.get(address, {"m": "topic=cats n=1"}))
     assert ("value 1" in found, "value 0" in found) == (True, False)
-    assert "Use name=value" in alice.client.get(address, {"m": "topic"}).content.decode()
+    assert "Use name=value" in markup_of(alice.client.get(address, {"m": "topic"}))
 
 
 def _living(person: Person) -> int:

@@ -1,7 +1,5 @@
 """Limits of the team's memory: seen by all, changed by admins, told in the trail, and in force at once."""
 
-import re
-
 import pytest
 
 from accounts.models import AuditEntry
@@ -17,6 +15,7 @@ from memory.services.access.quotas import (
 )
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.django_db
 def page(person: Person) -> str:
     answer = person.client.get("/memory/policy/")
     assert answer.status_code == 200
-    return re.sub(r"\s+", " ", answer.content.decode())
+    return markup_of(answer)
 
 
 def test_limit_set_on_the_page_holds_for_the_next_write_and_is_in_the_trail(cast: Cast) -> None:
@@ -81,8 +80,8 @@ def test_nonsense_is_named_and_changes_nothing(
 ) -> None:
     answer = cast.ada.client.post("/memory/policy/", typed)
 
-    assert (answer.status_code, says in answer.content.decode()) == (422, True)
-    assert next(iter(typed.values())) in answer.content.decode()
+    assert (answer.status_code, says in markup_of(answer)) == (422, True)
+    assert next(iter(typed.values())) in markup_of(answer)
     assert get_limits(at_door(cast.ada)) == Limits()
 
 
@@ -93,7 +92,7 @@ def test_refused_form_keeps_the_box_as_it_was_set(cast: Cast, ticked: bool) -> N
 
     refused = cast.ada.client.post("/memory/policy/", {"max_entries": "-1", **box})
 
-    assert ('name="subjects_write_global" checked' in refused.content.decode()) is ticked
+    assert ('name="subjects_write_global" checked' in markup_of(refused)) is ticked
 
 
 def test_same_over_the_api(cast: Cast) -> None:
@@ -116,7 +115,7 @@ def test_application_narrows_the_team_and_follows_it_again(cast: Cast) -> None:
     services.remember(at_door(cast.bob), namespace="global:other", key="a", value=1)
     change_limits(at_door(cast.ada), Limits(max_entries=5, subjects_write_global=True))
     address = "/memory/policy/?app=app"
-    untouched = cast.ada.client.get(address).content.decode()
+    untouched = markup_of(cast.ada.client.get(address))
     assert 'placeholder="5"' in untouched
     assert 'name="subjects_write_global" checked' in untouched
     assert 'name="max_namespaces"' not in untouched
@@ -165,7 +164,7 @@ def test_limits_of_an_application_over_the_api(cast: Cast) -> None:
     assert (changed["in_force"]["max_entries"], changed["in_force"]["max_value_bytes"]) == (5, 100)
     assert client.get(where).json()["own"]["max_entries"] == 5
     wrong = client.put(f"{where}?app=app", {"max_namespaces": 3}, "application/json")
-    assert (wrong.status_code, "whole team" in wrong.content.decode()) == (422, True)
+    assert (wrong.status_code, "whole team" in markup_of(wrong)) == (422, True)
     assert client.get(f"{where}?team=x").status_code == 422
     assert cast.bob.client.post("/memory/policy/?app=app", {"follow": "1"}).status_code == 403
 
@@ -194,12 +193,10 @@ def test_box_of_an_application_follows_the_team_or_forbids(cast: Cast) -> None:
 
     change_limits(caller, Limits(subjects_write_global=True))
     assert [said(box), said({})] == [None, False]
-    assert (
-        'name="subjects_write_global" checked' not in cast.ada.client.get(address).content.decode()
-    )
+    assert 'name="subjects_write_global" checked' not in markup_of(cast.ada.client.get(address))
     assert said(box) is None
     change_limits(caller, Limits())
-    shown = cast.ada.client.get(address).content.decode()
+    shown = markup_of(cast.ada.client.get(address))
     assert 'name="subjects_write_global" disabled' in shown
     assert "Not allowed by the team’s quotas" in shown
     assert said({}) is None  # where there is nothing to tick, nothing is forbidden

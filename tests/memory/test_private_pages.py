@@ -1,6 +1,5 @@
 """What private memory of others shows, and to whom: that it is there, that somebody looks, that nobody can be told."""
 
-import re
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from memory.models import EmergencyAccess, Entry, Namespace
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.test_access_pages import page
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +43,7 @@ def look(person: Person, row: Namespace) -> str:
     asked = {"namespace": row.text, "reason": REASON, "minutes": "15"}
     answer = person.client.post("/memory/emergency-access/", asked, follow=True)
     assert answer.status_code == 200
-    return re.sub(r"\s+", " ", answer.content.decode())
+    return markup_of(answer)
 
 
 def test_outside_person_cannot_be_told_and_the_key_that_names_them_is(
@@ -92,9 +92,9 @@ def test_owner_is_told_on_every_page_until_they_say_they_saw_it(
 
     for somewhere in ("/", "/workflows/", f"/memory/namespaces/{bobs.pk}/", "/profile/"):
         answer = cast.bob.client.get(somewhere, follow=True)
-        assert f'hx-get="{address}"' in answer.content.decode(), somewhere
+        assert f'hx-get="{address}"' in markup_of(answer), somewhere
     here = {"HX-Request": "true", "HX-Current-URL": "http://testserver/runs/?status=failed"}
-    told = cast.bob.client.get(address, headers=here).content.decode()
+    told = markup_of(cast.bob.client.get(address, headers=here))
     assert "Ada can view your memory" in told
     assert 'name="next" value="/runs/?status=failed"' in told
     assert cast.ada.client.get(address).status_code == 204  # her own is on what she looks at

@@ -10,6 +10,7 @@ from django.urls import reverse
 from accounts.models import User
 from tests.architecture.matrix_objects import CANARY_A, CANARY_B
 from tests.architecture.world import world
+from tests.support.markup import markup_of
 from workflows.models import FirstSteps
 
 
@@ -81,7 +82,7 @@ def test_admin_lists_open_and_show_nothing_of_another_team(administrator):
                 )
             )
             assert page.status_code == 200, row
-            if CANARY_B in page.content.decode():
+            if CANARY_B in markup_of(page):
                 leaking.append(row)
 
     assert leaking == []

@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 from workflows.execution.debugging.test_cases import run_saved_case
 from workflows.models import RunEvent, TestCase, TestResult, WorkflowSecret
 from workflows.services.debugging import cases
@@ -199,7 +200,7 @@ def test_api_names_the_field_that_is_wrong(alice: Person, chat):
     )
 
     assert answer.status_code == 422
-    assert "turns.0.checks.0.of" in answer.content.decode()
+    assert "turns.0.checks.0.of" in markup_of(answer)
 
 
 @pytest.mark.django_db
@@ -208,9 +209,7 @@ def test_viewer_sees_cases_and_changes_none(cast: Cast):
     kept(cast.alice, workflow, GOOD)
     vic = cast.people["vic"].client
 
-    assert (
-        "Knows the cat" in vic.get(reverse("workflows:tests", args=[workflow.pk])).content.decode()
-    )
+    assert "Knows the cat" in markup_of(vic.get(reverse("workflows:tests", args=[workflow.pk])))
     assert vic.post(reverse("workflows:run_tests", args=[workflow.pk])).status_code == 403
     assert vic.get(reverse("workflows:new_test", args=[workflow.pk])).status_code == 403
 
@@ -220,7 +219,7 @@ def test_cases_that_never_ran_are_called_so_and_not_counted_as_failed(cast: Cast
     workflow = make_workflow(cast.alice, source=CHAT)
     kept(cast.alice, workflow, GOOD)
 
-    page = cast.alice.client.get(reverse("workflows:tests", args=[workflow.pk])).content.decode()
+    page = markup_of(cast.alice.client.get(reverse("workflows:tests", args=[workflow.pk])))
 
     assert "data-tests-passed>Not run yet<" in page
     assert "passed<" not in page
@@ -240,7 +239,7 @@ def test_form_saves_what_was_typed_and_grows_a_row(alice: Person, chat):
         "more": "memories:\n  - {key: pet, value: a cat}\n",
     }
 
-    grown = alice.client.post(place, {**typed, "add": "turn"}).content.decode()
+    grown = markup_of(alice.client.post(place, {**typed, "add": "turn"}))
     assert 'name="turn-1-say"' in grown
     assert not stored(chat)
 
@@ -251,7 +250,7 @@ def test_form_saves_what_was_typed_and_grows_a_row(alice: Person, chat):
     ]
     assert case.spec["memories"][0]["value"] == "a cat"
 
-    shown = alice.client.get(reverse("workflows:test", args=[chat.pk, case.pk])).content.decode()
+    shown = markup_of(alice.client.get(reverse("workflows:test", args=[chat.pk, case.pk])))
     assert "a cat" in shown
     assert 'value="recalled.count"' in shown
 
@@ -271,8 +270,8 @@ def test_form_that_is_wrong_says_so_and_keeps_what_was_typed(alice: Person, chat
     )
 
     assert answer.status_code == 422
-    assert 'value="Mine"' in answer.content.decode()
-    assert 'role="alert"' in answer.content.decode()
+    assert 'value="Mine"' in markup_of(answer)
+    assert 'role="alert"' in markup_of(answer)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -9,6 +9,7 @@ from accounts.errors import NotAllowed, NotFound
 from accounts.models import AuditEntry
 from tests.factories.workflows import document, make_workflow
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.models import Comment, Workflow
 from workflows.models.comments import LONGEST_COMMENT
@@ -224,7 +225,7 @@ def test_panel_shows_what_each_may_do(cast: Cast, workflow: Workflow):
     row = said(cast.bob, workflow, "Look at **this**", node="start")
     page = f"/workflows/{workflow.pk}/comments/"
 
-    of_bob, of_vic = (p.client.get(page).content.decode() for p in (cast.bob, cast.vic))
+    of_bob, of_vic = (markup_of(p.client.get(page)) for p in (cast.bob, cast.vic))
 
     assert "<strong>this</strong>" in of_bob
     assert 'value="change"' in of_bob
@@ -232,9 +233,9 @@ def test_panel_shows_what_each_may_do(cast: Cast, workflow: Workflow):
     assert 'value="resolve"' not in of_vic
     assert 'data-comment-form="new"' in of_vic
     posted = cast.vic.client.post(page, {"body": "Seen", "answers": str(row.pk)})
-    assert "Seen" in posted.content.decode()
+    assert "Seen" in markup_of(posted)
     empty = cast.vic.client.post(page, {"body": "  "})
-    assert (empty.status_code, "Enter a comment first." in empty.content.decode()) == (422, True)
+    assert (empty.status_code, "Enter a comment first." in markup_of(empty)) == (422, True)
 
 
 def test_api_tells_threads_and_takes_changes(cast: Cast, workflow: Workflow, api_key: Any):
@@ -268,6 +269,6 @@ def test_panel_of_a_node_nobody_spoke_about_calls_it_by_its_title(
 ):
     workflow.nodes.filter(key="end").update(title="Finish line")
 
-    html = alice.client.get(f"/workflows/{workflow.pk}/comments/?node=end").content.decode()
+    html = markup_of(alice.client.get(f"/workflows/{workflow.pk}/comments/?node=end"))
 
     assert "Comments on Finish line" in html

@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from tests.factories.workflows import document, make_workflow
+from tests.support.markup import markup_of
 from workflows.engine.language.problems import Problem
 from workflows.templatetags.problems import SENTENCES, by_title, in_words, name_in
 
@@ -82,8 +83,8 @@ def test_list_of_problems_names_nodes_as_people_do(alice):
     source["nodes"][0]["data"]["title"] = "Begin"
     workflow = make_workflow(alice, source=source)
 
-    page = alice.client.get(reverse("workflows:problems", args=[workflow.pk])).content.decode()
-    whole = alice.client.get(reverse("workflows:detail", args=[workflow.pk])).content.decode()
+    page = markup_of(alice.client.get(reverse("workflows:problems", args=[workflow.pk])))
+    whole = markup_of(alice.client.get(reverse("workflows:detail", args=[workflow.pk])))
 
     for html in (page, whole):
         assert '<b class="clip">Finish</b>' in html

@@ -6,6 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from tests.support.markup import markup_of
+
 
 pytestmark = pytest.mark.django_db
 
@@ -26,7 +28,7 @@ def speak(person, locale):
 def language_of(answer):
     return answer.headers[
         "Content-Language"
-    ], f'<html lang="{answer.headers["Content-Language"]}"' in (answer.content.decode())
+    ], f'<html lang="{answer.headers["Content-Language"]}"' in markup_of(answer)
 
 
 def choose(client, language, following="/profile/"):
@@ -76,14 +78,14 @@ def test_button_pressed_by_a_member_changes_page_and_profile(alice):
 def test_button_pressed_by_a_visitor_changes_the_sign_in_page():
     client = Client()
     page = reverse("account_login")
-    before = client.get(page, **ENGLISH).content.decode()
+    before = markup_of(client.get(page, **ENGLISH))
 
     choose(client, "zh-hans", page)
 
     after = client.get(page, **ENGLISH)
     assert "中文" in before
     assert language_of(after) == ("zh-hans", True)
-    assert "登录" in after.content.decode()
+    assert "登录" in markup_of(after)
 
 
 def test_button_with_a_language_nobody_speaks_changes_no_profile(alice):
@@ -101,11 +103,11 @@ def test_page_that_is_not_there_speaks_the_profiles_language(alice):
     answer = alice.client.get("/no/such/page/", **ENGLISH)
 
     assert answer.status_code == 404
-    assert "此页面不存在。" in answer.content.decode()
+    assert "此页面不存在。" in markup_of(answer)
 
 
 def test_dates_are_written_as_the_language_does(alice):
     speak(alice, "zh-hans")
-    page = alice.client.get(reverse("accounts:team")).content.decode()
+    page = markup_of(alice.client.get(reverse("accounts:team")))
 
     assert f"{alice.user.date_joined:%Y}年" in page

@@ -7,6 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +26,7 @@ def test_form_with_a_nul_is_refused(alice: Person, fields: dict[str, str], kind:
         )
 
     assert answer.status_code == 400
-    assert "No groups yet" in alice.client.get(NEW).content.decode()
+    assert "No groups yet" in markup_of(alice.client.get(NEW))
 
 
 def test_form_without_one_and_with_a_file_that_has_some_goes_on(alice: Person):
@@ -34,7 +35,7 @@ def test_form_without_one_and_with_a_file_that_has_some_goes_on(alice: Person):
     answer = alice.client.post(NEW, {"name": "Support", "more": file})
 
     assert answer.status_code == 302
-    assert "Support" in alice.client.get(NEW).content.decode()
+    assert "Support" in markup_of(alice.client.get(NEW))
 
 
 @pytest.mark.parametrize("address", ["/memory/?q=%00", "/memory/%00/"])

@@ -7,6 +7,7 @@ import pytest
 from memory import services
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -126,5 +127,5 @@ def test_who_types_a_secret_into_a_page_is_told(
 
     page = alice.client.post(f"/memory/entries/{entry.id}/edit/", form, follow=True)
 
-    assert (TOLD in page.content.decode()) is told
+    assert (TOLD in markup_of(page)) is told
     assert services.get_entry(at_door(alice), entry_id=entry.id).value == kept

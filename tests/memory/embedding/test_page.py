@@ -18,13 +18,14 @@ from memory.upkeep.embedding import embed_team
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast, signed_in
 from tests.support.embedding import Tiny
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
 
 
 def shown(client: Client) -> str:
-    return " ".join(client.get(reverse("memory:policy")).content.decode().split())
+    return " ".join(markup_of(client.get(reverse("memory:policy"))).split())
 
 
 def test_admins_see_how_far_it_is_and_what_fails(cast: Cast, tiny: Tiny) -> None:

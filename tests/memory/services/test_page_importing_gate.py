@@ -14,6 +14,7 @@ from memory.models import Entry, Revision
 from memory.services.transfer.page_archive import pack, unpack
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -138,7 +139,7 @@ def test_api_and_page_say_what_was_blotted_out_and_held(alice: Person, api_key: 
 
     sent = [SimpleUploadedFile(name, data) for name, data in FILES.items()]
     form = {"namespace": "global:other", "files": sent}
-    page = alice.client.post("/memory/knowledge/import/", form, follow=True).content.decode()
+    page = markup_of(alice.client.post("/memory/knowledge/import/", form, follow=True))
     assert "Pages imported: 2." in page
     assert "Held for review (possible prompt injection): orders.md, head.md." in page
     assert "Secrets found and removed: keys.md." in page

@@ -14,6 +14,7 @@ from memory.models import Namespace, Policy
 from memory.services import MemoryCaller
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -107,9 +108,9 @@ def test_page_names_a_plugged_scope_and_forgets_it_with_its_plug_in(
     stored = services.remember(in_run(cast.alice), scope="desk", key="k", value="v")
     client = cast.alice.client
 
-    assert stored.namespace in client.get("/memory/").content.decode()
+    assert stored.namespace in markup_of(client.get("/memory/"))
     plug_in(())
-    assert stored.namespace not in client.get("/memory/").content.decode()
+    assert stored.namespace not in markup_of(client.get("/memory/"))
     with tenant([cast.team_a.pk]):
         row = Namespace.objects.unscoped().get(text=stored.namespace)
     assert client.get(f"/memory/namespaces/{row.pk}/").status_code == 404

@@ -11,6 +11,7 @@ from memory.models import Namespace
 from memory.services import CallOrigin, converse, remember
 from tests.memory.services.conftest import in_run
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +29,7 @@ def page_of(person: Person) -> str:
         row = Namespace.objects.unscoped().get(text="conv:c1")
     answer = person.client.get(f"/memory/namespaces/{row.pk}/conversation/")
     assert answer.status_code == 200
-    return re.sub(r"\s+", " ", answer.content.decode())
+    return markup_of(answer)
 
 
 def test_folded_messages_stand_beside_what_is_kept_and_pairs_together(alice: Person) -> None:
@@ -88,8 +89,8 @@ def test_long_conversation_is_shown_page_by_page_from_its_end(
     client.get(address)
 
     with django_assert_num_queries(QUERIES):
-        last = client.get(address).content.decode()
-    before = client.get(f"{address}?offset=6").content.decode()
+        last = markup_of(client.get(address))
+    before = markup_of(client.get(f"{address}?offset=6"))
 
     assert re.findall(r"said \d", last) == ["said 4", "said 5", "said 6"]
     assert re.findall(r"said \d", before) == ["said 0"]

@@ -19,6 +19,7 @@ from memory.services.curation.learning_rules import (
 from tests.memory.services.conftest import at_door
 from tests.memory.services.curating import APP, answer, curated, learns, scripted
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +38,7 @@ RULE = {
 
 
 def words_of(answer: HttpResponseBase) -> str:
-    return answer.content.decode()
+    return markup_of(answer)
 
 
 def test_rule_of_the_team_holds_until_an_application_has_its_own(alice: Person) -> None:

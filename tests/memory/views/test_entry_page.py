@@ -13,6 +13,7 @@ from memory.models import Entry
 from memory.services import CallOrigin, MemoryCaller
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 from workflows.models import Run
 from workflows.services.runs.runs import start_run
 from workflows.services.samples.samples import copy_sample
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.django_db
 def page_of(person: Person, entry: Any, status: int = 200, **query: str) -> str:
     answer = person.client.get(f"/memory/entries/{entry.id}/", query)
     assert answer.status_code == status
-    return re.sub(r"\s+", " ", answer.content.decode())
+    return markup_of(answer)
 
 
 def row_of(person: Person, entry: Any) -> Entry:
@@ -125,7 +126,7 @@ def test_late_edit_shows_theirs_and_yours_and_saves_when_said_again(alice: Perso
     address = f"/memory/entries/{entry.id}/edit/"
 
     late = alice.client.post(address, form)
-    page = late.content.decode()
+    page = markup_of(late)
 
     assert late.status_code == 409
     assert "The cat is <del>Mochi</del><ins>Momo</ins>." in page
@@ -147,7 +148,7 @@ def test_what_waits_is_approved_with_a_reason_and_undone(alice: Person) -> None:
     moved = alice.client.post(f"/memory/entries/{entry.id}/move/", body, follow=True)
 
     assert row_of(alice, entry).tier == "long_term"
-    undo = re.search(r'action="(/memory/changes/[^"]+/undo/)"', moved.content.decode())
+    undo = re.search(r'action="(/memory/changes/[^"]+/undo/)"', markup_of(moved))
     assert undo is not None
     back = alice.client.post(undo[1], {"back": f"/memory/entries/{entry.id}/"})
     assert back.headers["Location"] == f"/memory/entries/{entry.id}/"
@@ -173,7 +174,7 @@ def test_move_that_its_tier_does_not_allow_is_refused_in_words(alice: Person) ->
         f"/memory/entries/{entry.id}/move/", {"move": "approve long_term"}, follow=True
     )
 
-    assert "possible from its current tier" in answer.content.decode()
+    assert "possible from its current tier" in markup_of(answer)
     assert row_of(alice, entry).revision == 1
 
 
@@ -241,7 +242,7 @@ def test_long_history_is_cut_into_pages_each_against_the_one_before(alice: Perso
     assert newest.count('title="Revision"') == 25
     refused = alice.client.post(f"/memory/entries/{entry.id}/edit/", {})
     link = f'href="/memory/entries/{entry.id}/?before=6">Older revisions'
-    assert (refused.status_code, link in newest, link in refused.content.decode()) == (
+    assert (refused.status_code, link in newest, link in markup_of(refused)) == (
         422,
         True,
         True,

@@ -13,6 +13,7 @@ from memory.core.errors import MemoryFault
 from memory.services.erasure.erasure_jobs import find_subject, plan_erasure
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +30,7 @@ def offered(person: Person, typed: str = "") -> dict[str, str]:
     """What would be put into the field, and what people read beside it."""
     answer = person.client.get(PEOPLE, {"person": typed})
     assert answer.status_code == 200
-    return dict(re.findall(r'<option value="([^"]*)">([^<]*)</option>', answer.content.decode()))
+    return dict(re.findall(r'<option value="([^"]*)">([^<]*)</option>', markup_of(answer)))
 
 
 @pytest.fixture
@@ -93,12 +94,12 @@ def test_who_leads_nothing_is_offered_nobody(
 ) -> None:
     for person in (bob, vic):
         assert person.client.get(PEOPLE).status_code == 404
-        assert "erase-people" not in person.client.get("/memory/erase/").content.decode()
+        assert "erase-people" not in markup_of(person.client.get("/memory/erase/"))
     assert set(offered(carol)) == {"customer-of-carol"}
 
 
 def test_field_asks_for_them_as_one_types_and_many_are_cut(alice: Person) -> None:
-    page = alice.client.get("/memory/erase/").content.decode()
+    page = markup_of(alice.client.get("/memory/erase/"))
     assert f'hx-get="{PEOPLE}"' in page
     assert 'list="erase-people"' in page
     assert '<datalist id="erase-people">' in page

@@ -11,6 +11,7 @@ from accounts.views.audit_words import VALUES
 from memory.logic.entries.ingress import FindingReason, IngressOutcome
 from memory.providers.postgres import rows
 from tests.support.cast import Cast
+from tests.support.markup import markup_of
 
 
 LONG = "x" * 600
@@ -44,7 +45,7 @@ def test_filter_nobody_understands_is_named_with_the_way_to_drop_it(
     answer = cast.alice.client.get(path, {"q": "kept", "offset": "3", **asked})
 
     assert answer.status_code == 200
-    shown = html.unescape(answer.content.decode())
+    shown = html.unescape(markup_of(answer))
     assert f"Ignored: {said}." in shown
     assert f'href="{way_out.format(path=path)}">Remove' in shown
 
@@ -58,7 +59,7 @@ def test_filters_that_are_understood_are_not_named(cast: Cast) -> None:
     ):
         answer = cast.alice.client.get(reverse(page), asked)
 
-        assert "Ignored:" not in answer.content.decode(), page
+        assert "Ignored:" not in markup_of(answer), page
 
 
 @pytest.mark.django_db
@@ -76,7 +77,7 @@ def test_trail_says_in_words_what_the_gate_did(cast: Cast) -> None:
             detail=detail,
         )
 
-    page = html.unescape(cast.alice.client.get(reverse("accounts:audit")).content.decode())
+    page = html.unescape(markup_of(cast.alice.client.get(reverse("accounts:audit"))))
 
     assert '<dt>Content filter action</dt><dd class="break">held for review</dd>' in page
     assert "<dt>Content filter findings</dt>" in page

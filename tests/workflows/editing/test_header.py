@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.factories.workflows import make_workflow
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -72,5 +73,5 @@ def test_panel_of_the_workflow_lets_who_may_edit_write_both(alice, vic):
     workflow = make_workflow(alice)
     place = f"/workflows/{workflow.pk}/inspector/"
 
-    assert alice.client.get(place).content.decode().count("data-header=") == 2
-    assert "data-header=" not in vic.client.get(place).content.decode()
+    assert markup_of(alice.client.get(place)).count("data-header=") == 2
+    assert "data-header=" not in markup_of(vic.client.get(place))

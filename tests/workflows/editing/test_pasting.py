@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.factories.workflows import make_workflow
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +39,6 @@ def test_answer_says_that_a_start_was_left_out_and_what_it_lacks_is_a_problem(al
     [node] = [op["node"]["id"] for op in told["ops"] if op["op"] == "add"]
     assert (told["left_start"], plain["left_start"]) == (True, False)
     assert (edge["source"], edge["target"]) == ("start", node)
-    problems = client.get(f"/workflows/{workflow.pk}/problems/").content.decode()
+    problems = markup_of(client.get(f"/workflows/{workflow.pk}/problems/"))
     assert f'data-jump="{node}" data-field="variables' in problems
     assert "nowhere" in problems

@@ -7,6 +7,7 @@ import pytest
 
 from tests.factories.workflows import make_workflow
 from tests.journeys.canvas_document import document as one_of_everything
+from tests.support.markup import markup_of
 from workflows.samples.catalogue import SAMPLES
 from workflows.services.editing.draft_checksum import compute_mark, compute_shape
 from workflows.services.samples.samples import copy_sample
@@ -38,7 +39,7 @@ def shape(person, workflow) -> dict[str, int]:
 
 
 def page_of(person, workflow) -> str:
-    html: str = person.client.get(f"/workflows/{workflow.pk}/").content.decode()
+    html: str = markup_of(person.client.get(f"/workflows/{workflow.pk}/"))
     return html
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 from workflows.models import Workflow
 from workflows.services.samples.samples import copy_sample
 
@@ -19,5 +20,5 @@ def chat(alice: Person) -> Workflow:
 
 
 def text_of(answer: Any) -> str:
-    text: str = answer.content.decode()
+    text: str = markup_of(answer)
     return text

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from tests.factories.workflows import document, make_version, make_workflow
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 from workflows.models import Workflow
 from workflows.services.catalog import importing
 
@@ -31,7 +32,7 @@ def listed(person: Person, workflow: Workflow) -> tuple[str, list[str]]:
     for route in ("detail", "problems"):
         answer = person.client.get(reverse(f"workflows:{route}", args=[workflow.pk]))
         assert answer.status_code == 200
-        parts.append(answer.content.decode())
+        parts.append(markup_of(answer))
     of_page, of_fragment = (JUMP.findall(part) for part in parts)
     assert of_page == of_fragment
     assert 'id="problems-button"' in parts[0]

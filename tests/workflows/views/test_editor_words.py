@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from tests.factories.workflows import make_run, make_version, make_workflow
+from tests.support.markup import markup_of
 from workflows.engine.language.document import NodeSpec
 from workflows.services.kinds import installed_kinds
 from workflows.views.canvas.summaries import label_handles, summarize_node
@@ -83,7 +84,7 @@ def test_earlier_runs_are_compared_with_the_newest_from_the_list(alice):
     workflow = make_workflow(alice)
     older, newer = (make_run(alice, workflow, inputs={"text": text}) for text in ("a", "b"))
 
-    html = alice.client.get(reverse("workflows:run_list", args=[workflow.pk])).content.decode()
+    html = markup_of(alice.client.get(reverse("workflows:run_list", args=[workflow.pk])))
 
     [link] = re.findall(r'href="([^"]+/compare/[^"]+)"', html)
     assert link == reverse("workflows:compare_runs", args=[older.pk, newer.pk])

@@ -10,6 +10,7 @@ from django.urls import reverse
 from memory.public import LearningRule, set_learning_rule
 from tests.factories.workflows import make_run, make_workflow, within
 from tests.memory.services.conftest import at_door
+from tests.support.markup import markup_of
 from workflows.engine.kinds import Field, Kinds, NodeKind, Output, Widget
 from workflows.engine.nodes.data.code import OUTPUT_TYPES
 from workflows.models import Step
@@ -37,7 +38,7 @@ def document(kind: str, **data: Any) -> dict[str, Any]:
 def fragment(person: Any, workflow: Any, node: str = "n1") -> str:
     answer = person.client.get(reverse("workflows:node", args=[workflow.pk, node]))
     assert answer.status_code == 200
-    return answer.content.decode()
+    return markup_of(answer)
 
 
 def held(html: str) -> dict[str, Any]:
@@ -185,7 +186,7 @@ def test_node_that_is_not_there_is_not_found(alice):
 def test_overview_of_nothing_shows_variables_and_masks_secrets(alice):
     workflow = make_workflow(alice, "w", document("answer"))
 
-    html = alice.client.get(reverse("workflows:inspector", args=[workflow.pk])).content.decode()
+    html = markup_of(alice.client.get(reverse("workflows:inspector", args=[workflow.pk])))
 
     assert 'data-variable="KEY"' in html
     assert 'data-variable="seen"' in html
@@ -197,9 +198,9 @@ def test_overview_says_whether_runs_teach_and_where_that_is_switched(alice):
     url = reverse("workflows:inspector", args=[workflow.pk])
     switch = f"{reverse('memory:curation_settings')}?app={workflow.pk}"
 
-    off = alice.client.get(url).content.decode()
+    off = markup_of(alice.client.get(url))
     set_learning_rule(at_door(alice), app_id=str(workflow.pk), learning=LearningRule(True))
-    on = alice.client.get(url).content.decode()
+    on = markup_of(alice.client.get(url))
 
     assert switch in off
     assert "Learn from runs" in off
@@ -211,7 +212,7 @@ def test_overview_of_several_names_them(alice):
     workflow = make_workflow(alice, "w", document("answer"))
 
     url = reverse("workflows:inspector", args=[workflow.pk])
-    html = alice.client.get(f"{url}?node=start&node=n1").content.decode()
+    html = markup_of(alice.client.get(f"{url}?node=start&node=n1"))
 
     assert "2 nodes selected" in html
     assert 'data-go="start"' in html
@@ -231,7 +232,7 @@ def test_overview_of_an_edge_says_when_it_is_taken(alice):
     workflow = make_workflow(alice, "w", source)
 
     url = reverse("workflows:inspector", args=[workflow.pk])
-    html = alice.client.get(f"{url}?edge=e2").content.decode()
+    html = markup_of(alice.client.get(f"{url}?edge=e2"))
 
     assert "start.text is hot" in html
     assert "data-delete-edge" in html
@@ -266,7 +267,7 @@ def test_rendered_text_holds_the_last_runs_values(alice):
         )
 
     url = reverse("workflows:rendered", args=[workflow.pk, "n1"])
-    html = alice.client.get(f"{url}?path=answer").content.decode()
+    html = markup_of(alice.client.get(f"{url}?path=answer"))
 
     assert "Dear Ana, " in html
     assert "s3cr3t" not in html
@@ -279,7 +280,7 @@ def test_rendered_jinja_uses_the_nodes_own_names(alice):
 
     url = reverse("workflows:rendered", args=[workflow.pk, "n1"])
 
-    assert "NO" in alice.client.get(f"{url}?path=template").content.decode()
+    assert "NO" in markup_of(alice.client.get(f"{url}?path=template"))
     assert alice.client.get(f"{url}?path=nothing.there").status_code == 404
 
 

@@ -6,6 +6,7 @@ import re
 from django.urls import reverse
 
 from tests.factories.workflows import document, make_workflow
+from tests.support.markup import markup_of
 
 
 def test_problem_beside_its_field_names_nodes_by_their_titles(alice):
@@ -15,7 +16,7 @@ def test_problem_beside_its_field_names_nodes_by_their_titles(alice):
     ]
     workflow = make_workflow(alice, source=source)
 
-    page = alice.client.get(reverse("workflows:node", args=[workflow.pk, "end"])).content.decode()
+    page = markup_of(alice.client.get(reverse("workflows:node", args=[workflow.pk, "end"])))
 
     held = re.search(r'<script id="insp-data" type="application/json">(.*?)</script>', page, re.S)
     assert held

@@ -10,6 +10,7 @@ from accounts.personas import make_persona_id
 from memory.models import Read
 from memory.public import MemoryCaller, remember
 from tests.factories.workflows import make_workflow, within
+from tests.support.markup import markup_of
 from workflows.services.chat.conversations import open_conversation
 
 
@@ -42,7 +43,7 @@ def knows(person: Any, subject: str, key: str, value: str) -> None:
 def look(who: Any, workflow: Any, **asked: str) -> tuple[int, str]:
     url = reverse("workflows:recall_preview", args=[workflow.pk, "llm"])
     answer = who.client.get(url, asked)
-    return answer.status_code, answer.content.decode()
+    return answer.status_code, markup_of(answer)
 
 
 def test_preview_shows_entries_with_scores_and_the_message_that_would_be_injected(alice):

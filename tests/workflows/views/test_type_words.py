@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from tests.factories.workflows import document, make_workflow
+from tests.support.markup import markup_of
 from workflows.templatetags.type_words import WORDS, type_word
 from workflows.views.editor.inspector.fields import FORM_TYPES, TYPES
 
@@ -26,7 +27,7 @@ def test_type_of_an_input_is_chosen_by_its_word_and_told_by_its_name(alice):
     page = alice.client.get(reverse("workflows:node", args=[workflow.pk, "start"]))
 
     options = re.findall(
-        r'<option value="([^"]+)" title="([^"]+)" (selected)?>([^<]+)<', page.content.decode()
+        r'<option value="([^"]+)" title="([^"]+)" (selected)?>([^<]+)<', markup_of(page)
     )
     assert ("text-input", "text-input", "selected", "Short text") in options
     assert ("paragraph", "paragraph", "", "Paragraph") in options

@@ -12,6 +12,7 @@ from memory.models import Entry
 from memory.public import CallOrigin, MemoryCaller, list_reachable
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 from workflows.models import Run, RunEvent
 
 
@@ -64,14 +65,14 @@ def living(person: Person) -> dict[str, Any]:
 
 def test_undoing_is_counted_first_done_as_one_and_brought_back(alice: Person, run: Run) -> None:
     address = f"/runs/{run.pk}/memory/undo/"
-    assert "Undo memory changes…" in alice.client.get(f"/runs/{run.pk}/").content.decode()
+    assert "Undo memory changes…" in markup_of(alice.client.get(f"/runs/{run.pk}/"))
 
-    planned = alice.client.post(address).content.decode()
+    planned = markup_of(alice.client.post(address))
     assert "their state before this run: 2" in planned
     assert living(alice) == {"city": "Basel", "cat": "Miso"}  # a dry run changes nothing
     done = alice.client.post(address, {"sure": "1", "reason": "nonsense"}, follow=True)
 
-    page = done.content.decode()
+    page = markup_of(done)
     assert "Memory changes of this run undone." in page
     assert living(alice) == {"city": "Bern"}
     undo = re.search(r'action="(/memory/changes/[^"]+/undo/)"', page)
@@ -85,7 +86,7 @@ def test_what_somebody_changed_since_is_left_and_said_so(alice: Person, run: Run
     caller = MemoryCaller(alice.principal, alice.team.id)
     services.remember(caller, namespace=PLACE, key="cat", value="Mochi")
 
-    planned = alice.client.post(f"/runs/{run.pk}/memory/undo/").content.decode()
+    planned = markup_of(alice.client.post(f"/runs/{run.pk}/memory/undo/"))
     alice.client.post(f"/runs/{run.pk}/memory/undo/", {"sure": "1"})
 
     assert "their state before this run: 1" in planned
@@ -97,9 +98,9 @@ def test_run_whose_writings_are_gone_says_there_is_nothing_left(alice: Person, r
     alice.client.post(f"/runs/{run.pk}/memory/undo/", {"sure": "1"})
 
     again = alice.client.post(f"/runs/{run.pk}/memory/undo/", {"sure": "1"}, follow=True)
-    planned = alice.client.post(f"/runs/{run.pk}/memory/undo/").content.decode()
+    planned = markup_of(alice.client.post(f"/runs/{run.pk}/memory/undo/"))
 
-    assert "Nothing to undo." in again.content.decode()
+    assert "Nothing to undo." in markup_of(again)
     assert "There is nothing you can undo." in planned
 
 

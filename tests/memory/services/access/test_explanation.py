@@ -25,6 +25,7 @@ from memory.services.access.emergency_access import start_emergency_access
 from memory.services.access.explanation import VERBS, AccessExplanation, explain_access
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -292,7 +293,7 @@ def test_groups_grant_on_what_is_private_lets_nobody_in_however_old_it_is(cast: 
     ):
         with pytest.raises(MemoryFault):
             attempt()
-    page = cast.bob.client.get(f"/memory/namespaces/{row.pk}/access/").content.decode()
+    page = markup_of(cast.bob.client.get(f"/memory/namespaces/{row.pk}/access/"))
     assert "No effect" in page
 
 

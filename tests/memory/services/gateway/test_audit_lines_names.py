@@ -28,6 +28,7 @@ from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.curating import answer, curated, learns, scripted
 from tests.memory.services.exchanging import entry, file_of, space
 from tests.support.cast import Cast
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -195,7 +196,7 @@ def test_who_may_read_the_trail_reads_whom_it_means(cast: Cast, life: set[str]):
     assert f"{WHO} asked us" in [line.rest.get("reason") for line in lines]
     answer = cast.ada.client.get("/api/v1/audit", {"subject": OWN, "limit": "500"}).json()
     assert {one["subject"] for one in answer["entries"]} == {OWN}
-    page = cast.ada.client.get("/team/audit/", {"subject": OWN}).content.decode()
+    page = markup_of(cast.ada.client.get("/team/audit/", {"subject": OWN}))
     assert OWN in page
     assert "erased user" not in page
     pieces = export(cast.ada.principal, team=cast.team_a, filters=AuditFilter(), kind="jsonl")
@@ -217,7 +218,7 @@ def test_erased_person_is_somebody_and_the_chain_holds(cast: Cast, life: set[str
     lines = shown(cast)
     assert "canary" not in str([(one.entry.subject, one.subject, one.rest) for one in lines])
     assert [one.subject.text for one in lines].count("erased user") >= before
-    page = cast.ada.client.get("/team/audit/").content.decode()
+    page = markup_of(cast.ada.client.get("/team/audit/"))
     assert "erased user" in page
     assert "canary" not in page
     assert audit.verify(cast.team_a.pk).intact

@@ -19,6 +19,7 @@ from memory.models import Entry
 from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +35,7 @@ def told(person: Person, key: str, value: Any, **identity: Any) -> Any:
 def page_of(person: Person, **asked: str) -> str:
     answer = person.client.get("/memory/about/", asked)
     assert answer.status_code == 200
-    return answer.content.decode()
+    return markup_of(answer)
 
 
 def test_nothing_remembered_is_said_with_a_way_to_begin(alice: Person) -> None:
@@ -91,9 +92,9 @@ def test_corrected_by_hand_it_is_a_revision_with_its_reason(alice: Person) -> No
     entry = told(alice, "tea", "Alice drinks green tea.")
     address = f"/memory/about/entries/{entry.id}/correct/"
 
-    card = alice.client.post(
-        address, {"value": "Alice drinks coffee.", "revision": "1"}, headers=HTMX
-    ).content.decode()
+    card = markup_of(
+        alice.client.post(address, {"value": "Alice drinks coffee.", "revision": "1"}, headers=HTMX)
+    )
 
     assert "Alice drinks coffee." in card
     newest = services.list_revisions(at_door(alice), entry_id=entry.id)[0]
@@ -102,16 +103,16 @@ def test_corrected_by_hand_it_is_a_revision_with_its_reason(alice: Person) -> No
         "corrected by the user",
     )
     late = alice.client.post(address, {"value": "Tea!", "revision": "1"}, headers=HTMX)
-    assert "changed in the meantime" in late.content.decode()
-    assert "Alice drinks coffee." in late.content.decode()
+    assert "changed in the meantime" in markup_of(late)
+    assert "Alice drinks coffee." in markup_of(late)
     assert re.search(
-        r'<details class="about-edit" open>.*?required>Tea!</textarea>', late.content.decode(), re.S
+        r'<details class="about-edit" open>.*?required>Tea!</textarea>', markup_of(late), re.S
     )
-    assert 'name="revision" value="2"' in late.content.decode()  # sent again, it is meant
+    assert 'name="revision" value="2"' in markup_of(late)  # sent again, it is meant
     assert 'class="about-edit">' in card
     empty = alice.client.post(address, {"value": " ", "revision": "2"}, headers=HTMX)
-    assert ">Alice drinks coffee.</textarea>" in empty.content.decode()
-    assert "Enter the correct text" in empty.content.decode()
+    assert ">Alice drinks coffee.</textarea>" in markup_of(empty)
+    assert "Enter the correct text" in markup_of(empty)
 
 
 @pytest.mark.parametrize("shape", ["card", "line"])
@@ -119,11 +120,11 @@ def test_forgotten_and_taken_back_in_either_shape(alice: Person, shape: str) -> 
     entry = told(alice, "tea", "Alice drinks green tea.")
     address = f"/memory/about/entries/{entry.id}"
 
-    gone = alice.client.post(f"{address}/forget/", {"shape": shape}, headers=HTMX).content.decode()
+    gone = markup_of(alice.client.post(f"{address}/forget/", {"shape": shape}, headers=HTMX))
     assert ("Forgotten" in gone, "/restore/" in gone) == (True, True)
     assert services.recall(in_run(alice), scope="user") == []
     back = alice.client.post(f"{address}/restore/", {"shape": shape}, headers=HTMX)
-    assert "/forget/" in back.content.decode()
+    assert "/forget/" in markup_of(back)
     assert len(services.recall(in_run(alice), scope="user")) == 1
 
 
@@ -133,16 +134,16 @@ def test_without_a_script_a_memory_is_corrected_and_forgotten(alice: Person) -> 
     client.force_login(alice.user, backend=BACKEND)
 
     def sent(verb: str, **typed: str) -> str:
-        page = client.get("/memory/about/").content.decode()
+        page = markup_of(client.get("/memory/about/"))
         form = re.search(
             rf'action="([^"]+/entries/[^"]+/{verb}/)".*?name="csrfmiddlewaretoken" value="(\w+)"',
             page,
             re.S,
         )
         assert form is not None, verb
-        return client.post(
-            form[1], {"csrfmiddlewaretoken": form[2], **typed}, follow=True
-        ).content.decode()
+        return markup_of(
+            client.post(form[1], {"csrfmiddlewaretoken": form[2], **typed}, follow=True)
+        )
 
     assert "Alice drinks coffee." in sent("correct", value="Alice drinks coffee.", revision="1")
     gone = sent("forget")
@@ -163,19 +164,19 @@ def test_everything_is_forgotten_after_a_count_and_comes_back_as_one(alice: Pers
         space = Entry.objects.unscoped().filter(key="k0").get().namespace_id
     address = f"/memory/about/{space}/forget/"
 
-    asked = alice.client.post(address).content.decode()
+    asked = markup_of(alice.client.post(address))
     assert 'href="?' not in asked  # an answer to a form has another address than its page
     assert 'href="/memory/about/?by=when' in asked
     assert "This forgets everything here (memories: 3)" in asked
     assert len(services.recall(in_run(alice), scope="user")) == 3
 
-    done = alice.client.post(address, {"sure": "1"}, follow=True).content.decode()
+    done = markup_of(alice.client.post(address, {"sure": "1"}, follow=True))
     assert "Everything was forgotten: 3." in done
     assert services.recall(in_run(alice), scope="user") == []
     assert "Ben plays the flute." in done
     undo = re.search(r'action="(/memory/about/changes/[^"]+/undo/)"', done)
     assert undo is not None
-    assert "Restored: 3." in alice.client.post(undo[1], follow=True).content.decode()
+    assert "Restored: 3." in markup_of(alice.client.post(undo[1], follow=True))
     assert len(services.recall(in_run(alice), scope="user")) == 3
 
 
@@ -206,9 +207,9 @@ def test_pause_until_a_day_ends_with_it_and_nonsense_is_named(alice: Person) -> 
     for wrong in ({"day": ""}, {"day": "2020-13-99"}, {"day": "2020-01-01"}, {"span": "aeon"}):
         answer = alice.client.post("/memory/about/pause/", {**sent, "what": "recalling", **wrong})
         assert (answer.status_code, services.get_own_pause(at_door(alice))) == (422, None)
-        assert '<option value="recalling" selected>' in answer.content.decode()
+        assert '<option value="recalling" selected>' in markup_of(answer)
         if "day" in wrong:
-            assert '<option value="day_picked" selected>' in answer.content.decode()
+            assert '<option value="day_picked" selected>' in markup_of(answer)
 
 
 def test_page_asks_as_often_for_ten_memories_as_for_two(alice: Person) -> None:

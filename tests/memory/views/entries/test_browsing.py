@@ -15,6 +15,7 @@ from memory import services
 from memory.models import Entry, Namespace, Policy
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +37,7 @@ def place(person: Person, text: str = HERE) -> str:
 def page(person: Person, address: str, **query: str) -> str:
     answer = person.client.get(address, query)
     assert answer.status_code == 200
-    text = answer.content.decode()
+    text = markup_of(answer)
     assert not INLINE.search(text)
     return text
 
@@ -130,13 +131,13 @@ def test_everything_that_matches_is_tried_forgotten_and_brought_back_as_one(alic
         store(alice, f"k{number}", f"tea {number}", category="fact" if number else "note")
     act = place(alice) + "act/?category=fact"
 
-    asked = alice.client.post(act, {"all": "1", "act": "forget"}).content.decode()
+    asked = markup_of(alice.client.post(act, {"all": "1", "act": "forget"}))
     assert "29 entries" in asked
     assert asked.count(" disabled checked>") == asked.count('name="entry"') > 0
     assert "Their history is kept (revisions: 29)" in asked
     assert len(living(alice)) == 30
     sure = {"all": "1", "act": "forget", "sure": "1", "expected": "29", "reason": "old"}
-    done = alice.client.post(act, sure, follow=True).content.decode()
+    done = markup_of(alice.client.post(act, sure, follow=True))
     assert "29 entries forgotten." in done
     assert "category=fact" in done  # the filter is kept
     assert list(living(alice)) == ["k0"]
@@ -144,7 +145,7 @@ def test_everything_that_matches_is_tried_forgotten_and_brought_back_as_one(alic
     assert undo is not None
     alice.client.post(undo[1])
     assert len(living(alice)) == 30
-    shifted = alice.client.post(act, {**sure, "expected": "28"}).content.decode()
+    shifted = markup_of(alice.client.post(act, {**sure, "expected": "28"}))
     assert "The matching entries have changed" in shifted
     assert len(living(alice)) == 30
 
@@ -154,10 +155,10 @@ def test_act_that_needs_a_word_asks_for_it_and_does_nothing_without(alice: Perso
     act = place(alice) + "act/"
     chosen = {"entry": [one], "act": "importance"}
 
-    assert 'name="importance"' in alice.client.post(act, chosen).content.decode()
+    assert 'name="importance"' in markup_of(alice.client.post(act, chosen))
     for wrong in ("", "7"):
         sure = {**chosen, "sure": "1", "expected": "1", "importance": wrong}
-        assert "errorlist" in alice.client.post(act, sure).content.decode()
+        assert "errorlist" in markup_of(alice.client.post(act, sure))
     assert living(alice)["k"].importance == 0.5
     alice.client.post(act, {**chosen, "sure": "1", "expected": "1", "importance": "0.9"})
     assert living(alice)["k"].importance == 0.9
@@ -184,7 +185,7 @@ def test_tiers_stand_side_by_side_and_moves_are_undone(alice: Person, vic: Perso
     assert "Approve: held" not in page(vic, here, view="tiers")  # a viewer only looks
     move = {"entry": held, "act": "approve", "sure": "1"}
     headers = {"HX-Request": "true"}
-    done = alice.client.post(f"{here}act/?view=tiers", move, headers=headers).content.decode()
+    done = markup_of(alice.client.post(f"{here}act/?view=tiers", move, headers=headers))
     assert done.strip().startswith('<div id="entries"')
     assert 'data-tier="quarantine"' in done  # the same view again
     assert living(alice)["held"].tier == "long_term"
@@ -201,10 +202,10 @@ def test_undo_of_what_somebody_changed_since_takes_nothing_back(alice: Person) -
     services.approve(at_door(alice), entry_ids=[one])
     address = f"/memory/changes/{done.change_id}/undo/"
 
-    htmx = alice.client.post(address, headers={"HX-Request": "true"}).content.decode()
+    htmx = markup_of(alice.client.post(address, headers={"HX-Request": "true"}))
 
     assert "Nothing was undone" in htmx
-    assert "Nothing was undone" in alice.client.post(address, follow=True).content.decode()
+    assert "Nothing was undone" in markup_of(alice.client.post(address, follow=True))
     assert living(alice)["k"].tier == "long_term"
 
 
@@ -216,7 +217,7 @@ def test_row_forgotten_in_another_tab_is_told_above_the_list(alice: Person) -> N
 
     late = alice.client.post(address, headers={"HX-Request": "true"})
 
-    text = late.content.decode()
+    text = markup_of(late)
     assert late.status_code == 404
     assert text.strip().startswith('<div id="entries"')
     assert "It may have been forgotten already" in text
@@ -238,7 +239,7 @@ def test_timeline_tells_who_did_what_and_how_it_was_then(alice: Person, bob: Per
     assert re.search(r'/memory/changes/[^"]+/undo/', bulk)
     then = re.findall(r'href="\?at=([^"]+)" aria-label="As of', text)
     assert len(then) == 4
-    past = alice.client.get(f"{here}?at={then[1]}").content.decode()
+    past = markup_of(alice.client.get(f"{here}?at={then[1]}"))
     assert "View only. You can restore" in past
     assert "tea 0" in past
 

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from memory import services
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +26,7 @@ def store(person: Person, namespace: str, key: str, value: Any, **more: Any) -> 
 def page(person: Person, **query: str) -> str:
     answer = person.client.get("/memory/", query)
     assert answer.status_code == 200
-    text = answer.content.decode()
+    text = markup_of(answer)
     assert not INLINE.search(text)
     return text
 
@@ -80,7 +81,7 @@ def test_many_hits_come_in_pages_and_turning_them_keeps_the_names(alice: Person)
     following = re.search(r'href="(\?[^"]*from=25[^"]*)"', first)
     assert following is not None
     address = following[1].replace("&amp;", "&")
-    second = alice.client.get(f"/memory/{address}").content.decode()
+    second = markup_of(alice.client.get(f"/memory/{address}"))
 
     assert (len(shown(first)), len(shown(second))) == (25, 2)
     assert not set(shown(first)) & set(shown(second))

@@ -13,6 +13,7 @@ from memory import services
 from memory.services.knowledge.knowledge_bases import find_knowledge_base
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +37,7 @@ def url_of_base(person: Person) -> str:
 def got(person: Person, address: str, **query: str) -> str:
     answer = person.client.get(address, query)
     assert answer.status_code == 200, answer.content[:400]
-    return re.sub(r"\s+", " ", answer.content.decode())
+    return markup_of(answer)
 
 
 def form_of(page: str) -> dict[str, str]:
@@ -63,7 +64,7 @@ def test_page_is_written_previewed_and_shown_as_markdown_without_raw_html(alice:
     }
 
     preview = alice.client.post("/memory/knowledge/new/", {**form, "preview": "1"})
-    assert "<strong>Boil</strong>" in preview.content.decode()
+    assert "<strong>Boil</strong>" in markup_of(preview)
     assert (
         services.get_knowledge_base(at_door(alice), namespace=PLACE).pages == ()
     )  # a look saves nothing
@@ -84,7 +85,7 @@ def test_page_about_what_is_there_goes_into_it_and_says_so(alice: Person) -> Non
     form = {"namespace": PLACE, "title": "tea", "content": "Add leaves."}
     answer = alice.client.post("/memory/knowledge/new/", form, follow=True)
 
-    assert "A page with this title exists" in answer.content.decode()
+    assert "A page with this title exists" in markup_of(answer)
     assert answer.redirect_chain[0][0] == f"/memory/knowledge/pages/{entry}/"
     (page,) = services.get_knowledge_base(at_door(alice), namespace=PLACE).pages
     assert page.content == "Boil water.\n\nAdd leaves."
@@ -116,9 +117,7 @@ def test_knowledge_base_lists_by_title_searches_by_score_and_filters_by_tag(alic
     assert "Zebra</a>" not in got(alice, address, tag="food")
     assert "No results" in got(alice, address, q="quantum chromodynamics")
     fragment = alice.client.get(address, {"q": "zebra"}, headers={"HX-Request": "true"})
-    assert (
-        fragment.content.decode().strip().startswith('<section class="card card-flush" id="pages"')
-    )
+    assert markup_of(fragment).startswith('<section class="card card-flush" id="pages"')
 
 
 def test_late_edit_shows_what_differs_and_keeps_what_was_typed(alice: Person, bob: Person) -> None:
@@ -130,7 +129,7 @@ def test_late_edit_shows_what_differs_and_keeps_what_was_typed(alice: Person, bo
     assert bob.client.post(address, {**theirs, "reason": "milk!"}).status_code == 302
     late = alice.client.post(address, {**theirs, "content": "Boil the oil.", "summary": "Hot"})
 
-    page = late.content.decode()
+    page = markup_of(late)
     assert late.status_code == 409
     assert "<del>milk</del><ins>oil</ins>" in page
     assert "Boil the oil.</textarea>" in page
@@ -177,7 +176,7 @@ def test_forgotten_page_is_undone_and_what_referred_to_it_is_to_be_looked_at(ali
     tea = written(alice, "Tea", "Made of [[Water]].", references=["water"])
 
     gone = alice.client.post(f"/memory/knowledge/pages/{water}/forget/", follow=True)
-    page = gone.content.decode()
+    page = markup_of(gone)
     assert "Page forgotten." in page
     assert "Outdated" in page
     assert "no longer exists" in got(alice, f"/memory/knowledge/pages/{tea}/")
@@ -229,8 +228,8 @@ def test_files_come_in_and_go_out_byte_for_byte(alice: Person) -> None:
         "/memory/knowledge/import/", {"namespace": PLACE, "files": files}, follow=True
     )
 
-    assert "Pages imported: 2." in answer.content.decode()
-    assert "picture.png" in answer.content.decode()
+    assert "Pages imported: 2." in markup_of(answer)
+    assert "picture.png" in markup_of(answer)
     out = alice.client.get(f"{url_of_base(alice)}export/")
     with zipfile.ZipFile(io.BytesIO(out.content)) as archive:
         assert sorted(archive.read(name) for name in archive.namelist()) == sorted([one, two])
@@ -253,7 +252,7 @@ def test_files_that_are_only_tried_are_told_about_and_change_nothing(alice: Pers
         asked = {"namespace": PLACE, "files": files}
         answer = alice.client.post(tried[1], asked, **how)
         assert answer.status_code == 200
-        return html.unescape(answer.content.decode())
+        return html.unescape(markup_of(answer))
 
     beside = send(headers={"hx-request": "true"})
     whole = send(follow=True)
@@ -289,7 +288,7 @@ def test_file_that_is_no_page_is_refused_in_words(
         "/memory/knowledge/import/", {"namespace": PLACE, "files": files}, follow=True
     )
 
-    assert said in answer.content.decode()
+    assert said in markup_of(answer)
 
 
 def test_viewer_reads_and_is_offered_no_change(alice: Person, vic: Person) -> None:
@@ -330,7 +329,7 @@ def test_knowledge_base_asks_as_often_for_thirty_pages_as_for_one(
     with django_assert_num_queries(QUERIES):
         answer = client.get(address)
 
-    assert "1–25 of 30" in answer.content.decode()
+    assert "1–25 of 30" in markup_of(answer)
 
 
 QUERIES = 21
@@ -360,5 +359,5 @@ def test_fragment_of_a_search_tells_who_listens_how_many_there_are(alice: Person
 
     fragment = alice.client.get(address, {"q": "water"}, headers={"HX-Request": "true"})
 
-    assert 'hx-swap-oob="innerHTML:#pages-message">Pages found: 1<' in fragment.content.decode()
+    assert 'hx-swap-oob="innerHTML:#pages-message">Pages found: 1<' in markup_of(fragment)
     assert "Pages found" not in got(alice, address, q="water")

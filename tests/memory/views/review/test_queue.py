@@ -17,6 +17,7 @@ from tests.memory.services.conftest import at_door
 from tests.memory.services.curating import kept, learns, proposals_of
 from tests.memory.services.test_review import taught
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +34,7 @@ def queue(alice: Person) -> dict[str, QueueItem]:
 
 
 def words_of(answer: HttpResponseBase) -> str:
-    page = answer.content.decode()
+    page = markup_of(answer)
     assert not re.search(r"<script(?![^>]*src)|\sstyle=|\son\w+=", page)
     return page
 
@@ -257,7 +258,7 @@ def test_pager_of_an_answer_to_a_form_leads_to_the_queue(
 ) -> None:
     answer = alice.client.post(f"{QUEUE}decide/?offset=1", {"act": "accept"})
 
-    back = re.search(r'href="([^"]+)" rel="prev"', answer.content.decode())
+    back = re.search(r'href="([^"]+)" rel="prev"', markup_of(answer))
     assert back is not None
     assert (back[1], alice.client.get(back[1]).status_code) == (f"{QUEUE}?offset=0", 200)
 

@@ -6,6 +6,7 @@ from django.urls import reverse
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 from workflows.models import Run, Step
 from workflows.services.debugging.compare import Verdict, compare_steps, compare_values
 
@@ -64,7 +65,7 @@ def test_values_are_compared_line_by_line():
 def test_page_and_api_show_the_difference_to_who_may_see_both(cast: Cast, two):
     place = reverse("workflows:compare_runs", args=[two[0].pk, two[1].pk])
 
-    page = cast.alice.client.get(place).content.decode()
+    page = markup_of(cast.alice.client.get(place))
     told = cast.alice.client.get(f"/api/v1/runs/{two[0].pk}/compare/{two[1].pk}").json()
 
     assert 'data-verdict="only-second"' in page

@@ -8,6 +8,7 @@ from django.utils import timezone
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 from workflows.models import RunEvent
 
 
@@ -24,7 +25,7 @@ def page_of(person: Person, *events: tuple[str, dict[str, Any]], **fields: Any) 
             RunEvent.objects.create(
                 team_id=made.team_id, run=made, seq=seq, name=name, data={"node": "keep", **data}
             )
-    return str(person.client.get(f"/runs/{made.pk}/").content.decode())
+    return str(markup_of(person.client.get(f"/runs/{made.pk}/")))
 
 
 def forgot(count: int, **more: Any) -> tuple[str, dict[str, Any]]:
