@@ -91,7 +91,7 @@ def test_every_call_of_the_page_is_taken_as_it_stands(
 
 
 def curls(page: str) -> Iterator[Call]:
-    for block in re.findall(r'<code class="code">(curl .*?)</code>', page, re.S):
+    for _tag, block in re.findall(r'<(code|pre) class="code">(curl .*?)</\1>', page, re.S):
         for line in html.unescape(block).splitlines():
             yield read(shlex.split(line))
 

@@ -113,7 +113,7 @@ def test_form_that_does_not_fit_comes_back_as_a_whole_page_without_htmx(alice: P
     answer = start(alice, workflow, text="several")
 
     assert answer.status_code == 422
-    assert text_of(answer).lstrip().startswith("<!doctype html>")
+    assert text_of(answer).startswith("<!DOCTYPE html>")
     assert 'value="several"' in text_of(answer)
 
 
