@@ -117,4 +117,4 @@ def _text(text: str, *, trims_start: bool, trims_end: bool) -> str:
 
 def _tag(tag: str) -> str:
     spaced = VALUE_OR_SPACE.sub(lambda found: found[1] or " ", tag)
-    return re.sub(r" ?(/?>)$", r"\1", spaced)
+    return spaced.removesuffix(" >") + ">" if spaced.endswith(" >") else spaced

@@ -20,5 +20,8 @@ def chat(alice: Person) -> Workflow:
 
 
 def text_of(answer: Any) -> str:
-    text: str = markup_of(answer)
+    """A page tidied, or a file as it was sent."""
+    if answer["Content-Type"].startswith("text/html"):
+        return markup_of(answer)
+    text: str = answer.content.decode()
     return text

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from tests.factories.workflows import make_run, make_version, make_workflow
-from tests.support.markup import markup_of
+from tests.support.markup import markup_of, tidy
 from workflows.engine.language.document import NodeSpec
 from workflows.services.kinds import installed_kinds
 from workflows.views.canvas.summaries import label_handles, summarize_node
@@ -74,7 +74,9 @@ def test_history_says_how_long_ago_with_the_day_at_hand(alice, language, said):
             {"workflow": workflow, "versions": [version]},
         )
 
-    [(title, words)] = re.findall(r'<time datetime="[^"]+" title="([^"]+)">([^<]+)</time>', html)
+    [(title, words)] = re.findall(
+        r'<time datetime="[^"]+" title="([^"]+)">([^<]+)</time>', tidy(html)
+    )
     assert re.fullmatch(said, words)
     assert str(version.created_at.year) in title
 

@@ -27,7 +27,7 @@ def test_type_of_an_input_is_chosen_by_its_word_and_told_by_its_name(alice):
     page = alice.client.get(reverse("workflows:node", args=[workflow.pk, "start"]))
 
     options = re.findall(
-        r'<option value="([^"]+)" title="([^"]+)" (selected)?>([^<]+)<', markup_of(page)
+        r'<option value="([^"]+)" title="([^"]+)" ?(selected)?>([^<]+)<', markup_of(page)
     )
     assert ("text-input", "text-input", "selected", "Short text") in options
     assert ("paragraph", "paragraph", "", "Paragraph") in options
