@@ -1,7 +1,7 @@
-"""The one mapping between the fields of an entry and its other forms: columns of the database, and JSON.
+"""The mapping between the fields of an entry and its other forms: columns of the database, and JSON.
 
-It is derived from the dataclasses in ``memory.core.records``: a new field of ``EntryContent`` or ``EntryState`` is part
-of every form without a change here, unless its type is a new one.
+It is derived from the dataclasses in ``memory.core.records``: a new field of ``EntryContent`` or ``EntryState`` is
+part of every form without a change here, unless its type is a new one.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -64,9 +64,9 @@ def to_json(record: MemoryEntry | StoreParams, names: Iterable[str]) -> dict[str
 
 
 def from_json(kind: type[R], document: Mapping[str, Json], **values: Any) -> R:
-    """Make a record of JSON and of ``values``. A missing field has its default.
+    """Build a record from JSON and ``values``. A missing field has its default.
 
-    Raise KeyError, TypeError or ValueError if the JSON is not of such a record.
+    Raise KeyError, TypeError or ValueError if the JSON does not describe such a record.
     """
     decoded = {
         name: _DECODERS[name](value) if name in _DECODERS else value

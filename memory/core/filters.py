@@ -2,7 +2,7 @@
 
 ``matches`` defines the semantics; the compiler to SQL must agree with it, which a property test verifies. A filter
 sees the metadata of the entry, and its category and tier where the metadata has no such key. A missing key is equal
-to no value, is greater than no value, and matches every ``$ne``. Comparisons are between two numbers or two texts;
+to no value, is greater than no value, and matches every ``$ne``. Comparisons are between two numbers or two strings;
 other values do not match.
 """
 

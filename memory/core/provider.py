@@ -1,4 +1,4 @@
-"""The contract of a memory store. ``tests/spec/providers`` runs one suite against every implementation.
+"""The interface of a memory store. ``tests/spec/providers`` runs one suite against every implementation.
 
 A store keeps entries by namespace and key and searches them. It is confined to one team: two teams have two stores,
 or a store gets its team when it is created.

@@ -30,7 +30,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryContent:
-    """The part of an entry that its author decides."""
+    """The part of an entry that its author sets."""
 
     value: Json
     metadata: Mapping[str, Json] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class EntryContent:
 class EntryState(EntryContent):
     """The state of an entry after a change, as each revision stores it.
 
-    ``position`` is its position in its group (metadata ``group``), from 1; 0 without a group.
+    ``position`` is the 1-based position in the entry's group (metadata ``group``), or 0 without a group.
     """
 
     position: int = 0
@@ -67,7 +67,7 @@ class MemoryEntry(EntryState):
 
 @dataclass(frozen=True, slots=True)
 class StoreParams(EntryContent):
-    """The parameters of a store."""
+    """The parameters of a ``store`` call."""
 
     namespace: str
     key: str
@@ -76,10 +76,8 @@ class StoreParams(EntryContent):
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
-    """The meaning of a question, as a vector of length 1 of the named embedder. An empty vector means that the embedder
-    did not answer.
-    """
+class QueryEmbedding:
+    """The embedding of a query: a vector of length 1 from the named embedder; empty if the embedder did not answer."""
 
     embedder: str
     vector: tuple[float, ...] = ()
@@ -87,10 +85,10 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """A query: ``key`` returns exactly that entry, ``query_text`` searches, and without both it lists the newest.
+    """A query. ``key`` returns that entry, ``query_text`` searches; without either, the newest entries are listed.
 
-    ``recency_days`` weighs newer entries more, with half the weight after that many days. ``as_of`` returns the
-    answer at that moment. ``meaning`` includes similarity in meaning.
+    ``recency_days`` is the half-life by which newer entries weigh more. ``as_of`` returns the result that the query
+    had at that moment. ``meaning`` adds similarity in meaning to the score.
     """
 
     namespace: str
@@ -101,4 +99,4 @@ class MemoryQuery:
     language: str = "english"  # of the stemmer for Latin words
     recency_days: float | None = None
     as_of: datetime | None = None
-    meaning: Meaning | None = None
+    meaning: QueryEmbedding | None = None

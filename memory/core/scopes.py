@@ -52,7 +52,7 @@ class ParsedNamespace:
 
 
 def resolve_namespace(scope: str, identity: Mapping[str, Json]) -> str:
-    """Return the namespace that a scope word means for this identity; raise InvalidInput with the missing variable."""
+    """Return the namespace of a scope word for this identity; raise InvalidInput if it lacks a variable."""
     kind = _TABLE.get_offered_kind(scope)
     ids = tuple(_check_id(value, f"The {kind.word} scope") for value in kind.ids(identity))
     if len(ids) != kind.arity:
@@ -208,7 +208,7 @@ def replace_group(identity: Mapping[str, Json], group_id: str | None) -> Mapping
 
 
 def check_target(key: str | None, filter_: Mapping[str, Json] | None) -> None:
-    """Refuse to forget when neither a key nor a filter says what."""
+    """Raise InvalidInput unless a key or a filter names the entries to forget."""
     if key is None and not filter_:
         raise InvalidInput("key: specify a key or a filter.")
 

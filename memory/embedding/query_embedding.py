@@ -16,7 +16,7 @@ from django.conf import settings
 
 from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, embed_texts
 from memory.core.recall.selection import is_search
-from memory.core.records import Meaning, MemoryQuery
+from memory.core.records import MemoryQuery, QueryEmbedding
 from memory.embedding.embedders import get_embedder
 
 
@@ -41,7 +41,7 @@ def embed_query(query: MemoryQuery, is_allowed: Callable[[], bool] = allow) -> M
     return replace(query, meaning=_find_meaning(query.query_text or "", is_allowed))
 
 
-def _find_meaning(text: str, is_allowed: Callable[[], bool]) -> Meaning | None:
+def _find_meaning(text: str, is_allowed: Callable[[], bool]) -> QueryEmbedding | None:
     """Return None if there is no embedder or it may not be called, and a meaning without a vector if it didn't answer."""
     embedder = get_embedder()
     if embedder is None:
@@ -50,12 +50,12 @@ def _find_meaning(text: str, is_allowed: Callable[[], bool]) -> Meaning | None:
     with _LOCK:
         if cache_key in _CACHE:
             _CACHE.move_to_end(cache_key)
-            return Meaning(embedder.name, _CACHE[cache_key])
+            return QueryEmbedding(embedder.name, _CACHE[cache_key])
         if _state.paused_until > time.monotonic():
-            return Meaning(embedder.name)
+            return QueryEmbedding(embedder.name)
     if not is_allowed():
         return None
-    return Meaning(embedder.name, _embed_text(embedder, text))
+    return QueryEmbedding(embedder.name, _embed_text(embedder, text))
 
 
 def clear_cache() -> None:

@@ -120,7 +120,7 @@ class EnginePort(ABC):
         origin: StepOrigin,
         key: str | None = None,
         query_text: str | None = None,
-        filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
+        filter: Mapping[str, Json] | None = None,  # noqa: A002 - the interface's name
         top_k: int | None = None,
         injected: bool = False,
         group_id: str | None = None,
@@ -156,7 +156,7 @@ class EnginePort(ABC):
         identity: Mapping[str, Json],
         origin: StepOrigin,
         key: str | None = None,
-        filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
+        filter: Mapping[str, Json] | None = None,  # noqa: A002 - the interface's name
     ) -> int:
         check_target(key, filter)
         step = Step(scope, identity, origin)

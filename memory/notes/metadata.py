@@ -37,7 +37,7 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class RunMetadata:
-    """A run's metadata. ``notes`` are the readable ones, newest first; they are stored separately."""
+    """The metadata of a run. ``notes`` are the readable notes, newest first; they are stored separately."""
 
     run_id: str
     goal: str
@@ -47,7 +47,7 @@ class RunMetadata:
 
 
 def save_metadata(entries: NamespaceStore, metadata: RunMetadata) -> None:
-    """Store the metadata as a whole, which restarts their three days."""
+    """Store the metadata as a whole, which restarts their lifetime of three days; refuse duplicate ids of to-dos."""
     if len({todo.id for todo in metadata.todos}) != len(metadata.todos):
         raise InvalidInput("todos: duplicate id.")
     entries.store(
@@ -69,7 +69,7 @@ def save_metadata(entries: NamespaceStore, metadata: RunMetadata) -> None:
 
 
 class RunBook:
-    """The metadata of runs, over any store."""
+    """The metadata of runs, on any store."""
 
     def __init__(self, entries: NamespaceStore, notebook: Notebook) -> None:
         self._entries = entries
@@ -87,12 +87,12 @@ class RunBook:
             run_id=run_id,
             goal=str(value["goal"]),
             todos=tuple(Todo.from_json(todo) for todo in value["todos"]),
-            notes=tuple(self._notebook.get_notes(run_id)),
+            notes=tuple(self._notebook.list_notes(run_id)),
             stream_name=str(value["streamName"]),
         )
 
     def set_todo(self, run_id: str, todo_id: str, status: TodoStatus) -> RunMetadata:
-        """Set the status of a to-do; raise NotFound for an unknown run or to-do."""
+        """Set the status of a to-do and return the metadata; raise NotFound for an unknown run or to-do."""
         metadata = self.get(run_id)
         if metadata is None or all(todo.id != todo_id for todo in metadata.todos):
             raise NotFound(f"The run has no to-do {todo_id}.")

@@ -1,6 +1,6 @@
-"""A run's notes: what one step writes for the next; they are deleted with the run.
+"""The notes of a run, which one step writes for the steps after it; they are deleted with the run.
 
-Each step of the run reads the notes of earlier steps, newest first; no other run does.
+Only the run's own steps read them, newest first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from memory.core.scopes import METADATA_LIFETIME, NOTES_LIFETIME, notes_namespac
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note. ``source`` is the step that wrote it; ``time`` in milliseconds since 1970."""
+    """A note. ``source`` is the id of the step that wrote it, ``time`` the number of milliseconds since 1970 (UTC)."""
 
     content: str
     source: str
@@ -41,8 +41,8 @@ class Note:
 class Notebook:
     """The notes of runs.
 
-    A temporary note can be read for thirty minutes, any other as long as the run's metadata; both end with the run.
-    ``new_id`` returns unique names.
+    A temporary note can be read for thirty minutes, any other for three days, like the metadata of the run; both are
+    deleted when the run ends. ``new_id`` returns unique ids.
     """
 
     def __init__(
@@ -53,11 +53,12 @@ class Notebook:
         self._clock = clock
 
     def store_note(
-        self, run_id: str, content: str, source: str = "", *, temporary: bool = True
+        self, run_id: str, content: str, step_id: str = "", *, temporary: bool = True
     ) -> Note:
+        """Store a note of the step and return it; raise InvalidInput if it is empty."""
         if not content.strip():
             raise InvalidInput("content: must not be empty.")
-        note = Note(content, source, _milliseconds(self._clock()), temporary)
+        note = Note(content, step_id, _milliseconds(self._clock()), temporary)
         self._entries.store(
             StoreParams(
                 namespace=notes_namespace(run_id),
@@ -66,25 +67,25 @@ class Notebook:
                 category="note",
                 tier=Tier.WORKING,
                 ttl_seconds=NOTES_LIFETIME if temporary else METADATA_LIFETIME,
-                source=Source(run_id=run_id, node_id=source),
+                source=Source(run_id=run_id, node_id=step_id),
             )
         )
         return note
 
-    def get_notes(self, run_id: str) -> list[Note]:
-        """Return the notes, newest first."""
+    def list_notes(self, run_id: str) -> list[Note]:
+        """Return the readable notes of the run, newest first."""
         entries = self._entries.recall(
             MemoryQuery(notes_namespace(run_id), filter={"category": "note"})
         )
         return [Note.from_json(entry.value) for entry in entries if _is_note(entry)]
 
     def clear_notes(self, run_id: str) -> int:
-        """Delete everything that the run noted, and return how many entries that were."""
+        """Delete all entries of the run's notes namespace, and return their number."""
         return self._entries.clear_namespace(notes_namespace(run_id))
 
 
 def format_notes(notes: Sequence[Note]) -> str:
-    """Number the notes for a step's prompt; no notes are an empty text."""
+    """Return the notes as a numbered list for a prompt, or an empty string without notes."""
     return "\n".join(f"{number}. {note.content}" for number, note in enumerate(notes, start=1))
 
 
@@ -93,7 +94,7 @@ def _milliseconds(moment: datetime) -> int:
 
 
 def _is_note(entry: MemoryEntry) -> bool:
-    """Return whether the entry is a note, as a node may store others under the run's scope."""
+    """Return whether the entry is a note; nodes can store other entries in the run's scope."""
     return isinstance(entry.value, Mapping) and entry.value.keys() >= {
         "content", "source", "time", "temporary",
     }  # fmt: skip

@@ -47,7 +47,7 @@ EvictionPolicy = NoEviction | Ttl | Capacity
 
 @dataclass(frozen=True, slots=True)
 class EvictionConfig:
-    """A policy and how often it applies: after every ``check_interval`` writes, and never between them."""
+    """A policy and its interval: it applies after every ``check_interval`` writes, and never between them."""
 
     policy: EvictionPolicy = field(default_factory=NoEviction)
     check_interval: int = 1

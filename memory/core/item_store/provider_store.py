@@ -35,17 +35,17 @@ class ProviderStore(MemoryStore):
             )
         )  # fmt: skip
 
-    def get(self, id: str) -> MemoryItem | None:  # noqa: A002 - the contract's word
+    def get(self, id: str) -> MemoryItem | None:  # noqa: A002 - the interface's name
         entries = self._provider.recall(MemoryQuery(self._namespace, key=id))
         return _decode_item(entries[0]) if entries else None
 
-    def delete(self, id: str) -> None:  # noqa: A002 - the contract's word
+    def delete(self, id: str) -> None:  # noqa: A002 - the interface's name
         self._provider.delete(self._namespace, id)
 
     def list(self, filter: MemoryFilter = NO_FILTER) -> "list[MemoryItem]":  # noqa: A002
         check_filter(filter)
         entries = self._provider.recall(MemoryQuery(self._namespace))
-        items = [item for item in map(_decode_item, entries) if filter.admits(item)]
+        items = [item for item in map(_decode_item, entries) if filter.matches(item)]
         return sort_by_age(items)[: filter.limit]
 
 

@@ -1,7 +1,7 @@
-"""The contract of a store of items by id, and a store in memory that evicts items.
+"""The interface of a store of items by id, and a store in memory that evicts items.
 
-A store knows no namespaces, people or vectors. Seed 4 requires it; conversations and knowledge bases do not use it
-yet. Another store implements the same four methods.
+A store knows no namespaces, people or vectors. Seed 4 asks for the interface; conversations and knowledge bases don't
+use it yet. Another store implements the same four methods.
 """
 
 import threading
@@ -40,10 +40,10 @@ class MemoryItem:
         try:
             created_at = datetime.fromisoformat(document["created_at"])
             item = cls(document["id"], document["content"], document["metadata"], created_at)
-            texts = {type(item.id), type(item.content)}
+            types = {type(item.id), type(item.content)}
         except (KeyError, TypeError, ValueError) as error:
             raise Serialization(f"Invalid stored item: {error}.") from None
-        if texts != {str}:
+        if types != {str}:
             raise Serialization("Invalid stored item: its id and content must be texts.")
         check_item(item)
         return item
@@ -57,7 +57,7 @@ class MemoryFilter:
     since: datetime | None = None
     limit: int | None = None
 
-    def admits(self, item: MemoryItem) -> bool:
+    def matches(self, item: MemoryItem) -> bool:
         return (self.prefix is None or item.id.startswith(self.prefix)) and (
             self.since is None or item.created_at >= self.since
         )
@@ -67,7 +67,7 @@ NO_FILTER = MemoryFilter()
 
 
 class MemoryStore(ABC):
-    """The contract for implementers of a store, for example on files, SQLite or Redis.
+    """The interface for implementers of a store, for example on files, SQLite or Redis.
 
     - ``save`` creates or overwrites; the very next ``get`` returns the item unchanged.
     - ``delete`` of a missing item is not an error.
@@ -79,10 +79,10 @@ class MemoryStore(ABC):
     def save(self, item: MemoryItem) -> None: ...
 
     @abstractmethod
-    def get(self, id: str) -> MemoryItem | None: ...  # noqa: A002 - the contract's word
+    def get(self, id: str) -> MemoryItem | None: ...  # noqa: A002 - the interface's name
 
     @abstractmethod
-    def delete(self, id: str) -> None: ...  # noqa: A002 - the contract's word
+    def delete(self, id: str) -> None: ...  # noqa: A002 - the interface's name
 
     @abstractmethod
     def list(self, filter: MemoryFilter = NO_FILTER) -> "list[MemoryItem]":  # noqa: A002
@@ -108,18 +108,18 @@ class InMemoryStore(MemoryStore):
                 self._writes = 0
                 self._evict()
 
-    def get(self, id: str) -> MemoryItem | None:  # noqa: A002 - the contract's word
+    def get(self, id: str) -> MemoryItem | None:  # noqa: A002 - the interface's name
         with self._lock:
             return deepcopy(self._items.get(id))
 
-    def delete(self, id: str) -> None:  # noqa: A002 - the contract's word
+    def delete(self, id: str) -> None:  # noqa: A002 - the interface's name
         with self._lock:
             self._items.pop(id, None)
 
     def list(self, filter: MemoryFilter = NO_FILTER) -> "list[MemoryItem]":  # noqa: A002
         check_filter(filter)
         with self._lock:
-            items = [item for item in self._items.values() if filter.admits(item)]
+            items = [item for item in self._items.values() if filter.matches(item)]
         return deepcopy(sort_by_age(items)[: filter.limit])
 
     def _evict(self) -> None:
@@ -129,7 +129,7 @@ class InMemoryStore(MemoryStore):
 
 
 def check_item(item: MemoryItem) -> None:
-    """Refuse an item that some store could not return unchanged."""
+    """Raise InvalidInput for an item that some store could not return unchanged."""
     if not item.id:
         raise InvalidInput("id: must not be empty.")
     check_json(item.id, "id")

@@ -1,4 +1,4 @@
-"""The contract of embedders, built in or from plug-ins, which turn texts into vectors, and checks of their answers."""
+"""The interface of embedders, built in or from plug-ins, which turn strings into vectors, and checks of their responses."""
 
 import math
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ MAX_EMBEDDED_CHARACTERS: Final = 6_000  # the most that models read of a text
 class EmbedderFault(RetrievalError):
     """The embedder returned no vectors.
 
-    ``of_texts`` means that it refuses these texts and may accept others. ``retry_after`` is in seconds, if the
+    ``of_texts`` means that it refuses these strings and may accept others. ``retry_after`` is in seconds, if the
     embedder gave a delay.
     """
 
@@ -36,7 +36,7 @@ class EmbedderFault(RetrievalError):
 
 
 class Embedder(ABC):
-    """The contract for implementers of an embedder.
+    """The interface for implementers of an embedder.
 
     - ``name`` identifies the vectors: the service or program, the model, and whatever else changes them.
       Vectors of two names are never compared; when the name changes, everything is embedded again.

@@ -1,9 +1,9 @@
-"""Tokenization of texts into terms, for every script and without a dictionary. After a change here, rebuild the
+"""Tokenization of strings into terms, for every script and without a dictionary. After a change here, rebuild the
 postings.
 
 Latin words are stemmed (Snowball, by language), words of other alphabets by the language of their script. Scripts
 without spaces give single characters and pairs, which finds as well as a dictionary does. A word ends where its
-script ends: ``2012年的`` is a number and two Chinese characters, not one long word that nobody searches for.
+script ends: ``2012年的`` is a number and two Chinese characters, not one long word that no query contains.
 """
 
 import threading
@@ -27,14 +27,14 @@ def extract_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...
 
 
 def extract_query_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
-    """Return the terms of a question without stop words, or all of them if it has only stop words."""
+    """Return the terms of a query without stop words, or all of them if it has only stop words."""
     tokens = list(_tokenize(text, language))
     content_terms = tuple(term for term, stop in tokens if not stop)
     return content_terms or tuple(term for term, _ in tokens)
 
 
 def extract_inner_terms(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
-    """Return the terms that every text that contains this one has, too.
+    """Return the terms that every string that contains this string has, too.
 
     The first and the last word are left out, because they may be parts of longer words; words of scripts without
     spaces are not.
@@ -49,7 +49,7 @@ def extract_inner_terms(text: str, language: str = DEFAULT_LANGUAGE) -> frozense
 
 
 def has_latin_words(text: str) -> bool:
-    """Return whether the text has Latin words, the only ones whose stems depend on the chosen language."""
+    """Return whether the string has Latin words, the only ones whose stems depend on the chosen language."""
     return any(script == "LATIN" for script, _ in _split_words(_normalize(text)))
 
 

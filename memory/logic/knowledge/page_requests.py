@@ -1,4 +1,4 @@
-"""Requests of a workflow to knowledge pages: JSON from a node in, pages and entries out."""
+"""Searches and writes of knowledge pages that workflows request: parsed from a node's JSON, carried out on a store."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,9 +28,9 @@ MODES = (MERGE, REPLACE)
 
 @dataclass(frozen=True, slots=True)
 class PageQuery:
-    """A search. With ``tags``, only pages with one of them match."""
+    """A search for pages. With ``tags``, only pages with at least one of them match."""
 
-    query: str
+    text: str
     max_results: int = 20
     min_score: float = 0.1
     tags: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class PageQuery:
 
 @dataclass(frozen=True, slots=True)
 class PageHit:
-    """A page that matches, with its entry, which has the score."""
+    """A matching page. ``entry`` is the entry of the page, with its score."""
 
     item: ScoredItem
     entry: MemoryEntry
@@ -59,10 +59,10 @@ class PageHit:
 
 @dataclass(frozen=True, slots=True)
 class PageWriteResult:
-    """A written page with its entry.
+    """The result of writing one page: the page and its entry.
 
-    ``merged_for`` is why it was merged into an existing page: title, alias, content. ``held`` lists the reasons why
-    ``entry`` waits in quarantine instead.
+    ``merged_for`` is the reason for merging it into an existing page (title, alias or content), empty otherwise.
+    ``held`` lists the reasons for which ``entry`` waits in quarantine instead; it is empty if the page was written.
     """
 
     write: PageWrite
@@ -83,11 +83,11 @@ def search_pages(
     entries: Iterable[MemoryEntry],
     similarities: Mapping[str, float] = NO_SIMILARITIES,
 ) -> tuple[PageHit, ...]:
-    """Rank ``entries``, which are pages. An empty query matches nothing, as in Dify.
+    """Rank the pages among ``entries``, which must all be pages. An empty query matches no page, as in Dify.
 
-    ``similarities``: semantic similarities by key.
+    ``similarities`` are semantic similarities by key.
     """
-    if not query.query.strip():
+    if not query.text.strip():
         return ()
     entries_by_key = {entry.key: entry for entry in entries}
     pages = sorted(map(from_entry, entries_by_key.values()), key=lambda page: page.id)
@@ -102,13 +102,13 @@ def search_pages(
     config = RetrieverConfig(query.max_results, query.min_score, 1.0, query.language)
     return tuple(
         _build_hit(item, entries_by_key[build_page_key(item.page.id)])
-        for item in rank_pages(query.query, pages, config, page_similarities)
+        for item in rank_pages(query.text, pages, config, page_similarities)
     )
 
 
 def write_drafts(
     drafts: Sequence[Mapping[str, Json]],
-    entries: NamespaceStore,
+    entry_store: NamespaceStore,
     namespace: str,
     *,
     mode: str = MERGE,
@@ -116,33 +116,36 @@ def write_drafts(
     source: Source = Source(),  # noqa: B008 - a frozen value
     origin: ContentOrigin = ContentOrigin.MODEL,
 ) -> tuple[PageWriteResult, ...]:
-    """Write the drafts one after the other, so that two about one subject become one page.
+    """Write the drafts in their order, so that two drafts about one subject become one page.
 
-    A draft names its ``origin`` (default: the argument), and ``hold`` if it needs a review first.
+    A draft can name its ``origin`` (default: the argument), and set ``hold`` to wait for a review. All drafts are
+    parsed and screened before the first is written; raise InvalidInput for an invalid one.
     """
     if mode not in MODES:
         raise InvalidInput(f"mode: use one of {', '.join(MODES)}.")
     screened = [screen_page(parse_draft(draft), draft, origin) for draft in drafts]
-    store = KnowledgeStore(namespace, entries, clock=clock, source=source)
+    knowledge_base = KnowledgeStore(namespace, entry_store, clock=clock, source=source)
     results = []
     for page, reasons in screened:
         if reasons:
-            entry = entries.store(build_quarantined_page(store, page, reasons))
+            entry = entry_store.store(build_quarantined_page(knowledge_base, page, reasons))
             results.append(
                 PageWriteResult(
                     PageWrite(page), entry, tuple(reason["reason"] for reason in reasons)
                 )
             )
             continue
-        page_write = _write(store, page, mode)
+        page_write = _write_page(knowledge_base, page, mode)
         results.append(
-            PageWriteResult(page_write, store.entries_by_key[build_page_key(page_write.page.id)])
+            PageWriteResult(
+                page_write, knowledge_base.entries_by_key[build_page_key(page_write.page.id)]
+            )
         )
     return tuple(results)
 
 
 def parse_draft(value: Json) -> KnowledgePage:
-    """Parse a page from JSON; without an id it later gets one from its title."""
+    """Parse a page from JSON. Without an id it later gets one from its title. Raise InvalidInput for a wrong type."""
     if not isinstance(value, Mapping):
         raise InvalidInput("pages: each must be an object with title and content.")
     return KnowledgePage(
@@ -150,14 +153,14 @@ def parse_draft(value: Json) -> KnowledgePage:
         title=_get_text(value, "title"),
         summary=_get_text(value, "summary"),
         content=_get_text(value, "content"),
-        tags=parse_texts(value.get("tags"), "tags"),
-        references=parse_texts(value.get("references"), "references"),
-        aliases=parse_texts(value.get("aliases"), "aliases"),
+        tags=parse_string_list(value.get("tags"), "tags"),
+        references=parse_string_list(value.get("references"), "references"),
+        aliases=parse_string_list(value.get("aliases"), "aliases"),
     )
 
 
-def parse_texts(value: Json, name: str) -> tuple[str, ...]:
-    """Parse a list of texts, or one text with commas in between."""
+def parse_string_list(value: Json, name: str) -> tuple[str, ...]:
+    """Parse a list of strings, or one string with commas in between; raise InvalidInput for other types."""
     if value is None:
         return ()
     if isinstance(value, str):
@@ -168,7 +171,7 @@ def parse_texts(value: Json, name: str) -> tuple[str, ...]:
 
 
 def build_page_json(page: KnowledgePage) -> dict[str, Json]:
-    """Build the JSON that readers get, without what only the store needs."""
+    """Build the JSON of a page for readers, without the fields that only the store needs."""
     return {
         "id": page.id,
         "title": page.title,
@@ -183,47 +186,57 @@ def build_page_json(page: KnowledgePage) -> dict[str, Json]:
     }
 
 
-def _write(store: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWrite:
+def _write_page(knowledge_base: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWrite:
     if not page.id:
-        return _write_by_title(store, page, mode)
-    before = store.get_page(page.id)
-    if before is None:
-        return store.write(page) if mode == MERGE else PageWrite(store.add_page(page))
+        return _write_by_title(knowledge_base, page, mode)
+    existing_page = knowledge_base.get_page(page.id)
+    if existing_page is None:
+        return (
+            knowledge_base.write(page)
+            if mode == MERGE
+            else PageWrite(knowledge_base.add_page(page))
+        )
     if mode == MERGE:
-        return PageWrite(store.merge_page(before, page), MatchReason.TITLE)
-    return PageWrite(_replace_page(store, before, page))
+        return PageWrite(knowledge_base.merge_page(existing_page, page), MatchReason.TITLE)
+    return PageWrite(_replace_page(knowledge_base, existing_page, page))
 
 
-def _write_by_title(store: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWrite:
-    pages = store.list_pages()
+def _write_by_title(knowledge_base: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWrite:
+    pages = knowledge_base.list_pages()
     page_with_id = replace(page, id=_pick_free_id(page.title, {existing.id for existing in pages}))
     if mode == MERGE:
-        return store.write(page_with_id)
+        return knowledge_base.write(page_with_id)
     title = normalize(page.title)
-    before = next((existing for existing in pages if normalize(existing.title) == title), None)
-    if before is None:
-        return PageWrite(store.add_page(page_with_id))
-    return PageWrite(_replace_page(store, before, replace(page, id=before.id)))
+    existing_page = next(
+        (existing for existing in pages if normalize(existing.title) == title), None
+    )
+    if existing_page is None:
+        return PageWrite(knowledge_base.add_page(page_with_id))
+    return PageWrite(
+        _replace_page(knowledge_base, existing_page, replace(page, id=existing_page.id))
+    )
 
 
 def _replace_page(
-    store: KnowledgeStore, before: KnowledgePage, page: KnowledgePage
+    knowledge_base: KnowledgeStore, existing_page: KnowledgePage, page: KnowledgePage
 ) -> KnowledgePage:
-    """Replace the page, but keep its aliases without new ones; write only if something changes."""
-    replaced = replace(
-        before, title=page.title, summary=page.summary, content=page.content, tags=page.tags,
-        references=page.references, aliases=page.aliases or before.aliases, origin=page.origin,
+    """Replace the page, but keep its aliases if the new page has none; write only if something changes."""
+    updated_page = replace(
+        existing_page, title=page.title, summary=page.summary, content=page.content, tags=page.tags,
+        references=page.references, aliases=page.aliases or existing_page.aliases, origin=page.origin,
     )  # fmt: skip
-    return before if replaced == before else store.update_page(replaced)
+    return (
+        existing_page if updated_page == existing_page else knowledge_base.update_page(updated_page)
+    )
 
 
 def _pick_free_id(title: str, used_ids: Iterable[str]) -> str:
-    """Return an unused id, as titles such as C and C++ have one slug and are two pages."""
-    stem, used_ids = build_slug(title), frozenset(used_ids)
-    if stem not in used_ids:
-        return stem
+    """Return an unused id; two titles such as C and C++ have the same slug."""
+    slug, used_ids = build_slug(title), frozenset(used_ids)
+    if slug not in used_ids:
+        return slug
     return next(
-        candidate for number in count(2) if (candidate := f"{stem}-{number}") not in used_ids
+        candidate for number in count(2) if (candidate := f"{slug}-{number}") not in used_ids
     )
 
 

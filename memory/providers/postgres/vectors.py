@@ -18,7 +18,7 @@ from pgvector import HalfVector
 from config.ids import uuid7
 from config.sql import fetch_rows, read_queries
 from memory.core.recall.similarity import MAX_SIMILAR, scale_cosines
-from memory.core.records import Meaning, MemoryEntry
+from memory.core.records import MemoryEntry, QueryEmbedding
 from memory.core.scopes import Scope
 from memory.core.values import search_text
 from memory.embedding import notify
@@ -86,7 +86,7 @@ class VectorChanges:
 
 def compute_similarity(
     namespace: Namespace,
-    meaning: Meaning | None,
+    meaning: QueryEmbedding | None,
     *,
     only: Sequence[int] | None = None,
     without: Iterable[int] = (),
@@ -97,7 +97,7 @@ def compute_similarity(
 
 
 def compute_similarity_by_key(
-    namespace: Namespace, meaning: Meaning | None, category: str
+    namespace: Namespace, meaning: QueryEmbedding | None, category: str
 ) -> dict[str, float]:
     """Return the similarity in meaning of the entries of a category, by key, as if the namespace had no others."""
     if meaning is None or not meaning.vector:
@@ -114,7 +114,7 @@ def compute_similarity_by_key(
 
 def compute_cosines(
     namespace: Namespace,
-    meaning: Meaning | None,
+    meaning: QueryEmbedding | None,
     *,
     only: Sequence[int] | None = None,
     without: Iterable[int] = (),
@@ -128,7 +128,7 @@ def compute_cosines(
 
 def compute_cosines_as_of(
     namespace: Namespace,
-    meaning: Meaning | None,
+    meaning: QueryEmbedding | None,
     candidates: Sequence[tuple[int | None, MemoryEntry]],
 ) -> dict[str, float]:
     """Return the cosines of those past entries whose text is still the one that was embedded, by id."""
@@ -144,7 +144,7 @@ def compute_cosines_as_of(
 
 def build_nearest_params(
     namespace: Namespace,
-    meaning: Meaning,
+    meaning: QueryEmbedding,
     only: Sequence[int] | None,
     without: Iterable[int],
     most: int | None,
@@ -163,7 +163,7 @@ def build_nearest_params(
 
 def _fetch_nearest(
     namespace: Namespace,
-    meaning: Meaning | None,
+    meaning: QueryEmbedding | None,
     only: Sequence[int] | None,
     without: Iterable[int],
     most: int | None,

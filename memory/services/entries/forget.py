@@ -42,7 +42,7 @@ def forget(
     scope: str | None = None,
     namespace: str | None = None,
     key: str | None = None,
-    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
+    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the interface's name
     reason: str = "",
 ) -> Forgotten:
     """Forget one entry by its id (NotFound if missing), or those that a key or a filter selects in a namespace."""

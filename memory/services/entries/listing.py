@@ -68,7 +68,7 @@ def list_entries(
     scope: str | None = None,
     namespace: str | None = None,
     text: str = "",
-    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
+    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the interface's name
     category: str | None = None,
     tier: str | None = None,
     limit: int = 50,

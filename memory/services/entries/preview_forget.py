@@ -45,7 +45,7 @@ def plan_forgetting(
     scope: str | None = None,
     namespace: str | None = None,
     key: str | None = None,
-    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
+    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the interface's name
 ) -> ForgetPreview:
     """Preview forgetting. It is refused where forgetting itself would be."""
     if entry_ids is None:

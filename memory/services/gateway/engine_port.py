@@ -83,7 +83,7 @@ class RunMemory(EnginePort):
         return find_pages(
             self._caller_at(step),
             scope=step.scope,
-            query=search.query,
+            query=search.text,
             top_k=search.max_results,
             min_score=search.min_score,
             tags=search.tags,

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
-from memory.core.records import Json, Meaning, MemoryEntry, MemoryQuery
+from memory.core.records import Json, MemoryEntry, MemoryQuery, QueryEmbedding
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.page_gate import build_quarantined_page, screen_page
 from memory.logic.knowledge.page_index import StaleMark
@@ -220,7 +220,7 @@ MAX_RESULTS = 100
 _WRITABLE = {"title", "summary", "content", "tags", "references", "aliases"}
 
 
-def _find_near_keys(access: NamespaceAccess, meaning: Meaning | None) -> Mapping[str, float]:
+def _find_near_keys(access: NamespaceAccess, meaning: QueryEmbedding | None) -> Mapping[str, float]:
     row = access.target.row
     return (
         {} if row is None or access.external else compute_similarity_by_key(row, meaning, CATEGORY)

@@ -34,7 +34,7 @@ def recall(
     namespace: str | None = None,
     key: str | None = None,
     query_text: str | None = None,
-    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the contract's word
+    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the interface's name
     top_k: int | None = None,
     language: str = "english",
     injected: bool = False,

@@ -109,17 +109,17 @@ def test_another_group_of_the_same_workflow_knows_nothing(user: Speaking) -> Non
 def test_example_3_each_step_reads_the_notes_of_those_before_newest_first(
     notebook: Notebook, clock: Any
 ) -> None:
-    assert notebook.get_notes(RUN) == []
+    assert notebook.list_notes(RUN) == []
 
     notebook.store_note(RUN, "用户需要创建表格，但具体内容未确定", "todo_0")
-    assert format_notes(notebook.get_notes(RUN)) == "1. 用户需要创建表格，但具体内容未确定"
+    assert format_notes(notebook.list_notes(RUN)) == "1. 用户需要创建表格，但具体内容未确定"
 
     clock.shift(1)
     notebook.store_note(RUN, "已询问用户表格内容，等待回复", "todo_1")
     clock.shift(1)
     notebook.store_note(RUN, "已创建Excel文件，包含3行3列数据", "todo_2")
 
-    assert format_notes(notebook.get_notes(RUN)) == (
+    assert format_notes(notebook.list_notes(RUN)) == (
         "1. 已创建Excel文件，包含3行3列数据\n"
         "2. 已询问用户表格内容，等待回复\n"
         "3. 用户需要创建表格，但具体内容未确定"
@@ -142,7 +142,7 @@ def test_note_is_its_content_source_time_and_whether_it_is_temporary(
         "temporary": True,
     }
     assert kept.expires_at == START + timedelta(seconds=1800)
-    assert notebook.get_notes(RUN) == [note]
+    assert notebook.list_notes(RUN) == [note]
 
 
 def test_note_is_gone_after_thirty_minutes(notebook: Notebook, clock: Any) -> None:
@@ -151,11 +151,11 @@ def test_note_is_gone_after_thirty_minutes(notebook: Notebook, clock: Any) -> No
     notebook.store_note(RUN, "second", "todo_1")
 
     clock.move_to(START + timedelta(minutes=30) - timedelta(microseconds=1))
-    assert [note.content for note in notebook.get_notes(RUN)] == ["second", "first"]
+    assert [note.content for note in notebook.list_notes(RUN)] == ["second", "first"]
     clock.move_to(START + timedelta(minutes=30))
-    assert [note.content for note in notebook.get_notes(RUN)] == ["second"]
+    assert [note.content for note in notebook.list_notes(RUN)] == ["second"]
     clock.move_to(START + timedelta(minutes=31))
-    assert notebook.get_notes(RUN) == []
+    assert notebook.list_notes(RUN) == []
 
 
 def test_note_that_is_not_temporary_outlives_them(notebook: Notebook, clock: Any) -> None:
@@ -164,7 +164,7 @@ def test_note_that_is_not_temporary_outlives_them(notebook: Notebook, clock: Any
 
     clock.shift(1801)
 
-    assert [note.content for note in notebook.get_notes(RUN)] == ["for good"]
+    assert [note.content for note in notebook.list_notes(RUN)] == ["for good"]
 
 
 async def test_notes_are_cleared_when_the_run_ends_and_messages_stay(
@@ -179,8 +179,8 @@ async def test_notes_are_cleared_when_the_run_ends_and_messages_stay(
 
     assert notebook.clear_notes(RUN) == 2
 
-    assert notebook.get_notes(RUN) == []
-    assert [note.content for note in notebook.get_notes("another")] == ["of another run"]
+    assert notebook.list_notes(RUN) == []
+    assert [note.content for note in notebook.list_notes("another")] == ["of another run"]
     assert [
         entry.value
         for entry in await memory.recall(scope="workflow", identity=identity, origin=Step())
@@ -235,5 +235,5 @@ async def test_value_that_a_node_stored_under_the_run_is_no_note(
         metadata={"category": "note"},
     )
 
-    assert notebook.get_notes(RUN) == []
+    assert notebook.list_notes(RUN) == []
     assert notebook.clear_notes(RUN) == 1

@@ -7,7 +7,7 @@ import pytest
 
 from accounts.tenancy import tenant
 from memory import services
-from memory.core.records import Meaning
+from memory.core.records import QueryEmbedding
 from memory.models import Namespace
 from memory.providers.postgres import vectors
 from memory.upkeep import embedding
@@ -45,7 +45,7 @@ def crowded(cast: Cast, tiny: Tiny, owner_db: psycopg.Connection[Any]) -> Cast:
 def test_question_reads_the_vectors_of_its_namespace_alone(crowded: Cast) -> None:
     with tenant([crowded.team_a.pk]):
         namespace = Namespace.objects.unscoped().get(text="global:p3")
-        meaning = Meaning("tiny/1", tuple(vector("ship")))
+        meaning = QueryEmbedding("tiny/1", tuple(vector("ship")))
         named = vectors.build_nearest_params(namespace, meaning, None, (7, 8), vectors.MAX_SIMILAR)
         nodes = plan(vectors.QUERIES["nearest"], named=named)
 

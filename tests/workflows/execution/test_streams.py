@@ -319,8 +319,8 @@ def test_run_reads_its_notes_and_what_it_is_about_through_the_gateway(cast: Cast
         str(run), "make a table", (Todo("t", "ask"),), (note,), "chat-desktop"
     )
     with pytest.raises(InvalidInput), open_notebook(team, other, "view") as notebook:
-        notebook.get_notes(str(run))
+        notebook.list_notes(str(run))
     with open_notebook(team, run, "forget") as notebook:
         assert notebook.clear_notes(str(run)) == 1
     with open_notebook(team, run, "view") as notebook:
-        assert notebook.get_notes(str(run)) == []
+        assert notebook.list_notes(str(run)) == []
