@@ -12,7 +12,7 @@ Json = Any
 
 
 class Tier(StrEnum):
-    QUARANTINE = "quarantine"  # never searched, never injected, until someone approves it
+    QUARANTINE = "quarantine"  # never searched or injected until a member approves it
     WORKING = "working"  # short-lived
     LONG_TERM = "long_term"  # verified, permanent
 

@@ -134,7 +134,7 @@ def list_words_seen_by(seen_by: SeenBy) -> tuple[str, ...]:
     return _TABLE.list_words(seen_by)
 
 
-# Visible ASCII without the colon: look-alikes of other scripts can't be told apart by a reader.
+# Visible ASCII without the colon: a reader can't distinguish similar characters of other scripts.
 MAX_ID_LENGTH = 80
 _ID = re.compile(r"[!-9;-~]{1,80}")
 

@@ -39,7 +39,7 @@ class SortChoice(TextChoices):
 
 
 class BulkActionChoice(TextChoices):
-    """The labels of ``memory.services.entries.bulk.Act``."""
+    """The labels of ``memory.services.entries.bulk.BulkAction``."""
 
     FORGET = "forget", _("Forget")
     APPROVE = "approve", _("Approve")
@@ -91,7 +91,7 @@ class SearchForm(forms.Form):
             ) from None
 
     def clean_at(self) -> datetime | None:
-        """Parse a time with its zone or in the reader's; a future one becomes now."""
+        """Parse a time with a zone, or in the reader's zone; a future time becomes the present."""
         text = self.cleaned_data["at"]
         try:
             moment = parse_datetime(text)
@@ -109,7 +109,7 @@ class SearchForm(forms.Form):
     def clean_until(self) -> date | None:
         return _check_date(self.cleaned_data["until"])
 
-    def get_value(self, name: str) -> Any:  # a field's cleaned value, or nothing
+    def get_value(self, name: str) -> Any:  # a field's cleaned value, or None
         self.is_valid()
         return self.cleaned_data.get(name)
 
@@ -119,7 +119,7 @@ class SearchForm(forms.Form):
 
     @property
     def at_moment(self) -> datetime | None:
-        """The past moment to show; only the list shows the past."""
+        """The past moment to show; only the list can show a past state."""
         at: datetime | None = self.get_value("at")
         return at if self.selected_view is ViewChoice.LIST else None
 
@@ -153,7 +153,7 @@ def _check_date(day: date | None) -> date | None:
 
 
 class BulkActionForm(forms.Form):
-    """An action on many entries: previewed first, then, with ``sure``, performed."""
+    """An action on many entries: first previewed, then performed if ``sure`` is set."""
 
     act = forms.ChoiceField(choices=BulkActionChoice, required=False)
     all = forms.BooleanField(required=False)
@@ -202,7 +202,7 @@ _REQUIRED_FIELDS = {
 
 
 def _list_scopes() -> list[tuple[str, str]]:
-    """List all scopes; those of plug-ins are known only after the start."""
+    """List all scopes, at the time of the request: plug-ins add theirs after this module is loaded."""
     return [(str(kind.word), str(kind.word)) for kind in list_scope_kinds()]
 
 
@@ -215,7 +215,7 @@ class OverviewForm(forms.Form):
     category = forms.CharField(max_length=40, required=False, label=_("Category"))
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 
-    def get_value(self, name: str) -> Any:  # a field's cleaned value, or nothing
+    def get_value(self, name: str) -> Any:  # a field's cleaned value, or None
         self.is_valid()
         return self.cleaned_data.get(name)
 

@@ -15,7 +15,7 @@ TEXT, JSON = "text", "json"
 
 
 class EntryForm(forms.Form):
-    """An entry's fields; a text value is edited as text, any other as JSON."""
+    """The fields of an entry; a string value is edited as text, any other as JSON."""
 
     value = forms.CharField(
         label=_("Value"), required=False, strip=False, widget=forms.Textarea(attrs={"rows": 6})

@@ -47,7 +47,7 @@ class QueueForm(forms.Form):
 
 
 class ProposalEditForm(forms.Form):
-    """Another value for a proposal, as text if it is one, else as JSON."""
+    """Another value for a proposal, edited as text if it is a string, else as JSON."""
 
     value = forms.CharField(
         label=_("New value"),
@@ -58,7 +58,7 @@ class ProposalEditForm(forms.Form):
     reason = forms.CharField(label=_("Reason (optional)"), required=False, max_length=500)
 
     def __init__(self, item: QueueItem, *, panel: str, as_json: bool, **options: Any) -> None:
-        """Set ids by ``panel``, as two of these forms may be on one page."""
+        """Build the ids of the fields from ``panel``, as one page can show two of these forms."""
         super().__init__(auto_id=f"{panel}-{item.id}-%s", **options)
         self._item, self._as_json = item, as_json
 

@@ -99,10 +99,10 @@ class StoreRequest:
 
 
 class EnginePort(ABC):
-    """The base of ports; it implements ``workflows.engine.memory_ports.WholeMemory``.
+    """The base class of ports; it implements ``workflows.engine.memory_ports.FullMemoryPort``.
 
-    Subclasses implement each verb as a synchronous call. ``redact`` removes from what is stored what must not outlive
-    the run.
+    Subclasses implement each verb as a synchronous call. ``redact`` removes from stored values the content that must
+    not outlive the run.
     """
 
     def __init__(self, redact: Redact = keep_unchanged) -> None:
@@ -205,7 +205,7 @@ class EnginePort(ABC):
 
     @abstractmethod
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
-        """Recall in the step's namespace; the query has none yet."""
+        """Recall in the step's namespace, which the query does not name yet."""
 
     @abstractmethod
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry: ...
@@ -237,7 +237,7 @@ class ProviderPort(EnginePort):
         return await self._entries.run(work)
 
     async def end_run(self, run_id: str) -> None:
-        """Clear the run's notes; where that fails now they end by themselves."""
+        """Clear the run's notes; if that fails, they expire automatically."""
         notes = notes_namespace(run_id)
         if notes not in self._runs_with_notes:
             return

@@ -41,7 +41,7 @@ ABSENT = _Absent()  # ``None`` is an ordinary JSON value
 
 
 def diff_values(before: Json, after: Json) -> tuple[DiffSegment, ...]:
-    """Compare two values in one sequence: texts as they are, anything else as indented JSON."""
+    """Compare two values in one sequence: strings as they are, any other value as indented JSON."""
     segments = _diff_texts(_to_text(before), _to_text(after))
     last = len(segments) - 1
     return tuple(
@@ -75,7 +75,7 @@ def render_value(value: Json) -> str:
 
 
 def get_editable_text(value: Json) -> str | None:
-    """Return the text of a value that consists of one text only, whatever it is wrapped in."""
+    """Return the string of a value that consists of one string only, at any depth."""
     return get_single_text(value) if _wraps_one_text(value) else None
 
 
@@ -101,7 +101,7 @@ def _to_text(value: Json) -> str:
 
 
 def _wraps_one_text(value: Json) -> bool:
-    """Return whether the value is a text, or objects and lists that hold nothing but one text."""
+    """Return whether the value is a string, or objects and lists that contain only one string."""
     if isinstance(value, dict):
         return len(value) == 1 and _wraps_one_text(next(iter(value.values())))
     if isinstance(value, list):

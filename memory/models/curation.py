@@ -17,7 +17,7 @@ from memory.models.readable import any_of
 
 
 class ReviewChoice(models.TextChoices):
-    """``memory.logic.review.review_rules.Mode`` in people's words."""
+    """The labels of ``memory.logic.review.review_rules.ReviewMode``."""
 
     OFF = "off", _("Off")
     SAMPLE = "sample", _("A sample")
@@ -25,7 +25,7 @@ class ReviewChoice(models.TextChoices):
 
 
 class ProposalKind(models.TextChoices):
-    """``memory.logic.review.proposals.Kind`` in people's words."""
+    """The labels of ``memory.logic.review.proposals.ChangeKind``."""
 
     ADD = "add", _("Remember")
     EDIT = "edit", _("Change")
@@ -36,7 +36,7 @@ class ProposalKind(models.TextChoices):
 
 
 class ProposalState(models.TextChoices):
-    """``memory.logic.review.proposals.State`` in people's words."""
+    """The labels of ``memory.logic.review.proposals.ReviewState``."""
 
     OPEN = "open", _("Open")
     APPLIED = "applied", _("Applied")
@@ -48,7 +48,7 @@ class ProposalState(models.TextChoices):
 class CurationQuerySet(TenantQuerySet["Curation"]):
     def visible_to(self, principal: HasTeams) -> Self:
         """Limit the curations to those of the principal's own runs and of namespaces that they can see."""
-        actor = cast(Principal, principal)  # tenancy knows only the half of it that it needs
+        actor = cast(Principal, principal)  # ``HasTeams`` has only a part of its fields
         if not actor.allows("memory:read"):
             return self.none()
         namespaces = Namespace.objects.visible_to(principal).filter(
@@ -101,7 +101,7 @@ class CurationRule(TenantModel):
 
 
 class Curation(Job, TenantModel):
-    """The curation of one run. The row is also the outbox, where waiting means "to be done"."""
+    """The curation of one run. Its row is the outbox: it waits until a worker takes it."""
 
     run_id = models.CharField(_("run"), max_length=80, editable=False)
     app_id = models.CharField(_("application"), max_length=80, blank=True, editable=False)
@@ -140,7 +140,7 @@ class Curation(Job, TenantModel):
 
 
 class Proposal(TenantModel):
-    """A change of one namespace that waits for a person's word; see ``memory.logic.review.proposals``."""
+    """A proposed change of one namespace that waits for a review; see ``memory.logic.review.proposals``."""
 
     namespace = models.ForeignKey(
         Namespace, on_delete=models.PROTECT, related_name="+", verbose_name=_("namespace")

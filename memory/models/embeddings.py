@@ -1,7 +1,7 @@
-"""The embeddings of entries and the queue of entries that wait for one; derived, and rebuilt at any time.
+"""The embeddings of entries and the queue of entries that wait for one. They are derived and can be rebuilt.
 
-The vector itself is a column of pgvector's type that the database has where it knows that type; SQL alone reads it.
-So the table is there on every server, see ``memory.embedding.vector_column``.
+The vector is a column of pgvector's type that only SQL reads, and only databases with that extension have it. The
+table exists on every server; see ``memory.embedding.vector_column``.
 """
 
 from typing import ClassVar, Self
@@ -16,13 +16,14 @@ from memory.models.namespaces import Namespace
 
 
 class Embedding(TenantModel):
-    """The embedding of one entry that can be recalled, from the moment it is written; without ``due_at`` it is complete.
+    """The embedding of one entry that can be recalled. The row is written with the entry; it is complete when ``due_at``
+    is null.
 
-    ``model`` and ``dimensions`` are those of the vector that is there, of an older text perhaps: ``text_hash`` is the
-    text's that is wanted, and there is no vector where it isn't of that text.
+    ``model`` and ``dimensions`` describe the stored vector, which may be that of an older text. ``text_hash`` is the
+    hash of the present text; a vector of another text is not used.
     """
 
-    # Written with the entry, under its namespace's lock: asking for the parents of each is waste.
+    # Rows are written with the entry, under its namespace's lock; foreign key checks would be a waste.
     entry = models.OneToOneField(
         Entry, on_delete=models.PROTECT, related_name="+", db_constraint=False, editable=False
     )
@@ -34,7 +35,7 @@ class Embedding(TenantModel):
         db_constraint=False,
         editable=False,
     )
-    number = models.IntegerField(editable=False)  # the entry's, as in the postings
+    number = models.IntegerField(editable=False)  # of the entry, as in the postings
     text_hash = models.CharField(max_length=64, editable=False)
     model = models.CharField(_("embedding model"), max_length=200, blank=True, editable=False)
     dimensions = models.PositiveIntegerField(_("dimensions"), default=0, editable=False)
@@ -50,7 +51,7 @@ class Embedding(TenantModel):
         verbose_name_plural = _("memory embeddings")
         ordering = ("-embedded_at", "-id")
         indexes = (
-            # A question reads its namespace's vectors, all of one model.
+            # A query reads the vectors of one model in its namespace.
             models.Index(
                 fields=("namespace", "model", "dimensions"),
                 condition=Q(embedded_at__isnull=False),

@@ -1,7 +1,7 @@
-"""Emergency access: who viewed somebody's private memory, why, until when, and whether the owner has seen the notice.
+"""Emergency access to private memory: the viewer, the reason, the period, and whether the owner has seen the notice.
 
-A row is the notice as well as the permission. It is deleted only with the namespace itself, and the database allows
-no change but its early end and the acknowledgements.
+A row is the permission and the notice. It is deleted only with the namespace itself, and the database allows no
+change but its early end and the acknowledgements.
 """
 
 from datetime import datetime
@@ -29,8 +29,8 @@ _OWNER_FIELDS = ("namespace__owner_user", "namespace__persona_of")
 
 class EmergencyAccessQuerySet(TenantQuerySet["EmergencyAccess"]):
     def visible_to(self, principal: HasTeams) -> Self:
-        """Return those that the owner of the memory, the viewer, and everybody with the permission may see."""
-        reader = cast(Principal, principal)  # tenancy knows only the half of it that it needs
+        """Limit the rows to those that the owner of the memory, the viewer, or a member with the permission may see."""
+        reader = cast(Principal, principal)  # ``HasTeams`` has only a part of its fields
         if reader.kind != "user" or reader.user_id is None:
             return self.none()
         visible = (
@@ -45,7 +45,7 @@ class EmergencyAccessQuerySet(TenantQuerySet["EmergencyAccess"]):
 
 
 def build_notified_condition(user_id: UUID) -> Q:
-    """Return the condition for accesses to this person's memory by others; nobody is notified of their own."""
+    """Return the condition for accesses to this person's memory by others; their own accesses need no notice."""
     return build_owner_condition(user_id) & ~Q(by=user_id)
 
 
@@ -117,7 +117,7 @@ class EmergencyAccess(TenantModel):
 
     @property
     def notifies_owner(self) -> bool:
-        """Return whether there is an owner with an account. An outside person is notified by the key that names them."""
+        """Return whether an owner has an account. An external user is notified by the key that names them."""
         row = self.namespace
         owner_ids = {row.owner_user_id, row.persona_of_id, *row.participants}
         return bool(owner_ids - {None, self.by_id})
@@ -140,7 +140,7 @@ def build_open_condition(principal: Principal) -> Q:
 def find_open_emergency_access(
     principal: Principal, namespace_id: UUID, team_id: UUID
 ) -> EmergencyAccess | None:
-    """Return the access by which the principal may view the namespace now; of several, the one that ends last."""
+    """Return the access by which the principal may view the namespace now; of several, the last to end."""
     if principal.kind != "user" or not access.can(principal, VERB, team_id):
         return None
     rows = EmergencyAccess.objects.unscoped().filter(

@@ -1,4 +1,4 @@
-"""Entries, their revisions, the bulk acts that undo as one, and who read them."""
+"""Entries, their revisions, the changes that are undone as a whole, and the record of recalls."""
 
 from typing import Any, ClassVar, Self
 
@@ -15,7 +15,7 @@ from memory.models.readable import any_of
 
 
 class TierChoice(models.TextChoices):
-    """``memory.core.records.Tier`` in people's words."""
+    """The labels of ``memory.core.records.Tier``."""
 
     QUARANTINE = "quarantine", _("Quarantine")
     WORKING = "working", _("Working")
@@ -56,7 +56,7 @@ class ChangeQuerySet(TenantQuerySet["Change"]):
 
 
 class ByEntryQuerySet(TenantQuerySet[models.Model]):
-    """Rows that hang on an entry are as visible as it is."""
+    """Rows that belong to an entry; they are as visible as the entry."""
 
     def visible_to(self, principal: HasTeams) -> Self:
         condition = any_of("entry__namespace_id", Namespace.objects.visible_to(principal))
@@ -81,7 +81,7 @@ class StateColumns(models.Model):
 
 
 class Entry(StateColumns, TenantModel):
-    # Two indexes fewer to write with each entry: others begin with the team, and with the namespace.
+    # Separate indexes on team and namespace would slow down writes; other indexes begin with these columns.
     team = models.ForeignKey(
         "accounts.Team", on_delete=models.PROTECT, related_name="+", db_index=False
     )
@@ -96,7 +96,7 @@ class Entry(StateColumns, TenantModel):
     text = models.TextField(_("search text"), editable=False)
     size = models.PositiveIntegerField(_("bytes"), editable=False)
     revision = models.PositiveIntegerField(_("revision"), default=1, editable=False)
-    # Its number among the namespace's postings: given when it is first stored, and anew in another group.
+    # The number of the entry in the namespace's postings; the entry gets another when its group changes.
     number = models.IntegerField(null=True, editable=False)
     group = models.CharField(_("group"), max_length=200, blank=True, editable=False)
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
@@ -138,7 +138,7 @@ class Entry(StateColumns, TenantModel):
                 condition=Q(deleted_at=None),
                 name="memory_entry_newest",
             ),
-            # The newest of everybody's: who sees most of a team's memory needn't look into each namespace.
+            # The newest entries of the team, for readers who can see most of its namespaces.
             models.Index(
                 fields=("team", "-updated_at", "-id"),
                 condition=Q(deleted_at=None),
@@ -155,20 +155,20 @@ class Entry(StateColumns, TenantModel):
                 name="memory_entry_over",
             ),
             models.Index(fields=("team", "source_run"), name="memory_entry_by_run"),
-            # What waits for a person is counted on every page of memory.
+            # Every memory page counts the entries in quarantine.
             models.Index(
                 fields=("namespace", "-updated_at", "-id"),
                 condition=Q(deleted_at=None, tier="quarantine"),
                 name="memory_entry_held",
             ),
-            # Where there are pages of knowledge, among everything else that is remembered.
+            # The namespaces that contain knowledge pages.
             models.Index(
                 fields=("namespace", "-updated_at"),
                 condition=Q(deleted_at=None, category="page"),
                 name="memory_entry_pages",
             ),
-            # What took another's place or took it in, which the other's page shows. Not by what it says:
-            # behind the wall only leakproof operators may choose rows by an index, and none of JSON is.
+            # Entries that superseded or merged others, for the others' pages. Their ids are not indexed: under row-level
+            # security only leakproof operators can use an index, and the JSON operators are not leakproof.
             models.Index(
                 fields=("namespace", "-updated_at"),
                 condition=Q(deleted_at=None, metadata__has_any_keys=["merged_from", "supersedes"]),
@@ -185,7 +185,7 @@ class Entry(StateColumns, TenantModel):
 
 
 class Change(TenantModel):
-    """One act over entries of one namespace; it undoes as one."""
+    """One change of entries in one namespace, which is undone as a whole."""
 
     namespace = models.ForeignKey(
         Namespace, on_delete=models.PROTECT, related_name="+", verbose_name=_("namespace")
@@ -210,9 +210,9 @@ class Change(TenantModel):
 
 
 class Revision(StateColumns, TenantModel):
-    """The state of an entry after one change. Append-only: the database role of the app may not update or delete it."""
+    """The state of an entry after one change. Append-only: the database role of the app cannot update or delete it."""
 
-    # Two indexes fewer to write with each change: others begin with the team, and with the entry.
+    # Separate indexes on team and entry would slow down writes; other indexes begin with these columns.
     team = models.ForeignKey(
         "accounts.Team", on_delete=models.PROTECT, related_name="+", db_index=False
     )
@@ -240,7 +240,7 @@ class Revision(StateColumns, TenantModel):
         verbose_name_plural = _("entry revisions")
         ordering = ("entry", "-number")
         constraints = (
-            # The entry first: then it serves its foreign key as well, and finds one of a thousand by its number.
+            # The entry comes first, so that the index serves the foreign key and a search by number as well.
             models.UniqueConstraint(
                 fields=("entry", "number", "team"), name="memory_revision_once"
             ),
@@ -250,7 +250,7 @@ class Revision(StateColumns, TenantModel):
         )
         indexes = (
             models.Index(fields=("team", "change_id"), name="memory_revision_change"),
-            # What a run wrote, wherever it wrote it; most of what people do is of no run.
+            # The revisions that a run wrote in any namespace; most changes by members belong to no run.
             models.Index(
                 fields=("team", "run_id"), condition=~Q(run_id=""), name="memory_revision_by_run"
             ),
@@ -261,7 +261,7 @@ class Revision(StateColumns, TenantModel):
 
 
 class Read(TenantModel):
-    """One recall of one entry by one step of one run: the other half of provenance."""
+    """One recall of one entry by one step of one run. With the revisions, it is the provenance of an entry."""
 
     entry = models.ForeignKey(
         Entry, on_delete=models.PROTECT, related_name="+", verbose_name=_("entry")
@@ -282,7 +282,7 @@ class Read(TenantModel):
         verbose_name_plural = _("recalls")
         ordering = ("-at", "-id")
         constraints = (
-            # A step that is tried again read the same entry once.
+            # A retried step counts as one read of the entry.
             models.UniqueConstraint(
                 fields=("team", "entry", "run_id", "node_id", "origin_key"), name="memory_read_once"
             ),

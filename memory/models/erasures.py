@@ -1,4 +1,4 @@
-"""Jobs that erase a person: who requested it, the preview, and the receipt."""
+"""Jobs that erase a person's memory, with the requester, the preview and the receipt."""
 
 from typing import ClassVar, Self, cast
 
@@ -15,7 +15,7 @@ from memory.models.jobs import Job, JobStatus
 class ErasureQuerySet(TenantQuerySet["Erasure"]):
     def visible_to(self, principal: HasTeams) -> Self:
         """Limit the jobs to those that the principal requested or is the subject of."""
-        actor = cast(Principal, principal)  # tenancy knows only the half of it that it needs
+        actor = cast(Principal, principal)  # ``HasTeams`` has only a part of its fields
         if actor.kind != "user" or actor.user_id is None:
             return self.none()
         condition = Q(asked_by=actor.user_id) | Q(subject=str(actor.user_id))
@@ -23,7 +23,9 @@ class ErasureQuerySet(TenantQuerySet["Erasure"]):
 
 
 class Erasure(Job, TenantModel):
-    """A job; its row is also the outbox, where waiting means "to be done". The receipt holds counts, never memories."""
+    """A job to erase a person. Its row is the outbox: it waits until a worker takes it. The receipt holds counts, never
+    memories.
+    """
 
     subject = models.CharField(_("user"), max_length=80, editable=False)
     asked_by = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Requested work that a worker does. Its row is the outbox, so that a lost message loses no work."""
+"""Requested work that a worker does. The row of a job is its outbox, so that a lost message loses no work."""
 
 from datetime import datetime, timedelta
 
@@ -16,7 +16,7 @@ class JobStatus(models.TextChoices):
 
 
 class Job(models.Model):
-    """A job. Until ``held_until`` it belongs to the worker that runs it; after that it counts as lost."""
+    """A job. Until ``held_until`` it belongs to the worker that runs it; after that it counts as abandoned."""
 
     status = models.CharField(
         _("status"), max_length=8, choices=JobStatus, default=JobStatus.WAITING
@@ -35,6 +35,6 @@ class Job(models.Model):
 
 
 def build_abandoned_condition(now: datetime, unheard_after: timedelta) -> Q:
-    """Return the condition for jobs that no worker took in time, or that were lost with their worker."""
-    unheard = Q(status=JobStatus.WAITING, created_at__lte=now - unheard_after)
-    return unheard | Q(status=JobStatus.RUNNING, held_until__lte=now)
+    """Return the condition for jobs that no worker took in time, or whose worker disappeared."""
+    waited_too_long = Q(status=JobStatus.WAITING, created_at__lte=now - unheard_after)
+    return waited_too_long | Q(status=JobStatus.RUNNING, held_until__lte=now)

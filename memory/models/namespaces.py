@@ -1,4 +1,4 @@
-"""Namespaces: the containers that permissions, quotas and counts sit on."""
+"""Namespaces, the containers of entries to which permissions, quotas and counts apply."""
 
 from typing import ClassVar, Self, cast
 from uuid import UUID
@@ -20,7 +20,7 @@ from memory.models.emergency_access import build_open_condition
 
 
 class ScopeChoice(models.TextChoices):
-    """``memory.core.scopes.Scope`` in people's words."""
+    """The labels of ``memory.core.scopes.Scope``."""
 
     CONVERSATION = "conversation", _("Conversation")
     USER = "user", _("User")
@@ -47,21 +47,21 @@ class NamespaceQuerySet(TenantQuerySet["Namespace"]):
     def open_to(self, principal: Principal) -> Self:
         """Limit the namespaces to those visible or opened by emergency access, as ``permissions.is_allowed`` does.
 
-        For who names one namespace, and writes down that it was shown. Lists over many never widen.
+        Only for callers that name one namespace and record that it was shown. Lists of namespaces use ``visible_to``.
         """
         return self._seen_by(principal, build_open_condition(principal))
 
     def _seen_by(self, principal: HasTeams, extra_condition: Q) -> Self:
-        actor = cast(Principal, principal)  # tenancy knows only the half of it that it needs
+        actor = cast(Principal, principal)  # ``HasTeams`` has only a part of its fields
         if not actor.allows("memory:read"):
             return self.none()
-        # Key and member alike see by their role what follows the team's workflows.
+        # Keys and members see the namespaces of the team's workflows by their role.
         condition = Q(scope__in=list_words_seen_by(SeenBy.TEAM))
         if actor.user_id is not None:
             condition |= _private_to(actor, actor.user_id)
         elif (key_id := get_key_id(actor)) is not None:
             condition |= Q(participants__contains=[key_id])  # conversations it leads
-        # What a plug-in that is gone left behind has nobody to say whose it is.
+        # Namespaces of a removed plug-in are hidden, as no scope defines who can see them.
         scopes = [kind.word for kind in list_scope_kinds()]
         return super().visible_to(principal).filter(condition | extra_condition, scope__in=scopes)
 
@@ -71,19 +71,19 @@ def _private_to(principal: Principal, user_id: UUID) -> Q:
         Q(owner_user=user_id)
         | Q(persona_of=user_id)
         | Q(participants__contains=[user_id])
-        # What is private is shared with people one by one: permissions.is_shared_with.
+        # Private memory is shared with single people only; see permissions.is_shared_with.
         | access.filter_shared(principal, "memory.view", Namespace, in_person=True)
     )
 
 
 class Namespace(TenantModel):
-    """``(team, text)`` is the identity; two teams may both have ``user:alice`` and never meet."""
+    """A namespace of a team, identified by ``(team, text)``: ``user:alice`` of two teams are two namespaces."""
 
     text = models.CharField(_("namespace"), max_length=200, editable=False)
     scope = models.CharField(_("scope"), max_length=40, editable=False)
     owner_user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
-        on_delete=models.PROTECT,  # erasing somebody's memory comes first, and has a receipt
+        on_delete=models.PROTECT,  # the user's memory must be erased first, with a receipt
         null=True,
         blank=True,
         related_name="+",
@@ -106,7 +106,7 @@ class Namespace(TenantModel):
     byte_count = models.BigIntegerField(_("bytes"), default=0, editable=False)
     max_entries = models.PositiveIntegerField(_("max entries"), null=True, blank=True)
     max_bytes = models.PositiveBigIntegerField(_("max bytes"), null=True, blank=True)
-    # Here and not in a table of their own: every operation reads this row, and asks for nothing more.
+    # The pause has no separate table, as every operation reads this row anyway.
     paused = models.CharField(
         _("paused"), max_length=11, choices=PauseChoice, blank=True, default=PauseChoice.NOTHING
     )

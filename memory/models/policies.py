@@ -8,7 +8,7 @@ from accounts.tenancy import TenantModel
 
 
 class Policy(TenantModel):
-    """Quotas and rules. Without an application they are the team's; an application's can only be stricter."""
+    """Quotas and rules. Without an application they apply to the team; an application's can only be stricter."""
 
     app_id = models.CharField(_("application"), max_length=80, blank=True)
     allowed_prefixes = ArrayField(
@@ -23,7 +23,7 @@ class Policy(TenantModel):
         _("max bytes per namespace"), null=True, blank=True
     )
     max_namespaces = models.PositiveIntegerField(_("max namespaces"), null=True, blank=True)
-    # Nothing said: the team's, and without a word of the team's, no.
+    # Null means the team's value, and false if the team has none.
     subjects_write_global = models.BooleanField(
         _("runs for external users can write global memory"), null=True, blank=True
     )

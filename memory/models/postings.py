@@ -10,13 +10,13 @@ from memory.models.namespaces import Namespace
 
 
 class Posting(models.Model):
-    """The packed set of those of 256 entries that have a term: see ``memory.providers.postgres.postings``.
+    """The packed set of those of 256 entries that have a term; see ``memory.providers.postgres.postings``.
 
-    Not a ``TenantModel`` only for its key: with an id of its own a row would be twice as large.
+    It is no ``TenantModel``, as a separate id would make each row twice as large.
     """
 
     pk = models.CompositePrimaryKey("namespace", "term", "block")
-    # Written under the namespace's lock only, twenty rows a store: asking for the parents of each is waste.
+    # A store writes about twenty rows under the namespace's lock; foreign key checks would be a waste.
     team = models.ForeignKey(
         "accounts.Team",
         on_delete=models.PROTECT,
@@ -48,7 +48,7 @@ class Posting(models.Model):
 
 
 class Group(TenantModel):
-    """Entries that are neighbors of each other, and the position of the next one."""
+    """A group of neighboring entries, with the last number and position given out in it."""
 
     namespace = models.ForeignKey(
         Namespace, on_delete=models.PROTECT, related_name="+", db_index=False

@@ -1,4 +1,4 @@
-"""Rows of many namespaces, asked in one question with who may see them."""
+"""Conditions on rows of many namespaces, combined with visibility in one database query."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from django.db.models import BooleanField, F, Func, Q, QuerySet
 
 
 def any_of(field: str, rows: QuerySet[Any], value: str = "pk") -> Q:
-    """``field`` is the ``value`` of one of these rows.
+    """Return the condition that ``field`` equals the ``value`` of one of these rows.
 
-    They are read once, before the plan runs, so that an index on the compared field serves; a nested query would
-    walk the whole index of time.
+    The rows are read once, before the plan runs, so that an index on the compared field is used; with a nested query
+    PostgreSQL would scan the whole index of times.
     """
     return Q(
         Func(

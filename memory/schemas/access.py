@@ -1,4 +1,4 @@
-"""Bodies of rights: grants, who can see a namespace and why, emergency access."""
+"""Bodies of the access API: grants, the readers of a namespace with the reasons, and emergency access."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -28,7 +28,7 @@ from memory.services.access.quotas import (
 
 
 class GrantIn(Body):
-    """``member`` is the account of somebody of the team, ``group`` one of its groups."""
+    """A grant to ``member`` (the id of a team member's account) or to ``group`` (the id of a team's group)."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -58,7 +58,7 @@ class GrantOut(Body):
 
 
 class ReasonOut(Body):
-    """``why`` is a word; the others are set where they say more."""
+    """The reason for an access: ``why`` is its code; the other fields add details where there are any."""
 
     why: str
     grant: GrantOut | None = None
@@ -75,7 +75,7 @@ class SeerOut(Body):
 
 
 class AccessOut(Body):
-    """``runs``: which of a workflow's runs reach it; a run's notes nobody else does."""
+    """The access to a namespace. ``runs``: which runs of a workflow reach it; only a run itself reaches its notes."""
 
     namespace: str
     seers: list[SeerOut]
@@ -84,7 +84,7 @@ class AccessOut(Body):
 
 
 class EmergencyAccessIn(Body):
-    """``minutes``: 15, 60 or 240. Its person reads the reason."""
+    """A request for emergency access. ``minutes``: 15, 60 or 240. The owner of the memory reads the reason."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -140,13 +140,13 @@ class PolicyIn(Body):
 
 
 class PolicyQuery(Body):
-    """``app``: an application's id, as in ``global:{app}``; empty: the whole team."""
+    """The ``app`` is an application's id, as in ``global:{app}``; if it is empty, the whole team's policy is meant."""
 
     app: Annotated[str, Field(max_length=MAX_APP_LENGTH)] = ""
 
 
 class PolicyOut(Body):
-    """``own`` is what was set for the team or the application asked for, ``in_force`` what holds."""
+    """A policy: ``own`` has the limits set for the team or the application, ``in_force`` those that apply."""
 
     own: PolicyIn
     in_force: PolicyIn

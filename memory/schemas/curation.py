@@ -1,4 +1,4 @@
-"""Bodies of the curation API: rules, what became of runs, proposals and their review."""
+"""Bodies of the curation API: learning rules, the curation of runs, proposals and their review."""
 
 from typing import Any, Literal
 from uuid import UUID
@@ -16,7 +16,7 @@ from memory.services.curation.learning_rules import LearningRule
 
 
 class RuleBody(Body):
-    """``provider`` and ``model`` of the team's; without them no model is asked."""
+    """A learning rule. ``provider`` and ``model`` are the team's; without them, the curator works without a model."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -35,7 +35,7 @@ class RuleBody(Body):
 
 
 class RuleQuery(Body):
-    """No application: what holds where one has no rule of its own."""
+    """Without an application, the rule for applications without a separate rule is meant."""
 
     app: str = Field("", max_length=80)
 
@@ -88,7 +88,7 @@ class ProposalOut(Body):
 
 
 class PrecisionOut(Body):
-    """``share``: from 0 to 1; an edited one was right half-way. None while nobody decided."""
+    """The precision: ``share`` is from 0 to 1, an edited proposal counts half; it is null before the first decision."""
 
     accepted: int
     edited: int
@@ -97,7 +97,7 @@ class PrecisionOut(Body):
 
 
 class ReviewOut(Body):
-    """``precision`` by who proposed."""
+    """The review queue, with ``precision`` by author of the proposals."""
 
     proposals: list[ProposalOut]
     total: int
@@ -115,7 +115,7 @@ class ReviewQuery(Body):
 
 
 class ProposedChangeOut(Body):
-    """A change: without ``before`` the entry is new, without ``after`` it is forgotten."""
+    """A change of an entry: without ``before`` the entry is new, without ``after`` it is forgotten."""
 
     key: str
     before: Json
@@ -140,7 +140,9 @@ class ReasonIn(Body):
 
 
 class ApplyIn(ReasonIn):
-    """``value`` in place of the proposed one; left out, it is applied as it stands."""
+    """The decision to apply a proposal. ``value`` replaces the proposed value; without it, the proposal is applied
+    unchanged.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={"example": {"value": "Lives in Bern.", "reason": "she said so"}}
@@ -150,7 +152,7 @@ class ApplyIn(ReasonIn):
 
 
 class RejectIn(ReasonIn):
-    """``always``: nothing that means the same is proposed or let in there again."""
+    """A rejection. With ``always``, content with the same meaning is not proposed or stored in the namespace again."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {"always": True, "reason": "small talk"}}
@@ -230,7 +232,7 @@ def diff_out(diff: ProposalDiff) -> ProposalDiffOut:
     )
 
 
-def _build_state(entry: Any) -> Json:  # Any: an entry, or what would be stored; both have these
+def _build_state(entry: Any) -> Json:  # Any: an entry or its parameters, which have the same fields
     if entry is None:
         return None
     return {

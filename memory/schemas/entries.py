@@ -18,14 +18,14 @@ from memory.services.entries.preview_forget import ForgetPreview
 from memory.services.erasure.erase import Receipt
 
 
-Json = Any  # a remembered value is whatever JSON somebody stored
+Json = Any  # a stored value can be any JSON
 
 
 def _exactly(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
-# To the microsecond, where Django's own JSON stops at milliseconds: an entry ends at an instant.
+# Times have microseconds, unlike Django's JSON: an entry expires at an exact moment.
 Moment = Annotated[
     datetime,
     PlainSerializer(_exactly),
@@ -42,7 +42,7 @@ class SourceOut(Body):
 
 
 class SourceIn(Body):
-    """The writer of an entry at the other installation; only for keys with ``memory:serve``."""
+    """The source of an entry in the other installation; only keys with ``memory:serve`` can send it."""
 
     actor: str = Field("", max_length=120)
     run_id: str = Field("", max_length=80)
@@ -53,7 +53,7 @@ class SourceIn(Body):
 
 @with_fields_of(EntryState, required=True)
 class EntryOut(Body):
-    """``held_for``: why it waits in quarantine for a person; nothing where it is in use."""
+    """An entry. ``held_for`` has the reasons why it waits in quarantine; it is empty for an entry in use."""
 
     id: UUID
     namespace: str
@@ -116,7 +116,7 @@ class EntriesQuery(Body):
 
 
 class EverywhereQuery(Body):
-    """``q``: words, in any namespace you may look into, or those of one scope."""
+    """A search for the words ``q`` in all namespaces that the caller can see, or in those of one scope."""
 
     q: str = Field(min_length=1, max_length=500)
     scope: str | None = Field(None, max_length=40)
@@ -127,7 +127,10 @@ class EverywhereQuery(Body):
 
 
 class SearchOut(Body):
-    """Best first, then what waits in quarantine, where that is shown. Not ``complete``: some of it another provider keeps."""
+    """The matches, best first, followed by quarantined entries where these are shown.
+
+    ``complete`` is false if another provider stores some of the searched namespaces.
+    """
 
     results: list[EntryOut]
     total: int
@@ -137,7 +140,7 @@ class SearchOut(Body):
 
 @with_fields_of(EntryContent)
 class StoreIn(Body):
-    """``namespace`` as in the list, e.g. ``user:{id}``; the same key overwrites."""
+    """An entry to store. ``namespace`` is written as in the list, such as ``user:{id}``; the same key overwrites."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -161,7 +164,7 @@ class StoreIn(Body):
     source: SourceIn | None = None
 
 
-RECALLED_BY_TEXT: Final = 5  # as the node that recalls; a prompt is no place for everything
+RECALLED_BY_TEXT: Final = 5  # the default of the recall node as well, to keep prompts short
 
 
 class RecallIn(Body):
@@ -195,7 +198,7 @@ class RecallIn(Body):
 
 @with_fields_of(EntryContent, optional=True)
 class EntryEditIn(Body):
-    """Only what is sent changes; ``If-Match`` names the revision it was based on."""
+    """The fields to change; missing fields stay. ``If-Match`` names the revision that the edit is based on."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -214,7 +217,7 @@ class EntryEditIn(Body):
 class ForgetIn(Body):
     """Either entries of one namespace by id, or a namespace with a key or a filter.
 
-    ``dry_run``: what would go, by table, and nothing does.
+    With ``dry_run``, nothing is deleted, and the response has the number of rows by table.
     """
 
     model_config = ConfigDict(
@@ -251,21 +254,21 @@ class HistoryQuery(Body):
 
 
 class ValuesOut(Body):
-    """The values of an entry, oldest first, the present one last."""
+    """The values of an entry, oldest first, the present value last."""
 
     values: list[EntryOut]
 
 
 class ForgottenOut(Body):
-    """``change`` undoes it; none when there was nothing to forget."""
+    """The forgotten entries. ``change`` undoes it; it is null if there was nothing to forget."""
 
     count: int
     change: UUID | None
 
 
 class WouldGoOut(Body):
-    """The result of a dry run. ``tables`` counts rows that would go; ``kept`` counts what stays, so that it can be
-    undone.
+    """The result of a dry run. ``tables`` counts the rows that would be deleted; ``kept`` counts those that stay, so
+    that it can be undone.
     """
 
     dry_run: Literal[True] = True
@@ -276,7 +279,7 @@ class WouldGoOut(Body):
 
 
 class EraseIn(Body):
-    """``runs``: their conversations, tasks and runs as well."""
+    """A request to erase a person. With ``runs``, their conversations, tasks and runs are erased as well."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"dry_run": True, "runs": True}})
 
@@ -285,7 +288,9 @@ class EraseIn(Body):
 
 
 class ReceiptOut(Body):
-    """``tables``: rows that went, or would; ``left``: what asking anew found; ``kept``: what stays."""
+    """The receipt of an erasure or of its preview. ``tables`` counts the rows that were or would be erased, ``left``
+    those found by a second check afterwards, and ``kept`` those that stay.
+    """
 
     subject: str
     dry_run: bool
@@ -306,7 +311,7 @@ class RestoreIn(Body):
 
 
 class UndoRunIn(Body):
-    """``dry_run``: how many there are, and nothing is undone."""
+    """The request to undo a run's writes. With ``dry_run``, the writes are counted and none is undone."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -319,7 +324,9 @@ class UndoRunIn(Body):
 
 
 class RunUndoneOut(Body):
-    """``left``: what somebody changed since, and stays. No ``change``: nothing was undone."""
+    """The result of undoing a run. ``left`` has entries that were changed since and stay; without ``change``, nothing
+    was undone.
+    """
 
     count: int
     left: int

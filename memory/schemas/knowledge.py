@@ -1,4 +1,4 @@
-"""Bodies of the API of knowledge pages, and of a conversation's history."""
+"""Bodies of the knowledge page API and of the history of a conversation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -24,7 +24,9 @@ Texts = list[str]
 
 
 class KnowledgePageOut(Body):
-    """``entry`` is its memory entry: what the paths of this API name. ``id`` is what other pages refer to."""
+    """A page. ``entry`` is the id of its entry, which the paths of this API use; ``id`` is the id by which other pages
+    refer to it.
+    """
 
     entry: UUID
     namespace: str
@@ -42,7 +44,7 @@ class KnowledgePageOut(Body):
 
 
 class StaleOut(Body):
-    """``why``: changed (what it refers to changed later) or vanished (it is not there)."""
+    """An outdated reference. ``why``: changed (the referenced page changed later) or vanished (it does not exist)."""
 
     page: str
     reference: str
@@ -51,7 +53,7 @@ class StaleOut(Body):
 
 
 class LinksOut(Body):
-    """Ids of pages: those it refers to, there or not, and those that refer to it."""
+    """Ids of pages: those that the page refers to, existing or not, and those that refer to it."""
 
     links: Texts
     backlinks: Texts
@@ -63,7 +65,7 @@ class OpenedOut(Body):
     links: Texts
     backlinks: Texts
     stale: list[StaleOut]
-    held_for: Texts = []  # what was to be written waits in quarantine; the page is as it was
+    held_for: Texts = []  # reasons why the new text waits in quarantine; the page is unchanged
 
 
 class KnowledgeBaseOut(Body):
@@ -81,15 +83,18 @@ class FoundOut(Body):
 
 
 class FoundPagesOut(Body):
-    """Best first."""
+    """The matching pages, best first."""
 
     results: list[FoundOut]
     count: int
 
 
 class KeptOut(Body):
-    """``merged_for``: why it went into a page that was there (title, alias, content), or nothing.
-    ``held_for``: why it waits in quarantine for a person instead."""
+    """A written page. ``merged_for`` is the reason for merging it into an existing page (title, alias, content), if it
+    was merged.
+
+    ``held_for`` has the reasons why it waits in quarantine for a review instead.
+    """
 
     page: KnowledgePageOut
     merged_for: str
@@ -111,7 +116,7 @@ class SearchQuery(Body):
 
 
 class PageIn(Body):
-    """Without an id it gets one from its title."""
+    """A page to write. Without an id it gets one from its title."""
 
     id: str = Field("", max_length=200)
     title: str = Field(min_length=1, max_length=500)
@@ -123,7 +128,9 @@ class PageIn(Body):
 
 
 class WriteIn(Body):
-    """``merge``: into the page about the same, rather than a twin; ``replace``: in the place of the one so called."""
+    """Pages to write. ``merge`` adds to an existing page about the same subject; ``replace`` replaces the page of that
+    id or title.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -141,7 +148,7 @@ class WriteIn(Body):
 
 
 class RewriteIn(Body):
-    """Only what is sent changes; ``If-Match`` names the revision it was based on."""
+    """The fields to change; missing fields stay. ``If-Match`` names the revision that the edit is based on."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {"summary": "When we are there.", "reason": "shorter"}}
@@ -155,13 +162,15 @@ class RewriteIn(Body):
     aliases: Texts | None = None
     reason: str = Field("", max_length=500)
 
-    def changes(self) -> dict[str, Any]:  # Any: a text or a list of them
+    def changes(self) -> dict[str, Any]:  # Any: a string or a list of strings
         values = self.dict(exclude_unset=True, exclude={"reason"})
         return {name: value for name, value in values.items() if value is not None}
 
 
 class PagesImportIn(Body):
-    """``files``: text by name; ``archive``: a ZIP of such files, in base64. ``dry_run`` changes nothing."""
+    """Pages to import. ``files``: text by name; ``archive``: a ZIP of such files, in base64. ``dry_run`` changes
+    nothing.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -180,7 +189,7 @@ class PagesImportIn(Body):
 
 
 class CaughtPageOut(Body):
-    """``secrets``: kinds of what is blotted out of it; ``held_for``: why it waits in quarantine for a person."""
+    """A finding in a page. ``secrets`` are the kinds of redacted secrets; ``held_for`` are the reasons for a quarantine."""
 
     file: str
     page: str
@@ -189,8 +198,9 @@ class CaughtPageOut(Body):
 
 
 class ImportedOut(Body):
-    """``pages`` that are in use now; ``skipped``: files that are no pages; ``caught``: what the gate found in
-    those that come, the ones it holds included."""
+    """The result of an import. ``pages`` are in use now, ``skipped`` are files that are not pages, and ``caught`` has
+    the findings of the content filter in imported pages, quarantined ones included.
+    """
 
     pages: Texts
     skipped: Texts
@@ -199,7 +209,7 @@ class ImportedOut(Body):
 
 
 class FoldedOut(Body):
-    """``content``: the whole of what was said."""
+    """A folded message; ``content`` is its whole text."""
 
     id: str
     role: str
@@ -210,7 +220,7 @@ class FoldedOut(Body):
 
 
 class FoldOut(Body):
-    """``reason``: window, capacity, tokens, orphan; ``by``: cut, or who summarised it."""
+    """A fold. ``reason``: window, capacity, tokens, orphan; ``by``: cut, or the name of the summariser."""
 
     reason: str
     by: str
@@ -219,7 +229,7 @@ class FoldOut(Body):
 
 
 class FoldedHistoryOut(Body):
-    """The messages in the history, the summary of the others, and what was folded, newest first."""
+    """The messages in the history, the summary of the folded ones, and the folds, newest first."""
 
     messages: list[dict[str, Json]]
     summary: str

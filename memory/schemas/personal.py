@@ -1,4 +1,4 @@
-"""Bodies of a person's own page over the API."""
+"""Bodies of the API of a person's own memory."""
 
 from datetime import datetime
 from typing import Literal
@@ -16,7 +16,7 @@ What = Literal["remembering", "recalling", "both"]
 
 
 class PauseIn(Body):
-    """No ``until``: until it is resumed."""
+    """A pause. Without ``until`` it lasts until it is resumed."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {"what": "both", "until": "2030-01-01T00:00:00Z"}}
@@ -33,13 +33,13 @@ class PauseOut(Body):
 
 
 class SubjectPauseOut(Body):
-    """A user's pause, or none."""
+    """The pause of a user, or null."""
 
     pause: PauseOut | None
 
 
 class LearntInOut(Body):
-    """The run it was learnt in, as far as the reader may see it."""
+    """The run from which it was learned, as far as the reader may see it."""
 
     workflow: str
     said: str

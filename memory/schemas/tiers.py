@@ -16,7 +16,7 @@ TierWord = Literal["quarantine", "working", "long_term"]
 
 
 class EntryMoveIn(Body):
-    """``to`` matters to approving alone: long-term memory unless it says working."""
+    """A move of an entry. ``to`` applies to approvals only: long-term memory (the default) or working memory."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {"move": "approve", "reason": "she said so"}}
@@ -28,7 +28,7 @@ class EntryMoveIn(Body):
 
 
 class MovesIn(EntryMoveIn):
-    """Entries of one namespace, all or none. ``dry_run``: what would become of each, and nothing does."""
+    """Moves of entries of one namespace, all or none. With ``dry_run``, the moves are planned and nothing changes."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -52,14 +52,16 @@ class QuarantineQuery(Body):
 
 
 class MovedOut(Body):
-    """``change`` undoes it as one."""
+    """The moved entries; ``change`` undoes all moves together."""
 
     entries: list[EntryOut]
     change: UUID
 
 
 class PlannedOut(Body):
-    """``replaces`` is what is in use in the place it was meant for; ``problem``: why it can't be moved."""
+    """A planned move. ``replaces`` is the entry in use under the same key; ``problem`` is the reason why it can't be
+    moved.
+    """
 
     entry: EntryOut
     to: str

@@ -9,16 +9,16 @@ from memory.services.transfer.import_report import Clash, ImportReport
 
 
 class ExportQuery(Body):
-    """No namespace: the whole team, as far as you may see it."""
+    """Without a namespace, all namespaces of the team that the caller may see are exported."""
 
     namespace: str | None = Field(None, max_length=200)
 
 
 class MemoryImportIn(Body):
-    """``file``: an export, as text. ``into``: other names for its namespaces, by what it calls them.
+    """An import. ``file`` is the text of an export; ``into`` maps its namespaces to other names.
 
-    ``as_mine``: what the export of a person knows about them becomes what is remembered about you.
-    Without ``dry_run: false`` nothing is changed, and the answer says what would be.
+    With ``as_mine``, an export of a person's memory is imported as the caller's own memory. Without ``dry_run:
+    false``, nothing is changed, and the response is a preview.
     """
 
     model_config = ConfigDict(
@@ -46,7 +46,7 @@ class UndoneImportOut(Body):
 
 
 class LineProblemOut(Body):
-    """A line that can't be read; ``field`` is empty where all of it is wrong."""
+    """A line that can't be read; ``field`` is empty if the whole line is invalid."""
 
     line: int
     field: str
@@ -54,7 +54,7 @@ class LineProblemOut(Body):
 
 
 class RefusalOut(Body):
-    """A skipped line with the reason; without a key it is a whole namespace."""
+    """A skipped line with the reason; without a key, a whole namespace was skipped."""
 
     line: int
     namespace: str
@@ -75,9 +75,10 @@ class CaughtOut(Body):
 
 
 class ImportTargetOut(Body):
-    """A namespace of the file, and what it is here. ``same``: there already; ``kept``: what was here holds.
+    """A namespace of the file and its target. ``same``: entries that exist already; ``kept``: existing entries that
+    stay.
 
-    ``redacted``: lines that held a secret; ``held``: of those that come, so many wait for a person.
+    ``redacted``: lines that had a secret; ``held``: imported entries that wait for a review.
     """
 
     named: str
@@ -93,8 +94,9 @@ class ImportTargetOut(Body):
 
 
 class ImportOut(Body):
-    """With problems nothing was done. ``changes`` undo together; ``skipped`` lines are for reading alone;
-    ``caught`` has the first of what the gate found, by line."""
+    """The result of an import. If there are problems, nothing was imported. ``changes`` are undone together; ``skipped``
+    lines are listed for information; ``caught`` has the first findings of the content filter, by line.
+    """
 
     dry_run: bool
     problems: list[LineProblemOut]

@@ -1,8 +1,8 @@
 """The messages of one conversation, kept small enough for a model and readable for a member.
 
-Each message is an entry, so that forgetting, exporting and provenance work as for any other
-memory. Writing folds the history. What it removes is summarised first and deleted last: a crash
-in between leaves a message too many, never one too few.
+Each message is an entry, so that forgetting, exporting and provenance work as for any other memory. Writing folds the
+history: removed messages are first summarised and then deleted, so that a crash in between leaves a message too many,
+never one too few.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -115,7 +115,7 @@ class ConversationMemory:
         return (*instructions, summary_message, *dialogue)
 
     def replace_summary(self, text: str, *, instead_of: str, by: str) -> bool:
-        """Replace the summary if it is still the expected one; after another fold it covers more."""
+        """Replace the summary if it is still the expected one; a summary written by another fold covers more."""
         summary, origin = self._load_summary()
         if summary != instead_of:
             return False
@@ -188,7 +188,7 @@ class ConversationMemory:
         by = self._summariser.name
         try:
             text = self._summariser.summarise(before, dropped)
-        except Exception as error:  # whatever a model raises, the chat goes on
+        except Exception as error:  # a model can raise any exception; the chat goes on
             fallback = ExtractiveSummariser()
             text = fallback.summarise(before, dropped)
             by = f"{fallback.name} ({by}: {type(error).__name__})"

@@ -29,7 +29,7 @@ ORIGIN_BY_ROLE: Final[Mapping[Role, ContentOrigin]] = {
 
 @dataclass(frozen=True, slots=True)
 class ScreenedMessage:
-    """A message as it may enter the history; ``quarantined`` is its original if that has to wait."""
+    """A message as it may enter the history; ``quarantined`` is its original if it has to wait for a review."""
 
     message: Message
     quarantined: ScreeningResult | None = None

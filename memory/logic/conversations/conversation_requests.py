@@ -1,4 +1,4 @@
-"""Requests of a workflow to its conversation: JSON from a node in, messages and entries out."""
+"""Requests of a workflow to its conversation, parsed from a node's JSON, with messages and entries as the result."""
 
 import hashlib
 import json
@@ -89,7 +89,7 @@ def handle_request(
 
 
 def parse_message(value: Json) -> Message:
-    """Parse a message, ours or with the tool calls of chat models: ``[{id, function: {…}}]``."""
+    """Parse a message in the application's or the chat models' format (``tool_calls``: ``[{id, function: {…}}]``)."""
     if not isinstance(value, Mapping):
         raise InvalidInput("messages: each must be an object with role and content.")
     try:

@@ -1,8 +1,8 @@
-"""Folding: which messages leave a chat's history, decided without changing anything.
+"""Folding, which decides the messages that leave a chat's history without changing anything.
 
-Three steps, in this order: the window (whole turns), the capacity (whole messages), the tokens
-(shorten, tool results first; then drop). A call and its results leave together or not at all.
-Every step records what it folded and why, so that a member can read it later.
+Three steps, in this order: the window (whole turns), the capacity (whole messages), the tokens (shorten, tool results
+first; then drop). A call and its results leave together or not at all. Every step records what it folded and why, so
+that a member can read it later.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -83,7 +83,7 @@ class FoldedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The messages of one fold, and why and by whom: ``cut``, or the summariser's name."""
+    """The messages of one fold, the reason, and its author: ``cut``, or the summariser's name."""
 
     reason: FoldReason
     by: str

@@ -1,4 +1,4 @@
-"""The messages of a chat, their cost in tokens, and which of them belong together."""
+"""The messages of a chat, their cost in tokens, and the groups of messages that belong together."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ def group_messages(messages: Sequence[Message]) -> list[Group]:
 
 
 def split_turns(messages: Sequence[Message]) -> list[tuple[Group, ...]]:
-    """Split the messages into turns, each opened by a user; what precedes the first is one too.
+    """Split the messages into turns, each opened by a user message; messages before the first form a turn too.
 
     System messages belong to no turn.
     """

@@ -26,7 +26,9 @@ class Summariser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveSummariser:
-    """Original sentences, one a line; the least significant ones make room for others."""
+    """A summariser without a model. It copies sentences, one a line, and drops the least significant ones when space
+    runs out.
+    """
 
     name: str = "extractive"
     max_length: int = 2_000  # characters
@@ -70,7 +72,7 @@ _MIN_TERMS = 4
 
 
 def _fit_lines(lines: list[str], max_length: int) -> list[str]:
-    """Drop repeated lines, then the least significant for their length, until the rest fits."""
+    """Drop repeated lines, then the least significant lines for their length, until the rest fits."""
     distinct = list(dict.fromkeys(lines))
     length = sum(len(line) + 1 for line in distinct)
     dropped = set()

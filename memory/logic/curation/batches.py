@@ -1,4 +1,4 @@
-"""Splitting of large work and texts into pieces that fit a token budget."""
+"""Splitting of large work and strings into pieces that fit a token budget."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar

@@ -1,7 +1,7 @@
-"""Curation of one piece of work, from what happened to what is stored. It never raises into a run.
+"""Curation of one piece of finished work: its content is analysed and stored. It never raises into a run.
 
-The steps: redact, analyse, drop what was recalled, score, set the time to live, pass the content
-filter, store all or nothing.
+The steps: redact, analyse, drop recalled content, score, set the time to live, pass the content filter, store all or
+nothing.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class Curator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CurationResult:
-    """The drafts of one piece of work, or the ``problem`` why there are none; it isn't raised."""
+    """The drafts of one piece of work, or the ``problem`` that prevented them; the problem isn't raised."""
 
     drafts: tuple[StoreParams, ...]
     by: str
@@ -85,7 +85,7 @@ async def curate(
 ) -> CurationResult:
     """Analyse the work into drafts.
 
-    Any failure, a model's error, its silence or its nonsense, ends up in ``problem``.
+    Any failure, such as a model's error, timeout or unreadable response, is returned in ``problem``.
     """
     work = redact_work(work, known_secrets)
     try:
@@ -93,7 +93,7 @@ async def curate(
             analysis = await curator.analyse(work)
     except TimeoutError:
         return CurationResult((), curator.name, problem=f"No answer within {seconds:g} seconds.")
-    except Exception as error:  # whatever a model raises; the run is long over
+    except Exception as error:  # a model can raise any exception; the run has ended
         return CurationResult((), curator.name, problem=f"{type(error).__name__}: {error}"[:500])
     drafts = build_drafts(_remove_known(analysis, work), namespace, new_id, work.source)
     if work.is_untrusted:
@@ -123,9 +123,9 @@ def store_drafts(
     known_secrets: tuple[str, ...] = (),
     limits: IngressLimits = IngressLimits(recent_count=500, min_terms=1),  # noqa: B008 - a frozen value
 ) -> StoredDrafts:
-    """Pass each draft through the content filter, which compares it with existing and previous ones.
+    """Pass each draft through the content filter, which compares it with existing entries and previous drafts.
 
-    All are stored or none: what was written before a failure is rolled back.
+    All drafts are stored or none: after a failure, earlier writes are rolled back.
     """
     batch = WriteBatch(entries)
     decisions = []
@@ -142,7 +142,7 @@ def store_drafts(
 
 
 def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:
-    """Remove what was known already, and the summary as well if nothing else is left."""
+    """Remove content that was known already, and the summary as well if no other content is left."""
     known_texts = KnownTexts.of([*work.recalled_texts, *work.stored_texts])
     new = replace(
         analysis,
@@ -207,7 +207,7 @@ _SHARED_PREFIXES: Final = ("user:", "global:")
 
 
 def find_original(draft: StoreParams, entries: Iterable[MemoryEntry]) -> MemoryEntry | None:
-    """Return the entry that says in one sentence what the draft says."""
+    """Return the entry that has the draft's statement as a single sentence."""
     text = get_single_text(draft.value)
     if text is None:
         return None
@@ -222,7 +222,7 @@ def find_original(draft: StoreParams, entries: Iterable[MemoryEntry]) -> MemoryE
 
 
 def confirm_original(draft: StoreParams, original: MemoryEntry) -> IngressDecision:
-    """Add one piece of evidence to the original; its own words and metadata stay."""
+    """Add one piece of evidence to the original; its wording and metadata stay."""
     repeated = replace(
         draft, value=original.value, metadata={}, importance=0.0, category=original.category
     )

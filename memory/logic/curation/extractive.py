@@ -1,4 +1,4 @@
-"""The curator without a model: whole sentences, selected by plain rules."""
+"""The curator without a model, which selects whole sentences by plain rules."""
 
 import re
 from collections import Counter

@@ -1,9 +1,9 @@
-"""Protection against feedback loops: what a run recalled or stored is not learned again.
+"""Protection against feedback loops: content that a run recalled or stored is not learned again.
 
-Texts are compared word by word, since a model that repeats a memory wraps it ("as you told me,
-…") and rephrases it, and with all of a run's texts together, since an answer quotes two of them
-in one sentence. A sentence with any new significant term (a number, a negation, a name) is no
-repetition; nor is one with known words next to each other that were not neighbors in any text.
+Strings are compared word by word, since a model that repeats a memory wraps it ("as you told me, …") and rephrases
+it, and with all of a run's strings together, since a response can quote two of them in one sentence. A sentence with
+any new significant term (a number, a negation, a name) is no repetition; nor is a sentence with known words next to
+each other that were not neighbors in any string.
 """
 
 import re
@@ -23,7 +23,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class KnownTexts:
-    """The terms of each known text, all of them together, and their neighboring pairs."""
+    """The terms of each known string, all of them together, and their neighboring pairs."""
 
     terms: tuple[frozenset[str], ...]
     all: frozenset[str] = frozenset()
@@ -36,7 +36,7 @@ class KnownTexts:
         return cls(terms, frozenset().union(*terms), frozenset().union(*map(_list_pairs, plain)))
 
     def covers(self, sentence: str) -> bool:
-        """Return whether the sentence says nothing but these texts and introductory phrases."""
+        """Return whether the sentence contains only content of these strings and introductory phrases."""
         quoted = [
             part for part in _QUOTES.split(strip_wrapping(sentence)) if _list_content_terms(part)
         ]
@@ -59,10 +59,10 @@ def exclude_known(sentences: Sequence[str], known_texts: KnownTexts) -> tuple[st
 
 
 def only_repeats(task: str, outputs: Iterable[str], known_texts: KnownTexts) -> bool:
-    """Return whether a run only answered from memory, or said what it stored.
+    """Return whether a run only repeated recalled or stored memory.
 
-    Sentences that repeat the task are the question, not the answer, and small talk adds nothing
-    new. A question without a result isn't worth a summary either.
+    Sentences that repeat the task are the question and not a result, and small talk adds no content. A question
+    without a result isn't worth a summary either.
     """
     answers = [
         sentence
@@ -77,12 +77,12 @@ def only_repeats(task: str, outputs: Iterable[str], known_texts: KnownTexts) -> 
 
 
 def mentions_task(task: str, summary: str) -> bool:
-    """Return whether the summary has all terms of the task, as of a task that was done before."""
+    """Return whether the summary has all terms of the task, so that the task was done before."""
     return bool(_list_terms(task)) and _list_terms(task) <= _list_terms(summary)
 
 
 def strip_wrapping(text: str) -> str:
-    """Remove the names that memory is presented with: keys of a list, members of an entry."""
+    """Remove the names that surround memory in prompts: keys of a list, members of an entry."""
     return _MEMBER.sub(" ", _LIST_KEY.sub("", text))
 
 

@@ -1,7 +1,7 @@
 """The curator with a model, and its prompt in the workflow's language.
 
-Outputs are quoted between marks and declared as data, as they may contain instructions. A text
-that is too long loses its middle, since its beginning and end tell more.
+Outputs are quoted between markers and declared as data, as they may contain instructions. A string that is too long
+loses its middle, since its beginning and end have more information.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class ModelCurator:
     budget: int = 6_000
 
     async def analyse(self, work: FinishedWork) -> Analysis:
-        """Ask the model, and once more if its answer is unreadable.
+        """Ask the model, and a second time if its response is unreadable.
 
         Raises ``UnreadableAnswer`` after the second answer, and whatever the model raises.
         """
@@ -89,7 +89,7 @@ _FENCE = "~~~~"
 
 
 def _quote(text: str, tokens: int) -> str:
-    """Quote a text so that nothing inside can close the quotation."""
+    """Quote a string so that its content cannot close the quotation."""
     inside = clip_text(text, tokens).replace(_FENCE, "~ ~ ~ ~")
     return f"{_FENCE}\n{inside}\n{_FENCE}"
 

@@ -1,4 +1,4 @@
-"""Parsing a model's answer into drafts: all of it is understood, or none of it is stored."""
+"""Parsing of a model's response into drafts. If a part of it is not understood, nothing of it is stored."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from memory.logic.ports import NewId
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The memorable content of a piece of work; ``repairs`` lists what reading the answer took."""
+    """The memorable content of a piece of work; ``repairs`` lists the repairs that reading the response needed."""
 
     summary: str
     key_learnings: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ def compute_importance(value: Json, category: str) -> float:
 
 
 def compute_lifetime(category: str, importance: float) -> timedelta | None:
-    """Return the time to live from now, or None for ever; important entries don't expire."""
+    """Return the time to live from now, or None for a permanent entry; important entries don't expire."""
     if importance >= _PERMANENT_IMPORTANCE:
         return None
     days = _LIFETIME_DAYS.get(category)
@@ -43,5 +43,5 @@ _DEFAULT_WEIGHT = 0.25
 _POINT_WEIGHT, _MAX_POINTS = 0.06, 6
 
 _PERMANENT_IMPORTANCE = 0.7
-# Everyday events expire soon; what was learned stays unless someone forgets it.
+# Everyday events expire soon; learned facts stay until a member forgets them.
 _LIFETIME_DAYS = {"execution": 30, "message": 30, "note": 1, "error": 90}

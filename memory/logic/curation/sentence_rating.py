@@ -1,8 +1,7 @@
-"""The offline curator's rating of sentences: worth a memory, or talk.
+"""The rating of sentences by the offline curator, which separates memorable content from small talk.
 
-Points are given for names, numbers, decisions, reasons and what a user asks to be remembered;
-greetings and the like are excluded at once. The rules are plain and explainable. A model judges
-better; this rating serves where there is none.
+Points are given for names, numbers, decisions, reasons and requests to remember something; greetings and the like are
+excluded first. The rules are simple and explainable. A model judges better; this rating is used without one.
 """
 
 import re
@@ -66,7 +65,7 @@ def _build_content_rule(name: str, points: int, pattern: str) -> tuple[str, int,
 
 _QUESTION = re.compile(r"[?？]\s*[\"')」”]*$|(?:吗|呢)[。！!]?$")
 
-# A sentence that matches one of these is no memory, whatever else is in it.
+# A sentence that matches one of these rules is never stored.
 _TALK = (
     ("question", _QUESTION),
     _build_talk_rule(

@@ -16,11 +16,11 @@ class WorkStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FinishedWork:
-    """A run, a task, or a conversation.
+    """A finished run, task, or conversation.
 
-    ``recalled_texts`` are the texts of entries that were put before a model in it; they come out
-    again in its answers, and must not be learned again. ``stored_texts`` is what it stored
-    itself, which is known, too. ``is_untrusted``: the text may come from a tool or the web.
+    ``recalled_texts`` are the texts of recalled entries that were part of prompts; responses repeat them, and they
+    must not be learned again. ``stored_texts`` are the texts that the work stored, which are known, too.
+    ``is_untrusted`` means that the text may come from a tool or the web.
     """
 
     task: str

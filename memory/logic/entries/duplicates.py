@@ -1,9 +1,9 @@
-"""Exact and near duplicates, detected when something is written.
+"""Exact and near duplicates, detected when an entry is written.
 
-The rules are careful on purpose: two entries that say the same cost a line on a page, two facts merged into one lose
-a fact. So a near duplicate may add or leave out a word or two, but never swap one, never change the order, and never
-differ in a number, a negation or a word that limits what is said. Texts that only look alike (``measure_similarity``)
-are for proposals, which a member decides.
+The rules are careful on purpose: two entries with the same content cost a line on a page, but merging two facts loses
+one. So a near duplicate may add or leave out a word or two, but must not replace a word, change the order, or differ
+in a number, a negation or a limiting word. Strings that are only similar (``measure_similarity``) become proposals,
+which a member decides.
 """
 
 import re
@@ -25,13 +25,13 @@ T = TypeVar("T")
 
 class Likeness(StrEnum):
     SAME = "same"  # but for case, spaces, punctuation and articles
-    NEAR = "near"  # one says a little more
+    NEAR = "near"  # one of them has a little more
     DIFFERENT = "different"
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """An entry that already says what is written."""
+    """An entry with the same content as the value to write."""
 
     entry: MemoryEntry
     likeness: Likeness
@@ -48,7 +48,7 @@ def compare_values(first: Json, second: Json) -> Likeness:
 
 
 def normalize(text: str) -> str:
-    """Remove what doesn't change the meaning: case, spaces, punctuation, invisible characters."""
+    """Remove the parts of a string that don't change its meaning: case, spaces, punctuation, invisible characters."""
     return _cached_normalize(text) if len(text) <= _CACHED_NAME_LENGTH else _normalize(text)
 
 
@@ -66,15 +66,15 @@ def stem_words(text: str) -> tuple[str, ...]:
 
 
 def measure_similarity(first: str, second: str) -> float:
-    """Measure how much two texts have in common, from 0 to 1, whatever they mean."""
+    """Measure the words that two strings share, from 0 to 1; their meaning is not considered."""
     return compute_dice_coefficient(build_grams(first), build_grams(second))
 
 
 def find_duplicate(params: StoreParams, candidates: Iterable[MemoryEntry]) -> Duplicate | None:
     """Find a duplicate among entries of the same namespace and category.
 
-    An exact duplicate precedes a near one, then the newest wins. The entry under the very same
-    key is no duplicate, as storing there replaces it anyway.
+    An exact duplicate precedes a near one; of several, the newest is returned. The entry under the same key is no
+    duplicate, as storing there replaces it anyway.
     """
     if params.category in NEVER_MERGED or params.tier is Tier.QUARANTINE:
         return None
@@ -88,11 +88,10 @@ def find_duplicate(params: StoreParams, candidates: Iterable[MemoryEntry]) -> Du
 
 
 def merge_duplicate(duplicate: Duplicate, params: StoreParams) -> StoreParams:
-    """Return what to store under the duplicate's key, with one more piece of evidence.
+    """Return the parameters to store under the duplicate's key, with one more piece of evidence.
 
-    The newer wording wins unless it says less. Nothing is demoted: the better tier and the higher
-    importance stay, and an entry without expiry gets none. The same step of the same run that
-    says it twice, as a retry does, adds no evidence.
+    The newer wording wins unless it says less. The better tier and the higher importance stay, and an entry without
+    expiry gets none. If the same step of the same run repeats it, as a retry does, no evidence is added.
     """
     entry = duplicate.entry
     tier = _pick_tier(entry.tier, params.tier)
@@ -109,9 +108,9 @@ def merge_duplicate(duplicate: Duplicate, params: StoreParams) -> StoreParams:
 
 
 def get_metadata_list(metadata: Mapping[str, Json], name: str, kind: type[T]) -> list[T]:
-    """Return a list from the metadata, or an empty one if its items have another type.
+    """Return a list from the metadata, or an empty list if its items have another type.
 
-    Anybody may write metadata, so a malformed list is not ours and is ignored.
+    Authors can write any metadata, so a malformed list is not the application's and is ignored.
     """
     items = metadata.get(name)
     if not isinstance(items, list) or not all(isinstance(item, kind) for item in items):
@@ -125,7 +124,7 @@ def get_age_key(entry: MemoryEntry) -> tuple[str, str]:
 
 
 def count_evidence(entry: MemoryEntry) -> int:
-    """Count how many times the entry was said; at least once."""
+    """Return how many times the content of the entry was written, at least 1."""
     count = entry.metadata.get("proofs", 1)
     return count if isinstance(count, int) and count > 1 else 1
 
@@ -213,7 +212,7 @@ def is_significant(term: str) -> bool:
 
 
 def _find_added(shorter: Sequence[str], longer: Sequence[str]) -> list[str] | None:
-    """Return what only the longer list has, or None if the rest of it is not the shorter list."""
+    """Return the words that only the longer list has, or None if the rest of it differs from the shorter list."""
     added, position = [], 0
     for term in longer:
         if position < len(shorter) and shorter[position] == term:

@@ -1,7 +1,7 @@
-"""The content filter: what enters working memory, what waits in quarantine, what is refused.
+"""The content filter, which lets a value into memory, quarantines it, or refuses it.
 
-Each rule is a small function over what is coming in. All rules are evaluated, each gives its
-reason, and the strictest wins. No secret passes this filter in plain text.
+Each rule is a small function over the incoming value. All rules are evaluated, each gives its reason, and the
+strictest outcome wins. No secret passes this filter in plain text.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -69,7 +69,7 @@ class Incoming:
     rejected: Sequence[Json] = ()
     known_secrets: tuple[str, ...] = ()
     limits: IngressLimits = IngressLimits()
-    hold: bool = False  # its author wants a review first, whatever it says
+    hold: bool = False  # its author wants a review first
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def decide_ingress(incoming: Incoming) -> IngressDecision:
 def screen_params(
     params: StoreParams, origin: ContentOrigin, *, hold: bool = False
 ) -> ScreeningResult:
-    """Remove secrets from what is stored or said, and quarantine untrusted instructions.
+    """Remove secrets from a value to store, and quarantine untrusted instructions.
 
     Length and repetition are up to the author.
     """
@@ -164,12 +164,12 @@ def list_quarantine_reasons(entry: MemoryEntry) -> tuple[str, ...]:
 
 
 def get_origin(params: StoreParams) -> ContentOrigin:
-    """Return the origin that the metadata names; it is a model's text otherwise."""
+    """Return the origin that the metadata names, or that of a model's text."""
     return parse_origin(params.metadata.get("origin"))
 
 
 def check_length(incoming: Incoming) -> RuleFinding | None:
-    """Refuse texts with too few words. A value that is no text, such as a number, may be short."""
+    """Refuse strings with too few words. A value that is no string, such as a number, may be short."""
     value, limits = incoming.params.value, incoming.limits
     if not isinstance(value, str) or _count_words(value) >= limits.min_terms:
         return None

@@ -1,8 +1,8 @@
-"""Prompt injections: text with instructions for whoever reads it, from a web page or a tool.
+"""Prompt injections: instructions to the reader in text from a web page or a tool.
 
-Memory is read back into prompts, so a remembered instruction is given again and again. This is a coarse filter for
-untrusted text, and a false alarm costs a member a look; what users say themselves is not filtered. It is no complete
-protection: recalled text is quoted as data all the same.
+Memory is read back into prompts, so a stored instruction would be repeated in each of them. This filter for untrusted
+text is coarse: a false alarm costs a member one review. The text of users is not filtered. The filter is no complete
+protection, so recalled text is always quoted as data as well.
 """
 
 import re
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A rule of the table below that matched, and the words that it matched.
+    """A matching rule of the table below, and the words that it matched.
 
     Both are stored with the quarantined entry; pages translate the rule's id.
     """

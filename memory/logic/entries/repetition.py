@@ -1,7 +1,7 @@
-"""Repetition of a statement under a generated key: more evidence for an entry, not a second one.
+"""Repetition of a statement under a generated key, which is more evidence for an entry and not a second entry.
 
-A key with its run's id in it only serves to be unique. A key that an author chose is an address:
-the next node finds there what is stored there, even if another entry says the same.
+A generated key contains the id of its run, only to be unique. A key that an author chose is an address: the next node
+reads there what was stored there, even if another entry has the same content.
 """
 
 import re
@@ -31,14 +31,14 @@ def is_generated_key(key: str, run_id: str) -> bool:
 
 
 def is_statement(value: Json) -> bool:
-    """Return whether a text has several words; single words and numbers repeat by chance."""
+    """Return whether a string has several words; single words and numbers repeat by chance."""
     return any(len(stem_words(text)) >= _MIN_WORDS for text in list_texts(value))
 
 
 def merge_repetition(
     params: StoreParams, candidates: Iterable[MemoryEntry], now: datetime
 ) -> StoreParams | None:
-    """Return what to store under the key of the entry that says it already, or None if none does."""
+    """Return the parameters to store under the key of the entry with the same statement, or None if there is none."""
     duplicate = find_duplicate(
         params, [item for item in candidates if _has_same_metadata(item, params)]
     )

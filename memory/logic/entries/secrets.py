@@ -1,4 +1,4 @@
-"""Secrets in a text, detected by their shape, so that none is remembered or sent to a model.
+"""Secrets in a string, detected by their shape, so that none is stored or sent to a model.
 
 A key with a known shape is detected anywhere. What merely follows "password:" has to look like a secret as well, or
 every form with such a field would be redacted. A check digit or a length decides where there is one. The patterns

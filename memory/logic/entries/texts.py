@@ -1,4 +1,4 @@
-"""The texts in a value of any shape."""
+"""The strings in a value of any shape."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,12 +7,12 @@ from memory.core.records import Json
 
 
 def list_texts(value: Json) -> list[str]:
-    """Return every text in the value in order, without the names of members."""
+    """Return all strings in the value in order, without the names of members."""
     return list(_walk(value))
 
 
 def get_single_text(value: Json) -> str | None:
-    """Return the text of a value that contains exactly one, however it is wrapped."""
+    """Return the string of a value that contains exactly one, at any depth."""
     texts = list_texts(value)
     return texts[0] if len(texts) == 1 else None
 

@@ -1,7 +1,7 @@
 """Transitions of an entry between quarantine, working and long-term memory.
 
-They guarantee that nothing verified is lost by expiry: a long-term entry doesn't expire unless its author said so, a
-working write never demotes a long-term entry, and a verified entry is promoted before it expires.
+They guarantee that no verified entry is lost by expiry: a long-term entry doesn't expire unless its author set an
+expiry, a working write never demotes a long-term entry, and a verified entry is promoted before it expires.
 """
 
 from collections.abc import Callable, Iterable
@@ -48,7 +48,7 @@ class PromotionReason(StrEnum):
 def build_transition(
     entry: MemoryEntry, action: TierAction, tier: Tier, *, reason: str = ""
 ) -> StoreParams:
-    """Return what to store to move the entry; raise InvalidInput if the transition isn't allowed."""
+    """Return the parameters that move the entry; raise InvalidInput if the transition isn't allowed."""
     if tier not in TRANSITIONS.get((entry.tier, action), frozenset()):
         raise InvalidInput(f"tier: {action} can't move an entry from {entry.tier} to {tier}.")
     review: dict[str, Json] = {"review": str(action), "review_reason": reason}
@@ -75,7 +75,7 @@ def plan_promotions(
     count_runs: Callable[[MemoryEntry], int] = lambda _: 0,
     margin: timedelta = timedelta(hours=2),
 ) -> list[tuple[MemoryEntry, PromotionReason]]:
-    """Return which of the entries that expire within the margin are promoted, and why.
+    """Return the entries that expire within the margin and are promoted, each with the reason.
 
     The margin has to be longer than the interval between two calls, so that no entry expires in between.
     """
@@ -88,10 +88,10 @@ def plan_promotions(
 
 
 def protect_existing(params: StoreParams, present: MemoryEntry | None) -> StoreParams:
-    """Return what to store over an existing entry, if there is one.
+    """Return the parameters for a write over an existing entry, if there is one.
 
-    A write sets tier and expiry. Over a long-term or verified entry, a working write sets its value only; the old
-    value stays a revision. A write can't quarantine such an entry by accident either: that takes a transition.
+    A write sets tier and expiry. Over a long-term or verified entry, a working write sets only the value; the old
+    value stays a revision. A write can't quarantine such an entry either: that requires a transition.
     """
     is_protected = present is not None and (present.tier is Tier.LONG_TERM or is_verified(present))
     if present is None or not is_protected or params.tier is Tier.LONG_TERM:
@@ -109,7 +109,7 @@ def protect_existing(params: StoreParams, present: MemoryEntry | None) -> StoreP
 
 
 def set_default_ttl(params: StoreParams) -> StoreParams:
-    """Let a working entry expire after a day unless its author says otherwise."""
+    """Let a working entry expire after a day unless its author set an expiry."""
     if params.tier is Tier.WORKING and params.ttl_seconds is None:
         return replace(params, ttl_seconds=WORKING_TTL.total_seconds())
     return params

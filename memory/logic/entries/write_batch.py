@@ -1,7 +1,7 @@
 """A batch of writes that belong together, over a provider without transactions.
 
-What was written before a failure is rolled back. The services have a real transaction around it;
-the batch gives the same guarantee where there is none.
+After a failure, all earlier writes of the batch are rolled back. The services use a database transaction; the batch
+gives the same guarantee without one.
 """
 
 from dataclasses import dataclass

@@ -25,7 +25,7 @@ from memory.logic.knowledge.pages import (
 
 @dataclass(frozen=True, slots=True)
 class PageWrite:
-    """A written page; ``merged_for`` is why it was merged into an existing one, if it was."""
+    """A written page; ``merged_for`` is the reason for merging it into an existing page, if it was merged."""
 
     page: KnowledgePage
     merged_for: MatchReason | None = None
@@ -69,7 +69,7 @@ class KnowledgeStore:
         return self._entries.delete(self._namespace, build_page_key(page_id))
 
     def write(self, page: KnowledgePage) -> PageWrite:
-        """Merge the page into one about the same subject, or store it as a page of its own."""
+        """Merge the page into one about the same subject, or store it as a separate page."""
         pages = self.list_pages()
         match = find_matching_page(page, pages)
         if match:
@@ -79,7 +79,7 @@ class KnowledgeStore:
         return PageWrite(self.add_page(page))
 
     def merge_page(self, old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
-        """Merge the new page into the old one; write nothing if it says nothing new."""
+        """Merge the new page into the old one; write nothing if it has no new content."""
         merged = merge_pages(old, new)
         return old if merged == old else self.update_page(merged)
 
@@ -110,12 +110,12 @@ class KnowledgeStore:
         return self.build_index().stale
 
     def confirm(self, page_id: str) -> KnowledgePage:
-        """Mark the page as still right, so that it is no longer outdated; others aren't affected."""
+        """Mark the page as checked, so that it is no longer outdated; other pages aren't affected."""
         page = self._require_page(page_id)
         return self.put_page(replace(page, checked_at=self._clock()))
 
     def list_revisions(self, page_id: str) -> Sequence[KnowledgePage]:
-        """Return the revisions, oldest first, the present one last."""
+        """Return the revisions of the page, oldest first, the present revision last."""
         entries = self._entries.history(self._namespace, build_page_key(page_id))
         return [from_entry(entry) for entry in entries if is_page(entry)]
 
@@ -133,7 +133,7 @@ class KnowledgeStore:
         return page
 
     def build_params(self, page: KnowledgePage) -> StoreParams:
-        """Return how the page is stored; raise InvalidInput if it is invalid."""
+        """Return the parameters that store the page; raise InvalidInput if it is invalid."""
         page = normalize_page(page)
         check_page(page)
         now = self._clock()
@@ -149,7 +149,7 @@ class KnowledgeStore:
         )
 
     def put_page(self, page: KnowledgePage) -> KnowledgePage:
-        """Store the page with its own times in place of an existing one."""
+        """Replace an existing page with this page, whose times stay."""
         return self._read_page(self._entries.store(self.build_params(page)))
 
     def _read_page(self, entry: MemoryEntry) -> KnowledgePage:

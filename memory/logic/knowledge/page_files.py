@@ -1,8 +1,7 @@
 """Pages as Markdown files: a header of names and values between lines of dashes, then the content.
 
-Export and import are exact to the byte. The content is what follows the header, unchanged. An imported file keeps its
-own header with its spelling, order and unknown names until the page has other values; a file without a header stays
-one.
+Export and import are exact to the byte: the content follows the header unchanged. An imported file keeps its header
+with its spelling, order and unknown names until the values of the page change; a file without a header gets none.
 """
 
 import hashlib

@@ -45,9 +45,9 @@ class ScreenedFile:
 
 
 def screen_file(data: bytes, *, name: str, now: datetime) -> ScreenedFile:
-    """Screen a file, header included. It is untrusted, whoever sends it.
+    """Screen a file, header included. It is untrusted, whether a member or a workflow sends it.
 
-    A file without findings stays as it is, byte for byte.
+    A file without findings stays unchanged to the byte.
     """
     page = import_page(data, name=name, now=now)
     file_params = screen_params(

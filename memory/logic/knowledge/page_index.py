@@ -1,7 +1,7 @@
-"""The index of a namespace's pages: the pages, their links, and which of them are outdated.
+"""The index of a namespace's pages: the pages, their links, and the outdated pages.
 
-It is always built from the pages themselves. A separate list could become inconsistent when two members write at
-once; this one can't.
+It is always built from the pages themselves, so that it cannot become inconsistent when two members write at once, as
+a separate list could.
 """
 
 from collections import defaultdict

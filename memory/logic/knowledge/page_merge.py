@@ -34,9 +34,9 @@ def find_matching_page(page: KnowledgePage, pages: Iterable[KnowledgePage]) -> P
 
 
 def merge_pages(old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
-    """Add to the old page what only the new one says; nothing of the old one is lost.
+    """Add the content that only the new page has to the old page; no content of the old page is lost.
 
-    A longer paragraph replaces the shorter one that says the same.
+    A longer paragraph replaces a shorter one with the same statement.
     """
     references = [
         reference for reference in (*old.references, *new.references) if reference != old.id

@@ -15,7 +15,7 @@ from memory.logic.entries.origins import get_untrusted_origin
 class Header:
     """The header of the file that a page was imported from, to be exported unchanged.
 
-    ``digest`` is that of its values; once the page has other values, the header is written anew.
+    ``digest`` is the digest of its values; once the values of the page differ, a new header is written.
     """
 
     text: str

@@ -1,8 +1,9 @@
-"""Ranking of pages without any model: keywords, and their overlap with the fields of a page.
+"""Ranking of pages without any model, by the keywords of a query and their overlap with the fields of a page.
 
-Dice over single terms and pairs, field by field, so that a short title isn't drowned in a long text; a long text is
-compared passage by passage. Fields add up like independent hints: two half answers are more than one and never more
-than certain. BM25 can be added, and semantic similarity as one more hint, which lowers no page without it.
+The Dice coefficient over single terms and pairs is computed field by field, so that a short title counts as much as a
+long text; a long text is compared passage by passage. The fields are combined like independent probabilities, so that
+two partial matches score higher than one and the score never exceeds 1. BM25 can be added, and semantic similarity as
+one more field, whose absence lowers no score.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """Contradictions between two entries; they are detected and proposed, never resolved here.
 
-Only attributes with a single value are compared: where somebody lives, what something costs, when
-it starts. Likes and belongings add up, so that two of them contradict nothing.
+Only attributes with a single value are compared, such as an address, a price or a start date. Likes and belongings
+can have several values, so that two of them contradict nothing.
 """
 
 import re
@@ -81,7 +81,7 @@ def parse_claim(value: Json) -> Claim | None:
     return _parse_sentence(" ".join(text.split())) if text and len(text) <= _MAX_LENGTH else None
 
 
-_MAX_LENGTH = 300  # a longer text says more than one thing
+_MAX_LENGTH = 300  # a longer text has several statements
 
 # Attributes with a single value, and the verbs that state it.
 _ENGLISH = {

@@ -1,4 +1,4 @@
-"""Plans of proposals: the diff that applying one would make now, one small function a kind."""
+"""Plans of proposals: the changes that applying a proposal would make now, with one small function a kind."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class PlanProblem(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EntryChange:
-    """One entry before and after; it is new without a before, and forgotten without an after."""
+    """An entry before and after a change; without ``before`` it is new, and without ``after`` it is forgotten."""
 
     key: str
     before: MemoryEntry | None
@@ -66,7 +66,7 @@ def plan_changes(proposal: Proposal, lookup: Lookup) -> ProposalDiff:
 def _find_problem(target: Target, present: MemoryEntry | None) -> PlanProblem | None:
     if present is None:
         return PlanProblem.GONE
-    # New evidence makes a new revision, but for every reader the entry is the same.
+    # New evidence makes a new revision, but the content of the entry stays the same.
     if present.revision != target.revision and present.value != target.value:
         return PlanProblem.CHANGED
     return None

@@ -1,8 +1,8 @@
 """Proposed changes of memory, to be reviewed before they are applied.
 
-A proposal records what it saw. ``proposal_plans`` computes what would change, or why it no longer can, without
-writing. ``proposal_execution`` applies exactly those changes, all or none, and can undo them. A permanently rejected
-proposal leaves a fingerprint of its meaning, so that it isn't proposed again in other words.
+A proposal records the state of its entries. ``proposal_plans`` computes the changes or the problem that prevents
+them, without writing. ``proposal_execution`` applies exactly those changes, all or none, and can undo them. A
+permanently rejected proposal leaves a fingerprint of its meaning, so that it isn't proposed again in other words.
 """
 
 import hashlib
@@ -97,7 +97,7 @@ _SHAPE: dict[ChangeKind, tuple[int, int, bool]] = {
 
 
 def merge_into(proposal: Proposal, present: MemoryEntry, value: Json) -> Proposal:
-    """Turn an addition into an edit of a present entry, which says both from then on."""
+    """Turn an addition into an edit of an existing entry, whose new value contains both."""
     if proposal.kind is not ChangeKind.ADD or proposal.new is None:
         raise InvalidInput(f"kind: {proposal.kind} has nothing to merge.")
     metadata: dict[str, Json] = {

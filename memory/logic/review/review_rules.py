@@ -1,4 +1,4 @@
-"""Rules for which proposals need a review, and the precision of who proposed them."""
+"""Rules that decide whether a proposal needs a review, and the precision of its authors."""
 
 import hashlib
 from collections.abc import Iterable
@@ -38,8 +38,8 @@ class Precision:
 def needs_review(proposal: Proposal, mode: ReviewMode, *, sample_share: float = 0.1) -> bool:
     """Return whether the proposal waits for a member.
 
-    Additions, links and promotions may pass; what removes something always waits. The sample
-    depends on the meaning only, so that the same proposal always gets the same answer.
+    Additions, links and promotions may pass; a change that removes an entry always waits. The sample depends on the
+    meaning only, so that the same proposal always gets the same result.
     """
     if not 0.0 <= sample_share <= 1.0:
         raise InvalidInput("sampled: must be from 0 to 1.")
