@@ -114,7 +114,7 @@ async def _floor(connection: Any) -> float:
 
 async def _ours(worker: Any, who: Any, kind: str) -> float:
     run = await asyncio.to_thread(_queued, who, kind, NODES)
-    await asyncio.to_thread(worker.advance, run.pk)
+    await asyncio.to_thread(worker.execute_run, run.pk)
     return await asyncio.to_thread(_elapsed, run)
 
 
@@ -124,7 +124,7 @@ async def _small(worker: Any, who: Any, count: int) -> float:
 
     async def one(run: Any) -> None:
         async with gate:
-            await asyncio.to_thread(worker.advance, run.pk)
+            await asyncio.to_thread(worker.execute_run, run.pk)
 
     began = time.perf_counter()
     await asyncio.gather(*map(one, runs))

@@ -1,4 +1,4 @@
-"""Celery tasks: a message names the run to look at, and its row says what to do."""
+"""Celery tasks of runs and test cases. A message only names the run; the run's row holds its state."""
 
 import gc
 import logging
@@ -19,8 +19,8 @@ log = logging.getLogger(__name__)
 
 @shared_task(name="workflows.advance_run", ignore_result=True)
 def advance_run(run_id: str) -> None:
-    """Drive a run until it ends, pauses or is lost. A second delivery finds it claimed."""
-    get_worker().advance(UUID(run_id))
+    """Execute a run until it ends, pauses or is lost. A second delivery does nothing, because the run is claimed."""
+    get_worker().execute_run(UUID(run_id))
 
 
 def wake_worker(run_id: UUID) -> None:
@@ -38,14 +38,14 @@ def run_case(team_id: str, result_id: str) -> None:
 
 
 def wake_case(team_id: UUID, result_id: UUID) -> None:
-    """Announce a test case. If no worker hears of it, it is reported as lost after a while."""
+    """Announce a test case. A case that no worker receives is reported as lost later."""
     try:
         run_case.apply_async((str(team_id), str(result_id)), retry=False)
     except (KombuError, OSError) as error:
         log.warning("wake_up_unheard", extra={"case": str(result_id), "why": str(error)})
 
 
-# The loop runs from the worker's first moment on, so that it works while the broker is away.
+# The loop starts with the worker process, so that runs are found even while the broker is away.
 
 
 @worker_init.connect
@@ -59,13 +59,12 @@ def load_models(**_: Any) -> None:
 
 
 @worker_shutting_down.connect
-def wind_down(**_: Any) -> None:
-    get_worker().schedule_wind_down()
+def begin_stop(**_: Any) -> None:
+    get_worker().schedule_stop()
 
 
 @worker_shutdown.connect
 def stop_worker(**_: Any) -> None:
     get_worker().stop()
-    # The interpreter would look through all that was loaded, several times, before it lets the process go:
-    # more than a second of computing, for nothing.
+    # Without this, the interpreter's last garbage collections take more than a second before the process ends.
     gc.freeze()

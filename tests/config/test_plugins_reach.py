@@ -249,7 +249,7 @@ def test_run_goes_through_node_scope_and_model_of_a_plugin(
 
     worker = Worker(capacity=1)
     try:
-        worker.advance(run.pk)
+        worker.execute_run(run.pk)
     finally:
         worker.stop(0)
 

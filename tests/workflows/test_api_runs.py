@@ -83,7 +83,7 @@ def test_run_is_queued_read_listed_and_read_with_its_steps(
 
     assert (answer.status_code, queued["status"], queued["user"]) == (202, "queued", "customer-7")
     assert queued["events_url"] == f"{ROOT}/{run_id}/events"
-    worker.advance(UUID(run_id))
+    worker.execute_run(UUID(run_id))
 
     detail = api.get(f"{ROOT}/{run_id}").json()
     assert (detail["status"], detail["attempt"]) == ("succeeded", 1)
@@ -120,7 +120,7 @@ async def test_events_come_in_order_and_go_on_after_the_last_one_seen(
     http: AsyncClient, workflow: Workflow, worker: Worker
 ) -> None:
     run = (await start(http, workflow)).json()
-    await asyncio.to_thread(worker.advance, UUID(run["id"]))
+    await asyncio.to_thread(worker.execute_run, UUID(run["id"]))
 
     whole = await frames(await http.get(run["events_url"]))
     rest = await frames(await http.get(run["events_url"], headers={"Last-Event-ID": "2"}))
@@ -242,7 +242,7 @@ def test_list_is_narrowed_by_whom_it_is_for_what_was_said_and_when(
     assert listed(since=today.isoformat(), until=today.isoformat()) == [anatol, ana]
     assert listed(since=tomorrow.isoformat()) == []
     assert listed(node="start") == []  # nobody drove them yet
-    worker.advance(UUID(ana))
+    worker.execute_run(UUID(ana))
     assert listed(node="start") == [ana]
 
 

@@ -94,7 +94,7 @@ EXPECTED = "→ some words that come one by one 🐈!"
 async def driven(run: Run) -> None:
     worker = Worker(capacity=4)
     try:
-        await asyncio.to_thread(worker.advance, run.pk)
+        await asyncio.to_thread(worker.execute_run, run.pk)
     finally:
         await asyncio.to_thread(worker.stop, 0)
 

@@ -8,7 +8,7 @@ from ninja import Router, Status
 from accounts.http.auth import api_auth
 from accounts.principals import get_principal
 from workflows import selectors
-from workflows.api.run_responses import build_run, build_step, build_step_detail
+from workflows.api.run_responses import serialize_run, serialize_step, serialize_step_detail
 from workflows.models import DryRunChange, Pin
 from workflows.schemas.runs import (
     MemoryChangeOut,
@@ -37,7 +37,7 @@ def resume_run(request: HttpRequest, run_id: UUID, body: ResumeIn) -> dict[str, 
     """
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
-    return build_run(
+    return serialize_run(
         pauses.resume_run(principal, run, mode=body.mode, breakpoints=body.breakpoints)
     )
 
@@ -50,7 +50,7 @@ def read_step(request: HttpRequest, run_id: UUID, node: str, rounds: str = "") -
     """
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
-    return build_step_detail(principal, run, selectors.step_for(principal, run, node, rounds))
+    return serialize_step_detail(principal, run, selectors.step_for(principal, run, node, rounds))
 
 
 @router.patch(
@@ -65,7 +65,7 @@ def edit_step(request: HttpRequest, run_id: UUID, node: str, body: OutputsIn) ->
     """
     principal = get_principal(request)
     run = selectors.run_for(principal, run_id)
-    return build_step(pauses.edit_step(principal, run, node=node, outputs=body.outputs), run)
+    return serialize_step(run, pauses.edit_step(principal, run, node=node, outputs=body.outputs))
 
 
 @router.get(

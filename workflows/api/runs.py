@@ -13,7 +13,7 @@ from accounts.http.auth import api_auth
 from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
 from workflows import selectors, sse
-from workflows.api.run_responses import build_run, build_run_detail
+from workflows.api.run_responses import serialize_run, serialize_run_detail
 from workflows.execution.events.reader import RUN_FINISHED, follow
 from workflows.execution.events.run_feed import get_run_feed
 from workflows.models import Run
@@ -54,10 +54,10 @@ async def start_run(
     principal = get_principal(request)
     run = await sync_to_async(_start)(principal, workflow_id, body)
     if body.response_mode == "async":
-        return Status(202, build_run(run))
+        return Status(202, serialize_run(run))
     ended = await _wait_until_ended(run, body.wait_seconds)
     if not ended:
-        return Status(202, build_run(run))
+        return Status(202, serialize_run(run))
     return Status(200, await sync_to_async(_load_detail)(principal, run.pk))
 
 
@@ -72,14 +72,14 @@ def list_runs(
     if filters.workflow is not None:
         visible = visible.filter(workflow=selectors.workflow_for(principal, filters.workflow))
     rows = visible.select_related("version", "conversation")[offset : offset + limit]
-    return {"items": [build_run(row) for row in rows], "count": visible.count()}
+    return {"items": [serialize_run(row) for row in rows], "count": visible.count()}
 
 
 @router.get("/runs/{uuid:run_id}", response=RunDetailOut, summary="Get a run with its steps")
 def read_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """Return a run with its steps and its memories."""
     principal = get_principal(request)
-    return build_run_detail(principal, selectors.run_for(principal, run_id))
+    return serialize_run_detail(principal, selectors.run_for(principal, run_id))
 
 
 @router.get("/runs/{uuid:run_id}/events", summary="Stream the events of a run (server-sent events)")
@@ -100,7 +100,7 @@ async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
 def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """Cancel a run: at once if it is queued or paused, otherwise within a second. An ended run stays as it is."""
     principal = get_principal(request)
-    return build_run(runs.cancel_run(principal, selectors.run_for(principal, run_id)))
+    return serialize_run(runs.cancel_run(principal, selectors.run_for(principal, run_id)))
 
 
 def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
@@ -138,7 +138,7 @@ def build_options(debug: DebugIn | None) -> RunOptions | None:
 
 def _load_detail(principal: Principal, run_id: UUID) -> dict[str, object]:
     with sse.close_connections(), tenant(principal.team_ids):
-        return build_run_detail(principal, selectors.run_for(principal, run_id))
+        return serialize_run_detail(principal, selectors.run_for(principal, run_id))
 
 
 async def _wait_until_ended(run: Run, seconds: float) -> bool:

@@ -1,4 +1,4 @@
-"""Claims on runs: take, renew and release them. The attempt number is the fencing token."""
+"""Claim runs, renew the claims and release them. The attempt number is the fencing token."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,13 +20,13 @@ RENEW = "select run_id from execution_renew(%s, %s, %s, %s)"
 RELEASE = "select execution_release(%s, %s, %s)"
 CANCELLED = "select run_id from execution_cancelled(%s, %s)"
 UNATTENDED = "select run_id from execution_unattended(%s, %s)"
-PARK = "select execution_park(%s, %s, %s)"
+FAIL_POISONED = "select execution_park(%s, %s, %s)"
 HISTORY = "select steps, begun from execution_history(%s, %s)"
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A run that this worker may drive, and write to until another worker claims it."""
+    """A run that this worker may execute and write to, until another worker claims it."""
 
     run_id: UUID
     team_id: UUID
@@ -53,7 +53,7 @@ async def claim_run(db: Database, run_id: UUID, worker: str) -> Claim | None:
 
 
 async def find_next_turn(db: Database, finished: Claim) -> UUID | None:
-    """Return the turn of the same conversation that waited for this one."""
+    """Return the next turn of the conversation, which waited for the finished turn."""
     if finished.row.get("conversation_id") is None:
         return None
     run_id: UUID | None = await db.fetch_value(NEXT_TURN, (finished.team_id, finished.run_id))
@@ -61,7 +61,7 @@ async def find_next_turn(db: Database, finished: Claim) -> UUID | None:
 
 
 async def renew_claims(db: Database, claims: Sequence[Claim]) -> set[UUID]:
-    """Renew all claims of a worker in one statement; return those that are still its own."""
+    """Renew all claims of a worker in one statement; return the runs that the worker still holds."""
     rows = await db.fetch_rows(
         RENEW,
         (
@@ -88,25 +88,25 @@ async def list_cancelled(db: Database, claims: Iterable[Claim]) -> set[UUID]:
 
 
 async def list_unattended(db: Database, queued_for: timedelta, limit: int = 100) -> list[UUID]:
-    """List runs of every team that nobody holds and somebody should; oldest first."""
+    """List runs of every team that no worker holds although they are due, oldest first."""
     return [row[0] for row in await db.fetch_rows(UNATTENDED, (queued_for, limit))]
 
 
-async def park_run(db: Database, run_id: UUID, error: str) -> bool:
-    """Fail a run whose lease ran out for the third time. Return False if it isn't such a run."""
+async def fail_poisoned_run(db: Database, run_id: UUID, error: str) -> bool:
+    """Fail a run whose lease ran out for the third time. Return False if that isn't so."""
     finished: dict[str, Json] = {
         "status": "failed",
         "outputs": {},
         "error": error,
         "error_node": None,
     }
-    return bool(await db.fetch_value(PARK, (run_id, error, dump(finished))))
+    return bool(await db.fetch_value(FAIL_POISONED, (run_id, error, dump(finished))))
 
 
 async def load_history(
     db: Database, claim_: Claim
 ) -> tuple[Sequence[Mapping[str, Json]], Sequence[StepKey]]:
-    """Return the rows of finished steps, and the steps that had begun and not ended."""
+    """Return the rows of the finished steps, and the steps that began but didn't end."""
     rows = await db.fetch_rows(HISTORY, (claim_.team_id, claim_.run_id))
     return rows[0][0], [
         StepKey(open_step["node"], tuple(open_step["rounds"])) for open_step in rows[0][1]

@@ -1,4 +1,4 @@
-"""Drive a claimed run: load the pinned document and the finished steps, run the rest, write the end."""
+"""Execute a claimed run: load its document and finished steps, run the other steps, and write the result."""
 
 import asyncio
 import logging
@@ -48,14 +48,14 @@ STOPPED = "The run was stopped."
 
 
 @dataclass(slots=True)
-class Drive:
-    """A run that this worker drives."""
+class RunExecution:
+    """A run that this worker executes, with the state of its execution."""
 
     claim: Claim
     control: RunControl = field(default_factory=RunControl)
     task: "asyncio.Task[None] | None" = None
     journal: DurableJournal | None = None
-    handing_over: bool = False  # the worker stops: give the run back as it is
+    handing_over: bool = False  # the worker stops, so the run is released unfinished
     lost: Exception | None = None
     debug: Debug = field(init=False)
 
@@ -88,47 +88,47 @@ class WorkerContext:
     services: Services
 
 
-async def drive_run(drive_state: Drive, context: WorkerContext) -> None:
-    """Drive a run until it has ended, paused, was handed back or lost; only a bug raises."""
-    claim = drive_state.claim
+async def execute_run(execution: RunExecution, context: WorkerContext) -> None:
+    """Execute a run until it ended, paused, was released or another worker claimed it; only a bug raises."""
+    claim = execution.claim
     try:
-        prepared = await load_prepared(claim, drive_state.debug)
+        prepared = await load_prepared(claim, execution.debug)
         setup = await load_setup(claim, prepared)
     except WorkflowFault as fault:
-        await _fail(drive_state, context, fault)
+        await _fail(execution, context, fault)
         return
     except asyncio.CancelledError:
         await claims.release_run(context.db, claim)
         return
     redactor = build_run_redactor(str(claim.run_id), setup.secrets)
-    journal = drive_state.journal = DurableJournal(
+    journal = execution.journal = DurableJournal(
         claim,
         context.db,
         context.outbox,
         redactor=redactor,
         titles=prepared.titles,
-        on_lost=drive_state.lose,
+        on_lost=execution.lose,
     )
     try:
-        await _drive(drive_state, context, prepared, setup, journal, redactor)
+        await _execute(execution, context, prepared, setup, journal, redactor)
     except asyncio.CancelledError:
-        await _handle_interruption(drive_state, context, journal)
+        await _handle_interruption(execution, context, journal)
     finally:
         journal.close()
 
 
-async def _drive(
-    drive_state: Drive,
+async def _execute(
+    execution: RunExecution,
     context: WorkerContext,
     prepared: Prepared,
     setup: Setup,
     journal: DurableJournal,
     redactor: Redactor,
 ) -> None:
-    claim = drive_state.claim
+    claim = execution.claim
     if claim.row["cancel_requested_at"]:
-        drive_state.control.stop(STOPPED)
-    debug = drive_state.debug
+        execution.control.stop(STOPPED)
+    debug = execution.debug
     rows = await _load_history(claim, debug, context.db, journal, redactor)
     history = tuple(parse_step_record(row) for row in rows)
     seeds = select_missing_node_steps(prepared.plan, history) if not debug.part.is_whole else []
@@ -156,13 +156,13 @@ async def _drive(
             journal,
             history=history,
             mocks=mocks,
-            control=drive_state.control,
+            control=execution.control,
             pause_control=pause_control,
             seeds=seeds,
         )
     except WorkflowFault as fault:
-        if drive_state.lost is not None:
-            await _handle_interruption(drive_state, context, journal)
+        if execution.lost is not None:
+            await _handle_interruption(execution, context, journal)
             return
         result = _build_failure(start, fault.message, fault.error_type)
     except Exception:
@@ -172,10 +172,10 @@ async def _drive(
         )
     if result.status is RunStatus.PAUSED and pause_control is not None:
         await _pause(
-            drive_state, context, journal, prepared, result, len(seeds), pause_control.reason
+            execution, context, journal, prepared, result, len(seeds), pause_control.reason
         )
     else:
-        await _finish(drive_state, context, journal, result, ports)
+        await _finish(execution, context, journal, result, ports)
 
 
 def _build_failure(start: RunStart, error: str, error_type: str | None = None) -> RunResult:
@@ -219,7 +219,7 @@ async def _load_history(
 
 
 async def _pause(
-    drive_state: Drive,
+    execution: RunExecution,
     context: WorkerContext,
     journal: DurableJournal,
     prepared: Prepared,
@@ -228,27 +228,27 @@ async def _pause(
     reason: str,
 ) -> None:
     at = time.time()
-    event, state = build_pause(drive_state.claim, result, prepared.document, inserted, reason, at)
+    event, state = build_pause(execution.claim, result, prepared.document, inserted, reason, at)
     try:
         await journal.pause([*list_paused_events(prepared, result, at), event], state)
     except WorkflowFault:
-        await _handle_interruption(drive_state, context, journal)
+        await _handle_interruption(execution, context, journal)
 
 
 async def _finish(
-    drive_state: Drive,
+    execution: RunExecution,
     context: WorkerContext,
     journal: DurableJournal,
     result: RunResult,
     ports: Ports,
 ) -> None:
     try:
-        await journal.finish(result.build_event(), _build_end(drive_state.claim, result))
+        await journal.finish(result.build_event(), _build_end(execution.claim, result))
     except WorkflowFault:
-        await _handle_interruption(drive_state, context, journal)
+        await _handle_interruption(execution, context, journal)
     else:
-        await clear_notes(drive_state.claim, ports)
-        await plan_curation(ports, drive_state.claim)
+        await clear_notes(execution.claim, ports)
+        await plan_curation(ports, execution.claim)
 
 
 def _build_end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
@@ -270,34 +270,34 @@ def _build_end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
 
 
 async def _handle_interruption(
-    drive_state: Drive, context: WorkerContext, journal: DurableJournal
+    execution: RunExecution, context: WorkerContext, journal: DurableJournal
 ) -> None:
-    """End this worker's part in a run that isn't over."""
-    if isinstance(drive_state.lost, JournalRefused):
-        await _fail(drive_state, context, drive_state.lost)
-    elif drive_state.lost is not None:
+    """Fail or release a run whose execution was interrupted, or only log that another worker has claimed it."""
+    if isinstance(execution.lost, JournalRefused):
+        await _fail(execution, context, execution.lost)
+    elif execution.lost is not None:
         log.warning(
-            "run_lost", extra={"run": str(drive_state.claim.run_id), "why": str(drive_state.lost)}
+            "run_lost", extra={"run": str(execution.claim.run_id), "why": str(execution.lost)}
         )
-    elif drive_state.handing_over:
+    elif execution.handing_over:
         try:
             await journal.flush()
         except WorkflowFault as fault:
-            log.warning("run_lost", extra={"run": str(drive_state.claim.run_id), "why": str(fault)})
+            log.warning("run_lost", extra={"run": str(execution.claim.run_id), "why": str(fault)})
             return
-        await claims.release_run(context.db, drive_state.claim)
+        await claims.release_run(context.db, execution.claim)
 
 
-async def _fail(drive_state: Drive, context: WorkerContext, fault: WorkflowFault) -> None:
+async def _fail(execution: RunExecution, context: WorkerContext, fault: WorkflowFault) -> None:
     """Write the failure in a new journal, after the stored events, because the run's own journal can't continue."""
-    seq = drive_state.journal.seq if drive_state.journal is not None else drive_state.claim.last_seq
+    seq = execution.journal.seq if execution.journal is not None else execution.claim.last_seq
     claim = Claim(
-        drive_state.claim.run_id,
-        drive_state.claim.team_id,
-        drive_state.claim.attempt,
+        execution.claim.run_id,
+        execution.claim.team_id,
+        execution.claim.attempt,
         seq,
-        drive_state.claim.age,
-        drive_state.claim.row,
+        execution.claim.age,
+        execution.claim.row,
     )
     journal = DurableJournal(claim, context.db, context.outbox)
     try:

@@ -4,7 +4,7 @@ from workflows.engine.errors import WorkflowFault
 
 
 class FencedOut(WorkflowFault):
-    """Another worker drives this run now; nothing that this worker still writes counts."""
+    """Another worker has claimed this run; the database refuses what this worker still writes."""
 
 
 class JournalUnreachable(WorkflowFault):

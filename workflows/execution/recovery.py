@@ -1,8 +1,8 @@
 """Find runs that no worker holds in the database, independently of their messages.
 
-There is no leader: every worker with room looks, and the claim decides between them (``for update skip locked``). A
-worker takes what it finds itself instead of publishing it again, so an empty, full or missing broker only changes the
-second at which a run begins.
+There is no leader: every worker with free capacity searches, and the claim decides between them (``for update skip
+locked``). A worker executes the runs that it finds itself instead of publishing them again, so a broker that is empty,
+full or missing only delays the start of a run.
 """
 
 from datetime import timedelta
@@ -13,9 +13,9 @@ from workflows.execution.db import Database
 from workflows.execution.events.bus import get_bus_url
 
 
-# With a broker its message usually wins; without one, looking is the only way to learn of a run.
+# With a broker, a run's message usually arrives earlier; without one, only this search finds the run.
 QUEUED_FOR = timedelta(seconds=3)
-MAX_RUNS = 32  # a look
+MAX_RUNS = 32  # in one search
 
 POISONED = (
     "The worker crashed three times during this run, so the run was aborted. "
@@ -31,6 +31,6 @@ async def find_runs(db: Database, free: int) -> list[UUID]:
     return await claims.list_unattended(db, queued_for, min(free, MAX_RUNS))
 
 
-async def park_if_poisoned(db: Database, run_id: UUID) -> bool:
-    """Fail a run that has killed its third worker, and say whether this was one."""
-    return await claims.park_run(db, run_id, POISONED)
+async def fail_if_poisoned(db: Database, run_id: UUID) -> bool:
+    """Fail the run if its worker has crashed three times, and return whether that is so."""
+    return await claims.fail_poisoned_run(db, run_id, POISONED)

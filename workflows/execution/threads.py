@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run the function in our own threads: in asgiref's single thread, runs of a worker would wait for each other."""
+    """Run the function in a separate pool: in asgiref's single thread, a worker's runs would wait for each other."""
 
     def section() -> T:
         try:

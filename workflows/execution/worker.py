@@ -1,7 +1,7 @@
-"""The runs of a worker process: one event loop in a thread of its own drives them all.
+"""The worker of a process: one event loop in its own thread executes all runs that the worker has claimed.
 
-Celery's threads only say which run to advance and wait for it; everything else (leases, cancellations, partial text,
-unattended runs) is done by the loop and continues without a broker.
+Celery's threads only name a run to execute and wait for it. The loop does everything else (leases, cancellations,
+partial text, unattended runs) and continues without a broker.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from redis.exceptions import RedisError
 from config.ids import uuid7
 from workflows.execution import claims, recovery
 from workflows.execution.db import Database
-from workflows.execution.driver import Drive, WorkerContext, drive_run
+from workflows.execution.driver import RunExecution, WorkerContext, execute_run
 from workflows.execution.errors import FencedOut
 from workflows.execution.events.bus import (
     RETRY_AFTER,
@@ -40,24 +40,25 @@ from workflows.execution.ports.models import build_models
 
 log = logging.getLogger(__name__)
 
-RECOVERY_INTERVAL = 1.0  # seconds between looks for runs that nobody holds
+RECOVERY_INTERVAL = 1.0  # seconds between searches for runs without a worker
 CANCEL_INTERVAL = 0.5
 SAVE_INTERVAL = 1.0
-SOFT_STOP_SECONDS = 5.0  # seconds that runs may go on after the worker was asked to stop
+GRACEFUL_STOP_SECONDS = 5.0  # seconds that runs may continue after a request to stop
 
 
 class Worker:
-    """The worker of a process. ``start`` and ``stop`` may be called from any thread."""
+    """The worker of a process. Its public methods may be called from any thread."""
 
     def __init__(self, *, capacity: int | None = None, name: str = "") -> None:
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{uuid7().hex[-8:]}"
-        self.drives: dict[UUID, Drive] = {}
+        self.executions: dict[UUID, RunExecution] = {}
         self._capacity = capacity or settings.WORKER_THREADS
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._ready = threading.Event()
         self._stopping = False
         self._lock = threading.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     # -- from other threads ---------------------------------------------------------------------
 
@@ -70,23 +71,23 @@ class Worker:
                 self._thread.start()
         self._ready.wait()
 
-    def advance(self, run_id: UUID) -> None:
-        """Drive this run if it can be claimed; return when this worker is done with it."""
+    def execute_run(self, run_id: UUID) -> None:
+        """Execute this run if it can be claimed. Block until the run ended, paused or was released."""
         self.start()
-        self._call(self._advance(run_id)).result()
+        self._call(self._execute_run(run_id)).result()
 
-    def stop(self, grace: float = SOFT_STOP_SECONDS) -> None:
-        """Let runs end, then release the rest, so that another worker continues them at once."""
+    def stop(self, grace: float = GRACEFUL_STOP_SECONDS) -> None:
+        """Wait up to ``grace`` seconds for runs to end, then release the others, so that another worker can continue them."""
         if self._thread is None or self._loop is None:
             return
         if self._thread.is_alive():
-            self.schedule_wind_down(grace)
+            self.schedule_stop(grace)
         self._thread.join(timeout=grace + 10)
 
-    def schedule_wind_down(self, grace: float = SOFT_STOP_SECONDS) -> None:
-        """Schedule the stop from a signal handler, which may not wait."""
+    def schedule_stop(self, grace: float = GRACEFUL_STOP_SECONDS) -> None:
+        """Begin to stop without waiting, as a signal handler must."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._begin_wind_down, grace)
+            self._loop.call_soon_threadsafe(self._begin_stop, grace)
 
     def _call(self, work: Coroutine[Any, Any, Any]) -> Any:  # concurrent.futures.Future
         if self._loop is None:
@@ -104,9 +105,9 @@ class Worker:
         services = Services(models=build_models)
         self._context = WorkerContext(self._db, self._outbox, services)
         await self._db.open()
-        duties = [
-            asyncio.create_task(duty)
-            for duty in (
+        background_tasks = [
+            asyncio.create_task(background_task)
+            for background_task in (
                 self._repeat(claims.RENEW_EVERY, self._renew),
                 self._repeat(CANCEL_INTERVAL, self._check_cancellations),
                 self._repeat(SAVE_INTERVAL, self._save_texts),
@@ -118,107 +119,113 @@ class Worker:
         try:
             await self._stopped.wait()
         finally:
-            for duty in duties:
-                duty.cancel()
-            await asyncio.gather(*duties, return_exceptions=True)
+            for task in background_tasks:
+                task.cancel()
+            await asyncio.gather(*background_tasks, return_exceptions=True)
             await self._outbox.drain()
             await publisher.close()
             await self._db.close()
             services.close()
 
-    async def _advance(self, run_id: UUID) -> bool:
-        """Drive the run, and return whether it could be claimed."""
-        if self._stopping or run_id in self.drives:
+    async def _execute_run(self, run_id: UUID) -> bool:
+        """Execute the run, and return whether it could be claimed."""
+        if self._stopping or run_id in self.executions:
             return False
         claim = await claims.claim_run(self._db, run_id, self.name)
         if claim is None:
             return False
-        drive = self.drives[run_id] = Drive(claim)
-        drive.task = asyncio.create_task(drive_run(drive, self._context))
+        execution = self.executions[run_id] = RunExecution(claim)
+        execution.task = asyncio.create_task(execute_run(execution, self._context))
         try:
-            await asyncio.wait([drive.task])
-            if not drive.task.cancelled() and (error := drive.task.exception()):
+            await asyncio.wait([execution.task])
+            if not execution.task.cancelled() and (error := execution.task.exception()):
                 log.error("run_dropped", exc_info=error, extra={"run": str(run_id)})
         finally:
-            del self.drives[run_id]
+            del self.executions[run_id]
         await self._start_next_turn(claim)
         return True
 
     async def _start_next_turn(self, finished: claims.Claim) -> None:
-        """Start the turn that waited for this one; its own message came too early and was dropped."""
+        """Start the conversation's next turn, whose message was dropped because it arrived during the finished turn."""
         next_run = await claims.find_next_turn(self._db, finished)
         if next_run is not None and not self._stopping:
-            asyncio.get_running_loop().create_task(self._advance_or_park(next_run))
+            self._start_task(self._execute_or_fail_poisoned(next_run))
 
-    def _begin_wind_down(self, grace: float) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start a task, and keep a reference to it until it is done, because asyncio keeps only a weak one."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _begin_stop(self, grace: float) -> None:
         if not self._stopping:
             self._stopping = True
-            self._winding = asyncio.create_task(self._stop_gracefully(grace))
+            self._start_task(self._stop_gracefully(grace))
 
     async def _stop_gracefully(self, grace: float) -> None:
-        tasks = [drive.task for drive in self.drives.values() if drive.task]
+        tasks = [execution.task for execution in self.executions.values() if execution.task]
         if tasks:
             await asyncio.wait(tasks, timeout=grace)
-        for drive in list(self.drives.values()):
-            drive.hand_over()
-        while self.drives:
+        for execution in list(self.executions.values()):
+            execution.hand_over()
+        while self.executions:
             await asyncio.sleep(0.02)
         self._stopped.set()
 
-    # -- duties ---------------------------------------------------------------------------------
+    # -- background tasks -----------------------------------------------------------------------
 
-    async def _repeat(self, seconds: float, duty: Callable[[], Awaitable[None]]) -> None:
+    async def _repeat(self, seconds: float, task: Callable[[], Awaitable[None]]) -> None:
         while True:
             await asyncio.sleep(seconds * random.uniform(0.9, 1.1))  # noqa: S311 - no secret
             try:
-                await duty()
+                await task()
             except (DatabaseError, PoolTimeout, OSError) as error:
-                log.warning("duty_waits", extra={"duty": duty.__name__, "why": str(error)})
+                log.warning("duty_waits", extra={"duty": task.__name__, "why": str(error)})
             except Exception:
-                log.exception("duty_broke", extra={"duty": duty.__name__})
+                log.exception("duty_broke", extra={"duty": task.__name__})
 
     async def _renew(self) -> None:
-        drives = list(self.drives.values())
-        if not drives:
+        executions = list(self.executions.values())
+        if not executions:
             return
-        renewed = await claims.renew_claims(self._db, [drive.claim for drive in drives])
-        for drive in drives:
-            # A run that ended while the statement was on its way is gone from ``held`` by now.
-            if drive.claim.run_id not in renewed and self._is_open(drive):
-                drive.lose(FencedOut())
+        renewed = await claims.renew_claims(self._db, [execution.claim for execution in executions])
+        for execution in executions:
+            # A run that ended during the statement is no longer current.
+            if execution.claim.run_id not in renewed and self._is_current(execution):
+                execution.lose(FencedOut())
 
     async def _check_cancellations(self) -> None:
-        if self.drives:
+        if self.executions:
             for run_id in await claims.list_cancelled(
-                self._db, [drive.claim for drive in self.drives.values()]
+                self._db, [execution.claim for execution in self.executions.values()]
             ):
                 self._cancel(run_id)
 
     async def _save_texts(self) -> None:
-        await save_texts(self._db, list(self.drives.values()))
+        await save_texts(self._db, list(self.executions.values()))
 
     async def _recover_runs(self) -> None:
         if self._stopping:
             return
-        free = self._capacity - len(self.drives)
+        free = self._capacity - len(self.executions)
         for run_id in await recovery.find_runs(self._db, free):
-            asyncio.get_running_loop().create_task(self._advance_or_park(run_id))
+            self._start_task(self._execute_or_fail_poisoned(run_id))
 
-    async def _advance_or_park(self, run_id: UUID) -> None:
+    async def _execute_or_fail_poisoned(self, run_id: UUID) -> None:
         try:
-            if not await self._advance(run_id):
-                await recovery.park_if_poisoned(self._db, run_id)
+            if not await self._execute_run(run_id):
+                await recovery.fail_if_poisoned(self._db, run_id)
         except (DatabaseError, PoolTimeout) as error:
             log.warning("take_waits", extra={"run": str(run_id), "why": str(error)})
 
     def _cancel(self, run_id: UUID) -> None:
-        drive = self.drives.get(run_id)
-        if drive is not None:
-            drive.stop()
+        execution = self.executions.get(run_id)
+        if execution is not None:
+            execution.stop()
 
-    def _is_open(self, drive: Drive) -> bool:
-        return self.drives.get(drive.claim.run_id) is drive and not (
-            drive.journal is not None and drive.journal.finishing
+    def _is_current(self, execution: RunExecution) -> bool:
+        return self.executions.get(execution.claim.run_id) is execution and not (
+            execution.journal is not None and execution.journal.finishing
         )
 
 
@@ -229,7 +236,7 @@ def get_worker() -> Worker:
 
 
 async def listen_for_cancels(url: str | None, cancel: Callable[[UUID], None]) -> None:
-    """Take cancel requests from the bus, which is quicker than the worker's own polling."""
+    """Receive cancel requests from the bus, which is faster than the worker's own polling. Reconnects until cancelled."""
     if url is None:
         return
     while True:

@@ -1,7 +1,7 @@
 """Check a program without running it, for the editor.
 
-The parser is the runner's own and runs in the pool, so a source that would hang or kill a parser hangs or kills a
-process without privileges. Missing names and modules are then searched in the text.
+The runner's parser is used, in the pool, so a source that hangs or crashes the parser only affects a process without
+privileges. The source is then searched for a missing ``main`` and for modules that aren't available.
 """
 
 import re
@@ -64,7 +64,7 @@ class CodeChecker:
 
 
 def check_code(source: str, language: str = "python3") -> list[CodeProblem]:
-    """Check a program for views and forms, with one checker for each process, started on first use."""
+    """Check a program for views and forms, with one checker for the process, which starts on first use."""
     return _get_checker().check_sync(source, language)
 
 
@@ -94,7 +94,7 @@ def _check_limits(source: str, language: str) -> CodeProblem | None:
 
 def _read_problems(reply: Mapping[str, Any], source: str, language: str) -> list[CodeProblem]:
     is_full = language == FULL
-    # What this parser has no word for, complete Python may well have.
+    # Complete Python may support a construct that this parser doesn't.
     if reply.get("ok") is True or (is_full and reply.get("kind") == "unsupported"):
         modules = reply.get("modules")
         available = modules if isinstance(modules, list) else MODULES
@@ -111,7 +111,7 @@ def _read_problems(reply: Mapping[str, Any], source: str, language: str) -> list
 
 
 def _find_missing(source: str, modules: Iterable[object] | None) -> Iterable[CodeProblem]:
-    """Yield problems of a missing ``main`` or module; ``modules`` None: the available ones are unknown."""
+    """Yield problems of a missing ``main`` or module; ``modules`` is None if the available modules are unknown."""
     source = _LONG_STRING.sub(_blank, source)
     if modules is not None:
         yield from _find_missing_modules(source, frozenset(map(str, modules)))
@@ -134,7 +134,7 @@ def _find_missing_modules(source: str, available: frozenset[str]) -> Iterable[Co
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Replace a long string by blanks of the same lines, because its content is no code."""
+    """Replace a long string by as many blanks and line breaks, because its content is not code."""
     return "".join("\n" if character == "\n" else " " for character in match[0])
 
 

@@ -11,14 +11,15 @@ from workflows.sandbox import rendering, walls
 from workflows.sandbox.serving import send, serve
 
 
-# After one of these the heap is not what it was; the parent starts a new process.
-_SPENT = frozenset({"memory", "recursion"})
+# After these failures the memory of the process may be damaged, so the parent starts a new process.
+_FATAL_FAILURES = frozenset({"memory", "recursion"})
 
 
 def main() -> None:
-    # Nothing a template makes may write to the pipe by way of print or a warning.
+    # Only the frames may go to the pipe; what a print or a warning writes goes to standard error.
     reply_fd = os.dup(1)
     os.dup2(2, 1)
+    # Render once, so that Jinja2 has imported everything before the import path is cleared.
     rendering.render(
         {"template": "{{ x|tojson }}{% for i in [1] %}{{ i }}{% endfor %}", "inputs": {}}
     )
@@ -27,7 +28,7 @@ def main() -> None:
     os.close(reply_fd)
     active_walls = walls.raise_walls()
     send({"ok": True, "walls": active_walls})
-    serve({"template": rendering.render}, spent=_SPENT, before=_prepare_job)
+    serve({"template": rendering.render}, fatal=_FATAL_FAILURES, before_job=_prepare_job)
 
 
 def _prepare_job() -> None:

@@ -1,4 +1,4 @@
-"""The interface of back-ends for code nodes, and the sentences for failed programs."""
+"""The interface of back-ends for code nodes, and the messages for failed programs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Calling = Literal["keywords", "inputs"]  # main(a=…, b=…), or main({"a": …
 
 @dataclass(frozen=True, slots=True)
 class CodeLimits:
-    """The limits of a call, all of them explicit; a back-end may be stricter, but never laxer."""
+    """The limits of a call, all of them explicit; a back-end may be stricter, but not more generous."""
 
     seconds: float = 10.0
     memory_bytes: int = 256 * 1024 * 1024
@@ -22,7 +22,7 @@ class CodeLimits:
 
 @dataclass(frozen=True, slots=True)
 class CodeOutcome:
-    """The result of untrusted code: ``value`` is JSON, and nothing else about it is trusted."""
+    """The result of untrusted code. ``value`` is known to be JSON, but its content isn't trusted."""
 
     ok: bool
     value: Json = None
@@ -30,7 +30,7 @@ class CodeOutcome:
     error: str = ""
     line: int | None = None
     elapsed: float = 0.0
-    retryable: bool = False  # the same program may fare better another time
+    retryable: bool = False  # the same program may succeed in another run
 
 
 class CodeRunner(Protocol):

@@ -1,7 +1,7 @@
 """The program of a runner for code nodes: it hosts one monty interpreter behind walls.
 
-A runner has two processes, both without credentials: this one exchanges frames with the worker, the interpreter is
-its child. What a compromised interpreter sends is decoded here, not in the worker.
+A runner has two processes, both without credentials: this process exchanges frames with the worker, and the interpreter
+is its child. The messages of a compromised interpreter are thus decoded here and not in the worker.
 """
 
 import os
@@ -14,14 +14,15 @@ from workflows.sandbox import outer_walls
 from workflows.sandbox.serving import send, serve
 
 
-_SPENT = frozenset({"crash", "time", "memory"})
+# After these failures the interpreter can't be used again; the parent starts a new runner.
+_FATAL_FAILURES = frozenset({"crash", "time", "memory"})
 
 
 def main() -> None:
-    # Only the frames may go to the pipe; a stray print goes where nobody reads.
+    # Only the frames may go to the pipe; what a print or a warning writes goes to standard error.
     reply_fd = os.dup(1)
     os.dup2(2, 1)
-    # Inline: everything this module needs is loaded before the walls shut the file system.
+    # Inline import: it loads the interpreter's modules before the walls close the file system.
     from workflows.sandbox.running import Interpreter  # noqa: PLC0415
 
     program = _find_interpreter()
@@ -31,7 +32,7 @@ def main() -> None:
     os.dup2(reply_fd, 1)
     os.close(reply_fd)
     send({"ok": True, "walls": active_walls})
-    serve({"code": interpreter.run, "check": interpreter.check}, spent=_SPENT)
+    serve({"code": interpreter.run, "check": interpreter.check}, fatal=_FATAL_FAILURES)
 
 
 def _find_interpreter() -> Path:

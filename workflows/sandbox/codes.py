@@ -16,13 +16,13 @@ _OUTPUT_WITH_ERROR: Final = 300
 
 
 class CodePool:
-    """The back-ends by language; processes start with the first program, and ``close()`` ends them."""
+    """The back-ends by language; their processes start with the first program, and ``close()`` ends them."""
 
     def __init__(self, runners: Mapping[str, CodeRunner] | None = None) -> None:
         self._runners = dict(runners or {"python3": MontyRunner(), LANGUAGE: FullPython()})
 
     async def run(self, request: CodeRequest) -> CodeResult:
-        """Run a program. Raises CodeFailed with a sentence for the author of the code."""
+        """Run a program. Raises CodeFailed with a message for the author of the code."""
         runner = self._runners.get(request.language)
         if runner is None:
             raise CodeFailed(f"{request.language} code is not supported")
@@ -42,6 +42,6 @@ class CodePool:
 
 
 def _append_output(error: str, printed: str) -> str:
-    """Append the last printed output, which is often why a program failed."""
+    """Append the end of the printed output, which often explains the failure."""
     tail = printed.strip()[-_OUTPUT_WITH_ERROR:]
     return f"{error}\nPrinted before: {tail}" if tail else error

@@ -10,7 +10,7 @@ MAX_REPLY_BYTES = 7 * 1024 * 1024  # 1 MB of text is at most this much JSON, eve
 
 
 class BadFrame(Exception):
-    """The other end of the pipe sent something that is not a frame."""
+    """The process at the other end of the pipe sent invalid data."""
 
 
 def encode(message: dict[str, Any]) -> bytes:

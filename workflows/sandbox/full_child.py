@@ -1,8 +1,8 @@
-"""The program of a runner for full Python: it runs one program of an author, then it ends.
+"""The program of a runner for full Python: it runs one program and then ends.
 
-It is only started inside bubblewrap. The program shares this process, so nothing it returns is trusted and the
-process is never used again: no memory of one job is available to another. The filter of system calls is the strict
-one: no file, socket, process or signal, whatever the program finds in its own interpreter.
+It is only started inside bubblewrap. The program shares this process, so its result is not trusted, and the process
+runs one job only, so that no job can read the memory of another. The strict filter of system calls applies: the program
+can open no file, socket or process and send no signal, even if it takes over the interpreter.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from workflows.sandbox.serving import receive, send
 MAX_VALUE_BYTES = 1_000_000
 _MAX_MESSAGE = 600
 _FILE = "<code>"
-# Loaded before the walls rise: a walled-in program can open no file to import from.
+# Imported before the walls are active, because afterwards the program can't open the files of a module.
 _MODULES = (
     *("abc", "argparse", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath"),
     *("codecs", "collections", "collections.abc", "colorsys", "contextlib", "copy", "csv"),
@@ -105,7 +105,7 @@ def _describe_error(error: BaseException) -> dict[str, Any]:
 
 
 class _LimitedOutput(io.StringIO):
-    """Collects what a program prints, up to a limit; the rest is dropped."""
+    """Collects the printed output of a program up to a limit; the rest is dropped."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()

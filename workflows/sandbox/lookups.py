@@ -11,7 +11,7 @@ from typing import Any
 _LOOKUP = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}", re.ASCII)
 _SYNTAX = ("{{", "{%", "{#")
 _NEWLINES = re.compile(r"\r\n|\r")
-# Jinja's own words win over an input of that name.
+# Jinja's keywords take precedence over an input of the same name.
 _RESERVED = frozenset(
     [
         "true",
@@ -57,7 +57,7 @@ def substitute(template: str, inputs: Mapping[str, Any]) -> str | None:
 def _look_up(path: str, inputs: Mapping[str, Any]) -> str:
     head, *names = path.split(".")
     if head in _RESERVED or head.startswith("__") or head not in inputs:
-        raise _NotPlain  # a global such as ``range``, or undefined: Jinja's own business
+        raise _NotPlain  # a global such as ``range``, or undefined, which Jinja handles
     value = inputs[head]
     for name in names:
         # Jinja tries the attribute first ({{ d.items }} is a method) and the key second.

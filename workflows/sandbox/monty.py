@@ -14,7 +14,7 @@ from workflows.sandbox.code import MODULES, SENTENCES, Calling, CodeLimits, Code
 from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
 
 
-_GRACE_SECONDS: Final = 1.0  # for what the interpreter's own clock doesn't see
+_GRACE_SECONDS: Final = 1.0  # for the time that the interpreter doesn't measure
 _MAX_TEXT: Final = 600
 _MAX_VALUE: Final = 1_100_000
 _NO_MODULE: Final = re.compile(r"No module named '([\w.]{1,80})'")

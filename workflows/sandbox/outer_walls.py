@@ -20,13 +20,11 @@ from pathlib import Path
 from workflows.sandbox import walls
 
 
-MEMORY_BYTES = (
-    640 * 1024 * 1024
-)  # over what the idle process has; the interpreter has its own limit
+MEMORY_BYTES = 640 * 1024 * 1024  # beyond the idle process; the interpreter has a separate limit
 _OPEN_FILES = 64
 _NOBODY = 65534
 
-# What the loader of a program reads.
+# The paths that the loader of a program reads.
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on both architectures
@@ -37,11 +35,11 @@ _FILE_RIGHTS = {
     2: 14,
     3: 15,
     4: 15,
-}  # how many a version of the kernel's API knows; 16 since
+}  # the number of rights that a version of the kernel's API supports; 16 since
 _TCP = 0b11  # bind, connect
 _SCOPES = 0b11  # abstract sockets and signals of others
 
-# Doors nobody needs for computing. A filter that names what is shut survives other C libraries.
+# System calls that computing doesn't need. A list of forbidden calls also works with other C libraries.
 _BLOCKED_CALLS = {
     "x86_64": (
         *(41, 42, 43, 288, 44, 49, 50),  # socket connect accept accept4 sendto bind listen
@@ -106,7 +104,7 @@ def _limit_resources() -> None:
 def _become_nobody(program: Path) -> None:
     if os.geteuid() == 0:
         if not all(path.stat().st_mode & stat.S_IXOTH for path in (program, *program.parents)):
-            raise PermissionError  # nobody couldn't start it, say in a checkout under /root
+            raise PermissionError  # the user nobody couldn't start it, for example in a checkout under /root
         os.setgroups([])
         os.setgid(_NOBODY)
         os.setuid(_NOBODY)

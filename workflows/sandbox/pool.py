@@ -18,7 +18,7 @@ from workflows.sandbox.process import Program, Runner, RunnerGone, RunnerLate
 
 __all__ = ["RunnerGone", "RunnerLate", "RunnerPool"]
 
-_MAX_JOBS_PER_RUNNER = 2_000  # then a new one: nothing that leaks slowly gets far
+_MAX_JOBS_PER_RUNNER = 2_000  # a new runner then replaces it, which bounds slow leaks
 _DEAD_ON_ARRIVAL_SECONDS = 0.05
 
 
@@ -52,7 +52,7 @@ class RunnerPool:
     def __init__(self, size: int | None = None, program: Program = "child") -> None:
         self.size = size or max(1, min(4, os.cpu_count() or 1))
         self._program = program
-        self._closed = 0  # how often
+        self._closed = 0  # the number of closes
         self._reset()
         _pools.add(self)
 
@@ -85,8 +85,8 @@ class RunnerPool:
         try:
             return self._call_once(message, seconds, job)
         except RunnerGone:
-            # Gone at once: most likely it died while idle, and the job never ran. Once more, on
-            # another; a job that brings its runner down quickly is no dearer for it.
+            # The runner failed at once, so it most likely died while idle and the job never ran. Try again with
+            # another runner; a job that crashes its runner quickly costs little more.
             if job.is_dropped or time.monotonic() - start > _DEAD_ON_ARRIVAL_SECONDS:
                 raise
         return self._call_once(message, seconds, job, use_new=True)
@@ -101,7 +101,7 @@ class RunnerPool:
                 reply = runner.call(message, seconds=seconds)
             finally:
                 job.detach()
-        except ValueError:  # refused before anything was sent
+        except ValueError:  # raised before anything was sent
             self._give_back(runner, jobs)
             raise
         except BaseException:
@@ -166,7 +166,7 @@ class RunnerPool:
         with self._lock:
             self._busy.add(runner)
             late = closed != self._closed
-        if late:  # the pool was closed while this one started: nobody else would end it
+        if late:  # the pool was closed while this runner started, so it must be ended here
             self._end(runner)
             raise RunnerGone
         return runner, 0

@@ -1,4 +1,4 @@
-"""A runner process as its parent uses it: started with nothing, addressed in frames, killed at once."""
+"""Start, call and kill a runner process. It gets no credentials, and the parent exchanges frames with it."""
 
 import contextlib
 import functools
@@ -21,7 +21,7 @@ _PACKAGE = Path(__file__).resolve().parent
 _ROOT = _PACKAGE.parent.parent
 _BOOT = "import sys; sys.path.append(sys.argv[1]); from workflows.sandbox.{} import main; main()"
 
-Program = Literal["child", "code_child", "full_child"]  # modules beside this one
+Program = Literal["child", "code_child", "full_child"]  # modules of this package
 
 
 class RunnerGone(Exception):
@@ -45,7 +45,7 @@ class Runner:
             env={},
             cwd="/",
             close_fds=True,
-            start_new_session=True,  # its own process group: killed as a whole, deaf to our Ctrl-C
+            start_new_session=True,  # a separate process group: killed as a whole, not stopped by the parent's Ctrl-C
         )
         self._pipes = [pipe for pipe in (self._process.stdin, self._process.stdout) if pipe]
         self._into, self._out = (pipe.fileno() for pipe in self._pipes)
@@ -86,7 +86,7 @@ class Runner:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def kill(self) -> None:
-        """Kill the whole process group and wait for it, so that no zombie stays."""
+        """Kill the whole process group and wait for it, so that no zombie remains."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
@@ -96,7 +96,7 @@ class Runner:
             self._process.wait(timeout=5)
 
     def forget(self) -> None:
-        """Close our ends of the pipes, upon which an idle runner ends by itself."""
+        """Close the parent's ends of the pipes, which ends an idle runner."""
         for pipe in self._pipes:
             with contextlib.suppress(OSError):
                 pipe.close()

@@ -3,7 +3,7 @@
 The sandboxed environment is the second layer. The first is that this process owns nothing.
 """
 
-# Loaded now, because jinja2 imports them late and a walled-in child can open no file.
+# Imported now, because Jinja2 imports them late and the child can't open files then.
 import codecs
 import pprint  # noqa: F401
 import random  # noqa: F401
@@ -17,7 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 MAX_OUTPUT_CHARACTERS = 1_000_000
 _MAX_MESSAGE = 300
 
-# Kinds the parent knows; the text of an exception may be the attacker's, its class is ours.
+# The kinds that the parent knows. An attacker may control the text of an exception, but not its class.
 _KINDS: tuple[tuple[type[BaseException], str], ...] = (
     (TemplateSyntaxError, "syntax"),
     (UndefinedError, "undefined"),
@@ -47,7 +47,7 @@ def render(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _render(template: str, inputs: dict[str, Any]) -> str:
-    # A fresh environment each time: nothing one template did is there for the next one.
+    # A new environment each time, so that no template can affect the next.
     environment = ImmutableSandboxedEnvironment()
     pieces: list[str] = []
     total = 0

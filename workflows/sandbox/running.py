@@ -23,12 +23,12 @@ from pydantic_monty import (
 MAX_VALUE_BYTES: Final = 1_000_000
 _MAX_MESSAGE: Final = 600
 _CALLS: Final = {"keywords": "main(**__inputs)", "inputs": "main(__inputs)"}
-_SOURCE: Final = "<python-input-0>"  # monty's name for what a session is fed first
+_SOURCE: Final = "<python-input-0>"  # monty's name for the first source of a session
 _CHECKED: Final = "only checked"
 _UNSUPPORTED: Final = re.compile(r"does not yet support (?:the )?(.+)$", re.DOTALL)
 _LIMIT: Final = re.compile(r"(?:time|memory) limit exceeded")
 
-# What a program may import, found out once by trying: the interpreter can't list it.
+# The modules that a program may import. They are tried once, because the interpreter can't list them.
 _CANDIDATES: Final = (
     *("asyncio", "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses"),
     *("datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq", "html", "io"),
@@ -38,7 +38,7 @@ _CANDIDATES: Final = (
 
 
 class Interpreter:
-    """One warm monty process. A program that breaks it makes the whole runner unusable, which is then replaced."""
+    """One warm monty process. If a program breaks it, the whole runner is replaced."""
 
     def __init__(self, program: Path) -> None:
         self._pool = Monty(binary_path=program, min_processes=1, max_processes=1)
@@ -54,7 +54,7 @@ class Interpreter:
         return {**_encode_value(value), "stdout": printed.get_text()}
 
     def check(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Parse and compile a program, and stop before its first line: nothing of it is executed."""
+        """Parse and compile a program without executing any line of it."""
         guarded = f"raise KeyError({_CHECKED!r})\n{message['source']}"
         try:
             with self._open_session(seconds=2.0, memory=64 * 1024 * 1024, recursion=200) as session:
@@ -101,7 +101,7 @@ class Interpreter:
 
 
 class _LimitedOutput:
-    """Collects what a program prints, up to a limit; the rest is dropped, and the program continues."""
+    """Collects the printed output of a program up to a limit; the rest is dropped, and the program continues."""
 
     def __init__(self, limit: int) -> None:
         self._left = limit
@@ -135,7 +135,7 @@ def _describe_failure(error: MontyError) -> dict[str, Any]:
     message, kind = str(inner), type(inner).__name__
     failure = {"ok": False, "line": frame.line if frame else None, "spent": False}
     if isinstance(inner, TimeoutError | MemoryError) and _LIMIT.search(message):
-        # The interpreter says nothing about its heap after this, so nobody gets it again.
+        # The state of the interpreter's memory is unknown after this, so it isn't used again.
         return {**failure, "kind": "time" if isinstance(inner, TimeoutError) else "memory",
                 "message": "", "spent": True}  # fmt: skip
     unsupported = _UNSUPPORTED.search(message)

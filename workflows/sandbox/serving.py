@@ -14,18 +14,18 @@ Job = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def serve(
-    jobs: Mapping[str, Job], *, spent: frozenset[str], before: Callable[[], None] | None = None
+    jobs: Mapping[str, Job], *, fatal: frozenset[str], before_job: Callable[[], None] | None = None
 ) -> None:
-    """Serve jobs. ``spent``: kinds of failure after which the parent should start a new process."""
+    """Serve jobs until the pipe closes or a job fails with one of the ``fatal`` kinds; the parent then starts a new process."""
     while (message := receive()) is not None:
-        if before is not None:
-            before()
+        if before_job is not None:
+            before_job()
         if message.get("job") not in jobs:
             return
         reply = jobs[message["job"]](message)
-        is_spent = bool(reply.get("spent")) or reply.get("kind") in spent
-        send({**reply, "spent": is_spent})
-        if is_spent:
+        is_fatal = bool(reply.get("spent")) or reply.get("kind") in fatal
+        send({**reply, "spent": is_fatal})
+        if is_fatal:
             return
 
 

@@ -12,7 +12,7 @@ from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
 
 MAX_TEMPLATE_BYTES: Final = 64 * 1024
 MAX_OUTPUT_CHARACTERS: Final = 1_000_000
-SECONDS: Final = 1.8  # with starting over it stays below the two seconds promised
+SECONDS: Final = 1.8  # with a restart of the runner, a call stays below the promised two seconds
 
 _MESSAGES: Final = {
     "syntax": "The template has a syntax error in line {line}: {message}",
@@ -34,7 +34,7 @@ class TemplatePool:
         self._seconds = seconds
 
     async def render(self, template: str, inputs: Mapping[str, Json]) -> str:
-        """Render a template. Raises TemplateFailed with a sentence for the author of the template."""
+        """Render a template. Raises TemplateFailed with a message for the author of the template."""
         if len(template.encode("utf-8", "surrogatepass")) > MAX_TEMPLATE_BYTES:
             raise TemplateFailed("The template is larger than 64 kB.")
         quick = substitute(template, inputs)
@@ -61,7 +61,7 @@ class TemplatePool:
 
 
 def _check_inputs(inputs: Mapping[str, Json]) -> dict[str, Any]:
-    """Return the inputs, which must be JSON: no model instance, no function, no request."""
+    """Return the inputs. Raises TemplateFailed unless they are JSON (no model instance, function or request)."""
     try:
         json.dumps(inputs := dict(inputs))
     except (TypeError, ValueError, RecursionError) as error:

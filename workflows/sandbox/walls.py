@@ -1,7 +1,7 @@
-"""Restrict the child process: it gives up everything that a template or program could misuse.
+"""Restrict the child process: it gives up all access that a template or program could misuse.
 
-Called after the last import. What remains is memory up to a limit, processor time up to a limit, and three pipes. The
-walls are independent; one that this machine can't build is reported, not fatal.
+Called after the last import. Memory up to a limit, processor time up to a limit and three pipes remain. The walls are
+independent; a wall that this machine can't build is not fatal and only missing in the returned list.
 """
 
 import contextlib
@@ -14,9 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-MEMORY_BYTES = (
-    216 * 1024 * 1024
-)  # over what the idle process has; with it a child stays below 256 MB
+MEMORY_BYTES = 216 * 1024 * 1024  # beyond the idle process; a child stays below 256 MB
 _UNKNOWN_BASE_BYTES = 128 * 1024 * 1024
 _NOBODY = 65534
 _CPU_SECONDS = 3
@@ -33,8 +31,8 @@ LOAD, JUMP_EQ, JUMP_GE, RETURN = 0x20, 0x15, 0x35, 0x06
 OFFSET_NUMBER, OFFSET_ARCH, OFFSET_FIRST_ARGUMENT = 0, 4, 16
 X32_BIT = 0x40000000
 
-# What CPython needs to compute and to talk over pipes it already holds. No open, no socket, no
-# fork, no exec, no kill, no ptrace, no process_vm_*: an escape from the interpreter finds nothing.
+# The calls that CPython needs to compute and to use its open pipes. Without open, socket, fork, exec, kill, ptrace and
+# process_vm_*, code that escapes from the interpreter reaches nothing.
 _COMMON = [
     "read",
     "write",
@@ -138,7 +136,7 @@ def _become_nobody() -> None:
 
 def give_up_privileges() -> None:
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    prctl(_PR_SET_DUMPABLE, 0)  # other runners of the same user can't read this one's memory
+    prctl(_PR_SET_DUMPABLE, 0)  # other runners of the same user can't read this process's memory
 
 
 def _filter_system_calls() -> None:

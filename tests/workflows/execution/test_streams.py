@@ -39,7 +39,7 @@ def drive(cast: Cast, settings: Any, valkey_url: str) -> Iterator[Drive]:
 
     def driven(workflow: Workflow, *, by: Person = cast.alice, **asked: Any) -> Run:
         run = start_run(by.principal, workflow=workflow, **asked)
-        worker.advance(run.pk)
+        worker.execute_run(run.pk)
         with tenant([run.team_id]):
             return Run.objects.unscoped().get(pk=run.pk)
 

@@ -4,24 +4,24 @@ from collections.abc import Sequence
 
 from config.ids import uuid7
 from workflows.execution.db import Database
-from workflows.execution.driver import Drive
+from workflows.execution.driver import RunExecution
 
 
 SAVE = "select execution_save_partials(%s, %s)"
 
 
-async def save_texts(db: Database, drives: Sequence[Drive]) -> None:
+async def save_texts(db: Database, executions: Sequence[RunExecution]) -> None:
     rows: list[str] = []
     teams = set()
-    for drive in drives:
-        journal = drive.journal
+    for execution in executions:
+        journal = execution.journal
         if journal is None or not journal.unsaved:
             continue
         journal.unsaved = False
         segments = journal.segments()
         if segments is None:
             continue
-        claim = drive.claim
+        claim = execution.claim
         teams.add(claim.team_id)
         rows.append(
             f'{{"id":"{uuid7()}","team":"{claim.team_id}","run":"{claim.run_id}",'
