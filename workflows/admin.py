@@ -41,9 +41,9 @@ from workflows.models import (
 
 
 class PersonalAdmin(ReadOnlyTenantAdmin):
-    """Rows of a person, as visible here as on any other page."""
+    """Rows of a person, with the same visibility as on the other pages."""
 
-    run_path = ""  # from the row to its run or conversation; "" is the row itself
+    run_path = ""  # the lookup from the row to its run or conversation; "" for the row itself
     owner: type[Run] | type[Conversation] | type[Task] = Run
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

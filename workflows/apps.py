@@ -21,8 +21,8 @@ class WorkflowsConfig(AppConfig):
             register()
 
     def texts_of_files(self) -> list[tuple[str, str]]:
-        """Return context and text of what the gallery's documents say to people, for the translation catalogs."""
-        # Inline import: documents are read with what needs the app registry.
+        """Return context and string of each text of the gallery's documents, for the translation catalogs."""
+        # Inline import: reading documents needs the app registry.
         from workflows.samples.wording import CONTEXT, list_file_texts  # noqa: PLC0415
 
         return [(CONTEXT, text) for _file, text in list_file_texts()]

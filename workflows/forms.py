@@ -17,7 +17,7 @@ from workflows.models import Workflow
 
 MAX_DOCUMENT_BYTES = 1024 * 1024
 
-# start variable type → the control that asks for it; any other type is asked for as JSON
+# start variable type → its form control; any other type is entered as JSON
 CONTROLS = {
     "text-input": "text",
     "string": "text",
@@ -138,7 +138,7 @@ def _format_value(value: Json, control: str) -> str:
 def _read_value(field: InputField, data: Mapping[str, str]) -> Json:
     if field.control == "switch":
         return field.name in data
-    text = data.get(field.name, "").replace("\x00", "")  # which no database can keep
+    text = data.get(field.name, "").replace("\x00", "")  # PostgreSQL can't store NUL
     if field.control in {"json", "number"}:
         if not text.strip():
             return None
@@ -146,7 +146,7 @@ def _read_value(field: InputField, data: Mapping[str, str]) -> Json:
             return strict_json.loads(text)
         except strict_json.NotStrictJson:
             return text
-    return text or None  # an empty box is nothing said, so that a required one is missed
+    return text or None  # an empty field is None, so that a missing required value is reported
 
 
 class PageForm(forms.Form):

@@ -11,7 +11,7 @@ from django.conf import settings
 
 
 class MemoryIsOff(RuntimeError):
-    """Something of memory was used although it is switched off."""
+    """A name of memory was used although memory is switched off."""
 
 
 def is_on() -> bool:

@@ -1,4 +1,4 @@
-"""The implementation of memory's ``Host``: what workflows know about the ids that memory stores."""
+"""The implementation of memory's ``Host``: describe the ids of workflows, runs and conversations."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -54,7 +54,7 @@ class WorkflowsHost:
         rows = selectors.runs_for(principal).filter(pk__in=_parse_uuids(run_ids))
         runs = {run.pk: run for run in rows}
         titles: dict[UUID, dict[str, str]] = {}
-        steps = Step.objects.unscoped().filter(run_id__in=runs)  # admitted with their run
+        steps = Step.objects.unscoped().filter(run_id__in=runs)  # visible if their run is
         for run_id, key, title in steps.values_list("run_id", "node_key", "title"):
             titles.setdefault(run_id, {})[key] = title
         return {
@@ -137,7 +137,7 @@ _NAMES_BY_SCOPE: dict[str, Callable[[UUID, Sequence[str]], Mapping[str, str]]] =
 
 
 def _split_stream(stream: str) -> list[str]:
-    """Return the workflow ids of a stream; one that is too long to contain them all has none."""
+    """Return the workflow ids of a stream, or none if its name is too long to contain all of them."""
     length = len(str(UUID(int=0)))
     ids = [stream[start : start + length] for start in range(0, len(stream), length + 1)]
     return ids if "-".join(str(pk) for pk in _parse_uuids(ids)) == stream else []

@@ -28,7 +28,7 @@ def check_create(principal: Principal, team_id: UUID) -> None:
 
 
 def may_arrange(principal: Principal, team_id: UUID) -> bool:
-    """Return whether the principal may create, rename, move and delete the team's folders, which nobody owns."""
+    """Return whether the principal may create, rename, move and delete the team's folders, which have no owner."""
     return can(principal, "workflow.edit", team_id)
 
 
@@ -85,7 +85,7 @@ def check_run(principal: Principal, workflow: Workflow) -> None:
 
 
 def check_task(principal: Principal, team_id: UUID) -> None:
-    """Check that the principal may create tasks, as everybody may who runs the team's workflows."""
+    """Check that the principal may create tasks, as any member may who can run the team's workflows."""
     check(principal, "workflow.run", team_id)
 
 
@@ -161,7 +161,7 @@ def check_view_conversation(principal: Principal, conversation: Conversation) ->
 
 
 def check_rename(principal: Principal, conversation: Conversation) -> None:
-    """Check as for continuing the conversation: a read-only API key may not rename it."""
+    """Check the permission to continue the conversation, which a read-only API key lacks."""
     check_view_conversation(principal, conversation)
     check(principal, "workflow.run", conversation)
 

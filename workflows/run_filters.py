@@ -47,7 +47,7 @@ class RunFilter:
         if self.user:
             rows = rows.filter(_match_user(self.user))
         if self.text:
-            # Inputs are kept as JSON text, where other scripts than Latin may stand as escapes.
+            # Inputs are stored as JSON text, which may contain non-ASCII characters as escapes.
             rows = rows.alias(inputs_text=Cast("inputs", TextField())).filter(
                 Q(inputs_text__icontains=self.text)
                 | Q(inputs_text__icontains=json.dumps(self.text)[1:-1])
@@ -74,5 +74,5 @@ def _get_day_start(day: date, *, days: int = 0) -> datetime:
     try:
         moved = date.fromordinal(day.toordinal() + days)
         return timezone.make_aware(datetime.combine(moved, time.min))
-    except (ValueError, OverflowError):  # the ends of the calendar
+    except (ValueError, OverflowError):  # a day at the limits of the calendar
         return timezone.make_aware(datetime.combine(day, time.min))

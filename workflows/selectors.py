@@ -117,7 +117,7 @@ def folder_tree(principal: Principal, team_id: UUID) -> FolderTree:
 
 
 def folder_for(principal: Principal, folder_id: UUID) -> Folder:
-    """Return one folder; whoever may see the team's workflows may see it."""
+    """Return one folder, which is visible to any member who may see the team's workflows."""
     return _get(folders_for(principal), pk=folder_id)
 
 
@@ -232,7 +232,7 @@ def events_of(principal: Principal, run: Run, *names: str) -> QuerySet[RunEvent]
 
 
 def step_for(principal: Principal, run: Run, node: str, rounds: str = "") -> Step:
-    """Return one step; of a node inside a container its newest round, or the given one (``0.2``)."""
+    """Return one step; for a node inside a container, the step of its newest round or of the given round (``0.2``)."""
     steps = steps_of(principal, run).filter(node_key=node)
     parts = rounds.split(".") if rounds else []
     if parts:
@@ -248,7 +248,7 @@ def step_for(principal: Principal, run: Run, node: str, rounds: str = "") -> Ste
 def step_in_workflow(
     principal: Principal, workflow: Workflow, node: str, run_id: UUID | None
 ) -> Step | None:
-    """Return a node's step in a run; without a run, in the newest of one's own runs that ran the node."""
+    """Return a node's step in a run; without a run, in the principal's newest run that ran the node."""
     permissions.check_view(principal, workflow)
     runs = runs_for(principal, workflow=workflow)
     if run_id is not None:

@@ -1,7 +1,7 @@
 """A run's events as server-sent events: native names, ``id:`` = sequence, resumed by Last-Event-ID.
 
 Access is checked before the stream begins; the stream itself holds no database connection of the
-request and no thread, only a place in the process's hub.
+request and no thread, only a subscription in the process's hub.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -23,12 +23,12 @@ from workflows.selectors import run_for
 from workflows.services.runs.run_access import StreamAccess, watch_stream
 
 
-PING = 15.0  # seconds; proxies close what is silent for longer
+PING = 15.0  # seconds between pings; proxies close connections that are idle for longer
 RETRY_MS = 1000
 HEADERS = {
     "Cache-Control": "no-cache, no-transform",
     "X-Accel-Buffering": "no",
-    "Content-Encoding": "identity",  # a stream that is compressed is a stream that is buffered
+    "Content-Encoding": "identity",  # compression would buffer the stream
 }
 
 
@@ -43,7 +43,7 @@ def build_response(request: HttpRequest, principal: Principal, run: Run) -> Http
     """Return the stream of a run that the caller has found for this principal."""
     after = read_last_event_id(request)
     if run.has_ended and after >= run.last_seq > 0:
-        return HttpResponse(status=204)  # tells a browser to stop asking
+        return HttpResponse(status=204)  # stops a browser from reconnecting
     return StreamingHttpResponse(
         stream_lines(run.team_id, run.pk, after, watch_stream(principal, run)),
         content_type="text/event-stream",
@@ -57,7 +57,7 @@ async def stream_lines(
     yield f"retry: {RETRY_MS}\n\n".encode()
     async for event in follow(get_run_feed(), team_id, run_id, after, patience=PING):
         if access is not None and event is not None and access.is_due(event.name, event.data):
-            await sync_to_async(_record_access)(access)  # before it is shown
+            await sync_to_async(_record_access)(access)  # before the event is sent
         yield b": still here\n\n" if event is None else build_frame(event)
 
 
@@ -81,7 +81,7 @@ def find_run(principal: Principal, run_id: UUID) -> Run:
 
 @contextmanager
 def close_connections() -> Iterator[None]:
-    """Close the thread's connections afterwards: a stream would keep them to its end.
+    """Close the thread's connections afterwards: a stream would keep them open until it ends.
 
     Inside a transaction of the caller the connection stays open.
     """

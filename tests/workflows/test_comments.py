@@ -12,7 +12,7 @@ from tests.support.cast import Cast, Person
 from tests.support.markup import markup_of
 from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.models import Comment, Workflow
-from workflows.models.comments import LONGEST_COMMENT
+from workflows.models.comments import MAX_COMMENT_LENGTH
 from workflows.services.editor import comments, drafts
 from workflows.templatetags.comments import render_markdown
 
@@ -135,7 +135,7 @@ def test_answer_across_workflows_is_refused(cast: Cast, workflow: Workflow):
         said(cast.alice, workflow, "Here", answers=row)
 
 
-@pytest.mark.parametrize("body", ["", "  \n ", "\x00", "x" * (LONGEST_COMMENT + 1)])
+@pytest.mark.parametrize("body", ["", "  \n ", "\x00", "x" * (MAX_COMMENT_LENGTH + 1)])
 def test_body_empty_or_too_long_is_refused(cast: Cast, workflow: Workflow, body: str):
     with pytest.raises(InvalidValue):
         said(cast.alice, workflow, body)

@@ -18,7 +18,7 @@ from workflows.api import (
 
 
 router = Router()
-router.add_router("", editing.router)  # that of ``workflows``, with the draft's other methods
+router.add_router("", editing.router)  # the methods of the draft besides those in ``workflows``
 router.add_router("", folders.router)
 router.add_router("", providers.router)
 router.add_router("", conversations.router)

@@ -19,7 +19,7 @@ from workflows.services.debugging import cases
 
 router = Router(auth=api_auth(), tags=["test cases"])
 
-POLL_INTERVAL = 0.2  # seconds, for who waits
+POLL_INTERVAL = 0.2  # seconds between checks of the results
 
 
 @router.get("/workflows/{uuid:workflow_id}/tests", response=list[schemas.CaseOut], summary="List")
@@ -86,7 +86,7 @@ async def run_cases(
 
     With ``wait_seconds`` the response comes when they have finished or the time is up.
     """
-    # Not in the request's transaction: no worker hears of a case before what queued it is committed.
+    # Not in the request's transaction, because a worker can only see a case after the commit.
     principal = get_principal(request)
     results = await sync_to_async(_queue)(principal, workflow_id, body)
     if body.wait_seconds:

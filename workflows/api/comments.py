@@ -13,13 +13,13 @@ from accounts.principals import get_principal
 from config.http.openapi import Body
 from workflows import selectors
 from workflows.models import Comment
-from workflows.models.comments import LONGEST_COMMENT
+from workflows.models.comments import MAX_COMMENT_LENGTH
 from workflows.services.editor import comments
 
 
 router = Router(auth=api_auth(), tags=["workflows"])
 
-Text = Annotated[str, Field(min_length=1, max_length=LONGEST_COMMENT)]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_COMMENT_LENGTH)]
 
 
 class CommentIn(Body):

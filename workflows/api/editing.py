@@ -32,7 +32,7 @@ __all__ = ["router"]
 
 VersionOrDraft = Annotated[str, Field(pattern=r"^(draft|[1-9][0-9]{0,8})$")]
 After = Annotated[int, Field(ge=0, lt=2**31)]
-Json = Any  # values of a document are its author's business
+Json = Any  # any value of a document
 Key = Annotated[
     str | None,
     Field(

@@ -1,4 +1,4 @@
-"""Build the API's responses from rows; only the fields named here are sent."""
+"""Serialize rows for the API's responses, which contain only the fields named here."""
 
 from workflows.engine.language.problems import Problem
 from workflows.models import Credential, ModelProvider, Version, Workflow

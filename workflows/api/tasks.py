@@ -81,7 +81,7 @@ def _build_task(task: Task, learning: dict[str, object] | None) -> dict[str, obj
 
 
 def _load_learning(principal: Principal, rows: Sequence[Task]) -> dict[str, dict[str, object]]:
-    """Return what was learned, by run. All rows are of one team."""
+    """Return the lessons learned, by run. All rows must belong to one team."""
     runs = [str(row.run_id) for row in rows if row.run_id]
     if not runs or not memory_app.is_on():
         return {}

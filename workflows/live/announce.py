@@ -1,4 +1,4 @@
-"""Publish messages to everybody on a draft from a request: small ones that may be lost and are never saved."""
+"""Publish messages from a request to all open tabs of a draft. The messages are small, may be lost and are not saved."""
 
 import logging
 from functools import cache
@@ -58,7 +58,7 @@ def _publish(workflow_id: UUID, body: dict[str, Any]) -> None:
 
 @cache
 def _get_redis(url: str) -> "SyncRedis":
-    """Return the process's connection pool: a cursor moves ten times a second."""
+    """Return the process's connection pool: a tab reports its cursor ten times a second."""
     return SyncRedis.from_url(
         url, socket_connect_timeout=1, socket_timeout=1, decode_responses=True
     )

@@ -17,14 +17,14 @@ from workflows.engine.language.document import Json
 from workflows.execution.events.bus import connect
 
 
-FRESH_SECONDS = 12.0  # seconds a card is good for; its stream renews it every few
-EXPIRE_SECONDS = 60  # seconds after which Valkey forgets a draft nobody renews
+FRESH_SECONDS = 12.0  # seconds that a card is valid; its stream renews it more often
+EXPIRE_SECONDS = 60  # seconds after which Valkey deletes a draft without renewals
 
 Card = dict[str, Json]
 
 
 class Board(Protocol):
-    """The presence of tabs. A failure means an empty board: presence never blocks editing."""
+    """The presence of tabs. A failure gives an empty board, so that presence never blocks editing."""
 
     async def put(self, workflow_id: UUID, cards: Mapping[str, Card]) -> None: ...
     async def drop(self, workflow_id: UUID, key: str) -> None: ...
@@ -64,7 +64,9 @@ class SharedBoard:
         now = time.time()
         texts = {key: dumps({**card, "at": now}) for key, card in cards.items()}
         try:
-            pipe: Any = self._redis.pipeline(transaction=False)  # Any: redis-py is half typed
+            pipe: Any = self._redis.pipeline(
+                transaction=False
+            )  # Any: redis-py is only partly typed
             pipe.hset(get_board_key(workflow_id), mapping=texts)
             pipe.expire(get_board_key(workflow_id), EXPIRE_SECONDS)
             await pipe.execute()
@@ -75,7 +77,7 @@ class SharedBoard:
         try:
             deletion: Any = self._redis.hdel(
                 get_board_key(workflow_id), key
-            )  # Any: redis-py is half typed
+            )  # Any: redis-py is only partly typed
             await deletion
         except (RedisError, OSError):
             return
@@ -84,7 +86,7 @@ class SharedBoard:
         try:
             keys: Any = self._redis.hgetall(
                 get_board_key(workflow_id)
-            )  # Any: redis-py is half typed
+            )  # Any: redis-py is only partly typed
             values: dict[str, str] = await keys
         except (RedisError, OSError):
             return {}
@@ -116,7 +118,7 @@ def filter_fresh(texts: Mapping[str, str]) -> dict[str, Card]:
 
 def update_card(redis: "SyncRedis", workflow_id: UUID, key: str, more: Card) -> Card | None:
     """Update a tab's card from a request. None if no stream of this tab is open."""
-    current: Any = redis.hget(get_board_key(workflow_id), key)  # Any: redis-py is half typed
+    current: Any = redis.hget(get_board_key(workflow_id), key)  # Any: redis-py is only partly typed
     cards = filter_fresh({key: current}) if current else {}
     if key not in cards:
         return None

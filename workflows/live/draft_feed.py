@@ -35,7 +35,7 @@ class DraftFeed(Feed[Seat]):
 
     @asynccontextmanager
     async def take_seat(self, seat: Seat) -> AsyncIterator[Seat]:
-        """Make the tab visible to the others, and send it their events, as long as the block lasts."""
+        """Make the tab visible to the others, and send it their events, for the duration of the block."""
         draft = seat.workflow_id
         try:
             async with self.join(draft, seat):
@@ -77,7 +77,7 @@ class DraftFeed(Feed[Seat]):
             await self._send_presence(topic)
 
     def _update_cards(self, draft: UUID, body: Message) -> None:
-        """Update the cards of this process's tabs with what they announced, so that it is renewed from now on."""
+        """Update the cards of this process's tabs with their announcements, so that later renewals contain them."""
         for seat in self.members.get(draft, ()):
             if "card" in body and seat.key == body.get("from"):
                 seat.card.update(body["card"])

@@ -17,7 +17,7 @@ async def follow(
     async with feed.take_seat(seat):
         while not seat.cut_off:
             try:
-                # Not wait_for: Python 3.11's swallows a cancel that comes as the wait is over.
+                # Not wait_for: in Python 3.11 it swallows a cancellation that arrives when the wait ends.
                 async with asyncio.timeout(patience):
                     event = await seat.queue.get()
             except TimeoutError:

@@ -25,7 +25,7 @@ def get_channel(workflow_id: object) -> str:
 
 
 class DraftPublisher:
-    """Publishes to a draft's channel. The next poll finds what a lost message announced."""
+    """Publishes to a draft's channel. If a message is lost, the next poll finds its news."""
 
     def __init__(self, url: str | None) -> None:
         self._redis: Redis | None = connect(url) if url else None

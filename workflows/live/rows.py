@@ -30,7 +30,7 @@ Watch = tuple[UUID, UUID, str]  # workflow, person, session
 @dataclass(frozen=True, slots=True)
 class DraftNews:
     revisions: dict[UUID, int] = field(default_factory=dict)
-    comments: dict[UUID, str] = field(default_factory=dict)  # changes when a comment does
+    comments: dict[UUID, str] = field(default_factory=dict)  # changes with each change of a comment
     admitted: frozenset[Watch] = frozenset()
     runs: tuple["RunNews", ...] = ()
 
@@ -97,7 +97,9 @@ def _list_admitted(drafts: dict[UUID, Workflow], watches: Collection[Watch]) -> 
 def _list_open_sessions(keys: set[str]) -> set[str]:
     """Return the sessions that are still signed in."""
     store = import_module(settings.SESSION_ENGINE).SessionStore
-    if not hasattr(store, "get_model_class"):  # not in the database: asked one by one
+    if not hasattr(
+        store, "get_model_class"
+    ):  # not in the database, so each session is checked separately
         return {key for key in keys if store().exists(key)}
     rows = store.get_model_class().objects.filter(pk__in=keys, expire_date__gt=timezone.now())
     return set(rows.values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""The seat of a tab on a draft: its person, what it was sent, and its outgoing queue."""
+"""The seat of a tab on a draft: its person, the last sent revision and the outgoing queue."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -8,9 +8,7 @@ from accounts.models import User
 from workflows.engine.language.document import Json
 
 
-QUEUE_SIZE = (
-    256  # events a tab may be behind; then its stream ends, and it comes back for what it missed
-)
+QUEUE_SIZE = 256  # events that a tab may be behind; then its stream ends, and it reconnects
 COLORS = 8  # of ``--person-…`` in static/css/together.css
 
 
@@ -25,17 +23,17 @@ class LiveEvent:
 
 @dataclass(eq=False, slots=True)
 class Seat:
-    """A tab that watches a draft; it belongs to one event loop. ``revision`` is the last one this tab was sent."""
+    """A tab that watches a draft; it belongs to one event loop. ``revision`` is the last revision sent to the tab."""
 
     team_id: UUID
     workflow_id: UUID
     user_id: UUID
     client: str
     revision: int
-    card: dict[str, Json]  # what others are shown of this person
+    card: dict[str, Json]  # shown to the other people on the draft
     session: str = ""
     cut_off: bool = False
-    comments: Json = None  # the mark of the comments this tab knows, see ``rows.DraftNews``
+    comments: Json = None  # the marker of the comments that this tab has, see ``rows.DraftNews``
     runs: dict[str, str] = field(default_factory=dict)
     queue: asyncio.Queue[LiveEvent | None] = field(
         default_factory=lambda: asyncio.Queue(QUEUE_SIZE)
@@ -43,7 +41,7 @@ class Seat:
 
     @property
     def key(self) -> str:
-        """Return the key of the seat; the server puts the person in front, so that nobody can act as somebody else."""
+        """Return the key of the seat; the server prepends the person, so that no person can act as another."""
         return make_seat_key(self.user_id, self.client)
 
     def put(self, event: LiveEvent) -> None:
@@ -58,7 +56,7 @@ class Seat:
             self.put(LiveEvent("revision", {"revision": revision, "client": client}, revision))
 
     def end(self) -> None:
-        """Close the stream at its next turn; the rest of the queue isn't sent."""
+        """Close the stream when it next waits; the rest of the queue isn't sent."""
         self.cut_off = True
         if self.queue.full():
             self.queue.get_nowait()
@@ -70,7 +68,7 @@ def make_seat_key(user_id: UUID | None, client: str) -> str:
 
 
 def build_card(user: User, client: str, *, can_edit: bool) -> dict[str, Json]:
-    """Return the card that others see. It contains no email address, only the name that the team's pages show too."""
+    """Return the card that others see. It contains no email address, only the name, which the team's pages also show."""
     name = user.name or user.get_short_name()
     return {
         "client": client,

@@ -1,1 +1,1 @@
-"""Model providers: the offline one, and every endpoint that speaks the OpenAI protocol."""
+"""Model providers: the offline provider, and a client for endpoints with the OpenAI protocol."""

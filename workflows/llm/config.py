@@ -8,7 +8,7 @@ from typing import Final
 OPENAI_COMPATIBLE: Final = "openai_compatible"
 OFFLINE: Final = "offline"
 
-# Where well-known providers answer; everything else brings its own address.
+# The addresses of well-known providers; any other provider needs a configured address.
 BASE_URLS: Final[Mapping[str, str]] = {
     "openai": "https://api.openai.com/v1",
     "deepseek": "https://api.deepseek.com/v1",
@@ -35,5 +35,5 @@ class ProviderConfig:
 
 
 def normalize_name(name: str) -> str:
-    """Return the provider a document means: ``langgenius/openai/openai`` is ``openai``."""
+    """Return the provider that a document names: ``langgenius/openai/openai`` is ``openai``."""
     return name.strip().rstrip("/").rpartition("/")[2].lower()

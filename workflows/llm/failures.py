@@ -1,4 +1,4 @@
-"""Turn a provider's failures into sentences that can be shown.
+"""Turn a provider's failures into messages that can be shown.
 
 The sentences contain nothing that the provider said and no resolved address: a provider's error
 text may repeat the key or the prompt, and an address would turn the error into a port scanner.
@@ -17,7 +17,7 @@ from workflows.engine.errors import ModelFailed
 
 
 class ModelRateLimited(ModelFailed):
-    """The provider's rate limit was reached; ``retry_after`` is in seconds if the provider named a time."""
+    """The provider's rate limit was reached; ``retry_after`` is in seconds, if the provider sent a time."""
 
     def __init__(self, message: str, *, retry_after: float | None) -> None:
         super().__init__(message, retryable=True, status=429)
@@ -29,7 +29,7 @@ _TOO_LONG = re.compile(
 )
 _FILTERED = re.compile(r"content.?(filter|management|policy)", re.I)
 
-# status → sentence, and whether the same request may do better later
+# status → message, and whether the same request may succeed later
 _BY_STATUS: Final[dict[int, tuple[str, bool]]] = {
     400: ("{provider} rejected the request as malformed. Check the model parameters.", False),
     401: ("{provider} rejected the credential. Check the API key.", False),
@@ -95,7 +95,7 @@ def _explain_rate_limit(error: openai.APIStatusError, names: dict[str, str]) -> 
 
 
 def _explain_cause(cause: BaseException, names: dict[str, str]) -> ModelFailed | None:
-    """Explain connection faults, our own first: they know best why nothing was sent."""
+    """Explain connection faults, first those of the guarded client, which know why nothing was sent."""
     name = type(cause).__name__
     if isinstance(cause, net.AddressRefused):
         return ModelFailed(f"{names['provider']}: {cause}")
@@ -136,7 +136,7 @@ def _walk_causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _read_error_text(error: openai.APIError) -> str:
-    """Return the provider's text to recognize an error by, never to show it."""
+    """Return the provider's text, which is only used to recognize an error and never shown."""
     return f"{error.code or ''} {error.message} {error.body!r}"[:4000]
 
 

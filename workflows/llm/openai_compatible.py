@@ -1,4 +1,4 @@
-"""The client for any endpoint that speaks the OpenAI protocol, in the cloud or on the local network."""
+"""The client for any endpoint with the OpenAI protocol, in the cloud or on the local network."""
 
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -19,7 +19,7 @@ from workflows.llm.tokens import estimate_messages, estimate_text
 
 
 TOTAL_SECONDS: Final = 600.0
-IDLE_SECONDS: Final = 90.0  # a model may think this long before its first word
+IDLE_SECONDS: Final = 90.0  # the time that a model may take before its first word
 TEST_SECONDS: Final = 15.0
 _MAX_MODELS: Final = 1000
 
@@ -54,7 +54,7 @@ class OpenAICompatible:
         self._net: dict[str, Any] = {"allow": allow, "resolver": resolver}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        """Stream the answer. Raises ModelFailed; retrying is left to the engine."""
+        """Stream the answer. Raises ModelFailed; the engine decides on a retry."""
         model = request.model or self._config.default_model
         answer = _Answer(request)
         try:
@@ -86,7 +86,7 @@ class OpenAICompatible:
         http = net.client(timeout=total, idle=idle, **self._net)
         client = AsyncOpenAI(
             base_url=self._config.address,
-            api_key=self._config.api_key or "none",  # local servers ask for none
+            api_key=self._config.api_key or "none",  # local servers need none
             timeout=http.timeout,
             max_retries=0,
             http_client=http,
@@ -101,12 +101,12 @@ class OpenAICompatible:
         if isinstance(error, ModelFailed):
             return error
         if not (isinstance(error, _UNEXPECTED) or type(error).__module__.startswith("http")):
-            raise error  # a mistake of ours should be loud
+            raise error  # a bug of the application must not be hidden
         return build_failure(error, provider=self._config.name, model=model)
 
 
 class _Answer:
-    """Reads the events of a stream, tolerating what servers leave out or add."""
+    """Reads the events of a stream, tolerating missing and additional fields."""
 
     def __init__(self, request: ModelRequest) -> None:
         self._request = request

@@ -1,4 +1,4 @@
-"""The model that answers a request: the team's provider of that name, or the offline one."""
+"""Select the model that answers a request: the team's provider of that name, or the offline provider."""
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -19,7 +19,7 @@ Factory = Callable[[ProviderConfig], ModelPort]
 
 
 def _build_openai_compatible(config: ProviderConfig) -> ModelPort:
-    # Inline import: the package behind it takes longer to load than all the rest of this house together.
+    # Inline import: the openai package takes longer to load than the rest of the application together.
     from workflows.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415
 
     return OpenAICompatible(config)
@@ -40,7 +40,7 @@ def list_kinds() -> dict[str, Factory]:
 
 
 def warm_up() -> None:
-    """Load in the background what the first model call would have to wait for."""
+    """Load the openai package in the background, so that the first model call needn't wait for it."""
     name = "workflows.llm.openai_compatible"
     threading.Thread(target=import_module, args=[name], name="warm-up", daemon=True).start()
 
@@ -97,7 +97,7 @@ class TeamModels:
 
 
 def _redact_key(chunk: ModelChunk, text: StreamRedactor, reasoning: StreamRedactor) -> ModelChunk:
-    """Redact a provider's key where its answer repeats it: nobody but the provider should see it."""
+    """Redact a provider's key where its answer repeats it, so that only the provider sees the key."""
     is_last = chunk.finish_reason is not None
     return replace(
         chunk,

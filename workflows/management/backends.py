@@ -57,7 +57,7 @@ class ShellBackend(InProcessBackend):
         )
 
     async def close(self) -> None:
-        """Close the pools, and the memory provider if it has connections of its own."""
+        """Close the pools, and the memory provider if it has its own connections."""
         if (close := getattr(self._memory, "aclose", None)) is not None:
             await close()
         self._templates_pool.close()
@@ -78,7 +78,7 @@ def _build_memory(options: MemoryOptions) -> "memory_app.MemoryProvider | None":
         if options != IN_MEMORY:
             raise BackendRefused("memory is disabled: MEMORY_ENABLED is off")
         return None
-    if options.provider == "postgres":  # it asks nobody's permission
+    if options.provider == "postgres":  # this provider checks no permissions
         raise BackendRefused("the server's memory can only be used with --durable")
     try:
         return memory_app.make_provider(options.provider, **options.options)

@@ -109,7 +109,7 @@ def _describe_form(field: Field) -> str:
 
 def _render_transitions(table: Mapping[State, frozenset[State]]) -> Iterable[str]:
     yield from ("| from | to |", "|---|---|")
-    # In the enum's order: the tables hold sets, whose order changes from process to process.
+    # In the enum's order, because the tables hold sets, whose order differs between processes.
     for state in type(next(iter(table))):
         following = ", ".join(sorted(item.value for item in table[state]))
         yield f"| {state.value} | {following or '—'} |"

@@ -12,8 +12,8 @@ from workflows.models.authored import Authored
 from workflows.models.fields import VerbatimJSONField
 
 
-# A worker that was killed leaves its case undecided; nobody goes on with it.
-LONGEST = timedelta(minutes=5)
+# If a worker is killed, its case stays undecided; no other worker continues it.
+MAX_CASE_TIME = timedelta(minutes=5)
 
 
 class TestCase(Authored, TenantModel):
@@ -97,4 +97,4 @@ class TestResult(TenantModel):
     @property
     def is_lost(self) -> bool:
         """Return whether the result is overdue: queued or running longer than a case may take, so its worker died."""
-        return self.finished_at is None and timezone.now() - self.queued_at > LONGEST
+        return self.finished_at is None and timezone.now() - self.queued_at > MAX_CASE_TIME

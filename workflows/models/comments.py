@@ -9,11 +9,11 @@ from django.utils.translation import gettext_lazy as _
 from accounts.tenancy import TenantModel
 
 
-LONGEST_COMMENT = 10_000
+MAX_COMMENT_LENGTH = 10_000
 
 
 class Comment(TenantModel):
-    """The first comment of a thread, or an answer to it (``thread``). Only the first can be resolved.
+    """The first comment of a thread, or a reply to it (``thread``). Only the first can be resolved.
 
     ``node`` is a key, not a foreign key: a node that is deleted and restored by undo has its comments again.
     """
@@ -30,7 +30,7 @@ class Comment(TenantModel):
         related_name="answers",
     )
     node = models.CharField(_("node"), max_length=255, blank=True)
-    # Who may change it: a person, or the key it was written with. The name outlives both.
+    # The author's key: a person or an API key, who alone may edit. ``author_name`` remains when either is deleted.
     actor = models.CharField(_("actor"), max_length=255)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -41,7 +41,7 @@ class Comment(TenantModel):
         related_name="+",
     )
     author_name = models.CharField(_("author's name"), max_length=255)
-    body = models.TextField(_("text"), blank=True, max_length=LONGEST_COMMENT)
+    body = models.TextField(_("text"), blank=True, max_length=MAX_COMMENT_LENGTH)
     mentions = ArrayField(models.UUIDField(), verbose_name=_("mentions"), default=list, blank=True)
     created_at = models.DateTimeField(_("created at"), default=timezone.now, editable=False)
     changed_at = models.DateTimeField(_("changed at"), auto_now=True)

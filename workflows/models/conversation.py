@@ -78,7 +78,7 @@ class Message(TenantModel):
         ordering = ["conversation", "number"]
         constraints = [
             models.UniqueConstraint(fields=["conversation", "number"], name="message_number_once"),
-            # A run that is recovered and ends a second time must not say its answer twice.
+            # A recovered run that ends a second time must not store its answer twice.
             models.UniqueConstraint(fields=["run"], name="message_once_a_run"),
         ]
 

@@ -13,8 +13,8 @@ from workflows.engine.language.dsl import build_tree, load_document
 
 
 def to_json(document: Document) -> dict[str, Json]:
-    # "include_secrets" keeps what an export would blank besides (ids of credentials, of webhooks):
-    # a snapshot stays in its team. Values of secret variables are gone before that.
+    # "include_secrets" keeps the ids of credentials and webhooks, which an export blanks, because a snapshot stays in
+    # its team. The values of secret variables were removed before.
     return build_tree(without_secrets(document), include_secrets=True)
 
 

@@ -37,7 +37,7 @@ class Node(TenantModel):
         verbose_name = _("node")
         verbose_name_plural = _("nodes")
         ordering = ["workflow", "rank", "id"]
-        # So that an edit finds what lies in a container, and the last place, without reading the rest.
+        # An edit finds the content of a container, and the last position, without reading the other rows.
         indexes = [
             models.Index(fields=["team", "kind"], name="node_team_kind"),
             models.Index(fields=["workflow", "is_note", "-rank"], name="node_last_place"),
@@ -60,8 +60,8 @@ class Edge(TenantModel):
     )
     key = models.CharField(_("ID in the document"), max_length=1024)
     rank = models.PositiveIntegerField(default=0)
-    # Keys, not foreign keys: a draft may hold an edge to a node that isn't there (yet); the
-    # validator says so, and the import loses nothing.
+    # Keys, not foreign keys: a draft may hold an edge to a missing node, which the validator reports, so that an
+    # import loses nothing.
     source = models.CharField(_("source"), max_length=255)
     target = models.CharField(_("target"), max_length=255)
     handle = models.CharField(_("source handle"), max_length=255, default="source")

@@ -1,4 +1,4 @@
-"""The log of a draft: one row for each edit, never changed afterwards.
+"""The log of a draft: one row for each edit, which is never changed afterwards.
 
 The database refuses an UPDATE (a trigger, and the app's role has no such privilege); rows are
 deleted only with their workflow.
@@ -36,11 +36,11 @@ class Revision(TenantModel):
         verbose_name=_("author"),
         null=True,
         blank=True,
-        on_delete=models.DO_NOTHING,  # SET_NULL would be an update, and those are refused
+        on_delete=models.DO_NOTHING,  # SET_NULL would be an update, which is refused
         db_constraint=False,
         related_name="+",
     )
-    # Who undoes what goes by this: a programme's edits are its key's, not a person's.
+    # Undo and redo apply to the actor's edits. The edits of a program belong to its API key, not to a person.
     actor = models.CharField(_("actor"), max_length=100)
     client = models.CharField(_("tab"), max_length=100, blank=True)
     key = models.CharField(_("idempotency key"), max_length=100, null=True, blank=True)  # noqa: DJ001 - none of them is another's double

@@ -21,7 +21,7 @@ class VerbatimJSONField(models.JSONField):
 
     def get_db_prep_value(
         self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False
-    ) -> Any:  # JSON values are anybody's business
+    ) -> Any:  # any JSON value
         if value is None or hasattr(value, "as_sql") or isinstance(value, AsJson):
             return value
         return AsJson(value)

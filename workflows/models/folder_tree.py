@@ -7,7 +7,7 @@ from uuid import UUID
 from workflows.models.folder import Folder
 
 
-BETWEEN = " / "  # of the names of a path
+BETWEEN = " / "  # separates the names of a path
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class FolderTree:
         return self.within.get(folder_id, ())
 
     def path(self, folder_id: UUID | None) -> tuple[Folder, ...]:
-        """Return the folders from the top level down to this one; empty for the top level or a missing folder."""
+        """Return the path of folders from the top level to this folder; empty for the top level or a missing folder."""
         folders: list[Folder] = []
         while (folder := self.folders.get(folder_id) if folder_id else None) is not None:
             folders.append(folder)

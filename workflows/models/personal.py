@@ -20,7 +20,9 @@ M = TypeVar("M", bound=models.Model)
 class PersonalQuerySet(TenantQuerySet[M]):
     """A queryset of models with ``started_by``, ``subject_user`` and ``api_key``."""
 
-    def visible_to(self, principal: Any) -> Self:  # a Principal; accounts.access lies above models
+    def visible_to(
+        self, principal: Any
+    ) -> Self:  # a Principal; models may not import accounts.access
         return super().visible_to(principal).filter(match_own(principal))
 
 

@@ -85,7 +85,7 @@ class Run(Personal):
 
     actor = models.CharField(_("actor"), max_length=255)
 
-    # What went in and came out.
+    # The inputs and the results.
     status = models.CharField(
         _("status"), max_length=24, choices=RunStatus, default=RunStatus.QUEUED
     )
@@ -93,8 +93,7 @@ class Run(Personal):
     system = VerbatimJSONField(_("system variables"), default=dict, blank=True)
     mocks = VerbatimJSONField(_("pinned outputs"), null=True, blank=True)
     offline = models.BooleanField(_("offline"), default=False)
-    # How a person looking for a mistake had it run (``engine.runtime.partial_runs``, ``execution.debugging``), and
-    # where such a run stands still.
+    # The debugging options (``engine.runtime.partial_runs``, ``execution.debugging``), and the state of a paused run.
     debug = VerbatimJSONField(_("debugging"), null=True, blank=True)
     pause = VerbatimJSONField(_("pause"), null=True, blank=True)
     outputs = VerbatimJSONField(_("outputs"), null=True, blank=True)
@@ -104,13 +103,13 @@ class Run(Personal):
     prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
     completion_tokens = models.PositiveBigIntegerField(_("completion tokens"), default=0)
 
-    # Who drives it now. ``attempt`` is the fencing token: a write by an older attempt finds no row.
+    # The worker that executes it now. ``attempt`` is the fencing token: a write by an older attempt finds no row.
     attempt = models.PositiveIntegerField(_("attempt"), default=0)
     kill_count = models.PositiveSmallIntegerField(_("workers lost"), default=0)
     worker = models.CharField(_("worker"), max_length=255, blank=True)
     lease_until = models.DateTimeField(_("leased until"), null=True, blank=True)
-    # When a paused run goes on by itself. Claims honour it already, but nothing sets it yet: that
-    # is for the durable timers (issue 13).
+    # The time at which a paused run continues automatically. Claims respect it, but it is not set yet: it is
+    # reserved for durable timers (issue 13).
     wake_at = models.DateTimeField(_("wakes at"), null=True, blank=True)
     cancel_requested_at = models.DateTimeField(_("cancel requested at"), null=True, blank=True)
     last_seq = models.PositiveBigIntegerField(_("last event"), default=0)
@@ -138,7 +137,7 @@ class Run(Personal):
         indexes = [
             models.Index(fields=["workflow", "-created_at"], name="run_of_workflow"),
             models.Index(fields=["team", "started_by", "-created_at"], name="run_of_person"),
-            # The reconciler's three questions; each index holds only the few rows in question.
+            # For the three queries of recovery; each index holds only the few matching rows.
             models.Index(
                 fields=["queued_at"],
                 condition=models.Q(status="queued"),
@@ -186,8 +185,8 @@ class Run(Personal):
 class Step(TenantModel):
     """A node's execution in a run; a finished step is never repeated, whatever the attempt."""
 
-    # Indexes and foreign keys are paid per node executed: the run vouches for the team, the row is
-    # written with the run's row locked, and the unique constraint begins with the run.
+    # Few indexes and no foreign key to the team, because each costs time for every executed node. The run implies the
+    # team, its row is locked during the write, and the unique constraint begins with the run.
     team = models.ForeignKey(
         Team,
         on_delete=models.PROTECT,
@@ -215,7 +214,7 @@ class Step(TenantModel):
     elapsed = models.FloatField(_("seconds"), default=0)
     prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
     completion_tokens = models.PositiveBigIntegerField(_("completion tokens"), default=0)
-    # Defaults of the database's: the function that writes steps knows nothing of these.
+    # Database defaults, because the function that writes steps doesn't set these columns.
     reused_from = models.UUIDField(_("reused from run"), null=True, blank=True)
     edited_by = models.CharField(_("edited by"), max_length=255, blank=True, db_default="")
     edited_at = models.DateTimeField(_("edited at"), null=True, blank=True)

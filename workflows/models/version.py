@@ -58,7 +58,7 @@ class Version(TenantModel):
         verbose_name=_("created by"),
         null=True,
         blank=True,
-        on_delete=models.DO_NOTHING,  # SET_NULL would be an update, and those are refused
+        on_delete=models.DO_NOTHING,  # SET_NULL would be an update, which is refused
         db_constraint=False,
         related_name="+",
     )

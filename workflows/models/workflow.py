@@ -39,8 +39,8 @@ class Workflow(Authored, TenantModel):
         help_text=_("Unknown top-level parts of the imported document."),
     )
     revision = models.PositiveIntegerField(_("revision"), default=1)
-    # How large the draft is at most, kept up by what each edit adds, so that no edit has to count
-    # the whole; unknown until it's counted. See ``workflows.services.editing.gestures``.
+    # An upper bound of the draft's size, updated with each edit, so that no edit has to measure the whole draft.
+    # Null until it is measured.
     most_characters = models.PositiveIntegerField(null=True, blank=True, editable=False)
     published_version = models.ForeignKey(
         "workflows.Version",
@@ -50,8 +50,8 @@ class Workflow(Authored, TenantModel):
         on_delete=models.PROTECT,
         related_name="+",
     )
-    # The snapshot of the draft, good while its revision is the workflow's: starting a run of an
-    # unchanged draft then reads no rows of it.
+    # The snapshot of the draft, valid while its revision equals the workflow's: starting a run of an unchanged draft
+    # then reads no rows of the draft.
     draft_snapshot = models.ForeignKey(
         "workflows.Snapshot",
         verbose_name=_("draft snapshot"),

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
 
-# Tried from left to right at every place of the escaped text; what a code span holds is left alone.
+# Matched from left to right in the escaped text; the content of a code span is not changed.
 _SPANS = re.compile(
     r"`(?P<code>[^`\n]+)`"
     r"|\*\*(?P<strong>[^*\n]+)\*\*"
@@ -24,7 +24,7 @@ _FENCE = "```"
 
 @register.filter
 def render_markdown(text: str, people: Iterable[str] = ()) -> SafeString:
-    """Return the text as HTML. It is escaped first, so the result contains only our own markup."""
+    """Return the text as HTML. It is escaped first, so the result contains only markup of this module."""
     blocks = escape(text).split(_FENCE)
     mention = _build_mention_highlighter(people)
     parts = [

@@ -1,4 +1,4 @@
-"""The import map of our ES modules, whose URLs change with the content, so that no page mixes two releases."""
+"""The import map of the application's ES modules, whose URLs change with the content, so no page mixes two releases."""
 
 from functools import lru_cache
 from json import dumps

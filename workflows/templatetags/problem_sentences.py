@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
 
-# The first that fits is taken: what is more particular stands before what is less.
+# The first match is used, so more specific patterns come before more general ones.
 SENTENCES = (
     # the configuration of a node
     _("%(label)s is missing"),
@@ -41,7 +41,7 @@ SENTENCES = (
     _("Unknown memory scope %(scope)s; use one of: %(words)s"),
     _("Unknown field %(name)s: memory is disabled"),
     _("%(node)s brings in external content, which stays in quarantine until it is approved"),
-    # the drawing
+    # the graph
     _("There is no answer node, so the workflow has no output"),
     _("There is no end node, so the workflow has no output"),
     _("A %(mode)s app returns its output through %(kind)s nodes; this node may be ignored"),
@@ -70,7 +70,7 @@ SENTENCES = (
     _("%(reference)s is unknown: %(node)s has no %(name)s"),
     _("%(reference)s is inside %(node)s; only the outputs of %(again)s are available here"),
     _("%(reference)s is not available yet: %(node)s doesn't run before this node"),
-    # single kinds of nodes
+    # particular kinds of nodes
     _("The code is empty"),
     _("The code must define a function main"),
     _("The URL is empty"),

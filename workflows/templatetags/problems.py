@@ -106,7 +106,7 @@ SENTENCES: Mapping[str, str | Promise] = {
 
 @register.filter
 def in_words(problem: Problem) -> str:
-    """Return the problem's sentence; a code without one, such as a plug-in's, keeps the engine's."""
+    """Return the problem's message; a code without a message, such as a plug-in's, keeps the engine's."""
     if (get_language() or "en").startswith("en"):
         return problem.message
     if translation := translate(problem.message):
@@ -127,7 +127,7 @@ def name_in(node: str, titles: Mapping[str, str]) -> str:
 
 @register.filter
 def by_title(sentence: str, titles: Mapping[str, str]) -> str:
-    """Replace the ids of nodes in the engine's sentences by their titles."""
+    """Replace the ids of nodes in the engine's messages by their titles."""
 
     def replace_id(match: re.Match[str]) -> str:
         title = titles.get(match["id"])
@@ -137,7 +137,7 @@ def by_title(sentence: str, titles: Mapping[str, str]) -> str:
 
 
 def list_titles(document: Document, kinds: Mapping[str, AnyKind]) -> dict[str, str]:
-    """Return each node's title by id; the title of its kind if it has none of its own."""
+    """Return each node's title by id; the title of its kind if it has no title."""
     titles = {}
     for node in document.nodes:
         kind = kinds.get(node.kind)
@@ -145,7 +145,7 @@ def list_titles(document: Document, kinds: Mapping[str, AnyKind]) -> dict[str, s
     return titles
 
 
-# Where a sentence begins or goes on to name a node: "a.text is unknown: a has no text".
+# The places in a message that name a node: "a.text is unknown: a has no text".
 _ID = re.compile(
     r"(?:^|(?<=\()|(?<=: )|(?<=node )|(?<=inside )|(?<=outputs of )|(?<=mean )|(?<=, )|(?<=→ )|(?<=“))"
     r"(?!there is no )(?P<id>[^\s.;,()?“”]+)(?P<dot>\.(?=\w))?"
@@ -153,5 +153,5 @@ _ID = re.compile(
 
 
 def describe_with_location(problem: Problem) -> str:
-    """Return the sentence with its location, for a list that shows nothing else of the document."""
+    """Return the message with its location, for a list that shows nothing else of the document."""
     return f"{problem.where}: {in_words(problem)}" if problem.where else in_words(problem)

@@ -12,14 +12,14 @@ from django.utils.translation import pgettext_lazy
 register = template.Library()
 
 WORDS: Final[Mapping[str, str | Promise]] = {
-    # what a run's form asks for
+    # the types of a run form's fields
     "text-input": _("Short text"),
     "paragraph": _("Paragraph"),
     "select": _("Choice"),
     "checkbox": _("Checkbox"),
     "json_object": _("JSON object"),
     "file-list": _("Files"),
-    # and what variables hold
+    # the types of variables
     "string": pgettext_lazy("type", "string"),
     "number": pgettext_lazy("type", "number"),
     "integer": pgettext_lazy("type", "integer"),

@@ -31,7 +31,7 @@ from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
 from workflows.models import TestResult, WorkflowSecret
-from workflows.models.cases import LONGEST, ResultStatus
+from workflows.models.cases import MAX_CASE_TIME, ResultStatus
 from workflows.models.documents import from_json
 
 
@@ -72,7 +72,7 @@ def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
     name = str(row.spec.get("name", ""))
     try:
         work = _run(row, secrets)
-        return asyncio.run(asyncio.wait_for(work, LONGEST.total_seconds() - 10))
+        return asyncio.run(asyncio.wait_for(work, MAX_CASE_TIME.total_seconds() - 10))
     except WorkflowFault as fault:
         return CaseResult(name, problem=fault.message)
     except TimeoutError:

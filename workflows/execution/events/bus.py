@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 
-RUN = "run"  # with a colon and its id: the channel of a run
+RUN = "run"  # the prefix of a run's channel: run:<id>
 RETRY_AFTER = 2.0  # seconds without publishing once the bus has failed
 
 
@@ -42,7 +42,7 @@ def connect(url: str) -> "Redis":
 
 
 class Publisher:
-    """One connection per worker. Publishing never fails a run and never makes it wait for a dead bus."""
+    """One connection per worker. Publishing neither fails a run nor makes it wait for an unreachable bus."""
 
     def __init__(self, url: str | None) -> None:
         self._redis: Redis | None = connect(url) if url else None

@@ -22,7 +22,9 @@ from workflows.execution.events.bus import RETRY_AFTER, connect, get_bus_url
 log = logging.getLogger(__name__)
 
 POLL_WITH_BUS = 2.0  # seconds between polls of the rows, in case a message was lost
-IDLE = "hub:"  # a channel nobody speaks on: it keeps the connection open while nothing is followed
+IDLE = (
+    "hub:"  # a channel without messages, which keeps the connection open while nothing is followed
+)
 
 Message = dict[str, Json]
 M = TypeVar("M")
@@ -37,7 +39,7 @@ class Feed(Generic[M]):
 
     prefix: ClassVar[str]
     poll_alone: ClassVar[float]  # seconds between polls of the rows where there is no bus
-    failures: ClassVar[tuple[type[Exception], ...]]  # of a poll of the rows that come and go
+    failures: ClassVar[tuple[type[Exception], ...]]  # the temporary failures of a poll
 
     def __init__(self, hub: "Hub") -> None:
         self.hub = hub
@@ -73,10 +75,10 @@ class Feed(Generic[M]):
         raise NotImplementedError
 
     def on_connected(self) -> None:
-        """Do what is due when the bus is connected: earlier messages are lost."""
+        """Handle a new connection to the bus, because earlier messages are lost."""
 
     def forget(self, topic: UUID) -> None:
-        """Drop the state of a topic that nobody follows any more."""
+        """Drop the state of a topic without followers."""
 
     async def close(self) -> None:
         """Release what the feed holds besides the hub's own connection."""
@@ -90,7 +92,7 @@ class Hub:
         self._feeds: dict[type[Feed[Any]], Feed[Any]] = {}
         self._subscription: PubSub | None = None
         self._confirmed: dict[str, asyncio.Event] = {}
-        self._duties: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[None]] = []
         self._polls: set[type[Feed[Any]]] = set()
 
     def feed(self, kind: type[F]) -> F:
@@ -108,18 +110,18 @@ class Hub:
         return self._subscription is not None
 
     def begin(self) -> None:
-        """Start listening, and polling for new feeds."""
-        if not self._duties and self.url is not None:
-            self._duties.append(asyncio.create_task(self._listen(self.url)))
+        """Listen to the bus, and poll the rows of each new feed."""
+        if not self._tasks and self.url is not None:
+            self._tasks.append(asyncio.create_task(self._listen(self.url)))
         for kind in self._feeds.keys() - self._polls:
             self._polls.add(kind)
-            self._duties.append(asyncio.create_task(self._poll(self._feeds[kind])))
+            self._tasks.append(asyncio.create_task(self._poll(self._feeds[kind])))
 
     async def close(self) -> None:
-        for duty in self._duties:
-            duty.cancel()
-        await asyncio.gather(*self._duties, return_exceptions=True)
-        self._duties = []
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
         self._polls.clear()
         for feed in self._feeds.values():
             await feed.close()
@@ -130,7 +132,7 @@ class Hub:
             return
         try:
             await self._subscription.subscribe(channel)
-            # Read the rows only after the subscription stands, or what falls between is missed.
+            # Read the rows only after the subscription is active; otherwise messages in between are missed.
             await asyncio.wait_for(confirmed.wait(), timeout=1)
         except (RedisError, OSError, TimeoutError) as error:
             log.debug("hub_subscribe_failed", extra={"why": str(error)})
@@ -163,7 +165,7 @@ class Hub:
             await asyncio.sleep(RETRY_AFTER)
 
     async def _subscribe_all(self, subscription: PubSub) -> None:
-        """Subscribe to every channel that is followed, also those that came while it was being done."""
+        """Subscribe to every followed channel, including those that are added during the subscription."""
         subscribed: set[str] = set()
         while missing := {IDLE, *self._list_channels()} - subscribed:
             await subscription.subscribe(*missing)
@@ -185,7 +187,7 @@ class Hub:
             return
         try:
             await feed.receive(UUID(topic), loads(message["data"]))
-        except (ValueError, KeyError, TypeError) as error:  # the other feeds go on
+        except (ValueError, KeyError, TypeError) as error:  # the other feeds continue
             log.warning("hub_message_refused", extra={"channel": name, "why": repr(error)})
 
     async def _poll(self, feed: Feed[Any]) -> None:

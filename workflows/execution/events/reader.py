@@ -15,10 +15,10 @@ from workflows.execution.journal.partials import Segment, count_units, cut_befor
 READ_STATEMENT = (
     "select events, attempt, segments, status, last_seq from execution_read(%s, %s, %s, %s)"
 )
-PAGE_SIZE = 500  # events a read
+PAGE_SIZE = 500  # events in one read
 
 TEXT_DELAY = 0.25
-COMPLETE_ITEM = 4  # parts of an event's item; one that was too large to send has fewer
+COMPLETE_ITEM = 4  # the parts of a complete event's item; a truncated item has fewer
 
 ROWS_MISSING, TEXT_MISSING = "rows", "text"
 RUN_FINISHED = "run_finished"
@@ -82,10 +82,10 @@ async def _follow(
 async def _read_after_message(
     feed: RunFeed, team_id: UUID, run_id: UUID, position: _Position, message: Message
 ) -> AsyncIterator[StreamEvent | None]:
-    """Yield the new events after a message, from itself or from the rows; None means that the run has ended."""
+    """Yield the new events after a message, from the message or from the rows; None means that the run has ended."""
     gap = _find_gap(message, position)
     if gap == TEXT_MISSING:
-        # It is saved once a second; until then every further piece would ask again.
+        # Text is saved once a second; until then, every further piece would repeat the read.
         await asyncio.sleep(TEXT_DELAY)
     if gap:
         async for event in _read_rows(feed, team_id, run_id, position):
@@ -131,7 +131,7 @@ def _read_message(message: Message, position: _Position) -> list[StreamEvent]:
 async def _read_rows(
     feed: RunFeed, team_id: UUID, run_id: UUID, position: _Position
 ) -> AsyncIterator[StreamEvent | None]:
-    """Yield the rows after the position, with the saved text between them; None means the end."""
+    """Yield the rows after the position, with the saved text between them; None means that the run has ended."""
     while True:
         row = await feed.db.fetch_rows(READ_STATEMENT, (team_id, run_id, position.seq, PAGE_SIZE))
         events, attempt, rows, status, _last = row[0]
@@ -187,7 +187,7 @@ def _skip_seen(segments: deque[Segment], position: _Position) -> None:
 def _take_segments(
     segments: deque[Segment], seq: int | None, position: _Position
 ) -> list[StreamEvent]:
-    """Return the text of segments that began before this event; None: of all segments."""
+    """Return the text of segments that began before this event; None means all segments."""
     result: list[StreamEvent] = []
     while segments and (seq is None or segments[0].began_after < seq):
         segment = segments.popleft()

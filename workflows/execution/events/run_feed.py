@@ -13,11 +13,11 @@ from workflows.execution.events.bus import RUN
 from workflows.execution.events.hub import Feed, Hub, Message, get_hub
 
 
-QUEUE_SIZE = 256  # messages a reader may be behind before it is cut off
+QUEUE_SIZE = 256  # messages that a reader may be behind before it is disconnected
 PEEK = "select run_id, last_seq, status from execution_peek(%s, %s)"
 UNFINISHED = frozenset({"queued", "running", "paused"})
 
-READ_ROWS: Message = {}  # says no more than: read the rows
+READ_ROWS: Message = {}  # only tells the reader to read the rows
 
 
 class TooSlow(Exception):
@@ -75,7 +75,7 @@ class RunFeed(Feed[Reader]):
         for run_id, last_seq, status in await self.db.fetch_rows(PEEK, (teams, runs)):
             moved = self._seen.get(run_id) != (last_seq, status)
             self._seen[run_id] = (last_seq, status)
-            # Text without a bus shows in the rows once a second, and moves no sequence number.
+            # Without a bus, text appears in the rows once a second and without a new sequence number.
             if moved or not self.hub.has_bus:
                 await self.receive(run_id, READ_ROWS)
 

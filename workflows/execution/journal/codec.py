@@ -13,13 +13,13 @@ from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.step_records import StepError, StepKey, StepRecord, StepStatus, Write
 
 
-# jsonb takes neither NUL nor half a surrogate pair; a model or a web page may well send them.
+# jsonb accepts neither NUL nor half a surrogate pair, but a model or a web page may send them.
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def dump(value: Json) -> str:
-    """Return JSON text without NUL, NaN and surrogates: what jsonb rejects is replaced; the rest is kept."""
+    """Return JSON text without NUL, NaN and surrogates: these are replaced, because jsonb rejects them."""
     try:
         text = _encode(value)
     except ValueError:  # NaN or an infinity

@@ -34,8 +34,8 @@ from workflows.execution.journal.partials import Transcript
 
 log = logging.getLogger(__name__)
 
-GROUP_SIZE = 20  # quick nodes a commit may carry …
-GROUP_DELAY = 0.005  # … or seconds it may be late
+GROUP_SIZE = 20  # quick nodes in one commit at most
+GROUP_DELAY = 0.005  # seconds that such a commit may be delayed
 EFFECT_DELAY = 0.001  # seconds in which the next step's intent may join the result of an effect
 
 _COMMON_PARAMETERS = ("p_team", "p_run", "p_attempt", "p_seq", "p_count", "p_events", "p_steps")
@@ -46,12 +46,12 @@ PAUSE = "select " + named_call("execution_pause", *_COMMON_PARAMETERS, "p_segmen
 
 @dataclass(slots=True)
 class Batch:
-    """The content of the next commit; texts are JSON already."""
+    """The content of the next commit; its strings are JSON already."""
 
     events: list[tuple[str, str]] = field(default_factory=list)  # name, data
     steps: list[str] = field(default_factory=list)
     intents: list[str] = field(default_factory=list)
-    committed: "asyncio.Future[None] | None" = None  # made when somebody waits for this batch
+    committed: "asyncio.Future[None] | None" = None  # created when a caller waits for this batch
 
     def __bool__(self) -> bool:
         return bool(self.events or self.steps or self.intents)
@@ -82,8 +82,8 @@ class DurableJournal:
         self._speaker: tuple[str, str | None] | None = None  # node and source of the last text
         self._titles = titles or {}
         self._on_lost = on_lost
-        self._seq = claim.last_seq  # of the last event committed
-        self._position = claim.last_seq  # of the last event there is, written or not
+        self._seq = claim.last_seq  # of the last committed event
+        self._position = claim.last_seq  # of the last event, written or not
         self._batch = Batch()
         self._open_steps: set[StepKey] = set()
         self._writer: asyncio.Task[None] | None = None
@@ -91,8 +91,8 @@ class DurableJournal:
         self._lost: Exception | None = None
         self._lane: Lane = outbox.open(claim.run_id, claim.attempt, claim.last_seq)
         self.transcript = Transcript()
-        self.finishing = False  # the last commit is on its way
-        self.unsaved = False  # text has come since it was last saved
+        self.finishing = False  # the last commit has begun
+        self.unsaved = False  # text was added since the last save
 
     # -- engine.ports.Journal -------------------------------------------------------------------
 
@@ -118,8 +118,8 @@ class DurableJournal:
         row["title"] = self._titles.get(record.key.node_id, "")
         batch.steps.append(self._redactor.redact_json_text(dump(row)))
         if record.key in self._open_steps:
-            # Not waited for: what may not happen before this is committed is the next effect, and
-            # that one waits for its intent, which goes into the same commit or a later one.
+            # Not awaited: only the next effect must wait for this commit, and it does wait for its intent,
+            # which is in the same commit or a later one.
             self._open_steps.discard(record.key)
             self._schedule_commit(EFFECT_DELAY)
         elif len(batch.steps) >= GROUP_SIZE:
@@ -143,18 +143,18 @@ class DurableJournal:
     async def flush(self) -> None:
         while self._batch:
             await self._settle(self._batch)
-        await self._wait_for_writer()  # a commit that had begun before is part of it
+        await self._wait_for_writer()  # includes a commit that began earlier
         if self._lost is not None:
             raise self._lost
 
     # -- ends -----------------------------------------------------------------------------------
 
     async def finish(self, event: Event, end: Mapping[str, Json]) -> None:
-        """Write the last event and the run's new state, in one commit with everything that was still unwritten."""
+        """Write the last event and the run's new state, in one commit with all unwritten rows."""
         await self._commit_last(FINISH, [event], end)
 
     async def pause(self, events: Sequence[Event], state: Json) -> None:
-        """Write the events and the state of a paused run: the attempt is over, the run isn't."""
+        """Write the events and the state of a paused run, whose attempt ends although the run doesn't."""
         await self._commit_last(PAUSE, events, state)
 
     async def _commit_last(self, statement: str, events: Sequence[Event], state: Json) -> None:
@@ -191,11 +191,10 @@ class DurableJournal:
         self._outbox.close(self._claim.run_id, self._lane)
 
     # -- commits --------------------------------------------------------------------------------
-    # They run in a task of their own: a run that is stopped while it waits for a commit must not
-    # leave open whether that commit happened.
+    # Commits run in a separate task, so that stopping a run that waits for a commit doesn't interrupt the commit.
 
     async def _settle(self, batch: Batch) -> None:
-        """Return when this batch is committed; one commit takes all that has gathered."""
+        """Return when this batch is committed; one commit contains all rows added until it begins."""
         self._raise_if_lost()
         if batch.committed is None:
             batch.committed = asyncio.get_running_loop().create_future()
@@ -222,7 +221,7 @@ class DurableJournal:
         try:
             last = await self._commit_with_retries(statement, values)
         except (FencedOut, JournalUnreachable, JournalRefused) as error:
-            self._lost = error  # raised by the next write, whoever makes it
+            self._lost = error  # raised by the next write of any caller
             log.warning("journal_lost", extra={"run": self._claim.run_id, "why": str(error)})
             if self._on_lost is not None:
                 self._on_lost(error)
@@ -290,7 +289,7 @@ class DurableJournal:
         self._timer = loop.call_at(when, self._write_now)
 
     async def _settle_soon(self) -> None:
-        """Commit a full group while the run continues, but never let a second one accumulate behind it."""
+        """Commit a full group while the run continues, but wait if the group before it isn't committed yet."""
         await self._wait_for_writer()
         self._raise_if_lost()
         if self._batch:

@@ -36,7 +36,7 @@ class Lane:
             self.text.append((after, offset, node, source, [text]))
 
     def commit(self, seq: int, name: str, data: str) -> None:
-        """Add an event that got its number, after the text that came before it."""
+        """Add a numbered event after the text that precedes it."""
         self.release(seq)
         self.committed = seq
         if len(data) > MAX_EVENT_CHARACTERS:
@@ -67,7 +67,7 @@ class Outbox:
         self._lanes: dict[UUID, Lane] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Task[None] | None = None
-        self._ready: list[tuple[str, str]] = []  # of lanes that are closed too
+        self._ready: list[tuple[str, str]] = []  # including those of closed lanes
 
     def open(self, run_id: UUID, attempt: int, committed: int) -> Lane:
         lane = self._lanes[run_id] = Lane(attempt, committed)
@@ -108,7 +108,7 @@ class Outbox:
             self._timer.cancel()
             self._timer = None
         if self._sending is not None and not self._sending.done():
-            self._schedule_send(TEXT_DELAY)  # in order: one publish at a time
+            self._schedule_send(TEXT_DELAY)  # one publish at a time, which keeps the order
             return
         for run_id, lane in self._lanes.items():
             self._gather(run_id, lane)

@@ -18,7 +18,7 @@ class Segment:
     source: str | None
     offset: int  # UTF-16 units of the run's text before this segment
     began_after: int  # sequence of the last event when it began
-    grew_after: int  # … and when it last grew
+    grew_after: int  # sequence of the last event when it last grew
     pieces: list[str] = field(default_factory=list)
     length: int = 0
 

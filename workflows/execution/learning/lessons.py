@@ -25,7 +25,7 @@ from workflows.execution.threads import run_in_thread
 log = logging.getLogger(__name__)
 
 MAX_INJECTED = 5
-MAX_QUESTION_CHARACTERS = 2_000  # characters; a task is asked for by its beginning
+MAX_QUESTION_CHARACTERS = 2_000  # characters; only the beginning of a task is searched for
 
 
 def add_reminder(ports: Ports, claim: Claim) -> Ports:
@@ -36,7 +36,7 @@ def add_reminder(ports: Ports, claim: Claim) -> Ports:
 
 
 async def plan_curation(ports: Ports, claim: Claim) -> None:
-    """Plan the curation after the end of a run was written. Debug runs teach nothing."""
+    """Plan the curation after the end of a run was written. Debug runs are not curated."""
     if ports.memory is None or Debug.from_row(claim.row).is_debugging or claim.row["mocks"]:
         return
     try:
@@ -54,7 +54,7 @@ class LessonReminder:
         self._lock = asyncio.Lock()
 
     async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None:
-        """Return the lessons for a prompt, or None if there are none. A failing memory is only logged."""
+        """Return the lessons for a prompt, or None if there are none. An error of the memory is only logged."""
         try:
             learning = await self._load_rule()
             if not learning.auto_memory:

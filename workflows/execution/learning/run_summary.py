@@ -27,13 +27,13 @@ from workflows.models.documents import from_json
 from workflows.models.run import RunStatus, StepStatus
 
 
-NODE = "curation"  # who asks the model, where a node would be named
+NODE = "curation"  # names the caller of the model in the place of a node
 
 _STATUS = {RunStatus.FAILED.value: "failed", RunStatus.STOPPED.value: "stopped"}
 
 
 def curate_run(team_id: UUID, curation_id: UUID) -> None:
-    """Curate a run. Nothing is raised; the curation's row gets the result."""
+    """Curate a run, and store the result or the error in the curation's row. Nothing is raised."""
     memory_app.curate(team_id, curation_id, partial(summarize_run, team_id))
 
 
@@ -114,7 +114,7 @@ def _uses_memory(kind: str) -> bool:
 
 
 def _list_texts(values: Iterable[Json]) -> list[str]:
-    """Return the texts of values; the items of a list are read one by one."""
+    """Return the values as strings; the items of a list are converted one by one."""
     items = (item for value in values for item in (value if isinstance(value, list) else [value]))
     return [text for item in items if (text := as_text(item)).strip()]
 

@@ -104,11 +104,11 @@ async def record_run_start(claim: Claim, document: Document) -> None:
 
 
 async def clear_notes(claim: Claim, ports: Ports) -> None:
-    """Clear the notes of an ended run; memory's upkeep clears what is missed here."""
+    """Clear the notes of an ended run; memory's maintenance clears them later if this fails."""
     if not memory_app.is_on() or not isinstance(ports.memory, memory_app.RunMemory):
         return
     if not ports.memory.is_used and claim.attempt == 1:
-        return  # it never remembered anything
+        return  # the run stored nothing
     try:
         await run_in_thread(memory_app.clear_run_notes, claim.team_id, claim.run_id)
     except DatabaseError as error:
@@ -153,7 +153,7 @@ def build_memory_caller(
 
 
 def build_identity(run_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return the run's system variables as the server knows them; the row is their only source."""
+    """Return the run's system variables, which are taken from its row only."""
     names = (
         *("conversation_id", "user_id", "app_id", "workflow_id"),
         *(

@@ -1,4 +1,4 @@
-"""The offline provider, which needs no model: it answers from the request alone, verbatim and deterministically."""
+"""The offline provider, which needs no model: it answers only from the request, verbatim and deterministically."""
 
 from workflows.llm.offline.context import extract_quoted_text
 from workflows.llm.offline.provider import LABELS, OfflineModels

@@ -15,9 +15,9 @@ from workflows.llm.offline.literals import find_opening, read_literal
 from workflows.llm.offline.phrases import FRAMES, LABELS, STOCK
 
 
-# Where a sentence stood decides how far it is trusted to be what was asked for.
-RECALLED = 3  # memory the workflow looked up for this very request
-HISTORY = 2  # said earlier in this conversation
+# The source of a sentence decides how likely it answers the question.
+RECALLED = 3  # memory that the workflow recalled for this request
+HISTORY = 2  # from an earlier turn of the conversation
 PROMPT = 1  # written into the prompt
 
 _CONTEXT_HEADING = re.compile(r"^\s*\[memory context\]\s*$", re.IGNORECASE)
@@ -97,7 +97,7 @@ def collect_material(request: ModelRequest) -> Material:
 
 
 class _Collector:
-    """Collects sentences by source, each once, without questions and without our own stock phrases."""
+    """Collects sentences by source, each once, without questions and without the provider's phrases."""
 
     def __init__(self, question: str) -> None:
         self.candidates: list[Candidate] = []
@@ -136,7 +136,7 @@ def strip_own_words(text: str) -> str:
 
 
 def extract_quoted_text(text: str) -> str:
-    """Return the sentences that an answer of this provider quotes; other answers unchanged."""
+    """Return the sentences that an answer of this provider quotes; other answers are returned unchanged."""
     return strip_own_words(text) if any(label in text for label in LABELS.values()) else text
 
 

@@ -8,7 +8,7 @@ from workflows.engine.ports import ModelRequest
 from workflows.llm.offline import words
 
 
-Schema = Mapping[str, Any]  # JSON Schema is open by nature
+Schema = Mapping[str, Any]  # JSON Schema allows unknown keys
 
 _MAX_DEPTH = 12
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -43,7 +43,7 @@ def fill(schema: Schema, question: str, sentences: Sequence[str]) -> Any:
 class _Filler:
     def __init__(self, root: Schema, question: str, sentences: Sequence[str]) -> None:
         self._root = root
-        # A question holds no facts; a statement is the first place to look for them.
+        # A question contains no facts, so statements are searched first.
         asks = words.is_question(question) or words.is_command(question)
         self._texts = list(sentences) if asks and sentences else [question, *sentences]
         self._all = " ".join([question, *sentences])
@@ -136,7 +136,7 @@ class _Filler:
         return text.ljust(int(schema.get("minLength", 0)), ".")
 
     def _find_closest(self, name: str) -> str:
-        """Return the sentence that has most in common with a field's name; the first if none has."""
+        """Return the sentence that is most similar to a field's name; the first if none is."""
         name_features = words.extract_features(re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-]+", " ", name))
         return max(
             self._texts,

@@ -1,4 +1,4 @@
-"""Read data written into a prompt: JSON, or a Python list, which is how lists are printed in prompts."""
+"""Read data from a prompt: JSON, or a Python list, because templates print lists in that form."""
 
 import ast
 import json
@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 
-# Quoted text is passed over whole, so that a bracket inside it closes nothing.
+# Quoted text is skipped, because a bracket inside it closes nothing.
 _PARTS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[\[\]{}]""", re.DOTALL)
 _CLOSES = {"]": "[", "}": "{"}
-# literal_eval needs memory many times its text, and recursion by its depth
+# literal_eval needs many times the text's memory, and its recursion grows with the depth
 _MAX_LENGTH = 200_000
 _MAX_DEPTH = 40
 

@@ -25,7 +25,7 @@ _CJK_PIECE = re.compile(r"[\u3400-\u9fff]{1,4}[，。！？：、]?|[^\u3400-\u9
 
 
 class OfflineModels:
-    """The ``ModelPort`` that answers every request offline, whatever provider it names."""
+    """The ``ModelPort`` that answers every request offline, whichever provider the request names."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         text = answer(request)
@@ -65,8 +65,8 @@ def _answer_question(material: Material, phrases: dict[str, str]) -> str:
     if best:
         frame = "prompt" if best[0].origin == context.PROMPT else "remember"
         return phrases[frame] + _quote(best)
-    # Nothing shares a word with the question, yet the workflow looked these up for it: a recall by
-    # meaning does that. Saying so beats both silence and pretending.
+    # No memory shares a word with the question, but the workflow recalled these for it, as a search by meaning does.
+    # The answer says so, which is better than no answer or a pretended match.
     recalled = [candidate for candidate in ranked if candidate.origin == context.RECALLED]
     if recalled:
         return phrases["closest"] + _quote(recalled[:1])
@@ -74,7 +74,7 @@ def _answer_question(material: Material, phrases: dict[str, str]) -> str:
 
 
 def _answer_command(material: Material, phrases: dict[str, str]) -> str:
-    """Return what a real model would have been given for the task, most relevant first."""
+    """Return the sentences that a real model would have received for the task, most relevant first."""
     parts = words.split_sentences(material.question)
     body = parts[0].partition(":")[2].strip() or " ".join(parts[1:])
     if body:
@@ -103,7 +103,7 @@ def _select_best(ranked: Sequence[Candidate], question_features: frozenset[str])
     if not ranked or not (top := words.measure_overlap(question_features, ranked[0].about)):
         return []
     origin = ranked[0].origin
-    if origin == context.PROMPT and top < 1:  # one vague concept is no reason to quote a prompt
+    if origin == context.PROMPT and top < 1:  # a single concept is too little to quote a prompt
         return []
     return [
         candidate

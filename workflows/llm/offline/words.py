@@ -126,7 +126,7 @@ _STOP_WORDS = frozenset(
 )
 _STOP_CHARACTERS = frozenset("的了吗呢吧啊我你他她它们是在有和与及就都也很请这那什么谁哪怎几多少个")
 
-# Words that mean the same matter to somebody who asks. Keys are only names for people reading this.
+# Groups of words about the same subject. The keys only name the groups for readers of this module.
 _CONCEPTS = {
     "food": "eat eats eating food foods meal dinner lunch breakfast cook cooking recipe diet drink "
     "snack allergic allergy allergies intolerant vegan vegetarian peanut peanuts nuts gluten dairy "
@@ -200,7 +200,7 @@ _QUESTION_STARTS = frozenset(
         "has",
     ]
 )
-# "Tell me my cat's name" asks for something known just as a question does.
+# "Tell me my cat's name" asks for a fact, as a question does.
 _ASKS = re.compile(
     r"^(?:please\s+)?(?:tell me|remind me|show me|list|name|recall|give me|what|describe)\b",
     re.IGNORECASE,

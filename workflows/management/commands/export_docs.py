@@ -1,4 +1,4 @@
-"""Writes docs/reference from the code; with --check, says what is stale and changes nothing."""
+"""Writes docs/reference from the code; with --check, it only lists the stale pages."""
 
 from pathlib import Path
 from typing import Any

@@ -73,7 +73,7 @@ class Command(BaseCommand):
             raise DocumentInvalid(errors)
 
     def _print_event(self, event: Event) -> None:
-        # Apart from the outputs, which others may want to parse.
+        # On another stream than the outputs, which other programs may parse.
         fields = {field.name: getattr(event, field.name) for field in dataclasses.fields(event)}
         self.stderr.write(_dump_json({"event": event.name, **fields}), ending="\n")
         self.stderr.flush()

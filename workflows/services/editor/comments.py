@@ -21,7 +21,7 @@ from workflows import permissions
 from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.live.announce import announce_comment
 from workflows.models import Comment, Workflow
-from workflows.models.comments import LONGEST_COMMENT
+from workflows.models.comments import MAX_COMMENT_LENGTH
 from workflows.services.audit_lines import note
 
 
@@ -181,7 +181,7 @@ def _clean_text(body: str) -> str:
     text = body.replace("\x00", "").replace("\r\n", "\n").strip()
     if not text:
         raise InvalidValue(_("Enter a comment first."), field="body")
-    if len(text) > LONGEST_COMMENT:
+    if len(text) > MAX_COMMENT_LENGTH:
         raise InvalidValue(_("A comment can have at most 10,000 characters."), field="body")
     return text
 
