@@ -121,7 +121,7 @@ def test_export_without_secrets_blanks_them_and_reimport_keeps_them(alice):
     workflow = make_workflow(alice, source=RICH)
 
     text = drafts.export(alice.principal, workflow=workflow)
-    importing.reimport(alice.principal, workflow=workflow, source=text)
+    importing.replace_from_document(alice.principal, workflow=workflow, source=text)
 
     assert "hush-hush" not in text
     with tenant([alice.team.pk]):
@@ -150,7 +150,7 @@ def test_replaced_draft_is_one_revision_and_another_snapshot(alice):
     workflow = make_workflow(alice)
     before = drafts.take_snapshot(workflow)
 
-    changed = importing.reimport(
+    changed = importing.replace_from_document(
         alice.principal, workflow=workflow, source=document("Other")
     ).workflow
 
@@ -218,7 +218,7 @@ def test_newer_document_needs_a_yes(alice):
 def test_duplicate_has_the_draft_but_not_the_secrets(alice):
     workflow = make_workflow(alice, source=RICH)
 
-    copy = importing.duplicate(alice.principal, workflow=workflow)
+    copy = importing.duplicate_workflow(alice.principal, workflow=workflow)
 
     assert replace(drafts.load_draft(copy), name="") == replace(
         drafts.load_draft(workflow), name=""

@@ -188,7 +188,7 @@ def test_new_ones_land_in_the_folder_and_a_copy_beside_its_first(bob: Person):
         importing.import_document(bob.principal, source=_echo(), **place).workflow,
         samples.copy_sample(bob.principal, slug="chatbot", **place),
     ]
-    made.append(importing.duplicate(bob.principal, workflow=made[0]))
+    made.append(importing.duplicate_workflow(bob.principal, workflow=made[0]))
 
     assert {fresh(bob, workflow).folder_id for workflow in made} == {folder.pk}
 

@@ -32,7 +32,7 @@ def test_published_versions_are_numbered_from_one(alice):
     workflow = make_workflow(alice)
 
     first = make_version(alice, workflow, note=" first ")
-    importing.reimport(alice.principal, workflow=workflow, source=document("Two"))
+    importing.replace_from_document(alice.principal, workflow=workflow, source=document("Two"))
     second = make_version(alice, workflow)
 
     assert [(first.number, first.note), (second.number, second.note)] == [(1, "first"), (2, "")]
@@ -54,10 +54,10 @@ def test_unchanged_draft_is_not_published_twice(alice):
 def test_draft_brought_back_to_an_older_content_reuses_its_snapshot(alice):
     workflow = make_workflow(alice)
     first = make_version(alice, workflow)
-    importing.reimport(alice.principal, workflow=workflow, source=document("Two"))
+    importing.replace_from_document(alice.principal, workflow=workflow, source=document("Two"))
     make_version(alice, workflow)
 
-    importing.reimport(alice.principal, workflow=workflow, source=document("Echo"))
+    importing.replace_from_document(alice.principal, workflow=workflow, source=document("Echo"))
     third = make_version(alice, workflow)
 
     assert (third.number, third.snapshot_id) == (3, first.snapshot_id)

@@ -172,7 +172,7 @@ def replace_draft(
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id, "edit")
     return _build_import(
-        importing.reimport(
+        importing.replace_from_document(
             principal,
             workflow=workflow,
             source=body.document,
@@ -229,7 +229,8 @@ def duplicate_workflow(
     principal = get_principal(request)
     workflow = selectors.workflow_for(principal, workflow_id)
     return Status(
-        201, build_workflow(importing.duplicate(principal, workflow=workflow, name=body.name))
+        201,
+        build_workflow(importing.duplicate_workflow(principal, workflow=workflow, name=body.name)),
     )
 
 
@@ -275,7 +276,7 @@ def read_version(
     return {**build_version(version, workflow), "document": version.snapshot.document}
 
 
-def _build_import(imported: importing.Imported) -> dict[str, object]:
+def _build_import(imported: importing.ImportedWorkflow) -> dict[str, object]:
     return {
         "workflow": build_workflow(imported.workflow),
         "warnings": [build_problem(problem) for problem in imported.warnings],

@@ -1,7 +1,7 @@
 """The shipped workflows, each in a folder named by its slug.
 
 ``workflow.yml`` is the document, ``tests.yml`` holds three saved test cases, and ``memories.yml``
-the memories that a copy starts with. The texts of the gallery's cards are in ``catalogue``.
+the memories that a copy starts with. The descriptions on the gallery's cards are in ``catalogue``.
 """
 
 from workflows.samples.catalogue import SAMPLES

@@ -1,4 +1,4 @@
-"""A shipped workflow: its texts in the gallery, and its files."""
+"""A shipped workflow: its description in the gallery, and its files."""
 
 from dataclasses import dataclass
 
@@ -19,11 +19,11 @@ class Sample:
     title: Promise
     lines: tuple[Promise, ...]
     shows: tuple[Promise, ...] = ()
-    # Whose memory it is about, in the words of the memory nodes.
+    # The memory scope that it demonstrates, named as in the memory nodes.
     scopes: tuple[str, ...] = ()
     is_chat: bool = False
     has_memories: bool = False
-    is_block: bool = False  # a small piece to build with, after the samples
+    is_block: bool = False  # a small building block, listed after the samples
 
     @property
     def explanation(self) -> str:

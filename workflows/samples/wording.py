@@ -1,7 +1,7 @@
-"""Translate a shipped document into the reader's language: only the texts for people.
+"""Translate the human-readable strings of a shipped document into the reader's language.
 
 Keys, names of variables, `{{#…#}}` and metadata stay, because programs read them. In code, the
-texts for people are on lines marked `# translate`.
+human-readable strings are on lines marked `# translate`.
 """
 
 import ast
@@ -42,9 +42,9 @@ _FOR_PEOPLE: Final = frozenset(
         "value",
     ]
 )
-# Under these everything is for people, but for what programmes look up.
+# Everything under these keys is human-readable, except the strings that programs look up.
 _ALL_FOR_PEOPLE: Final = frozenset({"suggested_questions", "options", "inputs"})
-# Names in here are of variables, and what a pin or metadata holds is for programmes.
+# Names under these keys are variables, and the content of pins and metadata is for programs.
 _FOR_PROGRAMS: Final = frozenset(
     {"loop_variables", "outputs", "metadata", "pins", "model", "id", "tags", "key", "items", "body"}
 )
@@ -55,7 +55,7 @@ _LITERAL: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def translate_text(source: str) -> str:
-    """Return the translated file; unchanged to the byte if none of its texts is translated."""
+    """Return the translated file, byte for byte unchanged if none of its strings is translated."""
     tree = read_yaml(source)
     translated = translate_tree(tree)
     return source if translated == tree else to_yaml(translated)
@@ -66,7 +66,7 @@ def translate_tree(tree: Json) -> Json:
 
 
 def list_file_texts() -> Iterator[tuple[str, str]]:
-    """Yield every text for people in the documents of this package, with its file."""
+    """Yield every human-readable string in the documents of this package, with its file."""
     for path in sorted(FOLDER.glob("*/*.yml")):
         texts: list[str] = []
         _Translator(
@@ -85,7 +85,7 @@ def _build_collector(texts: list[str]) -> Translate:
 
 @dataclass(frozen=True, slots=True)
 class _Translator:
-    """Copies a tree with its texts for people translated."""
+    """Copies a tree with its human-readable strings translated."""
 
     translate_phrase: Translate
     options: frozenset[str] = field(default_factory=frozenset)
@@ -144,7 +144,7 @@ def _is_memory(parent: Mapping[str, Json]) -> bool:
 
 
 def _collect_options(tree: Json) -> frozenset[str]:
-    """Return all selectable options; a condition that compares with one must be translated alike."""
+    """Return all selectable options; a condition that compares with an option must be translated alike."""
     if isinstance(tree, list):
         return frozenset().union(*(_collect_options(item) for item in tree))
     if not isinstance(tree, Mapping):

@@ -1,4 +1,4 @@
-"""Audit log entries of changes to this app's rows: ids and counts, never values."""
+"""Audit log entries of changes to this app's rows. They contain ids and counts, never values."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,15 +13,15 @@ from accounts.tenancy import HasTeams, TenantModel
 from workflows.models import Credential, Folder, Run, TestCase, Workflow
 
 
-# Families of actions whose subjects are this app's rows.
+# The prefixes of the actions whose subjects are this app's rows.
 FAMILIES = ("workflow", "run", "folder", "comment", "case", "credential", "task")
 
 
 def note(principal: Principal, row: TenantModel, action: str, **detail: Any) -> None:  # Any: JSON
     """Record a change in the caller's transaction, so that neither is committed without the other.
 
-    Last in a service: the line locks the team's chain until the commit, and whoever then waits
-    for a row that another holds, who waits for the chain, waits for ever.
+    Call it last in a service. The entry locks the team's audit chain until the commit, so a transaction that waits
+    afterwards for a row of a transaction that waits for the chain would deadlock.
     """
     audit.record(
         team_id=row.team_id,
@@ -38,7 +38,7 @@ def list_display_names(
 ) -> dict[str, audit.DisplayName]:
     """Return the display names of the audit log's subjects.
 
-    A run is named by its workflow, because whose run it is stays private.
+    A run is named by its workflow, because the person of the run stays private.
     """
     names: dict[str, audit.DisplayName] = {}
     for model, (field, url_name) in _NAME_SOURCES.items():
@@ -54,7 +54,7 @@ def list_display_names(
     return names
 
 
-# What it is called by, and the page that everybody of the team may open.
+# model → the field with its name, and the URL name of the page that any member of the team may open
 _NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
     Workflow: ("name", "workflows:detail"),
     Run: ("workflow__name", ""),

@@ -1,6 +1,6 @@
-"""Model providers and the secrets that they need: create, replace, delete, but never show.
+"""Services to create, change and delete model providers and their secrets.
 
-No secret leaves this module: what sends one decrypts it itself.
+No function here returns a secret; the code that sends a secret decrypts it.
 """
 
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ def create_credential(
     base_url: str = "",
     hosts: str = "",
 ) -> Credential:
-    """Create a credential. ``hosts`` says where it may be sent; by default the host of ``base_url``."""
+    """Create a credential. ``hosts`` are the hosts to which it may be sent; by default the host of ``base_url``."""
     permissions.check_manage(principal, team_id)
     row = Credential(
         team_id=team_id,
@@ -164,12 +164,12 @@ def rotate_secrets(team_ids: Iterable[UUID]) -> int:
 
 
 def build_hint(secret: str) -> str:
-    """Return enough of a secret to tell two keys apart, but too little to use it."""
+    """Return the last characters of a secret: enough to distinguish two keys, too few to use it."""
     return f"…{secret[-HINT_LENGTH:]}" if len(secret) >= HINT_MIN_SECRET_LENGTH else "…"
 
 
 def clean_url(url: str) -> str:
-    """Check and return an http(s) URL without a user name or password. ``config.net`` decides where it may lead."""
+    """Check and return an http(s) URL without a user name or password. ``config.net`` checks its host at each request."""
     url = url.strip().rstrip("/")
     try:
         parts = urlsplit(url)
@@ -250,7 +250,7 @@ def _clean_kind(kind: str) -> str:
 def list_models(principal: Principal, *, provider: ModelProvider) -> list[str]:
     """Return the models that the provider offers: one request, through the guarded client.
 
-    Raises ModelFailed with a sentence that says what to correct.
+    Raises ModelFailed with a message that explains the correction.
     """
     permissions.check_manage(principal, provider)
     if provider.kind == ProviderKind.OFFLINE:

@@ -35,7 +35,7 @@ def match_person(subject: str) -> Q:
 
 
 def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the person's conversations with their messages, one after the other, for an export."""
+    """Yield the person's conversations with their messages one by one for an export."""
     conversations = Conversation.objects.unscoped().filter(match_person(subject), team_id=team_id)
     for conversation in conversations.select_related("workflow").order_by("created_at", "id"):
         messages = Message.objects.unscoped().filter(conversation=conversation).order_by("number")
@@ -54,7 +54,7 @@ def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, 
         )
 
 
-# In this order: what hangs on a run or a conversation goes with it, and is counted before.
+# Dependent rows are counted before the run or conversation with which they are deleted.
 _RUN_MODELS: tuple[type[Model], ...] = (Step, RunEvent, RunPartial, StepIntent, DryRunChange)
 
 
@@ -74,7 +74,7 @@ def erase_person(team_id: UUID, subject: str, do: bool) -> Mapping[str, int]:
         for model, rows in ((Run, runs), (Conversation, conversations), (Task, tasks))
     }
     if do:
-        # Whoever drives one of them holds its row, and who would claim one comes after us.
+        # A worker that executes one of these runs holds its row; a worker that claims one waits for this transaction.
         states = list(runs.select_for_update().values_list("status", flat=True))
         if any(status not in ENDED for status in states):
             raise StillRunning

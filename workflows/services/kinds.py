@@ -1,4 +1,4 @@
-"""The node kinds of this installation, for whoever stands above the execution."""
+"""The installed node kinds, re-exported for the layers above ``workflows.execution``."""
 
 from workflows.execution.kinds import load_kinds as installed_kinds
 

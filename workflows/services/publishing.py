@@ -102,6 +102,6 @@ def _set_published(principal: Principal, workflow: Workflow, version: Version) -
 
 
 def _find_next_number(workflow: Workflow) -> int:
-    """Return the next version's number. The caller has locked the workflow, so it stays free."""
+    """Return the next version's number. The caller has locked the workflow, so the number stays free."""
     newest = Version.objects.unscoped().filter(workflow=workflow).aggregate(newest=Max("number"))
     return (newest["newest"] or 0) + 1

@@ -1,6 +1,6 @@
 """Tasks: created, executed as runs, and read together with their runs.
 
-A task without a workflow of its own is executed by the team's task workflow, an ordinary workflow that is created for
+A task without a selected workflow is executed by the team's task workflow, an ordinary workflow that is created for
 the first such task. It learns from its runs, so that the next similar task has more to build on.
 """
 
@@ -28,9 +28,9 @@ from workflows.services.catalog import importing
 from workflows.services.runs.runs import resolve_subject, select_snapshot, start_run
 
 
-SAMPLE = "task"  # how the team's workflow for tasks is known again
-LONGEST_TITLE = 255
-NOT_YOURS = gettext_lazy(
+SAMPLE = "task"  # marks the team's task workflow
+MAX_TITLE_LENGTH = 255
+NOT_FOR_KEY_OWNER = gettext_lazy(
     "This task was created through the API for another user. Only an API key can run it."
 )
 
@@ -49,7 +49,7 @@ def create_task(
         permissions.check_run(principal, workflow)
         if workflow.team_id != team_id:
             raise NotFound(field="workflow")
-    clean_title = " ".join(title.split())[:LONGEST_TITLE]
+    clean_title = " ".join(title.split())[:MAX_TITLE_LENGTH]
     if not clean_title:
         raise InvalidValue(_("Enter a title."), field="title")
     with tenant([team_id]):
@@ -75,7 +75,7 @@ def execute_task(principal: Principal, *, task: Task) -> Task:
         if locked.run is not None and locked.run.status not in ENDED:
             return locked
         if not can_execute(principal, locked):
-            raise NotFound(NOT_YOURS, field="user")
+            raise NotFound(NOT_FOR_KEY_OWNER, field="user")
         workflow = locked.workflow or get_team_workflow(principal, locked.team_id)
         locked.run = _start_task_run(principal, locked, workflow)
         locked.save(update_fields=["run"])
@@ -107,7 +107,7 @@ def get_team_workflow(principal: Principal, team_id: UUID) -> Workflow:
         permissions.check_create(principal, team_id)
         provider = _find_provider(team_id)
         document = load_document(_build_document(provider)).document
-        new_workflow = importing.create(
+        new_workflow = importing.create_from_document(
             principal,
             team_id=team_id,
             document=document,
@@ -152,7 +152,7 @@ def _build_inputs(
 def _enable_learning(
     principal: Principal, workflow: Workflow, provider: ModelProvider | None
 ) -> None:
-    """Turn learning on, unless the team's applications have it already.
+    """Turn learning on, unless it is on for the team's applications already.
 
     A key that may not write memories creates a workflow that doesn't learn; an editor can change that.
     """
@@ -180,7 +180,7 @@ def _lock_team(team_id: UUID) -> None:
 
 
 def _find_provider(team_id: UUID) -> ModelProvider | None:
-    """Return the team's oldest enabled provider with a default model; without one the offline model answers."""
+    """Return the team's oldest enabled provider with a default model; without a provider the offline model is used."""
     rows = ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True)
     return rows.exclude(default_model="").order_by("created_at", "id").first()
 

@@ -1,4 +1,4 @@
-"""Texts of the engine, which are English, in the language of the reader."""
+"""Translates the engine's English strings into the language of the reader."""
 
 from django.utils.translation import gettext
 
@@ -6,7 +6,7 @@ from workflows.engine.texts import Text
 
 
 def translate_text(text: Text) -> str:
-    """Return a phrase translated and filled in, and a plain text as it is."""
+    """Return a phrase translated with its values filled in, and a plain string unchanged."""
     if isinstance(text, str):
         return text
     return gettext(text.text) % text.values if text.values else gettext(text.text)

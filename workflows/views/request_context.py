@@ -1,4 +1,4 @@
-"""The beginning of every view: the caller, the requested object, and the submitted values.
+"""Helpers for the beginning of a view: they find the caller, the requested object, and the submitted values.
 
 An archived workflow is not found, except by the views that merely show it (``archived``).
 """
@@ -37,13 +37,13 @@ def provider_for(request: HttpRequest, provider_id: UUID) -> tuple[Principal, Mo
 def get_form_data(request: HttpRequest) -> QueryDict | None:
     """Return the data for a form, or None if it is shown for the first time.
 
-    An empty form that was submitted is invalid, one that is first shown isn't.
+    An empty form is invalid if it was submitted, but not when it is first shown.
     """
     return request.POST if request.method == "POST" else None
 
 
 def read_text(data: Mapping[str, str], name: str) -> str:
-    """Return a submitted text without the null character, which no database can store."""
+    """Return a submitted string without null characters, which PostgreSQL cannot store."""
     return data.get(name, "").replace("\x00", "").strip()
 
 

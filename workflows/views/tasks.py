@@ -74,7 +74,7 @@ def execute(request: HttpRequest, task_id: UUID) -> HttpResponse:
 def _execute(request: HttpRequest, principal: Principal, task: Task) -> HttpResponse:
     """Run the task and open its page.
 
-    The page says so if the team has no workflow for tasks and the caller may not create one.
+    The page shows a message if the team has no workflow for tasks and the caller may not create one.
     """
     try:
         tasks.execute_task(principal, task=task)
@@ -97,7 +97,7 @@ def _build_context(principal: Principal, task: Task) -> dict[str, Any]:
         "task": task,
         "run": run,
         "live": run is not None and not has_ended,
-        "not_yours": "" if tasks.can_execute(principal, task) else tasks.NOT_YOURS,
+        "not_yours": "" if tasks.can_execute(principal, task) else tasks.NOT_FOR_KEY_OWNER,
         "outputs": [(name, format_value(value)) for name, value in (run.outputs or {}).items()]
         if run
         else [],
@@ -107,7 +107,7 @@ def _build_context(principal: Principal, task: Task) -> dict[str, Any]:
 
 
 def _list_used_memories(principal: Principal, run: Run) -> list[Recollection]:
-    """Return what was learned from earlier tasks and was in the prompt, as text for people."""
+    """Return the memories learned from earlier tasks that were in the prompt, as readable text."""
     if not memory_app.is_on():
         return []
     memories = list_recalled(principal, run, format_text=memory_app.format_value)

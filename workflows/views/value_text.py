@@ -1,4 +1,4 @@
-"""The text of a value for people."""
+"""Formats values as readable text."""
 
 import json
 

@@ -71,7 +71,7 @@ def test_frame_of_a_marked_drawing_is_around_every_card():
 def test_difference_shows_titles_of_kinds_where_a_node_has_none(alice: Person):
     workflow = make_workflow(alice)
     make_version(alice, workflow)
-    importing.reimport(alice.principal, workflow=workflow, source=document("Two"))
+    importing.replace_from_document(alice.principal, workflow=workflow, source=document("Two"))
 
     page = text_of(alice.client.get(place("difference", workflow, "1", "draft")))
 
@@ -87,13 +87,13 @@ def test_draft_differs_from_what_is_published_until_it_says_the_same_again(alice
     make_version(alice, workflow)
     assert alice.client.get(place("problems", workflow))[DIFFERS] == "no"
 
-    importing.reimport(alice.principal, workflow=workflow, source=document("Two"))
+    importing.replace_from_document(alice.principal, workflow=workflow, source=document("Two"))
     page = text_of(alice.client.get(place("detail", workflow)))
     assert alice.client.get(place("problems", workflow))[DIFFERS] == "yes"
     assert 'id="published" data-differs' in page
     assert place("difference", workflow, "1", "draft") in page
 
-    importing.reimport(alice.principal, workflow=workflow, source=document("Echo"))
+    importing.replace_from_document(alice.principal, workflow=workflow, source=document("Echo"))
     assert alice.client.get(place("problems", workflow))[DIFFERS] == "no"
     assert "data-differs" not in text_of(alice.client.get(place("detail", workflow)))
 
@@ -102,7 +102,7 @@ def test_draft_differs_from_what_is_published_until_it_says_the_same_again(alice
 def test_viewer_sees_what_is_published_and_nothing_of_the_draft(cast: Cast):
     workflow = make_workflow(cast.alice)
     make_version(cast.alice, workflow)
-    importing.reimport(cast.alice.principal, workflow=workflow, source=document("Two"))
+    importing.replace_from_document(cast.alice.principal, workflow=workflow, source=document("Two"))
 
     assert cast.vic.client.get(place("problems", workflow))[DIFFERS] == "no"
     page = text_of(cast.vic.client.get(place("detail", workflow)))
@@ -118,7 +118,7 @@ def test_node_that_was_moved_and_changed_shows_both_by_the_words_of_its_form(ali
     end = source["nodes"][-1]
     end["position"] = {"x": 300, "y": 20}
     end["data"]["outputs"] = [{"variable": "other", "value_selector": ["start", "text"]}]
-    importing.reimport(alice.principal, workflow=workflow, source=source)
+    importing.replace_from_document(alice.principal, workflow=workflow, source=source)
 
     page = text_of(alice.client.get(place("difference", workflow, "1", "draft")))
 

@@ -14,7 +14,7 @@ from workflows.engine.language import dsl
 from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec, Note, Position
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.nodes import build_kinds
-from workflows.views.canvas.drawing import FAR_FROM, draw
+from workflows.views.canvas.drawing import MIN_FAR_NODES, draw
 from workflows.views.canvas.fragments import render_fragments
 from workflows.views.canvas.notes import build_note_view, render_markdown
 from workflows.views.canvas.picture import build_picture
@@ -237,7 +237,7 @@ def test_note_too_deep_to_read_is_shown_as_it_is():
 
 
 def test_graph_of_hundreds_is_begun_as_its_picture():
-    few = tuple(NodeSpec(f"n{i}", "llm", {}, "") for i in range(FAR_FROM - 1))
+    few = tuple(NodeSpec(f"n{i}", "llm", {}, "") for i in range(MIN_FAR_NODES - 1))
     more = (*few, NodeSpec("last", "llm", {}, ""))
 
     assert not draw(Document(Mode.WORKFLOW, few, ()), (), KINDS).is_far
@@ -249,7 +249,7 @@ def test_browser_is_told_where_the_picture_begins():
 
     page = render_to_string("canvas/_canvas.html", {"drawing": drawing})
 
-    assert re.findall(r'data-far-from="(\d+)"', page) == [str(FAR_FROM)]
+    assert re.findall(r'data-far-from="(\d+)"', page) == [str(MIN_FAR_NODES)]
 
 
 def test_five_hundred_nodes_take_a_blink():

@@ -65,7 +65,7 @@ def test_list_with_nothing_in_it_speaks_of_publishing_to_who_publishes_alone(cas
 def test_viewer_of_what_is_published_learns_nothing_of_a_broken_draft(cast: Cast) -> None:
     workflow = make_workflow(cast.alice)
     make_version(cast.alice, workflow)
-    importing.reimport(cast.alice.principal, workflow=workflow, source=broken())
+    importing.replace_from_document(cast.alice.principal, workflow=workflow, source=broken())
 
     assert listed(cast.alice, workflow)[1] != []
     assert listed(cast.vic, workflow)[1] == []

@@ -23,7 +23,7 @@ def create_blank(
     name: str | None = None,
     folder: Folder | None = None,
 ) -> Workflow:
-    """Create a workflow with a start node alone; the rest is added on the canvas."""
+    """Create a workflow that has only a start node; the rest is added on the canvas."""
     permissions.check_create(principal, team_id)
     start = NodeSpec(
         id="start",
@@ -35,6 +35,6 @@ def create_blank(
     document = Document(
         mode=mode, nodes=(start,), edges=(), name=name or _("Untitled workflow"), version=DIFY
     )
-    return importing.create(
+    return importing.create_from_document(
         principal, team_id=team_id, document=document, folder=folder, action="workflow.created"
     )

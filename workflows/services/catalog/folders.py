@@ -53,7 +53,7 @@ def rename_folder(principal: Principal, *, folder: Folder, name: str) -> Folder:
 
 
 def move_folder(principal: Principal, *, folder: Folder, into: Folder | None) -> Folder:
-    """Move a folder with all that is in it; ``None`` is the top."""
+    """Move a folder with its content; ``into`` None is the top level."""
     permissions.check_arrange(principal, folder.team_id)
     _check_team(folder.team_id, into)
     with tenant([folder.team_id]):
@@ -83,7 +83,7 @@ def delete_folder(principal: Principal, *, folder: Folder) -> None:
             for sibling in tree.children(locked.parent_id)
             if sibling.pk != locked.pk
         }
-        # its own name is free from here on, for a folder of that name inside it
+        # frees the folder's name for a subfolder with the same name
         Folder.objects.unscoped().filter(pk=locked.pk).update(name=str(locked.pk))
         for child in tree.children(locked.pk):
             name = _find_free_name(child.name, sibling_names)
@@ -102,7 +102,7 @@ def move_workflows(
 ) -> list[Workflow]:
     """Move all of these workflows, or none.
 
-    A workflow that is in the folder already stays as it is. A move is no change of its draft.
+    A workflow that is in the folder already stays unchanged. A move does not change the draft.
     """
     selected = list(workflows)
     for workflow in selected:
@@ -128,7 +128,7 @@ def move_workflows(
 
 
 def lock_folder_id(team_id: UUID, folder: Folder | None) -> UUID | None:
-    """Return the folder's id for a new workflow, and lock it until the transaction ends."""
+    """Return the folder's id for a new workflow, and lock the team's folders until the transaction ends."""
     if folder is None:
         return None
     _check_team(team_id, folder)
@@ -136,7 +136,7 @@ def lock_folder_id(team_id: UUID, folder: Folder | None) -> UUID | None:
 
 
 def _lock_folders(team_id: UUID) -> FolderTree:
-    """Lock and return the team's folders until the transaction ends: two moves at once could close a ring."""
+    """Lock and return the team's folders until the transaction ends: two concurrent moves could create a cycle."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(hashtext('workflow-folders'), hashtext(%s))",

@@ -26,7 +26,9 @@ from workflows.services.editor import draft_rows, drafts
 Source = str | bytes | Mapping[str, Json]
 
 
-class Imported(NamedTuple):
+class ImportedWorkflow(NamedTuple):
+    """A workflow whose draft was imported, and the warnings about its document."""
+
     workflow: Workflow
     warnings: tuple[Problem, ...]
 
@@ -39,27 +41,38 @@ def import_document(
     name: str | None = None,
     folder: Folder | None = None,
     confirm_newer: bool = False,
-) -> Imported:
+) -> ImportedWorkflow:
     """Create a workflow of the team with the document as its draft.
 
     Raises DocumentInvalid or NewerDocument.
     """
     permissions.check_create(principal, team_id)
-    document, warnings = read(source, confirm_newer=confirm_newer)
-    workflow = create(principal, team_id=team_id, document=document, name=name, folder=folder)
-    return Imported(workflow, warnings)
+    document, warnings = load_source(source, confirm_newer=confirm_newer)
+    workflow = create_from_document(
+        principal, team_id=team_id, document=document, name=name, folder=folder
+    )
+    return ImportedWorkflow(workflow, warnings)
 
 
-def reimport(
+def replace_from_document(
     principal: Principal, *, workflow: Workflow, source: Source, confirm_newer: bool = False
-) -> Imported:
-    """Put a document in place of an existing workflow's draft; the workflow keeps its name."""
+) -> ImportedWorkflow:
+    """Replace the draft of an existing workflow with a document; the workflow keeps its name.
+
+    Raises DocumentInvalid or NewerDocument.
+    """
     permissions.check_edit(principal, workflow)
-    document, warnings = read(source, confirm_newer=confirm_newer)
-    return Imported(drafts.replace_draft(principal, workflow=workflow, document=document), warnings)
+    document, warnings = load_source(source, confirm_newer=confirm_newer)
+    return ImportedWorkflow(
+        drafts.replace_draft(principal, workflow=workflow, document=document), warnings
+    )
 
 
-def read(source: Source, *, confirm_newer: bool) -> tuple[Document, tuple[Problem, ...]]:
+def load_source(source: Source, *, confirm_newer: bool) -> tuple[Document, tuple[Problem, ...]]:
+    """Return the document and its warnings.
+
+    Raises DocumentInvalid, or NewerDocument if the document's version is newer than the supported one.
+    """
     loaded = dsl.load_document(source, confirm_newer=confirm_newer)
     if loaded.pending and not confirm_newer:
         raise NewerDocument(loaded.document.version)
@@ -67,7 +80,7 @@ def read(source: Source, *, confirm_newer: bool) -> tuple[Document, tuple[Proble
 
 
 def list_document_problems(source: Source) -> list[Problem]:
-    """Return every problem of a document that is not stored: of its syntax first, then of its meaning."""
+    """Return every problem of a document without storing it: syntax errors first, then validation problems."""
     try:
         loaded = dsl.load_document(source, confirm_newer=True)
     except DocumentInvalid as invalid:
@@ -75,7 +88,7 @@ def list_document_problems(source: Source) -> list[Problem]:
     return [*loaded.warnings, *validate(loaded.document, load_kinds())]
 
 
-def create(
+def create_from_document(
     principal: Principal,
     *,
     team_id: UUID,
@@ -85,7 +98,7 @@ def create(
     sample: str = "",
     action: str = "workflow.imported",
 ) -> Workflow:
-    """Create the rows of a new workflow. The caller has checked that the principal may."""
+    """Create the rows of a new workflow. The caller has checked the principal's permission."""
     with tenant([team_id]):
         workflow = Workflow(
             team_id=team_id,
@@ -103,7 +116,9 @@ def create(
     return workflow
 
 
-def duplicate(principal: Principal, *, workflow: Workflow, name: str | None = None) -> Workflow:
+def duplicate_workflow(
+    principal: Principal, *, workflow: Workflow, name: str | None = None
+) -> Workflow:
     """Create a second workflow with the same draft in the same folder.
 
     Versions, runs and secret values stay with the original.
@@ -112,7 +127,7 @@ def duplicate(principal: Principal, *, workflow: Workflow, name: str | None = No
     permissions.check_create(principal, workflow.team_id)
     with tenant([workflow.team_id]):
         folder = workflow.folder
-    return create(
+    return create_from_document(
         principal,
         team_id=workflow.team_id,
         document=drafts.load_draft(workflow),

@@ -20,9 +20,9 @@ from workflows.models import Conversation, Message, Run, Workflow
 from workflows.models.conversation import new_key
 
 
-LONGEST_NAME = 60
+MAX_NAME_LENGTH = 60
 
-# It becomes part of a namespace, whether or not memory is switched on; see memory.core.scopes.
+# A key becomes part of a namespace even if memory is switched off; see memory.core.scopes.
 _KEY = re.compile(r"[!-9;-~]{1,80}")
 
 
@@ -37,7 +37,7 @@ def open_conversation(
 ) -> Conversation:
     """Return the conversation with this key, or a new one.
 
-    A key that belongs to someone else, to another workflow or to another subject raises NotFound as if it didn't
+    A key that belongs to another user, another workflow or another subject raises NotFound as if it didn't
     exist: it names a memory namespace, so access to the conversation would be access to that memory.
     """
     permissions.check_run(principal, workflow)
@@ -58,8 +58,8 @@ def open_conversation(
             variables=dict(variables or {}),
         )
         Conversation.objects.bulk_create([new], ignore_conflicts=True)
-        # Locked before anything refers to it: turns that begin at once queue up here, in one order,
-        # instead of meeting crosswise at the rows they write later.
+        # Locked before other rows refer to it, so that concurrent turns wait here in one order
+        # and cannot deadlock at the rows that they write later.
         conversation = (
             Conversation.objects.visible_to(principal)
             .filter(team_id=workflow.team_id, key=new.key)
@@ -76,7 +76,7 @@ def open_conversation(
 
 
 def add_message(conversation: Conversation, *, run: Run, query: str, answer: str) -> None:
-    """Add one turn for each run: a run that ends again after a recovery adds nothing."""
+    """Add the turn of a run once: a run that ends again after a recovery adds nothing."""
     with tenant([conversation.team_id]):
         if Message.objects.unscoped().filter(run=run).exists():
             return
@@ -95,7 +95,7 @@ def add_message(conversation: Conversation, *, run: Run, query: str, answer: str
             answer=answer,
         )
         if not conversation.name:
-            conversation.name = " ".join(query.split())[:LONGEST_NAME]
+            conversation.name = " ".join(query.split())[:MAX_NAME_LENGTH]
             conversation.save(update_fields=["name"])
 
 
@@ -105,7 +105,7 @@ def save_variables(conversation: Conversation, variables: Mapping[str, Json]) ->
 
 
 def archive(principal: Principal, *, conversation: Conversation) -> Conversation:
-    """Take the conversation out of the lists. Nothing is deleted, and a new message restores it."""
+    """Hide the conversation from the lists. Nothing is deleted, and a new message restores it."""
     return _set_archived(principal, conversation, timezone.now())
 
 

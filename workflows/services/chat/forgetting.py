@@ -1,4 +1,4 @@
-"""Forget, from the chat, what a workflow last learned about a person, and undo that."""
+"""Forget the newest memory that a workflow stored about a person, as requested in the chat, and undo that."""
 
 import json
 from dataclasses import dataclass
@@ -40,8 +40,9 @@ def forget_last(
 
 
 def undo_forget(principal: Principal, *, workflow: Workflow, change_id: str) -> int:
-    """Restore the forgotten memories and return how many. Memory decides whether the principal may;
-    raises its errors.
+    """Restore the forgotten memories and return their number.
+
+    The memory app checks the permission; its errors are raised.
     """
     permissions.check_run(principal, workflow)
     caller = memory_app.MemoryCaller(principal, workflow.team_id)

@@ -21,7 +21,7 @@ from workflows.services.editor.snapshots import take_snapshot
 from workflows.tasks import wake_case
 
 
-MOST_CASES = 200
+MAX_CASES = 200
 MAX_RESULTS = 20  # of one case; older ones are dropped as new ones come
 
 
@@ -38,7 +38,7 @@ def save_case(
     with tenant([workflow.team_id]):
         siblings = TestCase.objects.unscoped().filter(workflow=workflow)
         if case is None:
-            if siblings.count() >= MOST_CASES:
+            if siblings.count() >= MAX_CASES:
                 raise InvalidValue(_("A workflow can have at most 200 test cases."))
             last = siblings.aggregate(last=Max("rank"))["last"] or 0
             case = TestCase(
@@ -87,7 +87,7 @@ def build_case_from_run(run: Run) -> Case:
 
 
 def _build_memory_seeds(run: Run, person: str) -> tuple[Seed, ...]:
-    """Return the memories that the run recalled: a case has a memory of its own, which would be empty."""
+    """Return the memories that the run recalled; a case has separate memory, which would be empty."""
     seeds: dict[tuple[str, str], Seed] = {}
     with tenant([run.team_id]):
         events = RunEvent.objects.unscoped().filter(run=run, name="memory_recalled").order_by("seq")
@@ -132,7 +132,7 @@ def run_cases(
 
 
 def find_newest_results(cases: Sequence[TestCase]) -> dict[UUID, TestResult]:
-    """Return the last result of each case. The caller found the cases' workflow, so may see them."""
+    """Return the last result of each case. The caller has found the cases' workflow and may therefore see them."""
     if not cases:
         return {}
     with tenant([cases[0].team_id]):

@@ -11,7 +11,7 @@ from workflows.models import Step
 
 
 MAX_CHARACTERS = 20_000  # characters of one value that are compared line by line
-IGNORED = frozenset({"usage"})  # differs in every call, and says nothing about why
+IGNORED = frozenset({"usage"})  # differs in every call and explains no difference
 
 
 class Verdict(StrEnum):
@@ -23,7 +23,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line of a text diff. ``sign``: a space for both, - for the first alone, + for the second alone."""
+    """A line of a text diff. ``sign``: a space if both have the line, - for the first only, + for the second only."""
 
     sign: str
     text: str
@@ -58,14 +58,14 @@ class StepPair:
 
     @property
     def slower_by(self) -> float | None:
-        """Return how many seconds longer the second took."""
+        """Return by how many seconds the second step took longer."""
         if self.first is None or self.second is None:
             return None
         return self.second.elapsed - self.first.elapsed
 
 
 def compare_steps(first: Iterable[Step], second: Iterable[Step]) -> list[StepPair]:
-    """Return the steps in the order of the first run; a step of the second alone keeps its position there."""
+    """Return the steps in the order of the first run; steps of only the second run keep their position in that run."""
     first_steps, second_steps = _group_by_key(first), _group_by_key(second)
     order = list(first_steps)
     for previous_key, key in zip([None, *second_steps], second_steps, strict=False):

@@ -20,8 +20,8 @@ from workflows.engine.runtime.partial_runs import (
 from workflows.errors import InvalidValue
 
 
-MOST_BREAKPOINTS = 500
-WHOLE = Part()
+MAX_BREAKPOINTS = 500
+WHOLE_WORKFLOW = Part()
 
 Values = Mapping[str, Mapping[str, Json]]  # node → output → value
 
@@ -38,7 +38,7 @@ class RunOptions:
     ran. ``pins``: whether pins apply.
     """
 
-    part: Part = WHOLE
+    part: Part = WHOLE_WORKFLOW
     reuse: UUID | None = None
     breakpoints: tuple[str, ...] = ()
     step: bool = False
@@ -78,14 +78,14 @@ def select_part(
     ]
     if len(parts) > 1:
         raise InvalidValue(_("Use only one of: only, until, from."), field="debug")
-    return parts[0] if parts else WHOLE
+    return parts[0] if parts else WHOLE_WORKFLOW
 
 
 def check_options(options: RunOptions, document: Document, kinds: Mapping[str, AnyKind]) -> None:
     """Raise InvalidValue for nodes that don't exist or that no run can reach."""
     node_ids = {node.id for node in document.nodes}
     _check_nodes(options.part.nodes, node_ids, "debug")
-    if len(options.breakpoints) > MOST_BREAKPOINTS:
+    if len(options.breakpoints) > MAX_BREAKPOINTS:
         raise InvalidValue(_("Too many breakpoints."), field="breakpoints")
     if options.part.extent is Extent.FROM and options.reuse is None:
         raise InvalidValue(_("No earlier results to reuse. Run to here first."), field="reuse")

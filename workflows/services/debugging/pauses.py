@@ -94,7 +94,7 @@ def _lock_paused(run: Run) -> Run:
 
 
 def _add_event(run: Run, event: Event) -> None:
-    """Add an event. No worker drives the run and its row is locked, so the next number is free."""
+    """Add an event. No worker executes the run and its row is locked, so the next number is free."""
     run.last_seq += 1
     RunEvent.objects.create(
         team_id=run.team_id, run=run, seq=run.last_seq, name=event.name, data=to_event_data(event)

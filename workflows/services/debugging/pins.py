@@ -1,4 +1,4 @@
-"""Pinned outputs: outputs that a node returns in runs from the editor without running. They belong to the team."""
+"""Pinned outputs, which a node returns in runs from the editor without running. They belong to the team."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from workflows.models import Node, Pin, Workflow
 from workflows.services import audit_lines
 
 
-LARGEST = 256 * 1024  # characters of JSON; a pin is read with every run from the editor
+MAX_PIN_LENGTH = 256 * 1024  # characters of JSON; a pin is read with every run from the editor
 
 
 def pin_node(
@@ -35,7 +35,7 @@ def pin_node(
     always allowed, and so are undeclared outputs, which some nodes have.
     """
     permissions.check_edit(principal, workflow)
-    if len(json.dumps(outputs)) > LARGEST:
+    if len(json.dumps(outputs)) > MAX_PIN_LENGTH:
         raise InvalidValue(_("This output is too large to pin."), field="outputs")
     with tenant([workflow.team_id]):
         row = Node.objects.unscoped().filter(workflow=workflow, key=node, is_note=False).first()
@@ -68,7 +68,7 @@ def unpin_node(principal: Principal, *, workflow: Workflow, node: str) -> None:
 
 
 def load_pins(workflow: Workflow) -> dict[str, Json]:
-    """Return the pins by node, as the engine takes them. The caller found the workflow, so may see it."""
+    """Return the pins by node, as the engine takes them. The caller has found the workflow and may therefore see it."""
     with tenant([workflow.team_id]):
         return {pin.node_key: pin.mock for pin in Pin.objects.unscoped().filter(workflow=workflow)}
 
@@ -89,7 +89,7 @@ def check_types(
 
 
 def _describe_mismatch(name: str, value: Json, expected: ValueType) -> str:
-    """Return a sentence that names the output, its list item if any, its type and the expected type."""
+    """Return a message with the output, its list item if any, its type and the expected type."""
     values = {"output": name, "wanted": str(expected), "given": describe_type(value)}
     if expected in ELEMENTS and isinstance(value, list | tuple):
         element = ELEMENTS[expected]

@@ -34,13 +34,13 @@ class PreviousRun:
 
     run: Run
     steps: tuple[Step, ...]
-    pinned: frozenset[str] = frozenset()  # nodes whose pins stand in for what they gave then
+    pinned: frozenset[str] = frozenset()  # nodes whose pins replace the outputs of that run
 
     def list_records(self) -> list[StepRecord]:
         return [build_record(step) for step in self.steps]
 
     def map_handles(self) -> dict[str, str | None]:
-        """Return for each node the handle by which it was left when it succeeded."""
+        """Return for each node that succeeded the handle at which the run continued."""
         succeeded = StepStatus.SUCCEEDED.value
         return {
             step.node_key: step.handle
@@ -66,7 +66,7 @@ def apply_pins(previous: PreviousRun, document: Document, mocks: Mapping[str, Js
     """Return the earlier run as if its nodes had returned their current pins, which take precedence.
 
     Pinned steps keep the position of the steps they replace, because history is replayed in
-    order. A mock that does more than return outputs is left to its node.
+    order. A mock that does more than return outputs is applied when its node runs.
     """
     pins = {
         step.node_key: mocks[step.node_key]
@@ -179,7 +179,7 @@ def _fit_to_plan(document: Document, part: Part, records: list[StepRecord]) -> l
     try:
         prepared = prepare(document) if part.is_whole else prepare_part(document, part)
     except DocumentInvalid:
-        return []  # the run itself will say what is wrong, at its nodes
+        return []  # the run will report the problem at its nodes
     return select_valid_steps(prepared.plan, records)
 
 

@@ -93,7 +93,7 @@ def _apply(run: Run, row: DryRunChange) -> None:
 
 
 def _build_claim_columns(run: Run) -> dict[str, Json]:
-    """Return the run's columns that a claim has too."""
+    """Return the columns that the run and a claim have in common."""
     ids: dict[str, UUID | None] = {
         "subject_user_id": run.subject_user_id,
         "started_by_id": run.started_by_id,

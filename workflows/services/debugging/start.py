@@ -76,9 +76,9 @@ def start_debug_run(
     offline: bool = False,
     stream: MemoryStream | None = None,
 ) -> Run:
-    """Start a debug run as ``services.runs.runs.start_run`` does; a part of a chat's turn adds no turn to it.
+    """Start a debug run as ``services.runs.runs.start_run`` does; a partial run of a chat turn adds no turn.
 
-    Raises NodeNeedsValues naming what a node alone would read and nothing has run for.
+    Raises NodeNeedsValues with the values that a single node reads and no run has produced.
     """
     permissions.check_run(principal, workflow)
     if workflow.is_archived:
@@ -119,7 +119,7 @@ def start_debug_run(
 
 
 def _select_pins(workflow: Workflow, options: RunOptions) -> Mapping[str, Json]:
-    """Return the draft's pins, except those of nodes that are to run alone."""
+    """Return the draft's pins, except the pin of a node that is to run alone."""
     pins = load_pins(workflow) if options.pins else {}
     if options.part.extent is Extent.ONLY:
         pins = {node: mock for node, mock in pins.items() if node not in options.part.nodes}
@@ -203,7 +203,7 @@ def _build_inputs(
 
 
 def _select_typed_values(document: Document, options: RunOptions) -> Values:
-    """Return the typed values of nodes that won't run; the start's are the run's inputs."""
+    """Return the typed values of nodes that won't run; values of the start node are the run's inputs."""
     excluded = {find_root(document, load_kinds()), *options.part.nodes}
     node_ids = {node.id for node in document.nodes} - excluded
     return {node: values for node, values in options.values.items() if node in node_ids}
@@ -214,7 +214,7 @@ def _build_typed_mocks(
 ) -> dict[str, Json]:
     """Return mocks for typed values of nodes on the way to the selected ones.
 
-    As a step of its own, a typed value would come after the steps that follow from it, which would run again.
+    As a separate step, a typed value would come after the steps that depend on it, which would run again.
     """
     if options.part.extent not in (Extent.UNTIL, Extent.FROM):
         return {}
@@ -280,7 +280,7 @@ def _build_turn_context(
     previous: PreviousRun | None,
     conversation: Conversation | str | None,
 ) -> dict[str, Any]:  # Any: JSON
-    """Return the conversation that a part of a turn reads. The run adds nothing to it."""
+    """Return the conversation that a partial run of a turn reads. The run adds nothing to the conversation."""
     if previous is not None:
         system = previous.run.system
         return {

@@ -10,23 +10,23 @@ from workflows.services.editing import log
 from workflows.services.editing.changes import Change
 from workflows.services.editing.gestures import attach_parts
 from workflows.services.editing.rows import Rows
-from workflows.services.editing.undo_stacks import Stacks, build_stacks
+from workflows.services.editing.undo_stacks import UndoStacks, build_stacks
 
 
-MOST = 200
+MAX_CHANGES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ChangesSince:
-    """The changes since a revision. ``reload``: the operations don't suffice; load the draft anew."""
+    """The changes since a revision. ``reload``: the operations don't suffice, so the draft must be loaded again."""
 
     revision: int
     changes: tuple[Change, ...] = ()
     reload: bool = False
 
 
-def get_undo_stacks(principal: Principal, *, workflow: Workflow) -> Stacks:
-    """Return what this principal can undo and redo now."""
+def get_undo_stacks(principal: Principal, *, workflow: Workflow) -> UndoStacks:
+    """Return the principal's own edits that can be undone and redone now."""
     permissions.check_view(principal, workflow)
     with tenant([workflow.team_id]):
         return build_stacks(workflow, principal.actor)
@@ -35,12 +35,13 @@ def get_undo_stacks(principal: Principal, *, workflow: Workflow) -> Stacks:
 def list_changes(principal: Principal, *, workflow: Workflow, after: int) -> ChangesSince:
     """Return the changes after a revision, in order.
 
-    A part that several of them touched is attached to the last of them alone.
+    A part that several changes touched is attached only to the last of them.
+    More than MAX_CHANGES changes are not listed: ``reload`` is true then.
     """
     permissions.check_view(principal, workflow)
     with tenant([workflow.team_id]):
         current = Workflow.objects.unscoped().get(pk=workflow.pk)
-        revisions = log.list_revisions_after(current, after, MOST)
+        revisions = log.list_revisions_after(current, after, MAX_CHANGES)
         if revisions is None:
             return ChangesSince(current.revision, reload=True)
         stacks = build_stacks(current, principal.actor)
@@ -50,12 +51,12 @@ def list_changes(principal: Principal, *, workflow: Workflow, after: int) -> Cha
         ]
         if any(change.touched_parts.is_replaced for change in changes):
             return ChangesSince(current.revision, reload=True)
-        store = Rows(current)
-        store.prefetch(id_ for change in changes for id_ in change.touched_parts.nodes)
-        return ChangesSince(current.revision, tuple(_attach_each_part_once(store, changes)))
+        rows = Rows(current)
+        rows.prefetch(id_ for change in changes for id_ in change.touched_parts.nodes)
+        return ChangesSince(current.revision, tuple(_attach_each_part_once(rows, changes)))
 
 
-def get_revision(principal: Principal, *, workflow: Workflow) -> int:
+def get_revision_number(principal: Principal, *, workflow: Workflow) -> int:
     permissions.check_view(principal, workflow)
     return (
         Workflow.objects.visible_to(principal)
@@ -64,15 +65,17 @@ def get_revision(principal: Principal, *, workflow: Workflow) -> int:
     )
 
 
-def _attach_each_part_once(store: Rows, changes: list[Change]) -> list[Change]:
+def _attach_each_part_once(rows: Rows, changes: list[Change]) -> list[Change]:
     attached: set[str] = set()
-    complete: list[Change] = []
+    changes_with_parts: list[Change] = []
     for change in reversed(changes):
-        nodes = [id_ for id_ in change.touched_parts.nodes if id_ not in attached]
-        edges = [id_ for id_ in change.touched_parts.edges if id_ not in attached]
-        attached.update(nodes, edges)
-        items = tuple(item for id_ in nodes if (item := store.get_item(id_)) is not None)
-        wires = tuple(wire for id_ in edges if (wire := store.get_wire(id_)) is not None)
-        complete.append(attach_parts(store, change, items, wires) if items or wires else change)
-    complete.reverse()
-    return complete
+        node_ids = [id_ for id_ in change.touched_parts.nodes if id_ not in attached]
+        edge_ids = [id_ for id_ in change.touched_parts.edges if id_ not in attached]
+        attached.update(node_ids, edge_ids)
+        nodes = tuple(node for id_ in node_ids if (node := rows.get_item(id_)) is not None)
+        edges = tuple(edge for id_ in edge_ids if (edge := rows.get_wire(id_)) is not None)
+        changes_with_parts.append(
+            attach_parts(rows, change, nodes, edges) if nodes or edges else change
+        )
+    changes_with_parts.reverse()
+    return changes_with_parts

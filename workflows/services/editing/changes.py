@@ -1,4 +1,4 @@
-"""A change as the API and the editor get it: revision, author, undo and redo, current problems."""
+"""A change as sent to the API and the editor: its revision, author, undo and redo labels, and current problems."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from workflows.models import Revision, Workflow
 
 @dataclass(frozen=True, slots=True)
 class TouchedParts:
-    """The ids of the parts that a change touched. ``is_replaced``: the whole draft is another one."""
+    """The ids of the parts that a change touched. ``is_replaced``: the whole draft was replaced."""
 
     nodes: tuple[str, ...] = ()
     edges: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class TouchedParts:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change with its result. ``revision`` None: the draft was in that state already."""
+    """A change with its result. ``revision`` is None if the draft was in that state already."""
 
     workflow: Workflow
     revision: Revision | None
@@ -42,7 +42,7 @@ class Change:
     checked: tuple[str, ...] = ()
     items: tuple[Item, ...] = ()  # as they are now
     wires: tuple[Wire, ...] = ()
-    pinned: tuple[str, ...] = ()  # of the items, those whose outputs are held
+    pinned: tuple[str, ...] = ()  # the ids of the items with pinned outputs
 
     @property
     def number(self) -> int:

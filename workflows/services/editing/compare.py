@@ -18,7 +18,7 @@ class Comparison:
 
 
 def compare(workflow: Workflow, before: Version | None, after: Version | None) -> Comparison:
-    """Compare two versions; None is the draft. The caller has found both, so may see them."""
+    """Compare two versions; None is the draft. The caller has found both and may therefore see them."""
     old, new = load_document(workflow, before), load_document(workflow, after)
     return Comparison(old, new, diff(old, new), compare_documents(old, new))
 

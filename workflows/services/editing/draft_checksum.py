@@ -1,6 +1,6 @@
-"""A checksum of a draft's parts, by which an editor notices that it shows something else and reloads.
+"""A checksum of a draft's parts: an editor that shows something different reloads the draft.
 
-Its twin is static/js/editor/collaboration/draft_checksum.js.
+static/js/editor/collaboration/draft_checksum.js implements the same checksum.
 """
 
 from collections.abc import Iterable

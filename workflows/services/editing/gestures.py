@@ -34,7 +34,9 @@ from workflows.services.editor import draft_rows, drafts
 
 Choice = Literal["mine", "theirs"]
 
-LARGE_TEXT = 20_000  # a paste this long looks for so many ids that the draft is read at once
+LARGE_TEXT = (
+    20_000  # characters; a longer paste contains so many ids that the whole draft is read at once
+)
 
 
 def edit(
@@ -51,7 +53,7 @@ def edit(
     """Perform the operations on the draft as it is now.
 
     A stale ``base`` is rebased; a clash raises EditClash unless ``resolve`` decides it. Repeating a ``key`` does
-    nothing and returns the same answer. Raises EditRefused for operations that can't be performed.
+    nothing and returns the same change. Raises EditRefused for operations that can't be performed.
     """
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
@@ -72,7 +74,7 @@ def edit(
 
 
 def open_store(workflow: Workflow, ops: Sequence[Op]) -> Rows:
-    """Return the store with the parts that the operations name already read, in few statements."""
+    """Return the store with the parts named by the operations preloaded in few statements."""
     store = Rows(workflow)
     needs_all = any(
         (isinstance(op, Tidy) and not op.ids)
@@ -119,7 +121,7 @@ def record_edit(
 
 
 def find_previous(principal: Principal, workflow: Workflow, key: str | None) -> Revision | None:
-    """Return the revision recorded under this key: a client that missed the answer asks again."""
+    """Return the revision recorded under this key: a client that missed the response repeats its request."""
     if not key:
         return None
     revision = log.list_revisions(workflow).filter(key=key).first()
@@ -151,16 +153,16 @@ def attach_touched(store: Rows, change: Change) -> Change:
 
 
 def attach_parts(
-    store: Rows, change: Change, items: tuple[Item, ...], wires: tuple[Wire, ...]
+    store: Rows, change: Change, items: tuple[Item, ...], edges: tuple[Wire, ...]
 ) -> Change:
-    """Return the change with these parts and the rest of what their cards show."""
+    """Return the change with these parts and the other data that their cards show."""
     problems = _list_problems(store, items)
     checked = tuple(item.id for item in items if not item.is_note)
     pins = Pin.objects.unscoped().filter(workflow=change.workflow, node_key__in=checked).order_by()
     return replace(
         change,
         items=items,
-        wires=wires,
+        wires=edges,
         problems=problems,
         checked=checked,
         pinned=tuple(pins.values_list("node_key", flat=True)) if checked else (),
@@ -184,11 +186,11 @@ def _list_problems(store: Rows, items: Iterable[Item]) -> tuple[Problem, ...]:
     return tuple(find_configuration_problems(document, load_kinds()))
 
 
-# What is stored must be readable again, as a snapshot and as an export. An edit costs what it
+# A stored draft must be readable again as a snapshot and as an export. The cost of an edit depends on the parts it
 # touches: the workflow stores an upper bound of its draft's size, and an edit adds its growth to
 # that. Only a draft that may be too large is serialized and counted.
 def check_size(store: Rows) -> None:
-    """Check the size after a flush. A change that doesn't grow the draft always passes, so that it can be shortened."""
+    """Check the size after a flush. Changes that don't grow the draft always pass, so that it can be shortened."""
     previous_bound = store.workflow.most_characters
     if not store.growth and previous_bound is not None:
         return

@@ -21,7 +21,7 @@ from workflows.models import Revision, Workflow
 from workflows.models.editing import RevisionKind
 
 
-LONGEST_LABEL = 255
+MAX_LABEL_LENGTH = 255
 
 
 def record(
@@ -55,12 +55,12 @@ def record(
         actor=principal.actor,
         client=client,
         key=key or None,
-        label=label[:LONGEST_LABEL],
+        label=label[:MAX_LABEL_LENGTH],
         ops=write_ops(ops),
         inverse=write_ops(inverse),
     )
     if isinstance(principal, UserPrincipal):
-        revision.author = principal.user  # so that nobody looks the name up again
+        revision.author = principal.user  # avoids another query for the name
     revision.save(force_insert=True)
     announce(workflow, revision)
     return revision
@@ -84,7 +84,7 @@ def record_creation(principal: Principal, workflow: Workflow) -> Revision:
 
 
 def list_revisions(workflow: Workflow) -> QuerySet[Revision]:
-    """Return the workflow's revisions. The caller has found the workflow, so may see them."""
+    """Return the workflow's revisions. The caller has found the workflow and may therefore see them."""
     return Revision.objects.unscoped().filter(workflow=workflow).select_related("author")
 
 
@@ -111,7 +111,7 @@ def get_channel(workflow_id: object) -> str:
 
 
 def announce(workflow: Workflow, revision: Revision) -> None:
-    """Tell the other open editors after the commit, best effort; the rows have what one misses."""
+    """Announce the revision to the other editors after the commit; if a message is lost, they catch up later."""
     message = json.dumps({"revision": revision.number, "client": revision.client})
     name = get_channel(workflow.pk)
     transaction.on_commit(lambda: _publish(name, message))
@@ -124,7 +124,7 @@ def _publish(name: str, message: str) -> None:
     try:
         _connect(url).publish(name, message)
     except (RedisError, OSError) as error:
-        # A dead bus must not make every edit wait for it.
+        # An unreachable bus must not delay every edit.
         _silent_until["at"] = time.monotonic() + RETRY_AFTER
         log.warning("bus_publish_failed", extra={"reason": str(error)})
 

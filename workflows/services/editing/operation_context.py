@@ -8,7 +8,7 @@ from workflows.engine.editing import Context
 from workflows.execution.kinds import load_kinds
 
 
-# No vowels, so that no word comes of it; no digit first, since an id stands in references.
+# Without vowels, so that an id is no word; never a digit first, because ids are used in references.
 _LETTERS: Final = "bcdfghjkmnpqrstvwxz0123456789"
 
 

@@ -12,7 +12,7 @@ from workflows.services.editing.gestures import attach_parts
 from workflows.services.editing.rows import Rows
 
 
-MOST = 100  # ids asked for at once
+MAX_IDS = 100  # per request
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Parts:
 
 
 def read_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Parts:
-    """Return these parts with what is deleted along with them: a node's edges, and a container's content."""
+    """Return these parts with those that are deleted together with them: a node's edges and a container's content."""
     permissions.check_view(principal, workflow)
     with tenant([workflow.team_id]):
         store = Rows(workflow)

@@ -1,7 +1,8 @@
 """Rebase a gesture made on an older draft over the later edits of other members.
 
-Inside a savepoint, the draft is put back to the state that the author saw, to learn what exactly the operations did
-there; that is rebased over the other operations. What still holds is then performed on the current draft.
+Inside a savepoint, the draft is rolled back to the state that the author saw, and the operations are performed there to
+record their exact effect. The effect is rebased over the later operations, and the operations that still apply are then
+performed on the current draft.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +37,8 @@ from workflows.services.editing.operation_context import build_context
 from workflows.services.editing.rows import Rows
 
 
-FARTHEST = 1_000  # revisions; whoever was away longer loads the draft anew
+# An editor that is further behind must load the draft again.
+MAX_REVISIONS_BEHIND = 1_000
 
 
 class _RollBack(Exception):
@@ -45,7 +47,7 @@ class _RollBack(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Replay:
-    """The operations' effect on the draft that the author saw, and the lists they left there."""
+    """The operations' effect on the draft that the author saw, and the resulting whole lists by operation index."""
 
     performed: EditResult
     lists: Mapping[int, Op]
@@ -62,7 +64,7 @@ def rebase_ops(
     """Return the operations to perform on the current draft. Raises EditClash with the undecided clashes."""
     if base == workflow.revision:
         return list(ops)
-    since = log.list_revisions_after(workflow, base, FARTHEST)
+    since = log.list_revisions_after(workflow, base, MAX_REVISIONS_BEHIND)
     if since is None:
         message = f"Revision {base} is too old; reload the draft"
         raise EditRefused((Problem("edit.base", message, field="base"),))
@@ -70,7 +72,7 @@ def rebase_ops(
     if not later_revisions:
         return list(ops)
     replay = _replay(workflow, ops, later_revisions)
-    # What this tab sent between theirs is no clash: what it had waiting was made in this order.
+    # This tab's own revisions among them are no clash: the tab made its queued edits in this order.
     other_revisions = [
         revision
         for revision in drop_undone(later_revisions)
@@ -102,7 +104,7 @@ def list_later_ops(workflow: Workflow, revisions: Sequence[Revision]) -> list[Co
 def expand_replacements(
     workflow: Workflow, ops: Sequence[object], inverse: Sequence[object]
 ) -> Iterator[Op]:
-    """Yield the operations; the replacement of a whole document as the operations it amounts to."""
+    """Yield the operations; the replacement of a whole document is expanded to the equivalent operations."""
     forward_ops, inverse_ops = read_log(ops), read_log(inverse)  # type: ignore[arg-type]  # the log's JSON
     previous_ops = [op for op in reversed(inverse_ops) if isinstance(op, Replace)]
     for op in forward_ops:
@@ -124,7 +126,7 @@ def _load_document(workflow: Workflow, digest: str):  # type: ignore[no-untyped-
 def _skip_leading_own(
     since: Sequence[Revision], principal: Principal, client: str
 ) -> list[Revision]:
-    """Drop the revisions that this tab made first: it knew of them, whatever base it sent."""
+    """Drop the leading revisions of this tab: it knew of them, whichever base it sent."""
     remaining = list(since)
     while remaining and _is_own(remaining[0], principal, client):
         remaining.pop(0)
@@ -140,7 +142,7 @@ def _replay(workflow: Workflow, ops: Sequence[Op], later_revisions: Sequence[Rev
         with _roll_back_revisions(workflow, later_revisions) as store:
             return _perform(store, ops)
     except EditRefused:
-        pass  # it names what came later, so its author knew of that
+        pass  # the operations name later parts, so their author knew the later revisions
     with _roll_back_revisions(workflow, ()) as store:
         return _perform(store, ops)
 
@@ -157,7 +159,7 @@ def _perform(store: Rows, ops: Sequence[Op]) -> _Replay:
 
 @contextmanager
 def _roll_back_revisions(workflow: Workflow, later_revisions: Sequence[Revision]) -> Iterator[Rows]:
-    """Provide the draft as it was before these revisions, as long as the block lasts."""
+    """Provide the draft as it was before these revisions; leaving the block restores the current draft."""
     header = {name: getattr(workflow, name) for name in _HEADER}
     try:
         with transaction.atomic():
@@ -177,7 +179,7 @@ _HEADER = ("name", "description", "mode", "dialect", "dialect_version", "feature
 
 
 def _build_whole_list(store: Rows, op: Op) -> Op | None:
-    """Return, for a change somewhere in a list, the outermost list as the author left it."""
+    """Return an operation that sets the outermost list around a changed item as the author left it, or None."""
     if not isinstance(op, Set | Feature):
         return None
     cut = next((i for i, step in enumerate(op.path) if isinstance(step, int)), None)
@@ -197,7 +199,10 @@ def _apply_choices(
     later_revisions: Sequence[Revision],
     resolve: Mapping[int, str],
 ) -> list[Op]:
-    """Return the operations that still hold, and of those that clash the ones the author insists on."""
+    """Return the operations that still apply, and the clashing operations for which the author's value was chosen.
+
+    Raises EditClash with the undecided clashes.
+    """
     origins = replay.performed.origins
     clashes: dict[int, Clash] = {}
     for clash in rebased.clashes:

@@ -13,7 +13,7 @@ from workflows.models import Version, Workflow
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
 from workflows.services.editing.gestures import build_change, find_previous, record_edit
-from workflows.services.editing.rebase import FARTHEST
+from workflows.services.editing.rebase import MAX_REVISIONS_BEHIND
 from workflows.services.editing.rows import Rows
 from workflows.services.editor import drafts
 
@@ -34,7 +34,7 @@ def restore_version(
             return build_change(principal, locked, earlier)
         store = Rows(locked)
         ops, inverse = apply_all(store, [Replace(version.snapshot.hash)])
-        if ops == inverse:  # the draft says that already
+        if ops == inverse:  # the draft equals the version already
             return build_change(principal, locked, None)
         label = _("Restored version %(number)s") % {"number": version.number}
         performed = EditResult(ops, inverse, (0,))
@@ -52,13 +52,13 @@ def restore_revision(
     client: str = "",
     key: str | None = None,
 ) -> Change:
-    """Undo every edit after that revision, whoever made it."""
+    """Undo every edit after that revision, also of other members, as one edit."""
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
         if (earlier := find_previous(principal, locked, key)) is not None:
             return build_change(principal, locked, earlier)
-        since = log.list_revisions_after(locked, number, FARTHEST)
+        since = log.list_revisions_after(locked, number, MAX_REVISIONS_BEHIND)
         if since is None or number > locked.revision:
             message = f"The history no longer contains revision {number}"
             raise EditRefused((Problem("edit.base", message, field="number"),))

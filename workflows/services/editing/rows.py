@@ -1,7 +1,7 @@
 """The draft's rows as the store of the editing operations: each row is read once and written once.
 
-Rows are written at ``flush``; questions that PostgreSQL answers better (paths, counts) flush first. The caller holds
-the workflow's lock and its transaction: whoever refuses half-way rolls back.
+Rows are written at ``flush``; queries that run in PostgreSQL (paths, counts) flush first. The caller holds the
+workflow's lock and the transaction, which rolls back if an operation is refused half-way.
 """
 
 from collections import defaultdict
@@ -30,9 +30,12 @@ QUERIES: Final = read_queries("workflows/sql/queries/drafts.sql")
 Part = TypeVar("Part", Item, Wire, VariableRecord)
 Row = TypeVar("Row", bound=Model)
 
-FEW = 3  # rows, up to which one statement each is quicker than one for all
-NAMES = 80  # characters that the names of a part's fields come to in a document, at most
-MANY = 200  # ids, from which on reading the whole draft is cheaper than asking for each
+# Up to this number of rows, one statement for each row is faster than one for all.
+MAX_SINGLE_UPDATES = 3
+# The total length of the names of a part's fields in a document.
+MAX_FIELD_NAMES_LENGTH = 80
+# For more ids, it is cheaper to read the whole draft.
+MAX_SELECTIVE_IDS = 200
 
 
 HEADER_FIELDS = {
@@ -46,10 +49,10 @@ HEADER_FIELDS = {
 
 
 class _TrackedParts(Generic[Part]):
-    """Parts of one kind by key: as read, as they are now, and which of them have changed."""
+    """Parts of one kind by key: as read, as they are now, and the keys of the changed ones."""
 
     def __init__(self) -> None:
-        self.now: dict[Any, Part | None] = {}  # None: known not to be there
+        self.now: dict[Any, Part | None] = {}  # None: known not to exist
         self.was: dict[Any, tuple[Any, Part]] = {}  # key → primary key, as read
         self.dirty: dict[Any, None] = {}
 
@@ -88,10 +91,10 @@ class Rows:
     # Reading ahead
 
     def prefetch(self, ids: Iterable[str], *, around: Iterable[str] = ()) -> None:
-        """Read items by their ids; those in ``around`` with their wires and, at any depth, their content."""
+        """Read items by their ids; those in ``around`` also with their edges and their content at any depth."""
         deep = list(dict.fromkeys(around))
         missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._items.now]
-        if len(missing) + len(deep) > MANY:
+        if len(missing) + len(deep) > MAX_SELECTIVE_IDS:
             self.load_all()
             return
         if missing or deep:
@@ -109,7 +112,7 @@ class Rows:
                 self._learn_wire(row)
             self._knows_all = True
 
-    # The contract's questions
+    # The queries of ``Store``
 
     def get_item(self, id_: str) -> Item | None:
         if id_ not in self._items.now and not self._knows_all:
@@ -215,9 +218,7 @@ class Rows:
 
     def put_variable(self, variable: VariableRecord) -> VariableRecord:
         ranked = self._assign_rank(variable, variable.area, self._find_last_variable_rank)
-        self.get_variable(
-            variable.area, variable.name
-        )  # so that a row that is there is found again
+        self.get_variable(variable.area, variable.name)  # so that an existing row is updated
         self._named.put((variable.area, variable.name), ranked)
         return ranked
 
@@ -338,7 +339,7 @@ class Rows:
             if previous is None:
                 row = model(team_id=self.workflow.team_id, workflow=self.workflow, **fields)
                 new.append(row)
-                self._grow(NAMES + measure_tree(fields))
+                self._grow(MAX_FIELD_NAMES_LENGTH + measure_tree(fields))
                 pk = row.pk
             else:
                 before = fields_of(previous)
@@ -436,7 +437,7 @@ class Rows:
 
 
 def _update_rows(model: type[Row], rows: list[Row], names: tuple[str, ...]) -> None:
-    if len(rows) > FEW and model is not Variable:  # json has no CASE
+    if len(rows) > MAX_SINGLE_UPDATES and model is not Variable:  # json has no CASE
         model._default_manager.bulk_update(rows, names, batch_size=500)
         return
     for row in rows:
@@ -447,8 +448,10 @@ def _update_rows(model: type[Row], rows: list[Row], names: tuple[str, ...]) -> N
 def _measure_growth(
     now: Mapping[str, Any], before: Mapping[str, Any], names: tuple[str, ...]
 ) -> int:
-    """Return the added characters; a field that was empty may not have been in the document before."""
-    name_length = NAMES if any(not before[name] and now[name] for name in names) else 0
+    """Return the number of added characters; a field that was empty may have been missing in the document before."""
+    name_length = (
+        MAX_FIELD_NAMES_LENGTH if any(not before[name] and now[name] for name in names) else 0
+    )
     return sum(measure_tree(now[name]) - measure_tree(before[name]) for name in names) + name_length
 
 

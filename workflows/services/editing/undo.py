@@ -1,7 +1,7 @@
 """Undo and redo: the inverse of a revision, rebased over later edits, as a new revision.
 
-Everybody undoes their own edits. Where another member has since changed the same value, the clash
-is reported and the caller decides which value holds.
+Members undo only their own edits. If another member has since changed the same value, the clash
+is reported and the caller chooses the value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ from workflows.services.editing import log
 from workflows.services.editing.changes import Change
 from workflows.services.editing.gestures import Choice, build_change, find_previous, record_edit
 from workflows.services.editing.rebase import (
-    FARTHEST,
+    MAX_REVISIONS_BEHIND,
     drop_undone,
     expand_replacements,
     list_later_ops,
@@ -124,7 +124,7 @@ def _undo_or_redo(
 def _apply_inverse(
     workflow: Workflow, store: Rows, target: Revision, resolve: Mapping[int, Choice]
 ) -> EditResult:
-    since = log.list_revisions_after(workflow, target.number, FARTHEST)
+    since = log.list_revisions_after(workflow, target.number, MAX_REVISIONS_BEHIND)
     if since is None:
         raise EditClash(
             sentence=_("There are too many later edits to undo this. Use History instead.")
@@ -136,7 +136,7 @@ def _apply_inverse(
         check(store, performed)
     except EditRefused as refusal:
         if "theirs" in resolve.values() and "mine" not in resolve.values():
-            # As it is, then; what was done before it can be taken back.
+            # The edit is skipped, so that earlier edits can be undone.
             return EditResult((), (), ())
         raise EditClash([_build_clash(refusal)]) from refusal
     return EditResult(performed, inverse, (0,) * len(performed))
@@ -156,7 +156,7 @@ def _build_inverse(
     open_clashes = _group_by_target(rebased.clashes)
     if {clash.op for clash in open_clashes.values()} - resolve.keys():
         raise EditClash(tuple(open_clashes.values()))
-    parts: dict[int, list[Op]] = {}  # what each operation comes to, in their order
+    parts: dict[int, list[Op]] = {}  # the effect of each operation, in their order
     for fitted, origin in zip(rebased.ops, rebased.origins, strict=True):
         parts.setdefault(origin, []).append(fitted)
     for index, clash in clashes.items():
@@ -166,7 +166,7 @@ def _build_inverse(
 
 
 def _group_by_target(clashes: Sequence[Clash]) -> dict[object, Clash]:
-    """Return one clash for each target: a title that is stored twice is one question."""
+    """Return one clash for each target, because a title is stored twice."""
     return {_get_target(clash): clash for clash in reversed(clashes)}
 
 

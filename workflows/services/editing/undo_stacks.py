@@ -1,4 +1,4 @@
-"""Undo and redo stacks, built from the log: they outlive the page and need no table of their own."""
+"""Undo and redo stacks, built from the log, so that they outlive the page and need no separate table."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from workflows.models import Revision, Workflow
 from workflows.models.editing import RevisionKind
 
 
-DEEPEST = 1_000  # of one's own revisions; what lies further back is reached through the history
+# of the principal's own; the history restores older states
+MAX_REVISIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class StackEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Stacks:
+class UndoStacks:
     """The revisions that can be undone and redone, the next one last."""
 
     undoable: tuple[StackEntry, ...] = ()
@@ -34,23 +35,23 @@ class Stacks:
         return self.redoable[-1].label if self.redoable else None
 
 
-def build_stacks(workflow: Workflow, actor: str) -> Stacks:
+def build_stacks(workflow: Workflow, actor: str) -> UndoStacks:
     rows = (
         Revision.objects.unscoped()
         .filter(workflow=workflow, actor=actor)
         .order_by("-number")
-        .values_list("number", "kind", "undoes", "label")[:DEEPEST]
+        .values_list("number", "kind", "undoes", "label")[:MAX_REVISIONS]
     )
-    # The first row of a log is the draft as it was made; there is nothing before it.
+    # The first row of a log is the created draft, which cannot be undone.
     return stack_entries(StackEntry(*row) for row in reversed(list(rows)) if row[0] > 1)
 
 
-def build_stacks_after_edit(revision: Revision) -> Stacks:
+def build_stacks_after_edit(revision: Revision) -> UndoStacks:
     """Return the tops of the stacks right after an edit, without reading the log."""
-    return Stacks(undoable=(StackEntry(revision.number, revision.kind, None, revision.label),))
+    return UndoStacks(undoable=(StackEntry(revision.number, revision.kind, None, revision.label),))
 
 
-def stack_entries(entries: Iterable[StackEntry]) -> Stacks:
+def stack_entries(entries: Iterable[StackEntry]) -> UndoStacks:
     """Return the stacks that the entries lead to.
 
     An edit empties the redo stack; an undo moves an entry from the undo stack to the redo stack,
@@ -68,4 +69,4 @@ def stack_entries(entries: Iterable[StackEntry]) -> Stacks:
         else:
             redoable = [candidate for candidate in redoable if candidate.number != entry.undoes]
             undoable.append(entry)
-    return Stacks(tuple(undoable), tuple(redoable))
+    return UndoStacks(tuple(undoable), tuple(redoable))

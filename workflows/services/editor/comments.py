@@ -1,6 +1,6 @@
 """Comment threads on a node or on the whole workflow.
 
-Whoever may see a workflow may comment on it. Each change of a comment is announced after the
+Every principal who may see a workflow may comment on it. Each change of a comment is announced after the
 commit to the tabs that have the workflow open.
 """
 
@@ -25,7 +25,7 @@ from workflows.models.comments import MAX_COMMENT_LENGTH
 from workflows.services.audit_lines import note
 
 
-LONGEST_NODE = 255
+MAX_NODE_ID_LENGTH = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Thread:
 def list_threads(
     principal: Principal, workflow: Workflow, *, node: str | None = None
 ) -> list[Thread]:
-    """Return the threads, oldest first. ``node`` narrows them to one node, "" to the workflow itself."""
+    """Return the threads, oldest first. ``node`` narrows them to one node, "" to those on the whole workflow."""
     permissions.check_view(principal, workflow)
     rows = Comment.objects.visible_to(principal).filter(workflow=workflow)
     if node is not None:
@@ -87,7 +87,7 @@ def write(
 ) -> Comment:
     """Write a comment or an answer.
 
-    An answer belongs to its thread's node, whatever ``node`` says, and doesn't reopen the thread.
+    An answer belongs to its thread's node, so ``node`` is ignored, and doesn't reopen the thread.
     """
     permissions.check_comment(principal, workflow)
     text = _clean_text(body)
@@ -138,7 +138,7 @@ def delete(principal: Principal, *, comment: Comment) -> None:
 
 
 def resolve(principal: Principal, *, comment: Comment, resolved: bool = True) -> Comment:
-    """Resolve or reopen a whole thread, whichever of its comments is passed."""
+    """Resolve or reopen the whole thread of the comment."""
     first = comment.thread or comment
     permissions.check_resolve_comment(principal, first)
     if first.is_resolved == resolved:
@@ -188,7 +188,7 @@ def _clean_text(body: str) -> str:
 
 def _clean_node_id(key: str) -> str:
     """Check the id's form. The node needn't exist: a comment outlives its node until undo restores that."""
-    if len(key) > LONGEST_NODE or "\x00" in key:
+    if len(key) > MAX_NODE_ID_LENGTH or "\x00" in key:
         raise InvalidValue(_("There is no node with this ID."), field="node")
     return key
 

@@ -27,13 +27,13 @@ from workflows.models.draft import VariableArea
 
 Row = TypeVar("Row", bound=Model)
 
-LONGEST_NAME = 255
+MAX_NAME_LENGTH = 255
 HEADER = ("mode", "dialect", "dialect_version", "features", "extra", "most_characters")
 Secrets = Mapping[tuple[str, str], str]  # (area, name) → value
 
 
 def write_rows(workflow: Workflow, document: Document) -> None:
-    """Put the document in place of the draft. The caller holds the workflow's lock and saves it."""
+    """Replace the draft with the document. The caller holds the workflow's lock and saves its row."""
     _check(document)
     for model in (Node, Edge, Variable):
         model.objects.unscoped().filter(workflow=workflow).delete()
@@ -123,7 +123,7 @@ def _build_geometry(item: NodeSpec | Note) -> dict[str, Any]:  # Any: fields of 
 def _build_edge_rows(workflow: Workflow, document: Document) -> Iterable[Edge]:
     key_counts: Counter[str] = Counter()
     for rank, edge in enumerate(document.edges):
-        # Nothing refers to an edge by its id, so hand-written documents give one id to several.
+        # No part refers to an edge by its id, so hand-written documents may repeat an id.
         key_counts[edge.id] += 1
         yield Edge(
             team_id=workflow.team_id,
@@ -158,7 +158,7 @@ def _build_variable_rows(workflow: Workflow, document: Document) -> Iterable[Var
 def _store_secrets(workflow: Workflow, document: Document) -> None:
     """Store the secrets that have a value.
 
-    An export carries blanks in place of secrets, so importing it again must not empty the stored ones.
+    An export has empty strings instead of secrets, so importing it again must not clear the stored secrets.
     """
     rows = [
         WorkflowSecret(
@@ -253,19 +253,19 @@ def _check(document: Document) -> None:
 
 
 def _find_long_names(document: Document) -> Iterable[Problem]:
-    sentence = f"An ID or name can have at most {LONGEST_NAME} characters"
+    sentence = f"An ID or name can have at most {MAX_NAME_LENGTH} characters"
     for key in _list_ids(document):
-        if len(key) > LONGEST_NAME:
+        if len(key) > MAX_NAME_LENGTH:
             yield Problem("node.id_too_long", sentence, node=key)
     for edge in document.edges:
         if (
             max(map(len, (edge.source, edge.target, edge.handle, edge.target_handle)))
-            > LONGEST_NAME
+            > MAX_NAME_LENGTH
         ):
             yield Problem("edge.end_too_long", sentence, edge=edge.id)
     for _area, specs in _list_areas(document):
         for spec in specs:
-            if max(len(spec.name), len(spec.id)) > LONGEST_NAME:
+            if max(len(spec.name), len(spec.id)) > MAX_NAME_LENGTH:
                 yield Problem("variable.name_too_long", sentence, field=spec.name)
 
 

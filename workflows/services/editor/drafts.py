@@ -42,7 +42,7 @@ __all__ = [
 
 
 def load_draft(workflow: Workflow, *, include_secrets: bool = False) -> Document:
-    """Return the draft as the engine's document. The caller has found the workflow, so may see it."""
+    """Return the draft as the engine's document. The caller has found the workflow and may therefore see it."""
     with tenant([workflow.team_id]):
         return draft_rows.read_rows(
             workflow, draft_rows.read_secrets(workflow) if include_secrets else None
@@ -55,7 +55,7 @@ def replace_draft(
     workflow: Workflow,
     document: Document,
 ) -> Workflow:
-    """Put a document in place of the draft, in one revision; undoing it restores the previous draft."""
+    """Replace the draft with a document in one revision; undoing it restores the previous draft."""
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = lock(workflow)
@@ -100,7 +100,7 @@ def export(
     format: Literal["yaml", "json"] = "yaml",  # noqa: A002 - as in the address
     include_secrets: bool = False,
 ) -> str:
-    """Return the draft as text in a dialect, by default its own."""
+    """Return the draft as text in a dialect, by default the draft's dialect."""
     if include_secrets:
         permissions.check_see_secrets(principal, workflow)
     else:
@@ -168,7 +168,7 @@ def archive_all(principal: Principal, *, workflows: Iterable[Workflow]) -> list[
 
 
 def unarchive_all(principal: Principal, *, workflows: Iterable[Workflow]) -> list[Workflow]:
-    """Restore all of these workflows, or none; one that is not archived stays as it is."""
+    """Restore all of these workflows, or none; a workflow that is not archived stays unchanged."""
     with transaction.atomic():
         return [unarchive(principal, workflow=workflow) for workflow in workflows]
 
@@ -177,6 +177,6 @@ def clean_name(name: str) -> str:
     name = " ".join(name.split())
     if not name:
         raise InvalidValue(_("The name can't be empty."))
-    if len(name) > draft_rows.LONGEST_NAME:
+    if len(name) > draft_rows.MAX_NAME_LENGTH:
         raise InvalidValue(_("The name can have at most 255 characters."))
     return name

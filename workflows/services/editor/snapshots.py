@@ -15,7 +15,7 @@ def take_snapshot(workflow: Workflow) -> Snapshot:
         current = Workflow.objects.unscoped().select_related("draft_snapshot").get(pk=workflow.pk)
         if current.draft_snapshot and current.draft_snapshot_revision == current.revision:
             return current.draft_snapshot
-        # Locked: the rows read and the revision noted must belong together.
+        # Locked, because the rows must belong to the stored revision number.
         current = (
             Workflow.objects.unscoped()
             .select_for_update(of=("self",), no_key=True)

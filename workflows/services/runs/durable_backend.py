@@ -31,7 +31,7 @@ from workflows.models import Run, RunPartial, Step
 from workflows.services.runs.shell import Operator, get_operator, queue_request
 
 
-PATIENCE = 60.0  # seconds for a worker to come up
+START_TIMEOUT = 60.0  # seconds until a worker must be ready
 _EVENTS: Mapping[str, type[Event]] = {
     kind.name: kind
     for kind in vars(all_events).values()
@@ -40,11 +40,11 @@ _EVENTS: Mapping[str, type[Event]] = {
 
 
 class WorkerMissing(WorkflowFault):
-    """No worker came up to run the workflow."""
+    """No worker started in time to run the workflow."""
 
 
 class DurableBackend:
-    """Implements ``engine.testing.backends.Backend``, with a running worker or with one of its own."""
+    """Implements ``engine.testing.backends.Backend``, with a running worker or with a child process."""
 
     def __init__(self) -> None:
         self._feed: RunFeed | None = None
@@ -87,7 +87,7 @@ def _load_operator() -> Operator:
 
 
 def is_worker_running() -> bool:
-    """Return whether a worker runs: workers listen for cancellations, which is the quickest sign."""
+    """Return whether a worker runs: workers listen for cancellations, which can be checked fastest."""
     url = get_bus_url()
     if url is None:
         return False
@@ -116,10 +116,10 @@ class ChildWorker:
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
-            start_new_session=True,  # Ctrl-C is the command's, which ends it in order
+            start_new_session=True,  # the command handles Ctrl-C and stops the worker in order
         )
-        deadline = time.monotonic() + PATIENCE
-        # Without a bus nothing can be seen of it; the first run waits for it instead.
+        deadline = time.monotonic() + START_TIMEOUT
+        # Without a bus the worker is not visible; the first run waits for it instead.
         while get_bus_url() is not None and not is_worker_running():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise WorkerMissing(f"No worker started: {self._read_log_end()}")
@@ -134,9 +134,9 @@ class ChildWorker:
         self._log.close()
 
     def _wait_until_released(self, process: "subprocess.Popen[bytes]") -> None:
-        """Wait until the worker has released its runs, which shows in nobody listening any more.
+        """Wait until the worker has released its runs: it no longer listens for cancellations then.
 
-        What Celery does after that is waiting for a broker that has nothing to say, a second or two.
+        Celery would spend another second or two waiting for its broker.
         """
         deadline = time.monotonic() + 15
         while process.poll() is None and time.monotonic() < deadline:
@@ -150,7 +150,7 @@ class ChildWorker:
 
 
 def _build_environment() -> dict[str, str]:
-    """Return this process's own database and queue, whatever the environment says."""
+    """Return an environment with this process's database and queue, which override the inherited values."""
     database = connections["default"].settings_dict
     port = f"&port={database['PORT']}" if database["PORT"] else ""
     login = (
@@ -160,7 +160,7 @@ def _build_environment() -> dict[str, str]:
         "DATABASE_URL": f"postgresql://{login}@/{database['NAME']}?host={database['HOST']}{port}",
         "BROKER_URL": settings.BROKER_URL,
         "REDIS_URL": settings.REDIS_URL,
-        # This process has done them, and they take as long as all the rest of the worker's start.
+        # This process has run the checks, which take half of the worker's start time.
         "SKIP_CHECKS": "1",
     }
 
@@ -179,7 +179,7 @@ def _build_outcome(run: Run) -> Outcome:
         partial = RunPartial.objects.unscoped().filter(run=run).first()
         steps = [parse_step_record(row) for row in rows]
     conversation = ended.conversation
-    # Tokens are joined on their way: a piece here is what one source said without a break.
+    # Tokens are joined on the way: each piece has the consecutive tokens of one source.
     pieces = [segment[5] for segment in partial.segments] if partial else []
     return Outcome(
         status=ended.status,

@@ -1,6 +1,6 @@
 """The memory stream of a run: a workflow's own memory, optionally of a group or merged with other workflows.
 
-Each workflow has a stream of its own; merged workflows share another one, which none of them sees
+Each workflow has a separate stream; merged workflows share an additional stream, which none of them sees
 alone. Streams are identified by ids, because a name can be reused for something else.
 """
 
@@ -22,7 +22,7 @@ from workflows.models import Workflow
 MOST_MERGED: Final = 8
 VARIABLES: Final = ("group_id", "workflow_names")
 
-# It becomes part of a namespace; see memory.core.scopes.
+# A group id becomes part of a namespace; see memory.core.scopes.
 _GROUP = re.compile(r"[!-9;-~]{1,80}")
 
 
@@ -35,7 +35,7 @@ class MemoryStream:
 def build_stream_variables(
     principal: Principal, workflow: Workflow, stream: MemoryStream | None
 ) -> dict[str, Json]:
-    """Return the stream's system variables. Whoever merges workflows must be allowed to run each of them."""
+    """Return the stream's system variables. Merging workflows requires the permission to run each of them."""
     system: dict[str, Json] = {}
     if stream is None:
         return system

@@ -18,7 +18,7 @@ from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
 from workflows.models import Run
 
 
-# The events in which memory is shown, and under which name.
+# event → the name under which it shows memory
 MEMORY_EVENTS: Mapping[str, str] = {MemoryRecalled.name: "entries", MemoryWritten.name: "entry"}
 _ACTION = "memory.looked_into"
 
@@ -33,7 +33,7 @@ def find_private_namespace(principal: Principal, run: Run) -> str:
 
 
 def record_page_access(principal: Principal, run: Run, namespaces: Iterable[str]) -> str:
-    """Record that a page shows these namespaces; return whose private memory is among them, or ""."""
+    """Record that a page shows these namespaces; return the external user whose private memory is among them, or ""."""
     private_namespace = find_private_namespace(principal, run)
     if not private_namespace or private_namespace not in set(namespaces):
         return ""
@@ -67,7 +67,7 @@ class StreamAccess:
 
 
 def watch_stream(principal: Principal, run: Run) -> StreamAccess | None:
-    """Return None for almost every stream: one that cannot show an external user's memories."""
+    """Return the access to record for a stream, or None if the stream cannot show an external user's memories."""
     private_namespace = find_private_namespace(principal, run)
     return StreamAccess(principal, run, private_namespace) if private_namespace else None
 

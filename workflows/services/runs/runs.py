@@ -1,4 +1,4 @@
-"""Start and cancel runs: check, write the row, record it, and wake a worker after the commit."""
+"""Start and cancel runs: check the request, write the row, record it, and wake a worker after the commit."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ from workflows.tasks import wake_worker
 
 VersionChoice = Literal["published", "draft"]
 
-# An outside person's id becomes part of a namespace; see memory.core.scopes.
+# An external user's id becomes part of a namespace; see memory.core.scopes.
 _SUBJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+=-]{0,79}")
 
 
@@ -68,8 +68,8 @@ class RunRequest:
     mocks: Mapping[str, Json] | None = None
     offline: bool = False
     system: Mapping[str, Json] = field(default_factory=dict)
-    # For runs that are looked into, see ``services.debugging``: how, which steps of an earlier run
-    # are kept, and which were typed in.
+    # For debug runs (``services.debugging``): the options, the steps of an earlier run that
+    # are reused, and the steps with typed values.
     debug: Mapping[str, Json] | None = None
     reused_steps: Sequence[Step] = ()
     reused_run: Run | None = None
@@ -91,9 +91,9 @@ def start_run(
 ) -> Run:
     """Queue a run of the published version, or of the draft if there is none.
 
-    ``conversation`` is the one to go on with, by row or key. Without it a chat opens a new one,
+    ``conversation`` is the conversation to continue, by row or key. Without it a chat opens a new one,
     and so does a workflow that remembers by conversation. Raises InputRejected naming the fields
-    that don't fit, NotFound for what isn't theirs.
+    that don't fit, NotFound for a conversation that the principal may not use.
     """
     permissions.check_run(principal, workflow)
     if workflow.is_archived:
@@ -189,7 +189,7 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
             add_message(request.conversation, run=run, query=request.query, answer="")
             run.system = _build_system_variables(
                 request, run
-            )  # which turn of the conversation it is
+            )  # the number of the turn in the conversation
             run.save(update_fields=["system"])
         audit_lines.note(principal, run, "run.started", workflow=str(request.workflow.pk))
         transaction.on_commit(lambda: wake_worker(run.pk))
@@ -197,9 +197,9 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
 
 
 def cancel_run(principal: Principal, run: Run) -> Run:
-    """Cancel the run: at once if no worker drives it, otherwise within a second.
+    """Cancel the run: at once if no worker executes it, otherwise within a second.
 
-    A run that has ended stays as it ended. Cancelling twice changes nothing.
+    A run that has ended stays unchanged. Cancelling twice changes nothing.
     """
     permissions.check_cancel(principal, run)
     with tenant([run.team_id]):
@@ -232,9 +232,9 @@ def resolve_subject(principal: Principal, user_id: str | None) -> Subject:
         raise NotFound(field="user")
     player, key = find_player(user_id), find_key_id(user_id)
     if player is not None and player != principal.user_id:
-        raise NotFound(field="user")  # another member's test person, whoever asks
+        raise NotFound(field="user")  # another member's test person
     if key is not None and key != get_key_id(principal):
-        raise NotFound(field="user")  # another programme itself
+        raise NotFound(field="user")  # another API key
     if principal.user_id is not None and player is None:
         user_id = check_external_user(make_persona_id(user_id, principal.user_id))
     return Subject(user_id)
@@ -265,7 +265,7 @@ def select_snapshot(
 ) -> tuple[Snapshot, Version | None]:
     """Return the snapshot to run, and its version.
 
-    Who may not see drafts made by others runs the published version.
+    A principal who may not see drafts by others runs the published version.
     """
     if isinstance(version, Version):
         if version.workflow_id != workflow.pk:
@@ -310,7 +310,7 @@ def _build_system_variables(request: RunRequest, run: Run) -> dict[str, Json]:
 
 
 def _stop_unclaimed(run: Run) -> None:
-    """Stop a run that no worker drives; its row is locked, so none can begin to."""
+    """Stop a run that no worker executes; its row is locked, so no worker can claim it."""
     run.status = RunStatus.STOPPED
     run.error = STOPPED
     run.attempt += 1

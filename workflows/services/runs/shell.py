@@ -1,4 +1,4 @@
-"""Runs started from the shell: by the operator, in a team of their own."""
+"""Runs started from the shell by the operator, in a separate team."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class Operator:
 
 
 def get_operator() -> Operator:
-    """Return the operator; it is created on first use, without a password, so nobody can sign in as it."""
+    """Return the operator; the account is created on first use, without a password so that signing in is impossible."""
     user = User.objects.filter(email=EMAIL).first() or User.objects.create_user(EMAIL, name="Shell")
     if not load_user_principal(user).team_ids:
         create_team(owner=user, name="Shell")
@@ -41,7 +41,7 @@ def get_operator() -> Operator:
 
 
 def queue_request(operator: Operator, request: Request) -> Run:
-    """Queue a run of the document in the request, which needs no import.
+    """Queue a run of the document in the request without importing the document.
 
     Raises DocumentInvalid and InputRejected before there is a run.
     """
@@ -71,7 +71,7 @@ def queue_request(operator: Operator, request: Request) -> Run:
 
 
 def _get_workflow(operator: Operator, document: Document) -> Workflow:
-    """Return the row for all documents of a mode; a run's snapshot holds its own document."""
+    """Return the workflow that all documents of a mode share; a run's snapshot contains its document."""
     workflow, _created = Workflow.objects.unscoped().get_or_create(
         team_id=operator.team_id,
         name=WORKFLOW,

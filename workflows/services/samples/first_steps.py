@@ -1,4 +1,4 @@
-"""The seven first steps, which are completed by doing them: the evidence is looked up, nobody ticks them off.
+"""The seven first steps. A step is completed automatically when the database has evidence of it.
 
 A completed step is stored, so that deleting the run or the workflow doesn't undo it.
 """
@@ -18,16 +18,16 @@ from workflows.models import FirstSteps, Run, RunEvent, Workflow
 from workflows.models.run import RunStatus
 
 
-RUNS_CHECKED = 30  # newest runs that are asked whether they recalled something
+MAX_CHECKED_RUNS = 30  # newest runs that are searched for a recalled memory
 
 
 class Step(StrEnum):
     RUN = "run"  # a run that succeeded
     RECALL = "recall"  # a run that recalled something
-    ISOLATE = "isolate"  # a run as somebody else
-    UNDO = "undo"  # a forgotten memory brought back
+    ISOLATE = "isolate"  # a run as another person
+    UNDO = "undo"  # a forgotten memory that was restored
     MODEL = "model"  # a provider that answered its test
-    PUBLISH = "publish"  # a version made public
+    PUBLISH = "publish"  # a published version
     INVITE = "invite"  # an invitation sent
 
 
@@ -38,7 +38,7 @@ MEMORY_STEPS = (Step.RECALL, Step.ISOLATE, Step.UNDO)
 class Progress:
     completed: frozenset[Step]
     is_dismissed: bool = False
-    tour: str = ""  # where the guided tour is; empty before and after it
+    tour: str = ""  # the position of the guided tour; empty before and after it
 
     @property
     def is_complete(self) -> bool:
@@ -64,7 +64,7 @@ def get_progress(principal: Principal) -> Progress:
 
 
 def mark_done(principal: Principal, step: Step) -> None:
-    """Mark a step that leaves no evidence to look up."""
+    """Store a step as completed that leaves no evidence in the database."""
     if principal.user_id is None:
         return
     row = _get_row(principal)
@@ -111,7 +111,9 @@ def _has_run(principal: Principal) -> bool:
 
 def _has_recalled(principal: Principal) -> bool:
     runs = Run.objects.unscoped().filter(started_by_id=principal.user_id)
-    newest = list(runs.order_by("-created_at", "-id").values_list("pk", flat=True)[:RUNS_CHECKED])
+    newest = list(
+        runs.order_by("-created_at", "-id").values_list("pk", flat=True)[:MAX_CHECKED_RUNS]
+    )
     events = RunEvent.objects.unscoped().filter(run_id__in=newest, name="memory_recalled")
     return any(data.get("entries") for data in events.values_list("data", flat=True))
 

@@ -1,4 +1,4 @@
-"""Try every node kind that touches memory, each in a small workflow run in this process over a given memory.
+"""Try every node kind that uses memory, each in a small workflow that runs in this process with the given memory.
 
 For ``manage.py leakcheck``, which searches the results of one person's runs for data of another.
 """
@@ -66,7 +66,7 @@ class NodeTrials:
 
 
 class _Echo(ModelPort):
-    """Answers with its prompt, so that what reached the prompt becomes visible."""
+    """A model that returns its prompt, so that the content of the prompt becomes visible."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         prompt = "\n".join(str(message) for message in request.messages)
@@ -74,7 +74,7 @@ class _Echo(ModelPort):
 
 
 def _list_trials() -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """Yield kinds and settings; a kind that needs memory and names none is tried with nothing set."""
+    """Yield kinds and settings; a kind that needs memory and has no memory field is tried without settings."""
     for name, kind in sorted(load_kinds().items()):
         for config in kind.leak_check_settings or ([{}] if kind.needs_memory else []):
             yield name, config
@@ -106,7 +106,7 @@ def _build_document(kind: str, config: Mapping[str, Json]) -> dict[str, Json]:
 async def _run_to_text(
     backend: InProcessBackend, source: Mapping[str, Json], system: Mapping[str, Json], text: str
 ) -> str:
-    """Return all that came of a run as text: events, outputs and errors."""
+    """Return the events, outputs and errors of a run as text."""
     events: list[Event] = []
     request = Request(document=load_document(source).document, inputs={"text": text}, system=system)
     outcome = await backend.run(request, events.append)

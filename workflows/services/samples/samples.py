@@ -30,14 +30,14 @@ def list_offered() -> tuple[Sample, ...]:
 def copy_sample(
     principal: Principal, *, team_id: UUID, slug: str, folder: Folder | None = None
 ) -> Workflow:
-    """Create the team's own workflow with the sample's test cases and first memories: all or nothing."""
+    """Create a workflow of the team with the sample's test cases and first memories, in one transaction."""
     permissions.check_create(principal, team_id)
     sample = BY_SLUG.get(slug)
     if sample is None or not _is_runnable(sample):
         raise NotFound
-    document, _warnings = importing.read(sample.source, confirm_newer=False)
+    document, _warnings = importing.load_source(sample.source, confirm_newer=False)
     with tenant([team_id]):
-        workflow = importing.create(
+        workflow = importing.create_from_document(
             principal,
             team_id=team_id,
             document=document,
@@ -79,7 +79,7 @@ def _store_memory(principal: Principal, workflow: Workflow, seed: Seed) -> None:
     subject = resolve_subject(principal, None if seed.person == PERSON else seed.person)
     identity = {"user_id": subject.id, "app_id": str(workflow.pk)}
     caller = memory_app.MemoryCaller(principal, workflow.team_id, identity=identity)
-    # What a person changed since an earlier copy is theirs: it stays as it is.
+    # An entry that the person changed since an earlier copy is not overwritten.
     if memory_app.recall(caller, scope=seed.scope, key=seed.key):
         return
     if seed.is_page:

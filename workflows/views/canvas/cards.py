@@ -15,8 +15,8 @@ from workflows.templatetags.problems import in_words
 from workflows.views.canvas.summaries import LabelledHandle, clip, label_handles, summarize_node
 
 
-# Widths on a card, in columns: a letter is one wide, a Chinese character two. Cut here and not by the
-# browser: what clips its overflow is a paint chunk of its own.
+# Widths on a card, in columns: a letter is one wide, a Chinese character two. Texts are cut here, not by the
+# browser, because every element that clips its overflow is a separate paint chunk.
 TITLE_WIDTH = 25
 KIND_WIDTH = 26
 CHIP_WIDTH = 4
@@ -36,7 +36,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """The problems of a node in short; the tooltip has the sentences."""
+    """The number of a node's problems; the tooltip has their messages."""
 
     word: str
     sentences: str
@@ -58,7 +58,7 @@ class CardView:
     height: str
     summary: str
     handles: tuple[LabelledHandle, ...]
-    outs: str  # the handles as JSON; empty for a single plain way out
+    outs: str  # the handles as JSON; empty for a single unlabelled handle
     rows: int
     has_way_in: bool
     is_box: bool
@@ -98,7 +98,7 @@ def build_card(
     is_pinned: bool = False,
     mark: Mark | None = None,
 ) -> CardView:
-    """Describe a node's card. ``at`` is its position in its scope, if not the one it says."""
+    """Describe a node's card. ``at`` is its position in its scope, if it differs from the stored position."""
     kind = kinds.get(node.kind)
     form = compute_shape(node, kinds, is_box=is_box)
     appearance = find_appearance(node.kind, kinds)

@@ -1,4 +1,4 @@
-"""Draws a document as the canvas's HTML, scopes inside scopes: for the editor, and for pages that show a graph."""
+"""Renders a document as the HTML of nested scopes, for the editor's canvas and for pages that show a graph."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,8 @@ from workflows.views.canvas.styles import build_icon_rules, build_position_rule,
 
 
 CHIP_ICONS = ("warning", "pin", "stop")
-FAR_FROM = 260  # nodes
+# With as many nodes in view, the cards are too small to read and a painted picture is shown.
+MIN_FAR_NODES = 260
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +42,19 @@ class EdgeView:
 class Drawing:
     html: SafeString
     rules: SafeString  # for one <style nonce>
-    is_unplaced: bool  # nobody placed the nodes: what is shown was laid out just now
+    is_unplaced: bool  # the nodes have no stored positions and were laid out automatically
     nodes: int
     frame: Frame
-    far_from: int = FAR_FROM  # nodes in view; told to the browser, which goes by it from then on
+    far_from: int = MIN_FAR_NODES  # the browser uses the same number
 
     @property
     def is_far(self) -> bool:
-        """Return whether to begin with a painted picture: so many cards are too small to read."""
+        """Return whether to show a painted picture first, because so many cards are too small to read."""
         return self.nodes >= self.far_from
 
     @property
     def scale_rules(self) -> SafeString:
-        """Return the rules for a page that shows only the graph."""
+        """Return the style rules for a page that shows only the graph."""
         return mark_safe(build_scale_rules(self.frame))  # noqa: S308 - numbers
 
     @property

@@ -1,6 +1,6 @@
-"""Renders a change: the HTML of exactly the nodes and edges it touched.
+"""Renders the HTML of the nodes and edges that a change touched.
 
-The cost depends on the change alone; nothing of the rest of the draft is read. The browser computes the paths of
+The cost depends only on the change; the rest of the draft is not read. The browser computes the paths of
 edges, because it has the positions of both ends.
 """
 

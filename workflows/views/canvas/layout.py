@@ -1,6 +1,6 @@
-"""Lays out a document's graph. Every drawing of it follows this layout, on pages and in pictures.
+"""Lays out a document's graph. Pages and pictures use the same layout.
 
-Nodes lie in scopes, the top one and one in each container; a position counts from its scope's corner.
+Each node is in a scope: the top scope or that of a container. Positions are relative to the scope's corner.
 """
 
 from collections import defaultdict
@@ -14,7 +14,7 @@ from workflows.engine.language.document import Document, EdgeSpec, NodeSpec, Not
 from workflows.engine.layout import Box, arrange_in_layers
 
 
-ROOT: Final = "root"  # the scope at the top
+ROOT: Final = "root"  # the top scope
 ORIGIN: Final = Position()
 
 
@@ -40,7 +40,7 @@ class GraphLayout:
 
     @cached_property
     def is_unplaced(self) -> bool:
-        """Return whether nobody placed the nodes, so that they are laid out by their edges."""
+        """Return whether the nodes have no stored positions, so that they are laid out by their edges."""
         nodes = self.document.nodes
         return len(nodes) > 1 and len({node.position for node in nodes}) == 1
 
@@ -69,7 +69,7 @@ class GraphLayout:
 
     @cached_property
     def edges(self) -> dict[str, list[EdgeSpec]]:
-        """Return the edges of each scope. One that crosses a border is not drawn: the problems list has it."""
+        """Return the edges of each scope. An edge that crosses a scope's border is not drawn, but reported as a problem."""
         scopes = {id_: scope for scope, ids in self.children.items() for id_ in ids}
         edges: dict[str, list[EdgeSpec]] = defaultdict(list)
         for edge in self.document.edges:
@@ -91,17 +91,17 @@ class GraphLayout:
         return positions
 
     def get_corner(self, scope: str) -> Position:
-        """Return the corner of a scope, counted from the top's."""
+        """Return the corner of a scope, relative to the top scope's corner."""
         return ORIGIN if scope == ROOT else self.get_absolute_position(self.nodes[scope])
 
     def get_absolute_position(self, item: NodeSpec | Note) -> Position:
-        """Return the position of a node or a note, counted from the top's corner."""
+        """Return the position of a node or a note, relative to the top scope's corner."""
         position = item.position if isinstance(item, Note) else self.positions[item.id]
         corner = self.get_corner(self.get_scope(item))
         return Position(corner.x + position.x, corner.y + position.y)
 
     def build_path(self, edge: EdgeSpec, corner: Position = ORIGIN) -> str:
-        """Return the path of an edge in its scope, or from the top's corner when given the scope's."""
+        """Return the path of an edge relative to its scope, or to the top scope if ``corner`` is the scope's corner."""
         source, target = self.positions[edge.source], self.positions[edge.target]
         out_x, out_y = self.shapes[edge.source].locate_source(edge.handle)
         in_x, in_y = self.shapes[edge.target].target_position

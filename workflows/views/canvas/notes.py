@@ -1,4 +1,4 @@
-"""Sticky notes: renders their Markdown as HTML that can do no harm.
+"""Sticky notes: renders their Markdown as safe HTML.
 
 Raw HTML in a note is shown as text, links keep only harmless schemes (markdown-it's own rule), and
 images become links, so that viewing a note fetches nothing.
@@ -52,8 +52,8 @@ def build_note_view(note: Note) -> NoteView:
 
 
 def get_note_text(note: Note) -> str:
-    """Return the text of a note as Markdown. Editors that store rich text (a tree of paragraphs) are read for their
-    words.
+    """Return the text of a note as Markdown. If an editor stored rich text (a tree of
+    paragraphs), its plain text is returned.
     """
     text = note.data.get("text")
     if not isinstance(text, str):

@@ -14,7 +14,7 @@ from workflows.views.canvas.summaries import LabelledHandle
 
 
 MARGIN = 32.0
-# A viewer without our fonts must not run words out of their card: wide characters count double.
+# Characters that fit, also in a viewer without the application's fonts; wide characters count double.
 TITLE_ROOM, TEXT_ROOM, NOTE_ROOM = 24, 32, 0.16
 MAX_NOTE_LINES = 40
 
@@ -59,12 +59,12 @@ class Picture:
     width: str
     height: str
     notes: tuple[PictureNote, ...]
-    cards: tuple[PictureCard, ...]  # containers before what is in them
+    cards: tuple[PictureCard, ...]  # containers before their content
     edges: tuple[str, ...]
 
 
 def build_picture(document: Document, kinds: Mapping[str, AnyKind]) -> Picture:
-    """Return the whole graph, containers before what lies in them."""
+    """Return the whole graph, with containers before their content."""
     layout = GraphLayout(document, kinds)
     frame = layout.frame.widen(MARGIN)
     return Picture(
@@ -115,7 +115,7 @@ def _build_card(
 def _build_handle(handle: LabelledHandle, form: Shape, x: float, y: float) -> PictureHandle:
     right, down = form.locate_source(handle.handle)
     words = " ".join(filter(None, (handle.word, handle.text)))
-    # a single handle is at the head and needs no label
+    # a single handle is beside the title and needs no label
     line = _build_line(words, x + 14, y + down + 4, TEXT_ROOM) if len(form.handles) > 1 else None
     return PictureHandle(line, format_number(x + right), format_number(y + down))
 
@@ -134,7 +134,7 @@ def _build_note(note: Note, at: Position) -> PictureNote:
 
 
 def _wrap(text: str, room: int) -> list[str]:
-    """Wrap a text without Markdown's own signs at the front of lines; words are kept whole where they fit."""
+    """Wrap a text without the Markdown marks at the beginning of lines; only words that don't fit are split."""
     lines: list[str] = []
     for paragraph in text.splitlines():
         line = ""

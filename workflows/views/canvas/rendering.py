@@ -1,6 +1,6 @@
-"""Compiles the canvas's own templates: a page may hold thousands of cards, each a call of a template engine.
+"""Compiles the canvas's templates with Jinja2, because a page may contain thousands of cards.
 
-Jinja2 with autoescape; there is no translation inside, words come with the context. Templates:
+They are autoescaped and contain no translations; translated strings are passed in the context. Templates:
 ``templates/canvas/*.j2``.
 """
 
@@ -36,7 +36,7 @@ def _translate_words() -> dict[str, str]:
 
 
 @cache
-def _load_template() -> Any:  # Any: jinja2's Template is generic over an environment nobody names
+def _load_template() -> Any:  # Any: jinja2's Template is generic over the environment
     environment = Environment(
         loader=FileSystemLoader(Path(settings.TEMPLATES[0]["DIRS"][0]) / "canvas"),
         autoescape=True,

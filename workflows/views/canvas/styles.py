@@ -1,11 +1,11 @@
-"""The style rules of a drawing: its icons, and where everything lies.
+"""The style rules of a drawing: its icons and positions.
 
 Positions are rules, not attributes: the pages' policy allows no inline style, and a ``<style>`` with the
-page's nonce lets the graph be seen before any script runs.
+page's nonce makes the graph visible before any script runs.
 
 An icon is a picture behind its element, which costs the browser nothing while the graph moves; an ``<svg>``
-inside every card is a transform of its own to it, thousands of them in a large graph. ``Canvas`` is the system's
-word for the colour of paper: the strokes are light on a light page's strong tiles, dark on a dark page's.
+inside every card is a separate transform, thousands of them in a large graph. ``Canvas`` is the system colour of
+the page's background, so the strokes are light on the strong tiles of a light page and dark on those of a dark page.
 """
 
 import re
@@ -32,7 +32,7 @@ _ICON: Final = (
 )
 _CARD_WIDTH: Final = f"{CARD_WIDTH:g}"
 
-# A wide graph is drawn smaller up to a point, and scrolled beyond it: its words must stay readable.
+# A wide graph is scaled down to a limit and scrolled beyond it, so that its text stays readable.
 COMFORTABLE_WIDTH: Final = 960.0
 SMALLEST_SCALE: Final = 0.7
 MARGIN: Final = 32.0  # includes room for the state below a node
@@ -73,7 +73,7 @@ def build_scale_rules(frame: Frame) -> str:
 
 
 def escape_css_name(text: str) -> str:
-    """Escape as CSS.escape does what follows the first letter: an id is the author's and may be anything."""
+    """Escape an id as CSS.escape does after the first letter, because authors may choose any id."""
     return "".join(
         c if c.isascii() and (c.isalnum() or c in "-_") else f"\\{ord(c):x} " for c in text
     )

@@ -1,7 +1,7 @@
 """The line on a node's card and the labels of its handles, in the reader's language.
 
-A line is for orientation: the inspector shows the whole. A variable goes by its own name: the id before it
-says nothing to people, and the title of the other node may change without this card.
+A line is for orientation; the inspector shows the whole. A variable is shown by its name without the id of its node,
+because the id means nothing to people, and the node's title may change without an update of this card.
 """
 
 import re
@@ -20,9 +20,9 @@ from workflows.engine.nodes import find_appearance
 from workflows.views.phrases import translate_text
 
 
-LABEL_WIDTH = 27  # columns beside the word of a way out
+LABEL_WIDTH = 27  # columns beside the word of a handle
 MAX_LENGTH = 200  # more than any card has room for
-# What a plug-in's kind may raise for data that its author is still writing.
+# The errors that a plug-in's kind may raise for incomplete data.
 _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError)
 
 
@@ -35,7 +35,7 @@ class LabelledHandle(NamedTuple):
 
 
 def summarize_node(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> str:
-    """Return what the node's kind says of it, or else the kind's description."""
+    """Return the summary by the node's kind, or else the kind's description."""
     try:
         parts = [
             translate_text(part) for part in find_appearance(node.kind, kinds).summarize(node.data)
@@ -73,7 +73,7 @@ def _label_handle(handle: str, label: HandleLabel | None) -> LabelledHandle:
 
 
 def clip(text: str, width: int) -> str:
-    """Return the text on one line, cut where the width ends."""
+    """Return the text on one line, cut to the width."""
     text = " ".join(text[:MAX_LENGTH].split())
     if len(text) * 2 <= width or count_columns(text) <= width:
         return text
@@ -85,7 +85,7 @@ def clip(text: str, width: int) -> str:
 
 
 def count_columns(text: str) -> int:
-    """Return how wide a text is: a letter has one column, a Chinese character two."""
+    """Return the width of a text in columns: a letter has one, a Chinese character two."""
     return len(text) if text.isascii() else sum(map(_count_character, text))
 
 

@@ -1,4 +1,4 @@
-"""Archived workflows: archiving and restoring, the list of them, and the page of one."""
+"""Pages of archived workflows: archiving, restoring, the list, and the page of an archived workflow."""
 
 from uuid import UUID
 

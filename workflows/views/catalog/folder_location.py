@@ -1,4 +1,4 @@
-"""The location on the Workflows page: the open folder and the search text, which are in the address."""
+"""The location on the Workflows page: the open folder and the search text, which are in the URL."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Folders on the Workflows page: forms that are dialogs there, and pages of their own without scripts."""
+"""Folders on the Workflows page: their forms are dialogs, or separate pages without scripts."""
 
 from collections.abc import Callable
 from typing import Any

@@ -16,7 +16,7 @@ from workflows.samples import Sample
 from workflows.services.samples import samples
 
 
-MAX_NODES: Final = 7  # in a picture; the rest is a number
+MAX_NODES: Final = 7  # in a picture; the number of further nodes is shown
 
 SCOPES: Final[Mapping[str, Promise]] = {
     "user": _("User memory"),

@@ -14,7 +14,7 @@ from workflows.views.catalog.folder_location import get_location
 from workflows.views.catalog.gallery import build_gallery
 
 
-RECENT = 6
+MAX_RECENT_WORKFLOWS = 6
 
 
 @login_required
@@ -27,8 +27,8 @@ def home(request: HttpRequest) -> HttpResponse:
         request,
         "workflows/home.html",
         {
-            "workflows": selectors.workflows_for(principal, team_id=team_id)[:RECENT],
-            "runs": runs[:RECENT],
+            "workflows": selectors.workflows_for(principal, team_id=team_id)[:MAX_RECENT_WORKFLOWS],
+            "runs": runs[:MAX_RECENT_WORKFLOWS],
             "first_sample": sample_list[0].slug if sample_list else "",
             "can_create": permissions.may_create(principal, team_id),
         },

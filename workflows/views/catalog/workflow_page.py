@@ -29,8 +29,8 @@ from workflows.views.chat.failure_texts import (
 from workflows.views.request_context import read_text
 
 
-RECENT_RUNS = 8
-RECENT_PEOPLE = 6
+MAX_RECENT_RUNS = 8
+MAX_RECENT_PEOPLE = 6
 MAX_TURNS = 50
 MAX_EARLIER = 8
 # The form field beside the inputs; no input has a dot in its name.
@@ -57,7 +57,7 @@ def build_workflow_context(
     document = get_document(principal, workflow)
     problems = list(validate(document, installed_kinds()))
     visible_runs = Run.objects.visible_to(principal).filter(workflow=workflow)
-    runs = list(visible_runs.select_related("workflow", "subject_user")[:RECENT_RUNS])
+    runs = list(visible_runs.select_related("workflow", "subject_user")[:MAX_RECENT_RUNS])
     context = {
         "workflow": workflow,
         "document": document,
@@ -89,7 +89,7 @@ def choose_version(principal: Principal, workflow: Workflow) -> VersionChoice | 
 
 
 def get_document(principal: Principal, workflow: Workflow) -> Document:
-    """Return the document that the page shows, which is the one that it runs."""
+    """Return the document that the page shows and runs."""
     published = workflow.published_version
     if published is None or choose_version(principal, workflow) == "draft":
         return load_draft(workflow)
@@ -126,7 +126,7 @@ def build_pane_context(
 def find_conversation(
     principal: Principal, workflow: Workflow, subject: str, key: str
 ) -> Conversation | None:
-    """Return the conversation that ``open_conversation`` would continue, or None if it is somebody else's."""
+    """Return the conversation that ``open_conversation`` would continue, or None if it belongs to another person."""
     if not key:
         return None
     visible = Conversation.objects.visible_to(principal)
@@ -134,10 +134,10 @@ def find_conversation(
 
 
 def read_person(data: Mapping[str, str]) -> str:
-    """Return the requested outside person, or an empty text for the caller.
+    """Return the id of the requested external user, or an empty string for the caller.
 
-    An invalid id is rejected and never taken for the caller: that would put a stranger's words into the caller's own
-    memory.
+    An invalid id is rejected and never taken for the caller, because another person's messages would then be stored in
+    the caller's memory.
     """
     person = read_text(data, "person")
     return check_external_user(person) if person else ""
@@ -192,12 +192,12 @@ def _has_failed(run: Run) -> bool:
 
 
 def list_recent_people(principal: Principal, workflow: Workflow) -> Sequence[str]:
-    """Return the outside persons that this member used in tests of the workflow, newest first."""
+    """Return the external users that this member used in tests of the workflow, newest first."""
     runs = Run.objects.visible_to(principal).filter(
         workflow=workflow, started_by_id=principal.user_id, subject_user__isnull=True
     )
     newest = runs.order_by("-created_at", "-id").values_list("subject", flat=True)[:200]
-    return list(dict.fromkeys(map(strip_player, newest)))[:RECENT_PEOPLE]
+    return list(dict.fromkeys(map(strip_player, newest)))[:MAX_RECENT_PEOPLE]
 
 
 def _get_opening(document: Document) -> str:

@@ -112,7 +112,7 @@ def import_(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def replace(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    _, workflow = workflow_for(request, workflow_id, "edit")
+    workflow = workflow_for(request, workflow_id, "edit")[1]
     return _render_import_page(request, workflow)
 
 
@@ -162,7 +162,7 @@ def _import_upload(
                 confirm_newer=is_confirmed,
             )
         else:
-            imported = importing.reimport(
+            imported = importing.replace_from_document(
                 principal, workflow=workflow, source=text, confirm_newer=is_confirmed
             )
     except DocumentInvalid as invalid:
@@ -179,7 +179,7 @@ def _import_upload(
 @login_required
 @require_http_methods(["GET", "POST"])
 def rename(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Rename a workflow, on a page of its own or in a dialog of the list."""
+    """Rename a workflow, on a separate page or in a dialog of the list."""
     is_dialog = "HX-Request" in request.headers
     principal, workflow = workflow_for(request, workflow_id, "edit")
     form = RenameForm(
@@ -227,7 +227,7 @@ def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_POST
 def duplicate(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    copy = importing.duplicate(principal, workflow=workflow)
+    copy = importing.duplicate_workflow(principal, workflow=workflow)
     messages.success(request, _("Workflow duplicated."))
     return redirect("workflows:detail", copy.pk)
 

@@ -1,4 +1,4 @@
-"""“Delete that memory” in the chat, and its undo; each answers with a toast."""
+"""“Delete that memory” in the chat, and its undo; each responds with a toast."""
 
 from uuid import UUID
 

@@ -168,7 +168,7 @@ def _redirect_to_chat(workflow: Workflow, conversation: Conversation | None) -> 
 
 
 def _list_own_conversations(principal: Principal, workflow: Workflow) -> QuerySet[Conversation]:
-    """Return the caller's own conversations; those of test persons stay in the editor."""
+    """Return the caller's own conversations; conversations of test persons are only shown in the editor."""
     subject = resolve_subject(principal, None).id
     return Conversation.objects.visible_to(principal).filter(workflow=workflow, subject=subject)
 

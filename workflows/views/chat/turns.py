@@ -24,7 +24,7 @@ MAX_TURNS: Final = 50
 MAX_USED: Final = 8
 MEMORY_EVENTS: Final = ("memory_recalled", "memory_written", "memory_kept_out")
 
-# Memory of the conversation or the run itself is not reported to its person.
+# Memory of the conversation or of the run is not reported to its person.
 CONVERSATION_SCOPES: Final = frozenset({"conversation", "run", "run_metadata"})
 
 SHARED_LABELS: Final[Mapping[str, Promise]] = {

@@ -1,4 +1,4 @@
-"""Edits from the editor page: the API's operations, answered with the HTML of what they changed."""
+"""Edits from the editor page: the API's operations, whose responses contain the HTML of the changed parts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
@@ -29,10 +29,10 @@ from workflows.errors import (
 from workflows.models import Workflow
 from workflows.services.editing import gestures
 from workflows.services.editing import undo as undoing
-from workflows.services.editing.catch_up import get_revision, list_changes
+from workflows.services.editing.catch_up import get_revision_number, list_changes
 from workflows.services.editing.changes import Change, build_problem_tree
 from workflows.services.editing.draft_checksum import compute_shape
-from workflows.services.editing.parts import MOST, read_parts
+from workflows.services.editing.parts import MAX_IDS, read_parts
 from workflows.services.kinds import installed_kinds
 from workflows.templatetags.problem_sentences import translate_label
 from workflows.views.canvas.fragments import Fragments, render_fragments
@@ -68,7 +68,7 @@ class EditRequest(BaseModel):
 
 
 def render_errors_as_json(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
-    """Decorate a view to answer with errors as JSON for the scripts instead of as a page."""
+    """Decorate a view to respond to errors with JSON for the scripts instead of a page."""
 
     @wraps(view)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -136,7 +136,7 @@ def changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     if not after.isdecimal():
         raise InvalidValue(field="after")
     part_ids = request.GET.getlist("part")
-    if len(part_ids) > MOST:
+    if len(part_ids) > MAX_IDS:
         raise InvalidValue(field="part")
     delta = list_changes(principal, workflow=workflow, after=int(after[:9]))
     return JsonResponse(
@@ -204,14 +204,14 @@ def _read_request(request: HttpRequest) -> EditRequest:
 
 
 def _render_clash(principal: Principal, workflow: Workflow, clash: EditClash) -> HttpResponse:
-    """Return both values of each clash; the tab itself requests other changes that it missed."""
+    """Return both values of each clash; the tab requests other changes that it missed separately."""
     own_flags = [
         field_clash.by.id is not None and field_clash.by.id == principal.user_id
         for field_clash in clash.clashes
     ]
     kinds = dict(workflow.nodes.values_list("key", "kind"))
     clashes = [
-        # own: the other change came from another tab of the same person
+        # own: the other change was made in another tab of the same person
         {
             **field_clash.build_tree(),
             "own": is_own,
@@ -222,7 +222,7 @@ def _render_clash(principal: Principal, workflow: Workflow, clash: EditClash) ->
     error = {**_build_error(clash), "clashes": clashes, "undoes": clash.undoes}
     if own_flags and all(own_flags):
         error["message"] = _("You changed this in another tab in the meantime.")
-    revision = get_revision(principal, workflow=workflow)
+    revision = get_revision_number(principal, workflow=workflow)
     return JsonResponse({"error": error, "revision": revision}, status=409)
 
 

@@ -61,7 +61,7 @@ def picture(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "editor/canvas/picture.svg", {"picture": drawing, "name": workflow.name}
     )
     response = HttpResponse(text, content_type="image/svg+xml; charset=utf-8")
-    # opened by itself, the file may only be displayed
+    # if the file is opened directly, it may only be displayed
     response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
     name = slugify(workflow.name) or "workflow"
     response["Content-Disposition"] = f'attachment; filename="{name}.svg"'
@@ -69,7 +69,7 @@ def picture(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 
 def build_fragment(document: Document, ids: Iterable[str]) -> dict[str, Json]:
-    """Return the part in the document's own dialect, with no more around it than its nodes need."""
+    """Return the part in the document's dialect, with only the surroundings that its nodes need."""
     part = extract_part(document, ids)
     tree = dsl.build_tree(part)
     if part.dialect is Dialect.XWORKFLOW:

@@ -1,6 +1,6 @@
 """The draft as a nested list, read from top to bottom, with the operations on each node.
 
-The editor shows it beside the canvas. It is also a page of its own whose forms work without JavaScript.
+The editor shows it beside the canvas. It is also a separate page whose forms work without JavaScript.
 """
 
 from collections import defaultdict
@@ -21,15 +21,17 @@ from workflows.views.canvas.summaries import LabelledHandle, label_handles
 
 # With more nodes, the editor loads the outline after the page.
 MAX_INLINE_NODES = 200
+# Deeper nesting is not shown, so that a malicious document cannot exhaust the stack.
+MAX_DEPTH = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class OutlineLink:
     """An edge in the row of its source node."""
 
     edge: str
     handle: str
-    label: str  # the label of the handle; empty for the only one
+    label: str  # the label of the handle; empty for a node's only handle
     target: str
     title: str
 
@@ -42,7 +44,7 @@ class OutlineRow:
     title: str
     icon: str
     family: str
-    links: tuple[Link, ...]
+    links: tuple[OutlineLink, ...]
     errors: int
     warnings: int
     is_container: bool  # even if it is empty
@@ -82,12 +84,12 @@ class _OutlineBuilder:
             self.children[containers[0] if containers else None].append(node)
 
     def _sort_key(self, id_: str) -> tuple[bool, bool, float]:
-        """Sort the start nodes first, then by horizontal position; the rest of the order stays."""
+        """Return the sort key: start nodes first, nodes without outgoing edges last, otherwise by horizontal position."""
         node = self.graph.nodes[id_]
         kind = self.kinds.get(node.kind)
         is_start = kind is not None and kind.execution in (Execution.ROOT, Execution.ENTRY)
-        is_unconnected = not is_start and not self.graph.list_outgoing(id_)
-        return not is_start, is_unconnected, node.position.x
+        has_no_outgoing = not is_start and not self.graph.list_outgoing(id_)
+        return not is_start, has_no_outgoing, node.position.x
 
     def build_level(self, container: str | None, depth: int = 0) -> tuple[OutlineRow, ...]:
         ids = sorted(self.children.get(container, ()), key=lambda node: self.ranks.get(node, 0))
@@ -113,23 +115,19 @@ class _OutlineBuilder:
             rows=self.build_level(node.id, depth + 1) if depth < MAX_DEPTH else (),
         )
 
-    def build_links(self, node: NodeSpec) -> tuple[Link, ...]:
+    def build_links(self, node: NodeSpec) -> tuple[OutlineLink, ...]:
         labels = {handle.handle: format_handle(handle) for handle in list_handles(node)}
-        is_only_way = len(labels) == 1
+        has_single_handle = len(labels) == 1
         return tuple(
-            Link(
+            OutlineLink(
                 edge=edge.id,
                 handle=edge.handle,
-                label="" if is_only_way else labels.get(edge.handle, edge.handle),
+                label="" if has_single_handle else labels.get(edge.handle, edge.handle),
                 target=edge.target,
                 title=get_title(self.graph.nodes[edge.target]),
             )
             for edge in self.graph.list_outgoing(node.id)
         )
-
-
-# Real documents nest less deeply; one that doesn't must not exhaust the stack.
-MAX_DEPTH = 24
 
 
 def _sort_in_reading_order(graph: Graph, order: Sequence[str]) -> list[str]:

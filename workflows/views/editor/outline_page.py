@@ -1,4 +1,4 @@
-"""The outline as a page of its own, where every operation is a form.
+"""The outline as a separate page, where every operation is a form.
 
 It is for people without JavaScript, without a mouse, or on a small screen.
 """
@@ -38,7 +38,7 @@ from workflows.views.request_context import read_text, workflow_for
 
 
 GAP = 96.0
-FIRST_POSITION = 64.0  # where the first node of an empty scope goes
+FIRST_POSITION = 64.0  # the position of the first node in an empty scope
 
 
 @login_required

@@ -28,7 +28,7 @@ from workflows.views.request_context import workflow_for
 from workflows.views.samples.tour import get_tour
 
 
-# name → route of the editor; the scripts read them from the page and build no address themselves
+# name → route of the editor; the scripts read the URLs from the page and never build a URL themselves
 ROUTES = {
     "draft": "workflows:draft",
     "undo": "workflows:undo",
@@ -55,7 +55,8 @@ ROUTES = {
 
 @login_required
 @require_safe
-def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+def show_editor(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Show the editor, or the page of an archived workflow."""
     principal, workflow = workflow_for(request, workflow_id, archived=True)
     if workflow.is_archived:
         return render_archived_page(request, principal, workflow)
@@ -64,9 +65,9 @@ def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 
 def _allow_framing(response: HttpResponse) -> HttpResponse:
-    """Allow the sites in EMBED_ORIGINS to show the page in a frame; without any it stays forbidden."""
+    """Allow the sites in EMBED_ORIGINS to show the page in a frame; if the setting is empty, it stays forbidden."""
     if settings.EMBED_ORIGINS:
-        # Read by the middlewares of both headers; browsers that know the one ignore the other.
+        # The middlewares of both headers read these; a browser that knows frame-ancestors ignores X-Frame-Options.
         response._csp_replace = {"frame-ancestors": list(settings.EMBED_ORIGINS)}  # type: ignore[attr-defined]
         response.xframe_options_exempt = True
     return response
@@ -75,6 +76,7 @@ def _allow_framing(response: HttpResponse) -> HttpResponse:
 def build_page_context(
     request: HttpRequest, principal: Principal, workflow: Workflow
 ) -> dict[str, Any]:
+    """Return the template context of the page; it is read-only if the request embeds the page in a frame."""
     context = build_workflow_context(request, principal, workflow)
     pins = [pin.node_key for pin in selectors.pins_of(principal, workflow)]
     return context | {
@@ -105,7 +107,7 @@ def _is_bare(document: Document) -> bool:
 
 
 def _build_embedding_flags(request: HttpRequest) -> dict[str, Any]:
-    """Turn off all actions in a frame, where a click could be made by accident or by deceit."""
+    """Disable all actions in a frame, where a click may be accidental or the result of clickjacking."""
     if "embed" not in request.GET:
         return {"is_embedded": False}
     return {"is_embedded": True, "can_edit": False, "can_publish": False, "is_bare": False}
@@ -114,7 +116,7 @@ def _build_embedding_flags(request: HttpRequest) -> dict[str, Any]:
 def _build_published_context(
     request: HttpRequest, workflow: Workflow, context: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return how to call the published version, if the page was asked for it."""
+    """Return the context with examples of API calls, if the request asks for the published version."""
     version = workflow.published_version
     if "published" not in request.GET or version is None or not context["can_run"]:
         return {}
@@ -122,11 +124,11 @@ def _build_published_context(
 
 
 def _build_urls(workflow: Workflow) -> dict[str, str]:
-    # The addresses of a run, for runs that don't exist yet.
+    # The scripts put the id of a new run into this URL template.
     urls = {"run_place": reverse("workflows:run", args=[UUID(int=0)])}
     for name, route in ROUTES.items():
         try:
             urls[name] = reverse(route, args=[workflow.pk])
         except NoReverseMatch:
-            continue
+            continue  # routes of apps that are not installed
     return urls

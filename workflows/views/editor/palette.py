@@ -1,4 +1,4 @@
-"""The node kinds of this installation that can be added to a draft, with their own descriptions."""
+"""The installed node kinds that can be added to a draft, with their descriptions."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -57,12 +57,12 @@ def list_palette_groups(mode: str) -> tuple[PaletteGroup, ...]:
 
 
 def _is_offered(kind: AnyKind, mode: str) -> bool:
-    """Return whether the palette offers a kind; a container creates its entry itself."""
+    """Return whether the palette offers a kind; containers create their entry nodes automatically."""
     return kind.execution is not Execution.ENTRY and kind.mode in (None, mode)
 
 
 def _list_groups(kinds: Iterable[AnyKind]) -> Iterator[tuple[str, str]]:
-    """Yield the known groups in their order, then those that plug-ins bring along."""
+    """Yield the known groups in their order, then the groups of plug-ins."""
     names = dict.fromkeys([*GROUPS, *(kind.group for kind in kinds)])
     for name in names:
         title = GROUPS.get(name)

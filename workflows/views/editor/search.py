@@ -44,7 +44,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A text of the draft and its location."""
+    """A string of the draft and its location."""
 
     text: str
     field: str = ""
@@ -100,7 +100,7 @@ def _list_values(node: NodeSpec) -> Iterator[_Candidate]:
 
 
 def _list_texts(value: Json, path: str, depth: int = 0) -> Iterator[_Candidate]:
-    """Yield every text and number inside a value; a selector is joined with dots as people write it."""
+    """Yield every string and number inside a value; a selector is joined with dots, as in templates."""
     if depth > 12:  # deeper than any field of any kind
         return
     if isinstance(value, Mapping):

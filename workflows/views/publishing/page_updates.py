@@ -60,7 +60,7 @@ def render_published(
 @login_required
 @require_safe
 def published_chip(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Show the published version, for a tab that learns that somebody published."""
+    """Show the published version, for a tab that learns that another member published."""
     principal, workflow = workflow_for(request, workflow_id)
     return render(
         request, "editor/publishing/_published_chip.html", _build_chip_context(principal, workflow)

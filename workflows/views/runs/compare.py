@@ -1,4 +1,4 @@
-"""The page of two runs side by side."""
+"""The page that compares two runs side by side."""
 
 from uuid import UUID
 

@@ -57,7 +57,7 @@ class StepRow:
 
 def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
     live = not run.has_ended
-    # The stream of a live run delivers all of it, from the beginning.
+    # For a live run, the stream delivers all events from the beginning.
     events = [] if live else list_memory_events(principal, run)
     recalled, stored = record_access(
         principal,

@@ -42,7 +42,7 @@ class ForgottenMemory:
 
 @dataclass(frozen=True, slots=True)
 class RejectedMemory:
-    """A memory that the gate did not accept; ``url`` is its page if it waits in quarantine."""
+    """A memory that the gate did not accept; ``url`` is its page if it is in quarantine."""
 
     title: str
     scope_label: str | Promise

@@ -71,9 +71,9 @@ def build_memory_context(principal: Principal, run: Run) -> dict[str, Any]:
 def record_access(
     principal: Principal, run: Run, *lists: list[Recollection], other_namespaces: Iterable[str] = ()
 ) -> list[list[Recollection]]:
-    """Record the access to an outside person's private memories, and mark them.
+    """Record the access to an external user's private memories, and mark them.
 
-    ``other_namespaces`` are the namespaces of what else the page shows.
+    ``other_namespaces`` are the namespaces of the other memories on the page.
     """
     namespaces = {memory.namespace for rows in lists for memory in rows}.union(other_namespaces)
     person = record_page_access(principal, run, namespaces)
@@ -112,7 +112,7 @@ def list_recalled(
     events: Iterable[RunEvent] | None = None,
     format_text: Callable[[Json], str] = format_value,
 ) -> list[Recollection]:
-    """Return the recalled memories, those with a score first, whichever node was quicker.
+    """Return the recalled memories, those with a score first, independent of the order of the nodes.
 
     ``node`` limits them to those that this node recalled or that are in its prompt. ``events`` are the run's memory
     events, if they are loaded already. ``format_text`` formats a value.
@@ -175,7 +175,7 @@ RecalledEntry = tuple[RunEvent, Mapping[str, Any], bool]
 
 
 def _deduplicate(matches: Iterable[RecalledEntry]) -> list[RecalledEntry]:
-    """Return each memory once, as the first node found it, which searched for it."""
+    """Return each memory once, as recalled by the first node that searched for it."""
     unique: dict[str, RecalledEntry] = {}
     for match in matches:
         unique.setdefault(str(match[1].get("id") or len(unique)), match)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import date
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -18,10 +19,11 @@ from accounts.views.ignored_filters import Ignored, list_ignored_filters
 from accounts.views.pagination import paginate_by_time
 from workflows import permissions, selectors
 from workflows.engine.errors import InputRejected
+from workflows.engine.language.document import Document
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.errors import InvalidValue
 from workflows.forms import build_input_fields, read_inputs
-from workflows.models.run import RunStatus
+from workflows.models.run import Run, RunStatus
 from workflows.run_filters import RunFilter
 from workflows.services.debugging.start import start_run_with_options
 from workflows.services.kinds import installed_kinds
@@ -44,13 +46,14 @@ from workflows.views.runs.undo import find_undone_change
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
+    """List the runs of the current team that the caller may see, filtered and in pages."""
     principal = get_principal(request)
     run_filter = read_filter(request.GET)
     team_runs = selectors.runs_for(principal).filter(team_id=get_current_team_id(request))
     rows = run_filter.apply(team_runs)
     workflow = None
     if request.GET.get("workflow"):
-        _, workflow = workflow_for(request, _parse_id(request.GET["workflow"]))
+        workflow = workflow_for(request, _parse_id(request.GET["workflow"]))[1]
         rows = rows.filter(workflow=workflow)
     page = paginate_by_time(request, rows.select_related("workflow", "subject_user"))
     context = {
@@ -68,6 +71,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Show a run; htmx gets only the part that changes while the run is live."""
     principal, run = run_for(request, run_id)
     context = build_run_context(principal, run)
     context["undone"] = find_undone_change(principal, request.GET.get("undone", ""))
@@ -79,6 +83,7 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Start a run with the submitted inputs, and show the form again if they are rejected (status 422)."""
     principal, workflow = workflow_for(request, workflow_id)
     document = get_document(principal, workflow)
     errors: dict[str, str] = {}
@@ -100,8 +105,8 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     except InvalidValue as invalid:
         message = str(invalid)
         errors = {"group_id": message} if invalid.field == "group_id" else {}
-    except NotFound as missing:
-        if missing.field != "conversation_id":
+    except NotFound as error:
+        if error.field != "conversation_id":
             raise
         # The message must not reveal that the conversation exists, or its owner.
         message = _("This conversation name can't be used for a run. Choose another one.")
@@ -109,15 +114,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         return redirect("workflows:run", run.pk)
     context = {
         "workflow": workflow,
-        "fields": build_input_fields(document, request.POST.dict(), errors=errors),
-        "person": request.POST.get("person", ""),
-        # The next run continues the conversation that this one opened.
-        "conversation_id": run.conversation.key
-        if run and run.conversation
-        else request.POST.get("conversation", ""),
-        "by_conversation": "conversation" in list_memory_scopes(document, installed_kinds()),
-        **build_group_context(request.POST, document),
-        "group_error": errors.get("group_id", ""),
+        **_build_form_context(request.POST.dict(), document, errors, run),
         # Errors that are shown at a field are not repeated above the form.
         "run_error": "" if errors else message,
         "started": run,
@@ -133,16 +130,27 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Cancel a run; cancelling a run that has ended changes nothing."""
     principal, run = run_for(request, run_id)
     cancel_run(principal, run)
     return redirect("workflows:run", run.pk)
 
 
-def _parse_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        return UUID(int=0)
+def _build_form_context(
+    data: Mapping[str, str], document: Document, errors: Mapping[str, str], run: Run | None
+) -> dict[str, Any]:
+    """Return the values and errors of the run form; ``run`` is the run that was just started."""
+    return {
+        "fields": build_input_fields(document, data, errors=errors),
+        "person": data.get("person", ""),
+        # The next run continues the conversation that the started run opened.
+        "conversation_id": run.conversation.key
+        if run and run.conversation
+        else data.get("conversation", ""),
+        "by_conversation": "conversation" in list_memory_scopes(document, installed_kinds()),
+        **build_group_context(data, document),
+        "group_error": errors.get("group_id", ""),
+    }
 
 
 def read_filter(data: Mapping[str, str]) -> RunFilter:
@@ -168,8 +176,8 @@ def list_ignored(query: QueryDict, run_filter: RunFilter) -> list[Ignored]:
     return list_ignored_filters(
         query,
         [
-            (name, label, why)
-            for name, label, value, why in parameters
+            (name, label, reason)
+            for name, label, value, reason in parameters
             if read_text(query, name) and not value
         ],
     )
@@ -180,3 +188,11 @@ def _parse_day(text: str) -> date | None:
         return parse_date(text)
     except ValueError:  # the 31st of February
         return None
+
+
+def _parse_id(text: str) -> UUID:
+    """Parse an id; an invalid one becomes the zero id, which belongs to no row."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return UUID(int=0)

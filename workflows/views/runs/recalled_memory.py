@@ -16,7 +16,7 @@ from workflows.models import RunEvent
 
 
 # The parts of a score by their names in memory.core.recall.ranking.
-# Adds nothing to the score, but is reported: memory.core.recall.selection.
+# Reported by memory.core.recall.selection without adding to the score.
 NO_VECTOR: Final = "no_vector"
 SCORE_PARTS: Final[Mapping[str, Promise]] = {
     "words": _("Words"),
@@ -65,7 +65,7 @@ class Recollection:
     missed_query: str = ""  # the query of another node that did not match this entry
     injected: bool = False
     source_run: SourceRun | None = None
-    private_to: str = ""  # the outside person to whom it belongs, if somebody else reads it
+    private_to: str = ""  # the external user to whom it belongs, if another person reads it
 
     @property
     def percent(self) -> int:
@@ -120,7 +120,7 @@ def find_missed_query(
 ) -> str:
     """Return a query that searched the same memory without finding this entry, or an empty text.
 
-    The search must have had room left for any entry that shares a word with the query.
+    The search must not have reached its limit, so that it would have found any entry with a word of the query.
     """
     if not is_recency_match(entry, event) or not entry.get("id"):
         return ""

@@ -1,4 +1,4 @@
-"""The undoing of a run's writes to memory as one change: previewed first, and itself undoable."""
+"""Undoes a run's writes to memory as one change, which is previewed first and can be undone."""
 
 from uuid import UUID
 
@@ -39,7 +39,7 @@ def undo_writes(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 
 def find_undone_change(principal: Principal, change_id: str) -> UUID | None:
-    """Return the change that the page offers to undo; an old or foreign address offers none."""
+    """Return the change that the page offers to undo; None for an old URL or another person's URL."""
     try:
         pk = UUID(change_id)
     except ValueError:

@@ -1,6 +1,6 @@
 """The comments panel: the threads of a node or of the whole workflow, and the actions on them.
 
-Every answer is the updated panel.
+Every response is the updated panel.
 """
 
 from collections.abc import Callable

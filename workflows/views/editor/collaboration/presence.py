@@ -1,6 +1,6 @@
 """The presence of a tab for the other people: its selection, its edited node, its pointer.
 
-Nothing of it is saved.
+It is not saved.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The conversion of a test case to form fields and back.
 
-Rows are numbered (``turn-0-check-1-of``). An empty row is ignored, so that there is always one
-more to fill in, with and without scripts.
+Rows are numbered (``turn-0-check-1-of``). An empty row is ignored, so that there is always another
+row to fill in, with and without scripts.
 """
 
 import json
@@ -71,7 +71,7 @@ class CaseForm:
     def build_spec(self) -> dict[str, Json]:
         """Return the case as JSON for the engine to check.
 
-        Raise ValueError for text that is no JSON or YAML.
+        Raises ValueError for text that is not JSON or YAML.
         """
         more = read_yaml(self.more) if self.more.strip() else {}
         if not isinstance(more, dict):

@@ -30,7 +30,7 @@ def tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def run_tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Run all cases, or the one with the id ``case``."""
+    """Run all cases, or only the case with the id ``case``."""
     principal, workflow = workflow_for(request, workflow_id, "edit")
     selected_cases = selectors.cases_for(principal, workflow.pk)
     if case_id := read_text(request.POST, "case"):

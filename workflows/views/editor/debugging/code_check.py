@@ -1,4 +1,4 @@
-"""The check of a program while it is edited: the runner's own parser reports the errors by line."""
+"""Checks a program while it is edited: the runner's parser reports the errors by line."""
 
 from dataclasses import asdict
 from typing import Any
@@ -16,7 +16,7 @@ from workflows.views.request_context import workflow_for
 @login_required
 @require_POST
 def check_code(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Return the errors in a program; only for people who may edit because it takes a process."""
+    """Return the errors in a program; only for people who may edit, because it starts a process."""
     workflow_for(request, workflow_id, "edit")
     payload = _parse_body(strict_json.read_body(request))
     problems = find_problems(

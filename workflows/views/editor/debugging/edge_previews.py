@@ -1,4 +1,4 @@
-"""Previews of the outputs of steps, as labels on the edges that lead on from them."""
+"""Previews of the outputs of steps, as labels on their outgoing edges."""
 
 import json
 from collections.abc import Mapping

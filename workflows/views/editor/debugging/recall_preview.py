@@ -1,7 +1,7 @@
 """A preview of a node's recall for a chosen person and conversation, made by the real recall.
 
-The caller's own permissions apply, not those of a run: nobody sees through a node what they couldn't see on the
-memory pages. Without a run there is no provenance; the audit log records the access.
+The caller's own permissions apply, not those of a run, so that the preview shows no memory which the memory pages
+hide. Without a run there is no provenance; the audit log records the access.
 """
 
 from collections.abc import Mapping, Sequence
@@ -189,7 +189,7 @@ def _recall_records(
 def _render_records(
     config: Mapping[str, Any], records: "Sequence[Record[Any]]", query: str | None
 ) -> str:
-    """Render the text of a node that makes one text of the records; empty for other nodes."""
+    """Render the text of a node that joins the records into one text; empty for other nodes."""
     if not config["retrieves"]:
         return ""
     texts = (as_text(record.hit.value) for record in records)
@@ -197,7 +197,7 @@ def _render_records(
 
 
 def _explain_missing_selection(config: Mapping[str, Any]) -> str:
-    """Return why the preview can't tell yet what the node would forget, or an empty text."""
+    """Return the reason why the preview can't show yet what the node would forget, or an empty string."""
     if "{{#" in str(config["key"] or ""):
         return _("The key is only known during the run, so there is no preview.")
     if not config["key"] and not config["filter"]:

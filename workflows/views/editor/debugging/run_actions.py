@@ -21,7 +21,7 @@ from workflows.services.debugging.options import NodeNeedsValues, RunOptions
 from workflows.services.debugging.start import start_run_with_options
 from workflows.templatetags.problems import in_words
 from workflows.views.catalog.workflow_page import (
-    RECENT_RUNS,
+    MAX_RECENT_RUNS,
     choose_version,
     get_document,
     read_memory_stream,
@@ -56,7 +56,9 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             stream=read_memory_stream(request.POST),
         )
     except NodeNeedsValues as error:
-        return JsonResponse({"error": _serialize_error(error)})  # a question, not a failure
+        return JsonResponse(
+            {"error": _serialize_error(error)}
+        )  # a request for values, not a failure
     except (InputRejected, InvalidValue, NodeFailed) as error:
         return JsonResponse({"error": _serialize_error(error)}, status=422)
     return JsonResponse(build_run_links(run), status=201)
@@ -68,7 +70,7 @@ def run_list(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Show recent runs; opening one draws its states on the canvas."""
     principal, workflow = workflow_for(request, workflow_id)
     runs = selectors.runs_for(principal, workflow=workflow).select_related("subject_user")
-    context = {"workflow": workflow, "runs": runs[:RECENT_RUNS]}
+    context = {"workflow": workflow, "runs": runs[:MAX_RECENT_RUNS]}
     return render(request, "editor/debugging/_run_list.html", context)
 
 

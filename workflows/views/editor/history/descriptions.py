@@ -1,4 +1,4 @@
-"""Descriptions of an edit in words, from its operations and their inverse.
+"""Builds readable descriptions of an edit from its operations and their inverse.
 
 A changed field has its value before and after; nodes that only moved are counted.
 """

@@ -159,7 +159,7 @@ def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
 def _perform(
     request: HttpRequest, workflow: Workflow, action: Callable[[], object], message: str
 ) -> HttpResponse:
-    """Perform the action; answer the editor's script with a sentence, and a plain form with a redirect."""
+    """Perform the action; respond to the editor's script with a message, and to a plain form with a redirect."""
     try:
         action()
     except (WorkflowsFault, DocumentInvalid) as error:

@@ -229,7 +229,7 @@ CONDITION: dict[str, Json] = {
     "comparison_operator": "is",
     "value": "",
 }
-# widget that is no list → the type of its value
+# widget without a list value → the type of its value
 _VALUE_TYPES: Final[Mapping[Widget, type | tuple[type, ...]]] = {
     Widget.SELECTOR: (list, tuple),
     Widget.INNER_SELECTOR: (list, tuple),

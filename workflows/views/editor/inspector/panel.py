@@ -130,7 +130,7 @@ def _build_script_data(
 ) -> dict[str, Json]:
     """Return the node's data for the scripts; the form around it is HTML.
 
-    ``revision`` was read before the document: an edit in between is in both this and the next answer.
+    ``revision`` was read before the document, so an edit in between is in both this and the next response.
     """
     return {
         "revision": revision,
@@ -152,7 +152,7 @@ def _build_script_data(
 def _collect_defaults(
     controls: Iterable[forms.Control], data: Mapping[str, Json]
 ) -> dict[str, Json]:
-    """Return the displayed values that nobody set; the first edit inside one stores all of it."""
+    """Return the displayed defaults that are not stored; the first edit inside a default stores all of it."""
     return {
         control.key: control.value
         for control in controls

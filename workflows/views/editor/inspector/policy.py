@@ -73,7 +73,7 @@ _RARELY_FAILING = frozenset({Execution.ROOT, Execution.RESPONSE, Execution.BRANC
 
 
 def build_policy_controls(kind: AnyKind, spec: NodeSpec) -> tuple[Control, ...]:
-    """Return the controls, or none for kinds that hardly can fail unless something is configured."""
+    """Return the controls; none for kinds that rarely fail, unless a policy is configured."""
     data = spec.data
     is_configured = any(data.get(name) for name in (STRATEGY.name, TIMEOUT.name, "retry_config"))
     if (kind.execution in _RARELY_FAILING or not kind.fields) and not is_configured:

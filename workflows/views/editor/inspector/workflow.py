@@ -1,4 +1,4 @@
-"""The settings of the workflow itself: its name, the opening of a chat, and its variables."""
+"""The form of the workflow's settings: its name, the opening of a chat, and its variables."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Texts of the canvas: results of gestures, reasons why a connection is refused, states of nodes."""
+"""Strings of the canvas: results of gestures, reasons why a connection is refused, states of nodes."""
 
 from django.utils.translation import gettext_lazy as _
 

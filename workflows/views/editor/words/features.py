@@ -1,4 +1,4 @@
-"""Texts of the editing features: commands, menus, and their screen reader announcements."""
+"""Strings of the editing features: commands, menus, and their screen reader announcements."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""Texts of the inspector."""
+"""Strings of the inspector."""
 
 from django.utils.translation import gettext_lazy as _
 

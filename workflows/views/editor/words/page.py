@@ -1,4 +1,4 @@
-"""Texts of the page around the canvas: panels, top bar, history, first steps and tour."""
+"""Strings of the page around the canvas: panels, top bar, history, first steps and tour."""
 
 from django.utils.translation import gettext_lazy as _
 

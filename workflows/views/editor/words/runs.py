@@ -1,4 +1,4 @@
-"""Texts of runs in the editor: partial runs, pauses, the log, values on edges."""
+"""Strings of runs in the editor: partial runs, pauses, the log, values on edges."""
 
 from django.utils.translation import gettext_lazy as _
 

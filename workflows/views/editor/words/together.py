@@ -1,4 +1,4 @@
-"""Texts of collaboration: the queue of edits, clashes, presence, comments."""
+"""Strings of collaboration: the queue of edits, clashes, presence, comments."""
 
 from django.utils.translation import gettext_lazy as _
 
