@@ -1,4 +1,4 @@
-"""The look of a kind's nodes on their cards, and the products that know the kind. Plain data, which the views draw."""
+"""The appearance of a kind's nodes on their cards, and the products that know it, as plain data for the views."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Family = Literal["flow", "model", "memory", "logic", "data", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class HandleLabel:
-    """The label of a handle: ``word`` says when a run takes it, ``text`` is the question asked there."""
+    """The label of a handle: ``word`` says when a run takes it, ``text`` is its question."""
 
     word: Text = ""
     text: Sequence[Text] = ()  # printed one after the other
@@ -27,7 +27,7 @@ Data = Mapping[str, Json]
 class Appearance:
     """Describes how nodes of a kind are shown, also where the kind isn't installed.
 
-    A draft holds whatever its author wrote so far, so the methods must bear any data.
+    A draft holds whatever its author wrote so far, so the methods must accept any data.
     """
 
     name: ClassVar[str]
@@ -37,11 +37,11 @@ class Appearance:
     dialects: ClassVar[tuple[Literal["dify", "xworkflow"], ...]] = ()
 
     def summarize(self, data: Data) -> Iterable[Text]:
-        """Return the parts of the line on the card; empty ones are left out, and a dot stands between the others."""
+        """Return the parts of the line on the card; empty parts are left out, and the others are joined by dots."""
         return ()
 
     def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
-        """Return the labels of the ways out that need more than their handle's name."""
+        """Return the labels of the handles that need more than their name."""
         return {}
 
 
@@ -55,7 +55,7 @@ def list_objects(value: Json) -> Iterator[Data]:
 
 
 def get_variable_name(selector: Json) -> str:
-    """Return the variable's own name, without the node id, which people do not know."""
+    """Return the variable's name without the node id, which users do not know."""
     parts = list_items(selector)
     return str(parts[-1]) if parts else ""
 

@@ -1,7 +1,6 @@
-"""The family of all errors of a workflow.
+"""The errors of a workflow.
 
-A fault's ``error_type`` is what a fail-branch sees; ``retryable`` says whether trying the very
-same thing again may help.
+A fail branch receives a fault's ``error_type``; ``retryable`` says whether a retry may succeed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +12,7 @@ class WorkflowFault(Exception):
     """The workflow failed."""
 
     retryable = False
-    retry_after: float | None = None  # seconds that the other side asked to wait before a retry
+    retry_after: float | None = None  # seconds that the server asked to wait before a retry
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message or (type(self).__doc__ or "").strip())
@@ -77,7 +76,7 @@ class OperationInvalid(WorkflowFault):
 
 
 class ModelFailed(WorkflowFault):
-    """The model didn't answer."""
+    """The model did not respond."""
 
     def __init__(
         self, message: str = "", *, retryable: bool = False, status: int | None = None
@@ -104,7 +103,7 @@ class CodeFailed(WorkflowFault):
 
 
 class HttpFailed(WorkflowFault):
-    """The request got no answer."""
+    """The request got no response."""
 
     retryable = True
 
@@ -114,7 +113,7 @@ class HttpFailed(WorkflowFault):
 
 
 class HTTPResponseCodeError(WorkflowFault):
-    """The server answered with an error status."""
+    """The server responded with an error status."""
 
     retryable = True
 
@@ -124,7 +123,7 @@ class MemoryUnavailable(WorkflowFault):
 
 
 class PortMissing(WorkflowFault):
-    """The node needs something this runner wasn't given."""
+    """The node needs a port that the runner does not have."""
 
     def __init__(self, port: str) -> None:
         self.port = port
@@ -132,17 +131,17 @@ class PortMissing(WorkflowFault):
 
 
 class NodeTimedOut(WorkflowFault):
-    """The node took longer than it may."""
+    """The node exceeded its time limit."""
 
     retryable = True
 
 
 class RunTimedOut(WorkflowFault):
-    """The run took longer than it may."""
+    """The run exceeded its time limit."""
 
 
 class LimitReached(WorkflowFault):
-    """The run went over one of its limits."""
+    """The run exceeded one of its limits."""
 
 
 class RunStopped(WorkflowFault):

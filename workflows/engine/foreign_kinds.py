@@ -1,4 +1,4 @@
-"""Kinds of other products: imported documents keep such nodes, but nothing here runs them.
+"""Kinds of other products: imported documents keep such nodes, but the engine cannot run them.
 
 They are shown with their own icon and exported unchanged; validation reports them as unknown.
 """

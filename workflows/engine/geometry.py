@@ -1,7 +1,7 @@
 """Computes the sizes of cards, the positions of ports and the paths of edges.
 
 ``static/js/canvas/geometry.js`` does the same in the browser, and a parity test keeps the two equal. So the server
-can draw the first picture, arrange nodes and export, and dragging needs no layout by the browser.
+can draw the first view, arrange nodes and export, and the browser needs no layout for dragging.
 """
 
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ GRID = 8
 
 CARD_WIDTH = 240.0
 HEAD = 48.0  # icon, title, kind
-ROW = 24.0  # what it does, or one way out
+ROW = 24.0  # its summary, or one output handle
 FOOT = 8.0
-PORT_Y = 24.0  # of the way in, and of the only way out
+PORT_Y = 24.0  # of the input handle, and of a single output handle
 
 BOX_WIDTH, BOX_HEIGHT = 560.0, 240.0  # of a container without a size
 BOX_PAD = 24.0
@@ -30,7 +30,7 @@ SOURCE = "source"
 FAIL_BRANCH = "fail-branch"
 MIN_SIZES = {"box": (240.0, 120.0), "note": (120.0, 64.0)}
 
-# An edge leaves and arrives level, also when it runs backwards.
+# An edge starts and ends horizontally, also when it runs backwards.
 MIN_BEND, MIN_BEND_BACK, BACK = 40.0, 60.0, 0.6
 
 
@@ -38,14 +38,14 @@ MIN_BEND, MIN_BEND_BACK, BACK = 40.0, 60.0, 0.6
 class Shape:
     width: float
     height: float
-    handles: tuple[str, ...]  # the handles of its ways out, from the top
-    rows: int = 0  # rows between the head and the ways
+    handles: tuple[str, ...]  # its output handles, from the top
+    rows: int = 0  # rows between the heading and the output handles
     has_target_handle: bool = True
     is_box: bool = False
     is_dot: bool = False  # the start inside a container
 
     def locate_source(self, handle: str) -> tuple[float, float]:
-        """Return the position of a source handle; an unknown one is at the first, so that its edge stays visible."""
+        """Return the position of a source handle, or of the first for an unknown one, so that its edge is visible."""
         index = self.handles.index(handle) if handle in self.handles else 0
         return self.width, compute_port_y(index, len(self.handles), self.rows)
 
@@ -98,7 +98,7 @@ def _has_fail_branch(node: NodeSpec) -> bool:
 
 
 def compute_card_height(rows: int, handle_count: int) -> float:
-    """Return the height of a card. A single source handle is at the head; several have a row each."""
+    """Return the height of a card. A single source handle is in the heading; several have a row each."""
     lines = rows + (handle_count if handle_count > 1 else 0)
     return HEAD + (lines * ROW + FOOT if lines else 0)
 
@@ -116,7 +116,7 @@ def build_edge_path(x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def format_number(value: float) -> str:
-    """Return two digits, rounded half up, which is the same in Python and JavaScript."""
+    """Return the number with two digits, rounded half up, so that Python and JavaScript give the same."""
     rounded = floor(value * 100 + 0.5) / 100
     integer = int(rounded)
     return str(integer) if integer == rounded else repr(rounded)

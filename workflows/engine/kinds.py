@@ -1,7 +1,7 @@
-"""The contract of node kinds: engine, validator, forms and drawings all read this one description.
+"""The contract of node kinds, which the engine, the validator, the forms and the drawings read.
 
-A kind is one file in ``nodes/``; a plug-in hands in more of them. Kinds keep no state: what is
-computed once per version goes into ``prepare``, what belongs to one step comes with the context.
+A kind is one file in ``nodes/``; plug-ins provide more of them. Kinds keep no state: values that are computed once
+per version are the result of ``prepare``, values of one step come with the context.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,13 +30,13 @@ class Execution(StrEnum):
     ROOT = "root"  # a run begins here
     ENTRY = "entry"  # a round of a container begins here
     BRANCH = "branch"  # chooses one of its handles
-    CONTAINER = "container"  # holds nodes of its own
-    RESPONSE = "response"  # speaks to the person
+    CONTAINER = "container"  # contains nodes
+    RESPONSE = "response"  # sends text to the user
     PLAIN = "plain"
 
 
 class Widget(StrEnum):
-    """The widget by which the editor asks for a field."""
+    """The widget with which the editor shows a field."""
 
     TEXT = "text"
     PARAGRAPH = "paragraph"
@@ -49,8 +49,8 @@ class Widget(StrEnum):
     SELECTORS = "selectors"
     SELECTOR_MAP = "selector_map"  # name → variable, as an object
     OBJECT = "object"  # JSON
-    SCHEMA = "schema"  # a JSON schema, in a node beside its switch
-    STRINGS = "strings"  # a list of texts
+    SCHEMA = "schema"  # a JSON schema, next to its switch
+    STRINGS = "strings"  # a list of strings
     TYPE = "type"  # the type of a value
     MODEL = "model"
     MESSAGES = "messages"
@@ -90,7 +90,7 @@ class Field:
     high: float | None = None
     example: Json = None  # for the documentation
     alternatives: tuple[str, ...] = ()  # older keys; with one of them the field is not missing
-    empty_warning: str = ""  # the warning while it is empty: the node runs to no purpose
+    empty_warning: str = ""  # the warning while it is empty, because the node has no use then
 
 
 class TypeRule(StrEnum):
@@ -98,7 +98,7 @@ class TypeRule(StrEnum):
 
     ELEMENT = "element"  # one of the list's items
     GATHERED = "gathered"  # a list of such values
-    JOINED = "joined"  # as gathered; where each is a list, one of all their items
+    JOINED = "joined"  # the collected values; if each is a list, one list of all their items
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +109,7 @@ class DerivedType:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Describes one output. ``derived_type`` says where its type comes from if the kind alone does
-    not know it; ``type`` holds until then.
-    """
+    """Describes one output. ``derived_type`` replaces ``type`` if the type depends on the document."""
 
     name: str
     type: str = "any"
@@ -121,7 +119,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """The result of a step. ``handle`` is for branch kinds; None means the plain way out."""
+    """The result of a step. ``handle`` is for branch kinds; None means the default handle."""
 
     outputs: Mapping[str, Json] = field(default_factory=dict)
     handle: str | None = None
@@ -131,8 +129,8 @@ class NodeResult:
     events: tuple[Event, ...] = ()
 
 
-# The input of a step that lists the keys of untrusted memories. An author cannot name an input so: no reference
-# contains this sign, and ``record_inputs`` drops it.
+# The input of a step that lists the keys of untrusted memories. Authors cannot use the name, since references cannot
+# contain the character and ``record_inputs`` drops it.
 UNTRUSTED_KEYS: Final = "#from_outside"
 # Its former name in older steps, and their kinds, whose inputs have fixed names.
 _LEGACY_UNTRUSTED_KEYS: Final = "from_outside"
@@ -148,7 +146,7 @@ def has_untrusted_input(kind: str, inputs: Mapping[str, Json]) -> bool:
 
 @dataclass(slots=True)
 class NodeContext:
-    """The view that one step has of its run."""
+    """The part of a run that one step can access."""
 
     node_id: str
     run_id: str
@@ -163,7 +161,7 @@ class NodeContext:
     untrusted: frozenset[str] = frozenset()  # see ``workflows.engine.language.untrusted``
 
     def record_inputs(self, inputs: Mapping[str, Json]) -> None:
-        """Record the step's inputs as soon as they are known: for people, and for provenance even if it fails."""
+        """Record the step's inputs as soon as they are known, so that a failed step has them, too."""
         untrusted_keys = self.recorded_inputs.get(UNTRUSTED_KEYS)
         self.recorded_inputs.clear()
         self.recorded_inputs.update(inputs)
@@ -179,7 +177,7 @@ class NodeContext:
             ]
 
     def stream(self, output: str, text: str) -> None:
-        """Stream a piece of an output before the output is complete; an answer shows it to people."""
+        """Stream a piece of an output before the output is complete; answers show it to users."""
         if self.emit_chunk is not None:
             self.emit_chunk(output, text)
 
@@ -198,7 +196,7 @@ class NodeContext:
 
 
 class NodeConfig(BaseModel):
-    """The settings that every node may carry; unknown keys are the author's and stay."""
+    """The settings that every node may have; unknown keys are the author's and are kept."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -210,18 +208,18 @@ P = TypeVar("P")
 
 
 class NodeKind(Appearance, Generic[C, P]):
-    """The contract for kinds: set the class variables, then override ``run`` and what else differs.
+    """The contract for kinds: set the class variables, then override ``run`` and other methods as needed.
 
-    ``run`` may be a plain method (taken as pure and quick) or a coroutine; either returns a NodeResult
-    or raises. Any exception fails the node; a ``WorkflowFault`` has a message for people and knows
-    whether a retry helps. ``has_effect`` promises that the journal hears of the step before it begins
-    and has it committed before anything after it starts.
+    ``run`` may be a plain method (which is assumed to be pure and fast) or a coroutine; either returns a NodeResult
+    or raises. Any exception fails the node; a ``WorkflowFault`` has a message for users and says whether a retry may
+    help. ``has_effect`` makes the journal record the step before it begins and commit it before any later step
+    starts.
     """
 
     title: ClassVar[str]
     description: ClassVar[str] = ""
     group: ClassVar[str] = "logic"  # of the palette
-    mode: ClassVar[Mode | None] = None  # the only one in which the palette offers it
+    mode: ClassVar[Mode | None] = None  # the only mode in which the palette offers it
     palette_order: ClassVar[int] = 100  # in its group, lowest first
     config_model: ClassVar[type[BaseModel]] = NodeConfig
     execution: ClassVar[Execution] = Execution.PLAIN
@@ -231,20 +229,20 @@ class NodeKind(Appearance, Generic[C, P]):
     needs_memory: ClassVar[bool] = False
     # The memory scope of its nodes that have none.
     default_scope: ClassVar[str] = ""
-    # The settings with which the leak check runs it; ``start.text`` is a question.
+    # The settings for the data leak check; ``start.text`` is a question.
     leak_check_settings: ClassVar[Sequence[Mapping[str, Json]]] = ()
     # The preview of memory next to its form: of recalled entries, of their text, or of entries to forget.
     memory_preview: ClassVar[Literal["", "recall", "history", "forget"]] = ""
     streams: ClassVar[frozenset[str]] = frozenset()
-    # Its outputs are untrusted, as text from the web; memory may hold them for review.
+    # Its outputs are untrusted, such as text from the web; memory may hold them for review.
     has_untrusted_outputs: ClassVar[bool] = False
     # The output that is made for a prompt; its end event has the length.
     context_output: ClassVar[str] = ""
-    # Its outputs are the run's own; inside a container, the round's.
+    # Its outputs are the outputs of the run, or of the round if it is inside a container.
     provides_results: ClassVar[bool] = False
     # A round in which it ran is the last one.
     ends_rounds: ClassVar[bool] = False
-    # The kinds of containers that it may be in, and nowhere else; empty means anywhere.
+    # The kinds of containers to which it is restricted; empty means that it may be anywhere.
     allowed_containers: ClassVar[frozenset[str]] = frozenset()
     # Containers: the events of their rounds.
     round_events: ClassVar[RoundEvents] = ITERATION_EVENTS
@@ -264,11 +262,11 @@ class NodeKind(Appearance, Generic[C, P]):
         return self.config_model.model_validate(dict(spec.data))  # type: ignore[return-value]
 
     def prepare(self, spec: NodeSpec) -> P:
-        """Compute, once per version, what every run would otherwise repeat."""
+        """Prepare the configuration once per version, so that runs need not repeat the work."""
         return self.configure(spec)  # type: ignore[return-value]
 
     def check(self, spec: NodeSpec) -> list[Problem]:
-        """Return everything wrong with the configuration, addressed to its fields."""
+        """Return all problems of the configuration, addressed to its fields."""
         try:
             self.configure(spec)
         except ValidationError as invalid:
@@ -294,15 +292,15 @@ class NodeKind(Appearance, Generic[C, P]):
         return ()
 
     def list_variable_types(self, spec: NodeSpec) -> Mapping[str, ValueType]:
-        """Return the variables of its own that other nodes may set, with their types."""
+        """Return the node's variables that other nodes may set, with their types."""
         return {}
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
-        """Return the variables that the step looks up directly; references inside templates are found without help."""
+        """Return the variables that the step looks up directly; references inside templates are found automatically."""
         return ()
 
     def reads_answers(self, spec: NodeSpec) -> bool:
-        """Return whether it reads what earlier turns of the conversation answered."""
+        """Return whether it reads the answers of earlier turns of the conversation."""
         return False
 
     def needs_review(self, spec: NodeSpec, untrusted: frozenset[str]) -> bool:
@@ -310,7 +308,7 @@ class NodeKind(Appearance, Generic[C, P]):
         return False
 
     def list_writes(self, prepared: P) -> tuple[Selector, ...]:
-        """Return the variables that the step may set: no answer prints them before it ran."""
+        """Return the variables that the step may set; answers print them only after it ran."""
         return ()
 
     def list_segments(self, prepared: P) -> Sequence[Segment]:
@@ -321,7 +319,7 @@ class NodeKind(Appearance, Generic[C, P]):
         raise NotImplementedError
 
     async def preview_inputs(self, prepared: P, ctx: NodeContext) -> Mapping[str, Json]:
-        """Return the step's inputs as they would be, without any effect.
+        """Return the inputs that the step would have, without any effect.
 
         For a step whose outputs are pinned, or that failed before it recorded them.
         """

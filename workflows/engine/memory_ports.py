@@ -1,6 +1,7 @@
-"""The interfaces of a memory that can do more than store entries: conversation history, and pages.
+"""The interfaces of a memory that supports conversation history and pages besides entries.
 
-A memory port offers them besides its own; ``workflows.engine.ports`` describes ``identity`` and ``origin``.
+A memory port implements them in addition to its own; ``workflows.engine.ports`` describes ``identity`` and
+``origin``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,8 +56,8 @@ class PageHit(Protocol):
 class StoredPage(Protocol):
     """A page that was written.
 
-    ``merged_for`` is why it was merged into an existing page (title, alias, content), or empty. ``held`` is why it
-    waits in quarantine instead, as ``entry``.
+    ``merged_for`` is the reason why it was merged into an existing page (title, alias, content), or empty. ``held``
+    is the reason why it waits in quarantine instead, as ``entry``.
     """
 
     @property

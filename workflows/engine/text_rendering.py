@@ -37,7 +37,7 @@ def file_as_markdown(file: Mapping[str, Json]) -> str:
 
 
 def _list_as_text(items: list[Json]) -> str:
-    # An empty list prints nothing, never []: an answer shouldn't show brackets to a person.
+    # An empty list prints nothing instead of [], because users should not see brackets in an answer.
     if not items or all(map(is_file, items)):
         return ""
     if all(isinstance(item, str) for item in items):

@@ -1,4 +1,4 @@
-"""Texts that people read: English in the engine, translated by the views that show them."""
+"""User-visible strings: English in the engine, translated by the views that show them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,17 +7,17 @@ from workflows.engine.language.document import Json
 
 
 def gettext_noop(text: str) -> str:
-    """Mark a text for translation; the engine itself speaks English only."""
+    """Mark a string for translation; the engine itself does not translate."""
     return text
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Pairs an English text to translate with the values that fill its placeholders."""
+    """Pairs an English string to translate with the values that fill its placeholders."""
 
     text: str
     values: Mapping[str, Json] = field(default_factory=dict)
 
 
-# A plain text is shown as it is, a phrase is translated first.
+# A plain string is shown unchanged, a phrase is translated first.
 Text = str | Phrase

@@ -30,7 +30,7 @@ from workflows.engine.editing.records import Item
 from workflows.engine.editing.store import Store
 
 
-# Done and undone, both plain: an addition comes back with the place it was given.
+# The applied operation and its inverse, both plain: an addition is returned with its rank.
 AppliedOp = tuple[Op, Op]
 
 
@@ -170,7 +170,7 @@ def _check_container(store: Store, parent: str, child: str) -> None:
         container_id = container.parent if container else None
 
 
-# Any: each takes the operation it stands beside.
+# Any: each function takes the operation of its own key.
 _APPLY: Final[Mapping[type, Callable[[Store, Any], AppliedOp]]] = {
     Add: _add,
     Delete: _delete,

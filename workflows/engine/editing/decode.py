@@ -323,7 +323,7 @@ ClientOp = Annotated[
 ]
 _CLIENT_OPS: Final[TypeAdapter[Any]] = TypeAdapter(
     ClientOp
-)  # Any: a union, whose members all read()
+)  # Any: a union whose members all have read()
 
 
 def read_ops(values: object) -> tuple[Op, ...]:
@@ -348,7 +348,7 @@ def read_ops(values: object) -> tuple[Op, ...]:
 def _iter_problems(index: int, value: object, invalid: ValidationError) -> Iterable[Problem]:
     node_id = value.get("id") if isinstance(value, Mapping) else None
     for error in invalid.errors(include_url=False, include_context=False):
-        # The first step is the discriminator's choice, which the client calls nothing.
+        # The first part is the discriminator's tag, which is not in the client's JSON.
         path = [str(step) for step in error["loc"][1:]]
         field = ".".join(["ops", str(index), *path])
         yield Problem(

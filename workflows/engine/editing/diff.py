@@ -50,7 +50,7 @@ class DocumentDiff:
 def diff(before: Document, after: Document, *, with_name: bool = False) -> tuple[Op, ...]:
     """Return the operations that turn the first document into the second; only the order of parts may differ.
 
-    ``with_name`` includes name and description, which belong to the workflow rather than to its draft.
+    ``with_name`` includes name and description, which are stored with the workflow rather than with its draft.
     """
     old, new = InMemoryStore(before), InMemoryStore(after)
     recreated = _find_recreated(old, new)
@@ -113,7 +113,7 @@ def compare_documents(before: Document, after: Document) -> DocumentDiff:
 
 
 def _find_recreated(old: InMemoryStore, new: InMemoryStore) -> set[str]:
-    """Return ids that belong to another node now, with their content: kind and extra data never change."""
+    """Return ids that another node has now, with their content: kind and extra data of a node never change."""
     recreated: set[str] = set()
     for id_ in reversed(_sort_deepest_first(new)):
         previous, item = old.items.get(id_), new.items[id_]
@@ -149,7 +149,7 @@ def _iter_disconnects(old: InMemoryStore, new: InMemoryStore, recreated: set[str
 
 
 def _iter_connects(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
-    """Yield new edges except dangling ones: a document may hold them, an operation does not make them."""
+    """Yield new edges except dangling ones, which a document may contain but no operation creates."""
     for id_, wire in new.wires.items():
         if (
             not _is_unchanged_edge(old, new, id_, recreated)
@@ -165,9 +165,7 @@ def _iter_additions(old: InMemoryStore, new: InMemoryStore, recreated: set[str])
 
 
 def _iter_item_changes(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
-    for id_ in reversed(
-        _sort_deepest_first(new)
-    ):  # a container is at its new place before what moves in
+    for id_ in reversed(_sort_deepest_first(new)):  # move a container before its new content
         item, previous = new.items[id_], old.items.get(id_)
         if previous is None or id_ in recreated:
             continue

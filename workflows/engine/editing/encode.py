@@ -1,6 +1,6 @@
-"""Encodes plain operations as JSON for the log and the wire, and reads them back from the log.
+"""Encodes plain operations as JSON for the log and the clients, and reads them back from the log.
 
-The shape is the one ``decode`` takes; the log is ours, so reading it back checks nothing.
+``decode`` accepts the same shape. The log is trusted, so reading it back checks nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -110,7 +110,7 @@ def _encode_spec(record: VariableRecord) -> Tree:
     return tree | {name: value for name, value in optional.items() if value}
 
 
-# Any: each takes the operation it stands beside.
+# Any: each function takes the operation of its own key.
 _WRITE: Final[Mapping[type, Callable[[Any], Tree]]] = {
     Add: _encode_add,
     Delete: _encode_delete,

@@ -5,7 +5,7 @@ from workflows.engine.language.problems import Problem
 
 
 class EditRefused(WorkflowFault):
-    """The edit can't be made."""
+    """The edit is not possible."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         self.problems = problems

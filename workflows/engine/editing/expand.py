@@ -1,6 +1,6 @@
-"""Expands a client's operations to plain ones, one by one, on a store that moves along.
+"""Expands a client's operations to plain ones, one by one, while the store changes.
 
-Each function yields plain operations; the caller has applied those before it asks for the next one.
+Each function yields plain operations; the caller applies each before it asks for the next.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -103,7 +103,7 @@ def _delete(store: Store, op: Delete, context: Context) -> Plain:
 
 
 def _delete_with_content(store: Store, item: Item, *, heal: bool = False) -> Plain:
-    """Delete the node's edges, its content, then the node. Nesting is as shallow as the language allows."""
+    """Delete the node's edges, its content, then the node. The recursion is limited by the language's nesting depth."""
     for child in store.list_children(item.id):
         yield from _delete_with_content(store, child)
     wires = store.list_wires(item.id)
@@ -115,7 +115,7 @@ def _delete_with_content(store: Store, item: Item, *, heal: bool = False) -> Pla
 
 
 def _heal(store: Store, id_: str, wires: list[Wire]) -> Plain:
-    """Connect the nodes before the deleted one with those behind it, unless it had several used handles."""
+    """Connect the nodes before the deleted node with those behind it, unless it had several used handles."""
     into = [wire for wire in wires if wire.target == id_]
     out = [wire for wire in wires if wire.source == id_]
     if len({wire.handle for wire in out}) != 1:
@@ -228,7 +228,7 @@ def _pass_through(store: Store, op: Replace, context: Context) -> Plain:
     yield op
 
 
-# Any: each takes the operation it stands beside.
+# Any: each function takes the operation of its own key.
 _EXPAND: Final[Mapping[type, Callable[[Store, Any, Context], Plain]]] = {
     Add: _add,
     Delete: _delete,

@@ -17,7 +17,7 @@ from workflows.engine.language.variables import RESERVED_HEADS
 
 ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MAX_PATH_SEARCHES: Final = (
-    4  # new edges, up to which looking along their paths is cheaper than reading the graph
+    4  # maximum of new edges for which following their paths is cheaper than reading the graph
 )
 
 
@@ -77,7 +77,7 @@ def check_not_entry(store: Store, item: Item, verb: str) -> None:
 
 
 def check_wire(store: Store, wire: Wire) -> None:
-    """Check what the two ends decide; cycles are searched when the gesture is complete."""
+    """Check the rules about the two ends; cycles are searched when the gesture is complete."""
     source, target = require_item(store, wire.source), require_item(store, wire.target)
     for end in (source, target):
         if end.is_note:
@@ -97,7 +97,7 @@ def has_wire(store: Store, wire: Wire) -> bool:
 def check_gesture(
     store: Store, wires: Mapping[str, Wire], moved: Iterable[str], bridges: Container[str] = ()
 ) -> None:
-    """Check what only the finished gesture decides: borders, and cycles except for the ``bridges``."""
+    """Check the rules for a finished gesture: container borders, and cycles except for the ``bridges``."""
     affected = dict(wires)
     for id_ in moved:
         affected |= {wire.id: wire for wire in store.list_wires(id_)}
@@ -138,7 +138,7 @@ def _check_cycles(store: Store, wires: list[Wire]) -> None:
 
 
 def _find_cyclic_nodes(pairs: list[tuple[str, str]]) -> set[str]:
-    """Return the nodes on a cycle or between two, by removing ends one after the other."""
+    """Return the nodes on or behind a cycle, by repeatedly removing nodes without predecessors."""
     targets: dict[str, list[str]] = defaultdict(list)
     indegrees: dict[str, int] = defaultdict(int)
     for source, target in pairs:

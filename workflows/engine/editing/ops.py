@@ -1,7 +1,7 @@
 """The operations on a document, one frozen record for each kind of operation.
 
 A client may send any of them. *Plain* ones say exactly what changes, and only they are in the log; ``expand`` makes
-plain ones out of the rest. ``Header`` and ``Replace`` come from the server alone.
+plain ones out of the rest. Only the server creates ``Header`` and ``Replace``.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ Path = tuple[Step, ...]
 
 
 class ChangeRule(StrEnum):
-    PUT = "put"  # the value is what stands there afterwards
+    PUT = "put"  # set or replace the value
     REMOVE = "remove"
-    INSERT = "insert"  # into a list, before what stands there
+    INSERT = "insert"  # insert into a list, before the current item
 
 
 @dataclass(frozen=True, slots=True)

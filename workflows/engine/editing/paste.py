@@ -20,7 +20,7 @@ from workflows.engine.language.dsl.versions import DIFY
 
 
 OFFSET: Final = 40.0  # from the original, if no position is given
-STEP: Final = 32.0  # how far down the next try is
+STEP: Final = 32.0  # distance of the next attempt further down
 STEPS: Final = 100
 MARGIN: Final = 8.0
 
@@ -52,7 +52,7 @@ def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
 
 
 def has_dropped_start(op: Paste, ops: Iterable[Op]) -> bool:
-    """Return whether the text has a start that was not pasted, so that the person can be told."""
+    """Return whether the text has a start that was not pasted, so that the user can be informed."""
     has_start = any(isinstance(each, Add) and is_root(each.item) for each in ops)
     return not has_start and any(map(is_root, InMemoryStore(read_fragment(op.text)).items.values()))
 
@@ -73,7 +73,7 @@ def read_fragment(text: str) -> Document:
 
 
 def _load_fragment(text: str) -> dict[str, Json]:
-    """Return the tree of a fragment, which may also be a list of nodes, or one of them."""
+    """Return the tree of a fragment, which may also be a list of nodes, or a single node."""
     stripped = text.strip()
     if stripped.startswith("["):
         stripped = f'{{"nodes": {stripped}}}'
@@ -84,7 +84,7 @@ def _load_fragment(text: str) -> dict[str, Json]:
 
 
 def _is_flat(nodes: Json, edges: Json) -> bool:
-    """Return whether the fragment has xworkflow's shape: nothing of a canvas on its nodes."""
+    """Return whether the fragment has xworkflow's shape: no canvas data on its nodes."""
     parts = [part for part in (*nodes, *edges) if isinstance(part, Mapping)]
     return not any({"position", "sourceHandle", "type", "parentId"} & part.keys() for part in parts)
 
@@ -114,7 +114,7 @@ def _find_free_shift(
     wish: _Shift,
     context: Context,
 ) -> _Shift:
-    """Return the wished shift, or one far enough below that no other node is covered."""
+    """Return the requested shift, or a shift further down at which no other node is covered."""
     existing = [
         compute_frame(item, context)
         for item in store.list_children(parent.id if parent else None)
@@ -136,7 +136,7 @@ def _find_free_shift(
 def _select_items(
     store: Store, pasted: InMemoryStore, parent: Item | None
 ) -> tuple[list[Item], dict[str, str]]:
-    """Return the items to paste, containers first, and the existing start for one that is left out."""
+    """Return the items to paste, containers first, and the existing start for a start that is left out."""
     roots = [root for root in store.list_roots() if root.parent is None]
     items: list[Item] = []
     stand_ins: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Reads and changes one path in a JSON value. Nothing is changed in place; what lies on the path is copied."""
+"""Reads and changes one path in a JSON value. Nothing is changed in place; the containers on the path are copied."""
 
 from collections.abc import Mapping
 from typing import Final, TypeGuard

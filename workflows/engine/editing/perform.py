@@ -25,7 +25,7 @@ from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import REFERENCE
 
 
-PLAIN_HANDLE: Final = "source"  # the text of a failed model is no answer
+PLAIN_HANDLE: Final = "source"  # a failed model has no text to answer with
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def perform(
 
 
 def check(store: Store, ops: Sequence[Op], *, bridges: Container[str] = ()) -> None:
-    """Check what only the finished gesture decides."""
+    """Check the rules for a finished gesture."""
     wires: dict[str, Wire] = {}
     moved: list[str] = []
     for op in ops:
@@ -85,7 +85,7 @@ def check(store: Store, ops: Sequence[Op], *, bridges: Container[str] = ()) -> N
 def _list_bridges(
     requested: Sequence[Op], applied: Sequence[Op], origins: Sequence[int]
 ) -> frozenset[str]:
-    """Return the wires that replace a deleted node: they follow its paths, so they close no new cycle."""
+    """Return the edges that replace a deleted node: they follow its paths, so they close no new cycle."""
     return frozenset(
         op.wire.id
         for op, origin in zip(applied, origins, strict=True)

@@ -1,8 +1,8 @@
-"""Rebases operations that were made on an older draft onto what others did since.
+"""Rebases operations that were made on an older draft onto the concurrent operations of other members.
 
-Operations name ids and fields, so most apply unchanged. What others did already is left out. Where both changed one
-field to different values, or one changed what the other deleted, there is a clash: it is reported with both values,
-and neither is forced.
+Operations name ids and fields, so most apply unchanged. Changes that are already in the draft are left out. Where
+both changed one field to different values, or one changed what the other deleted, there is a clash: it is reported
+with both values, and neither is forced.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ from workflows.engine.editing.records import UNRANKED, Item, VariableRecord, Wir
 from workflows.engine.language.document import Json
 
 
-GONE: Final = "gone"  # what a clash says where one side has no value any more
+GONE: Final = "gone"  # the value that a clash reports for a side that deleted the field
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Clash:
     by: Author
     node: str | None = None
     edge: str | None = None
-    shifts: bool = False  # a list moved under it: what stands at its place is another thing now
+    shifts: bool = False  # its index in a list means another item now
 
     def build_tree(self) -> dict[str, Json]:
         return {
@@ -117,7 +117,7 @@ def rebase(local_ops: Sequence[Op], concurrent_ops: Iterable[ConcurrentOp]) -> R
     return Rebased(tuple(ops), tuple(clashes), tuple(origins))
 
 
-# Where something was written: of a node, of the features, a variable, the header.
+# The part that was written: a field of a node or of the features, a variable, or the header.
 Subject = tuple[str, ...]
 
 
@@ -129,7 +129,7 @@ class _Write:
     by: Author
 
     def is_interfering(self, other: "_Write") -> bool:
-        """Return whether one of the two changes what the other is about."""
+        """Return whether one of the two changes affects the subject of the other."""
         return self._is_covering(other) or other._is_covering(self)
 
     def is_equal(self, other: "_Write") -> bool:
@@ -159,9 +159,9 @@ class _Write:
 class _ConcurrentChanges:
     """The net effect of the concurrent operations: deletions, additions, and the last value of each field."""
 
-    deleted_by: dict[str, Author] = field(default_factory=dict)  # node → by whom
+    deleted_by: dict[str, Author] = field(default_factory=dict)  # node → author
     added_by: dict[str, tuple[Item, Author]] = field(default_factory=dict)
-    disconnected: dict[str, Author] = field(default_factory=dict)  # edge → by whom
+    disconnected: dict[str, Author] = field(default_factory=dict)  # edge → author
     connected: dict[str, tuple[Wire, Author]] = field(default_factory=dict)
     writes: dict[Subject, list[_Write]] = field(default_factory=dict)
     containers: dict[str, tuple[str | None, Author]] = field(
@@ -190,7 +190,7 @@ class _ConcurrentChanges:
 
     def _add_node(self, op: Add | Delete, by: Author) -> None:
         if isinstance(op, Add):
-            # Back again, by an undo: as if it had never gone.
+            # An undo restored it, which cancels the deletion.
             if self.deleted_by.pop(op.item.id, None) is None:
                 self.added_by[op.item.id] = op.item, by
             self.containers[op.item.id] = op.item.parent, by
@@ -212,7 +212,7 @@ class _ConcurrentChanges:
         return any(connected.ends == wire.ends for connected, _by in self.connected.values())
 
     def find_conflict(self, subject: Subject, write: _Write) -> _Write | None:
-        """Return the last concurrent write that conflicts with this one."""
+        """Return the last concurrent write that conflicts with this write."""
         writes = [w for w in self.writes.get(subject, ()) if w.is_interfering(write)]
         return next((w for w in reversed(writes) if not w.is_equal(write)), None)
 
@@ -277,7 +277,7 @@ def _build_write(kind: str, id_: str, name: str, value: Json) -> FieldWrite:
     return (kind, id_, name), (name,), value, ChangeRule.PUT
 
 
-# What each operation writes where. Any: each takes the operation it stands beside.
+# Operation type → the fields that it writes. Any: each function takes the operation of its own key.
 _FIELDS: Final[Mapping[type, Callable[[Any], tuple[FieldWrite, ...]]]] = {
     Move: lambda op: (_build_write("node", op.id, "place", [op.x, op.y]),),
     Reparent: lambda op: (_build_write("node", op.id, "place", [op.parent, op.x, op.y]),),
@@ -361,7 +361,7 @@ def _rebase_delete(op: Delete, concurrent: _ConcurrentChanges, local: _LocalChan
             for wire, _by in concurrent.connected.values()
             if op.id in (wire.source, wire.target)
             and wire.id not in local.disconnected
-            # of two deleted ends, the one that comes first cuts it
+            # if both ends are deleted, the first deletion removes the edge
             and not _is_cut_earlier(wire, op.id, local)
         ),
         op,
@@ -393,7 +393,7 @@ def _rebase_disconnect(
 ) -> _Outcome:
     connected = local.connected.get(op.id)
     if connected is not None and concurrent.has_connected(connected):
-        return ()  # drawn and cut again: all of it comes to nothing, and theirs stands
+        return ()  # the edge was added and removed locally, so the concurrent edge stays
     return () if op.id in concurrent.disconnected else (op,)
 
 

@@ -1,4 +1,4 @@
-"""The parts of a draft as an edit sees them: one record each, with its rank in the document's order."""
+"""The parts of a draft for editing: one record each, with its rank in the document's order."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from workflows.engine.language.document import (
 )
 
 
-UNRANKED = -1  # takes the next place when it is put in
+UNRANKED = -1  # gets the next rank when it is stored
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A node, or a sticky note: both are drawn, moved and deleted alike, and share their ids."""
+    """A node, or a sticky note: both are drawn, moved and deleted alike, and have common ids."""
 
     id: str
     kind: str = ""

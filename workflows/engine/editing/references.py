@@ -7,20 +7,20 @@ from typing import Final
 from workflows.engine.language.document import Json
 
 
-# The first one, or first few, parts of a selector → what stands there instead.
+# The first parts of a selector → their replacement.
 Names = Mapping[tuple[str, ...], tuple[str, ...]]
 
 _REFERENCE: Final = re.compile(r"\{\{#([^#{}\s]+)#\}\}")
-# Where the id of a node stands by itself.
+# Keys whose value is the plain id of a node.
 _ID_KEYS: Final = frozenset(
     {"start_node_id", "iteration_id", "loop_id", "parentId", "nodeId", "node_id"}
 )
-# Lists of what people wrote, which may well look like a selector.
+# Lists of the author's strings, which may look like a selector.
 _TEXT_LISTS: Final = frozenset({"options", "choices", "tags", "stop", "required", "enum"})
 
 
 def rename_references(value: Json, names: Names) -> Json:
-    """Return a copy in which every reference to an old name leads to the new one."""
+    """Return a copy in which every reference to an old name has the new name."""
     if isinstance(value, str):
         return _rename_in_text(value, names)
     if isinstance(value, Mapping):

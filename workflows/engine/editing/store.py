@@ -31,13 +31,13 @@ HEADER = ("name", "description", "mode", "dialect", "version", "extra")
 
 
 class Store(Protocol):
-    """A store of a draft's parts. Queries are about few parts; only ``list_edges`` reads the whole graph."""
+    """A store of a draft's parts. Each query reads a few parts; only ``list_edges`` reads the whole graph."""
 
     def get_item(self, id_: str) -> Item | None: ...
     def get_wire(self, id_: str) -> Wire | None: ...
     def get_variable(self, area: str, name: str) -> VariableRecord | None: ...
     def list_children(self, parent: str | None) -> list[Item]:
-        """Return the items directly inside a container, or at the top, with notes, in the document's order."""
+        """Return the items directly inside a container, or at the top, including notes, in the document's order."""
         ...
 
     def list_wires(self, id_: str) -> list[Wire]:
@@ -68,7 +68,7 @@ class Store(Protocol):
     def get_features(self) -> Mapping[str, Json]: ...
     def get_header(self, field: str) -> Json: ...
     def put_item(self, item: Item) -> Item:
-        """Add an item, or replace the one with its id; return it with its rank."""
+        """Add an item, or replace the item with its id; return it with its rank."""
         ...
 
     def put_wire(self, wire: Wire) -> Wire: ...
@@ -241,7 +241,7 @@ def assign_rank(part: T, ranks: Iterable[int]) -> T:
 
 
 def join_texts(value: Json) -> str:
-    """Return every text in a value, joined, for searching in it."""
+    """Return every string in a value, joined for searching."""
     texts: list[str] = []
     pending = [value]
     while pending:

@@ -17,7 +17,7 @@ from workflows.engine.language.values import parse_type
 
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,29}")
-# Area → the head of its selectors.
+# Area → the first part of its selectors.
 HEADS: Final = {"environment": "env", "conversation": "conversation"}
 
 
@@ -59,7 +59,7 @@ def _rename_variable(store: Store, op: Variable, previous: VariableRecord | None
 
 
 def _keep_unsent_fields(spec: VariableRecord, previous: VariableRecord) -> VariableRecord:
-    """Return the variable with the fields that the client does not know; it never gets a secret's value."""
+    """Return the variable with the fields that the client does not send, because it never receives a secret's value."""
     return replace(
         spec,
         id=spec.id or previous.id,

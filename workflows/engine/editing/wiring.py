@@ -12,7 +12,7 @@ from workflows.engine.language.document import Json
 
 
 def complete_wire(store: Store, wire: Wire) -> Wire:
-    """Return the wire with an id and the data about its ends for Dify's canvas."""
+    """Return the edge with an id and the data about its ends for Dify's canvas."""
     id_ = wire.id or build_edge_id(wire)
     if not wire.id:
         number = 2
@@ -28,5 +28,5 @@ def complete_wire(store: Store, wire: Wire) -> Wire:
 
 
 def build_edge_id(wire: Wire) -> str:
-    """Return the id as Dify builds it, so that two people who draw the same edge draw one."""
+    """Return the id as Dify builds it, so that the same edge drawn by two members has one id."""
     return f"{wire.source}-{wire.handle}-{wire.target}-{wire.target_handle}"

@@ -22,7 +22,7 @@ def compare(operator: str, actual: Json, expected: Json) -> bool:
 
 
 def normalize_operator(name: str) -> str | None:
-    """Return the canonical name of an operator such as ``greater_than``, ``>=`` or ``not_contains``; None if unknown."""
+    """Return the canonical name of an operator such as ``greater_than`` or ``>=``; None if it is unknown."""
     text = " ".join(name.strip().lower().replace("_", " ").split())
     if text in OPERATORS:
         return text
@@ -30,7 +30,7 @@ def normalize_operator(name: str) -> str | None:
 
 
 def get_operator_label(name: str) -> Text:
-    """Return the label of an operator, however a document spells it; signs are shown unchanged."""
+    """Return the label of an operator, however a document spells it; symbols are shown unchanged."""
     operator = normalize_operator(name) or name.replace("_", " ")
     label = OPERATOR_LABELS.get(operator)
     return Phrase(label) if label else operator
@@ -153,7 +153,7 @@ def _as_same_number(actual: Json, expected: Json) -> Json:
         raise ConditionInvalid("Invalid actual value type: number or boolean")
     number = _require_expected_number(expected)
     if isinstance(actual, int) and isinstance(expected, str) and isinstance(number, float):
-        # Dify casts to the type of the value, and "22.5" isn't an integer: an error, not a "no".
+        # Dify casts to the type of the value, and "22.5" isn't an integer: that is an error, not False.
         raise ConditionInvalid(f"Cannot compare an integer with {expected!r}")
     return number
 
@@ -213,7 +213,7 @@ OPERATORS: Final[Mapping[str, Predicate]] = {
     "not exists": _is_null,
 }
 
-# Operators that expect nothing.
+# Operators without an expected value.
 UNARY: Final = frozenset({"empty", "not empty", "null", "not null", "exists", "not exists"})
 
 OPERATOR_LABELS: Final[Mapping[str, str]] = {
@@ -234,7 +234,7 @@ OPERATOR_LABELS: Final[Mapping[str, str]] = {
     "not exists": gettext_noop("doesn't exist"),
 }
 
-# The names of xworkflow documents (with spaces for underscores), and the keyboard's spellings.
+# The names in xworkflow documents (with spaces for underscores), and ASCII spellings.
 ALIASES: Final[Mapping[str, str]] = {
     "equal": "=",
     "equals": "=",

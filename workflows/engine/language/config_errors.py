@@ -1,4 +1,4 @@
-"""Turns pydantic's errors in a node's configuration into sentences that name the field as its form does."""
+"""Formats pydantic's errors in a node's configuration as messages that name the field as its form does."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
@@ -19,7 +19,7 @@ class Labelled(Protocol):
     def fields(self) -> "tuple[Labelled, ...]": ...
 
 
-# By the type of the error; the first whose beginning fits. What is in braces is of the error's context.
+# Prefix of pydantic's error type → message; the first match wins. Placeholders come from the error's context.
 SENTENCES: Final[Mapping[str, str]] = {
     "missing": "{label} is missing",
     "string": "{label} must be text",
@@ -65,7 +65,7 @@ def build_config_problems(
 
 
 def build_field_label(path: Iterable[int | str], fields: Iterable[Labelled]) -> str:
-    """Return the path to a field in the form's words. Parts without a label go by name, items by number."""
+    """Return the path to a field with the form's labels, or names for parts without a label, and numbers for items."""
     words: list[str] = []
     for step in path:
         field = next((candidate for candidate in fields if candidate.name == step), None)

@@ -25,9 +25,9 @@ from workflows.engine.language.values import ELEMENTS, FILE_ATTRIBUTES, ValueTyp
 from workflows.engine.language.variables import CONVERSATION, ENVIRONMENT, SYSTEM
 
 
-# Deeper parts can be typed; a longer list would not help.
+# Users can type deeper paths; a longer list would not help.
 MAX_PART_DEPTH: Final = 3
-# An item of an item of an item: from some depth on its type isn't worth the search.
+# Maximum depth of items in items for which the type is resolved.
 MAX_TYPE_DEPTH: Final = 6
 
 
@@ -103,7 +103,7 @@ def list_node_outputs(
     return types.resolve_all(node_id, _list_outputs(graph.nodes[node_id], kinds))
 
 
-# Which output of a node is being asked about.
+# A node and its output.
 _OutputKey = tuple[str, str]
 
 
@@ -131,7 +131,7 @@ class _TypeResolver:
     def list_inner_outputs(
         self, id_: str, visited: frozenset[_OutputKey] = frozenset()
     ) -> tuple[Variable, ...]:
-        """Return what a container's inner nodes see of it: the current item, the loop's variables."""
+        """Return the outputs of a container that its inner nodes can read: the current item, the loop's variables."""
         outputs = self.resolve_all(
             id_, _list_inner_outputs(self.graph.nodes[id_], self.kinds), visited
         )
@@ -154,7 +154,7 @@ class _TypeResolver:
         return output if kind is None else replace(output, type=kind.value)
 
     def _get_type(self, selector: Selector, visited: frozenset[_OutputKey]) -> ValueType:
-        """Return the type of a selector, as far as it is known."""
+        """Return the type of a selector, or any if it is unknown."""
         if len(selector) < 2:
             return ValueType.ANY
         head = selector[0]

@@ -1,4 +1,4 @@
-"""Bypasses disabled nodes: a run and the validation see the document without them.
+"""Bypasses disabled nodes: runs and validation use the document without them.
 
 ``data.disabled`` is true in the document, which keeps the node, its edges and its unfinished settings.
 """
@@ -89,7 +89,7 @@ def _list_handles(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[str, ..
         return ("source",)
     try:
         return kind.list_handles(node)
-    except Exception:  # its settings may be half done, that is why it is off
+    except Exception:  # its settings may be incomplete
         return ()
 
 

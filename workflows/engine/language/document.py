@@ -1,8 +1,8 @@
 """The workflow document inside the engine: one model for both dialects, frozen.
 
-A reader in ``dsl/`` makes it from YAML or JSON, a writer turns it back. Nothing after the reader
-knows which dialect a document came from. Whatever a reader does not understand is kept in the
-``extra`` of the nearest part, so that a round trip loses nothing.
+A reader in ``dsl/`` builds it from YAML or JSON, and a writer converts it back. No later code depends on the dialect.
+Parts that a reader does not understand are kept in the ``extra`` of the nearest part, so that a round trip loses
+nothing.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 
-# Values of a workflow are JSON values; their shape is the author's business, not ours.
+# Values of a workflow are JSON values of any shape.
 Json = Any
 
 Selector = tuple[str, ...]
@@ -19,7 +19,7 @@ Selector = tuple[str, ...]
 
 class Mode(StrEnum):
     WORKFLOW = "workflow"  # End nodes give outputs
-    CHAT = "advanced-chat"  # Answer nodes speak; has conversations
+    CHAT = "advanced-chat"  # Answer nodes send text; has conversations
 
 
 class Dialect(StrEnum):

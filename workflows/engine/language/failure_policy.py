@@ -13,8 +13,8 @@ from workflows.engine.language.values import parse_constant, parse_type
 
 class Strategy(StrEnum):
     ABORT = "none"  # the run fails
-    FAIL_BRANCH = "fail-branch"  # go on at a handle of its own
-    DEFAULT_VALUE = "default-value"  # go on as if the node had given these
+    FAIL_BRANCH = "fail-branch"  # continue at a separate handle
+    DEFAULT_VALUE = "default-value"  # continue with these outputs
 
 
 class Backoff(StrEnum):
@@ -38,7 +38,7 @@ class Retry:
         return tries <= self.max_retries and (retryable or not self.only_retryable)
 
     def compute_delay(self, tries: int, seed: str) -> float:
-        """Return the seconds to wait, seeded by the step, so that a replayed run waits as the first one did."""
+        """Return the seconds to wait, seeded by the step, so that a replayed run waits as long as the original run."""
         if self.backoff is Backoff.FIXED:
             return self.interval_ms / 1000
         interval_ms = min(self.interval_ms * self.multiplier ** (tries - 1), self.max_interval_ms)
@@ -61,7 +61,7 @@ NO_POLICY = Policy()
 def read_policy(spec: NodeSpec, retry_defaults: Retry | None) -> tuple[Policy, list[Problem]]:
     """Return the policy and its problems.
 
-    ``retry_defaults`` are those of the node's kind; without them the node never runs again.
+    ``retry_defaults`` are those of the node's kind; without them the node is never retried.
     """
     problems: list[Problem] = []
     strategy, default_value = _read_strategy(spec, problems)
@@ -108,7 +108,7 @@ def _convert_value(name: str, value: Json) -> Json:
     if value_type is None:
         raise ValueMismatch(f"Unknown type {name!r}")
     converted = parse_constant(value, value_type)
-    # Text becomes a float even when it is a whole number: what the reference engine does.
+    # As in the reference engine, a string becomes a float even if it is a whole number.
     return float(converted) if isinstance(value, str) and value_type.is_number else converted
 
 
@@ -116,7 +116,7 @@ def _read_retry(spec: NodeSpec, defaults: Retry, problems: list[Problem]) -> Ret
     config = spec.data.get("retry_config")
     if not isinstance(config, Mapping):
         return None
-    # Off unless switched on, as in Dify; the reader of xworkflow, which knows no flag, sets it.
+    # Off by default, as in Dify; the reader for xworkflow, which has no flag, sets it.
     retries = _read_number(spec, "retry_config.max_retries", defaults.max_retries, problems)
     if not config.get("retry_enabled", False) or not retries:
         return None

@@ -1,7 +1,7 @@
 """The nodes and edges of a document as a graph, with its queries.
 
-Dangling edges and repeated ids are left out (validation reports them). Every walk is iterative and visits a node
-once, so that a chain of 100,000 nodes or forty diamonds in a row are no trouble.
+Dangling edges and repeated ids are left out (validation reports them). Every traversal is iterative and visits a node
+once, so that 100,000 nodes in a row or forty diamonds are fast.
 """
 
 from collections import defaultdict, deque
@@ -55,7 +55,7 @@ class Graph:
         return self._children.get(container, ())
 
     def find_entry(self, container: str) -> str | None:
-        """Return where a container's body begins: its declared start, its start marker, or its only root."""
+        """Return the node at which a body begins: its declared start, its start marker, or its only root."""
         children = self.list_children(container)
         start = self.nodes[container].data.get("start_node_id")
         if start in children:
@@ -97,7 +97,7 @@ class Graph:
         return frozenset(nodes)
 
     def find_upstream(self, node: str) -> frozenset[str]:
-        """Return every node from which a path of edges leads to this one."""
+        """Return every node from which a path leads to the given node."""
         sources: set[str] = set()
         queue = deque([node])
         while queue:
@@ -108,7 +108,7 @@ class Graph:
         return frozenset(sources)
 
     def find_visible(self, node: str) -> frozenset[str]:
-        """Return the nodes whose outputs may exist when this one runs.
+        """Return the nodes whose outputs may exist when the node runs.
 
         These are the nodes upstream, the containers around it with what is upstream of *them*, and for a container
         its content, from which its result is picked.
@@ -134,11 +134,11 @@ class Graph:
         return self._topological_order if len(self._topological_order) == len(self.nodes) else None
 
     def find_cycle(self) -> tuple[str, ...]:
-        """Return the nodes of one cycle, or nothing."""
+        """Return the nodes of one cycle, or none."""
         remaining = self.nodes.keys() - set(self._topological_order)
         if not remaining:
             return ()
-        # Every node left over is on or behind a circle, so walking backwards must come round.
+        # Every remaining node is on or behind a cycle, so following edges backwards finds the cycle.
         path: dict[str, int] = {}
         node = min(remaining)
         while node not in path:
@@ -149,7 +149,7 @@ class Graph:
 
     @cached_property
     def _topological_order(self) -> tuple[str, ...]:
-        """Return the topological order, as far as there is one."""
+        """Return the topological order of the nodes that are not on or behind a cycle."""
         indegrees = {node: len(self.list_incoming(node)) for node in self.nodes}
         ready = deque(sorted(node for node, count in indegrees.items() if count == 0))
         ordered: list[str] = []
@@ -166,7 +166,7 @@ class Graph:
 
     def _has_path(self, source: str, target: str) -> bool:
         mask = self._ancestors.get(target)
-        if mask is None:  # on a circle, or behind one
+        if mask is None:  # on or behind a cycle
             return source in self.find_upstream(target)
         return bool(mask >> self._numbers[source] & 1)
 

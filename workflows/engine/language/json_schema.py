@@ -1,8 +1,8 @@
-"""Checks values against JSON Schema (Draft 7), the part people write for form objects and model answers.
+"""Checks values against JSON Schema (Draft 7), the part that is common for form objects and model answers.
 
 Types, enum, const, properties, required, additionalProperties, items, sizes, bounds and the four combinators.
-``$ref``, ``pattern`` and ``format`` are ignored: the first can be cyclic, the second is a regular expression from
-somebody else.
+``$ref``, ``pattern`` and ``format`` are ignored: the first can be cyclic, the second is a regular expression of
+unknown cost.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sized

@@ -8,9 +8,9 @@ from workflows.engine.texts import Phrase, Text
 
 
 RECALL_FIELD = "enhanced_memory"  # the field of a node that recalls into its prompt
-DEFAULT_SCOPE = "conversation"  # of enhanced_memory, as the seed has it
+DEFAULT_SCOPE = "conversation"  # of enhanced_memory, as in the original application
 
-# Whose memory a form offers. A workflow's own needs a group, which the form of a run asks for.
+# The memory scopes that a form offers. A workflow's memory needs a group, which the form of a run asks for.
 SCOPES = (
     ("conversation", gettext_noop("Conversation")),
     ("user", gettext_noop("User")),
@@ -18,7 +18,7 @@ SCOPES = (
     ("workflow", gettext_noop("Workflow (by group)")),
     ("run", gettext_noop("Run")),
 )
-# Half a life of a hundred years is none; as ``memory.core.provider`` has it.
+# The maximum half-life is a hundred years, as in ``memory.core.provider``.
 MAX_RECENCY_DAYS = 36_500
 RECENCY = Field(
     "recency_days",
@@ -33,7 +33,7 @@ RECENCY = Field(
 
 
 def get_scope_label(scope: Json) -> Text:
-    """Return the label of a scope word; one of a plug-in is shown unchanged."""
+    """Return the label of a scope word; a scope of a plug-in is shown unchanged."""
     label = next((label for word, label in SCOPES if word == scope), None)
     return Phrase(label) if label else str(scope or "")
 

@@ -13,7 +13,7 @@ MAX_NESTING: Final = 10
 
 
 def find_container_problems(graph: Graph, kinds: Mapping[str, AnyKind]) -> list[Problem]:
-    """Return what keeps a container's body from running, and nodes that are misplaced."""
+    """Return the problems that keep a container's body from running, and misplaced nodes."""
     problems: list[Problem] = []
     for spec in graph.nodes.values():
         kind = kinds.get(spec.kind)

@@ -24,7 +24,7 @@ from workflows.engine.runtime.step_records import StepKey
 
 
 FAIL_HANDLE = "fail-branch"
-# Exports of older Dify versions call the plain way out of a guarded node this.
+# The success handle of a node with a fail branch in exports of older Dify versions.
 _HANDLE_ALIASES = {"success-branch": "source"}
 
 
@@ -49,11 +49,11 @@ class PlanNode:
     kind_name: str
     title: str
     spec: NodeSpec
-    prepared: Any  # whatever the kind's ``prepare`` made
+    prepared: Any  # the result of the kind's ``prepare``
     policy: Policy
     branches: bool  # the handle decides which edges are taken
     has_effect: bool
-    quick: bool  # may be begun without a task: it ends at once, or says what to wait for
+    quick: bool  # may start without a task: it ends at once, or returns an awaitable
     out: tuple[PlanEdge, ...]
     indegree: int
     body: "Plan | None" = None  # of a container
@@ -66,8 +66,8 @@ class Session:
     node: int
     node_id: str
     segments: tuple[Segment, ...]
-    blocking: frozenset[int]  # edges that must have been taken on some way here
-    reached: frozenset[int]  # nodes a run reaches from its root without any of them
+    blocking: frozenset[int]  # edges that must be taken on at least one path to the node
+    reached: frozenset[int]  # nodes that a run reaches from its root without these edges
 
     @property
     def opens_at_once(self) -> bool:
@@ -89,8 +89,8 @@ class Plan:
     edges: tuple[PlanEdge, ...]
     root: int
     sessions: tuple[Session, ...]
-    gates: frozenset[int]  # nodes whose way out may open a session
-    watched: frozenset[tuple[int, str]]  # streamed outputs that some session prints
+    gates: frozenset[int]  # nodes whose edges may open a session
+    watched: frozenset[tuple[int, str]]  # streamed outputs that a session prints
     by_id: dict[str, int]
     variable_types: dict[Selector, ValueType]  # of all scopes
     unreached: frozenset[str]  # ids of this scope's nodes that no path leads to
@@ -238,7 +238,7 @@ def _choose_root(
 
 
 def _find_reachable(root: str, edges: Iterable[EdgeSpec], node_ids: set[str]) -> set[str]:
-    """Return the nodes that a path leads to; any other would block every join behind it for ever."""
+    """Return the nodes that a path leads to; any other would block every join behind it permanently."""
     targets: dict[str, list[str]] = {}
     for edge in edges:
         if edge.source in node_ids and edge.target in node_ids:
@@ -302,7 +302,7 @@ def _iter_sessions(
     nodes: Sequence[PlanNode], edges: Sequence[PlanEdge], root: int, *, inside: bool
 ) -> Iterator[Session]:
     for node in nodes:
-        # Inside a container an End node speaks to the container, not to the person.
+        # Inside a container an End node gives outputs to the container, not to the user.
         if node.kind.execution is Execution.RESPONSE and not (
             inside and node.kind.provides_results
         ):
@@ -326,7 +326,7 @@ def _build_session(
 
 
 def _is_blocking(node: PlanNode, selectors: set[Selector]) -> bool:
-    """Return whether no text behind the node is printed before it ran, because that text depends on it."""
+    """Return whether text behind the node is printed only after it ran, because the text depends on it."""
     if node.branches or node.kind.execution in (Execution.CONTAINER, Execution.RESPONSE):
         return True
     return any(

@@ -7,12 +7,12 @@ from enum import StrEnum
 
 class Severity(StrEnum):
     ERROR = "error"  # the document can't run
-    WARNING = "warning"  # it runs, perhaps not as its author thinks
+    WARNING = "warning"  # the document can run, but perhaps not as its author expects
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """``code`` is stable and for machines; ``message`` is a sentence for people."""
+    """``code`` is stable and for machines; ``message`` is for users."""
 
     code: str
     message: str

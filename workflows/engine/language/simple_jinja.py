@@ -1,8 +1,8 @@
-"""Jinja2 templates simple enough to render here: plain text and ``{{ a.b.c }}``, nothing else.
+"""Renders Jinja2 templates that are simple enough for this process: plain text and ``{{ a.b.c }}``, nothing else.
 
-Everything beyond belongs to the runner pool, since a template is code. Here nothing is evaluated:
+All other templates are rendered by the runner pool, since a template is code. Nothing is evaluated here:
 names are looked up in JSON values, and wherever Jinja would do more than that (a method, a filter,
-an undefined in the middle of a path) the answer is "not here".
+an undefined in the middle of a path) the template is passed to the runner pool.
 """
 
 import keyword
@@ -28,7 +28,7 @@ _SPECIAL: Final = frozenset(keyword.kwlist) | {
 
 
 class _Undefined:
-    """A name or key that does not exist: it prints nothing, and has no parts."""
+    """A name or key that does not exist: it prints nothing and has no attributes."""
 
 
 _UNDEFINED: Final = _Undefined()

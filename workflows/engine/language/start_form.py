@@ -1,7 +1,7 @@
 """Checks the inputs of a run against the start form, before there is a run.
 
 One table from field type to rule, for Dify's form types and for the plain value types xworkflow writes. Every field
-is checked, so that a person learns of all mistakes at once.
+is checked, so that all errors are reported at once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ from workflows.engine.language.values import (
 )
 
 
-# Where anything may be written.
+# Field types that accept any text.
 TEXT_FIELDS: Final = frozenset({"text-input", "paragraph", "string"})
 
 
@@ -91,7 +91,7 @@ def _read_value(field: Field, inputs: Mapping[str, Json]) -> Json:
 
 
 def remove_nul(value: Json) -> Json:
-    """Remove NUL characters, which PostgreSQL cannot store and nobody types."""
+    """Remove NUL characters, which PostgreSQL cannot store."""
     if isinstance(value, str):
         return value.replace("\0", "")
     if isinstance(value, Mapping):
@@ -116,7 +116,7 @@ def _check_text(field: Field, value: Json) -> Json:
 
 def _check_select(field: Field, value: Json) -> Json:
     if value == "" and not field.required:
-        return None  # what a form sends when nothing was chosen
+        return None  # a form without a selection sends this value
     if _check_text(field, value) not in field.options:
         allowed = ", ".join(field.options)
         raise ValueMismatch(f"{field.name} in input form must be one of the following: {allowed}")

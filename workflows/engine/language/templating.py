@@ -19,7 +19,7 @@ REFERENCE: Final = re.compile(
     r"\{\{#([a-zA-Z0-9_]{1,50}(?:\.[a-zA-Z_][a-zA-Z0-9_]{0,29}){1,10})#\}\}"
 )
 
-# Literal text, or what to look up.
+# Literal text, or the selector of a variable.
 Segment = str | Selector
 
 
@@ -68,7 +68,7 @@ def list_references(source: str) -> tuple[Selector, ...]:
 
 @lru_cache(maxsize=4096)
 def _compile(source: str) -> Template:
-    # With one group in the pattern, split gives literal, reference, literal, …
+    # With one group in the pattern, split returns literals and references in turn.
     pieces = REFERENCE.split(source)
     segments: list[Segment] = []
     for position, piece in enumerate(pieces):

@@ -1,9 +1,9 @@
 """Finds the nodes that untrusted content reaches: content from the web or a tool is passed on by every reader.
 
-Where a kind brings it in, the document alone says so, before anything runs. Where memory brings it back, its entries
-say so during the run; the step records that with its inputs, so that a run that continues after a crash learns the
-same. What a turn of a conversation leaves of it, in its answer or in a variable, is passed to the next turn. This is
-cautious on purpose: a model that read a web page may repeat what the page wants said.
+Kinds that bring it in are known from the document, before a run. Memory entries with such content are known only
+during the run; the step records them with its inputs, so that a run that continues after a crash has the same
+knowledge. Untrusted content in the answer or the variables of a conversation is passed to the next turn. This is
+cautious on purpose, since a model that read a web page may repeat the page's instructions.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ from workflows.engine.language.variables import CONVERSATION
 WEB: Final = "web"
 _UNTRUSTED_ORIGINS: Final = frozenset({WEB, "tool"})
 _SHORTEST_SELECTOR: Final = 2
-# The answers so far, as a later turn of the conversation reads them.
+# The previous answers, which later turns of the conversation read.
 _ANSWERS: Final = "sys.answers"
 _VARIABLES: Final = f"{CONVERSATION}."
 
@@ -83,7 +83,7 @@ def has_untrusted_source(selectors: Iterable[Selector | None], untrusted: frozen
 
 
 def is_untrusted_memory(metadata: Mapping[str, Json] | None) -> bool:
-    """Return whether an entry came from an untrusted origin and nobody has approved it since."""
+    """Return whether an entry came from an untrusted origin and has not been approved since."""
     metadata_or_empty = metadata or {}
     return (
         metadata_or_empty.get("origin") in _UNTRUSTED_ORIGINS
@@ -101,7 +101,7 @@ def needs_review(scope: str, *, trusted: bool) -> bool:
 
 
 def _get_flow_key(selector: Selector) -> str:
-    """Return the unit that flows together: all outputs of a node, but each conversation variable on its own."""
+    """Return the unit that flows together: all outputs of a node, but each conversation variable separately."""
     return ".".join(selector[:2]) if selector[0] == CONVERSATION else selector[0]
 
 
@@ -132,4 +132,4 @@ def _list_written(spec: NodeSpec, kind: AnyKind) -> tuple[Selector, ...]:
     try:
         return tuple(kind.list_writes(kind.prepare(spec)))
     except ValidationError:
-        return ()  # a draft; it won't run like this
+        return ()  # an incomplete draft, which cannot run

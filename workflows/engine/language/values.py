@@ -16,7 +16,7 @@ from workflows.engine.language.document import Json
 
 class ValueType(StrEnum):
     STRING = "string"
-    NUMBER = "number"  # the name people see for integer and float
+    NUMBER = "number"  # the displayed name of integer and float
     INTEGER = "integer"
     FLOAT = "float"
     BOOLEAN = "boolean"
@@ -53,7 +53,7 @@ ELEMENTS: Final[Mapping[ValueType, ValueType]] = {
     ValueType.ARRAY_BOOLEAN: ValueType.BOOLEAN,
 }
 
-# Spellings met in the wild, next to the canonical ones.
+# Other spellings in existing documents, besides the canonical names.
 ALIASES: Final[Mapping[str, ValueType]] = {
     "bool": ValueType.BOOLEAN,
     "int": ValueType.INTEGER,
@@ -70,7 +70,7 @@ FILE_MARK: Final = "__dify__file__"
 FILE_KINDS: Final = frozenset({"image", "document", "audio", "video", "custom"})
 TRANSFER_METHODS: Final = frozenset({"local_file", "remote_url", "tool_file", "datasource_file"})
 
-# What one may ask of a file → the keys it may be written under, best first.
+# Attribute of a file → the keys that may hold it, preferred first.
 FILE_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "type": ("type",),
     "size": ("size",),
@@ -131,7 +131,7 @@ def build_zero_value(kind: ValueType) -> Json:
 
 
 def parse_constant(value: Json, kind: ValueType) -> Json:
-    """Return a constant of a document, which is often text, as a value of its type.
+    """Return a constant of a document, which is often a string, as a value of its type.
 
     Text for a non-string type is parsed: numbers as numbers, everything else as JSON. Raises ValueMismatch when the
     outcome isn't of the type.
@@ -238,7 +238,7 @@ _CHECKS: Final[Mapping[ValueType, Callable[[Json], bool]]] = {
     ValueType.SECRET: _is_text,
     ValueType.NUMBER: is_number,
     ValueType.INTEGER: _is_integer,
-    ValueType.FLOAT: is_number,  # 1 is a fine float: JSON doesn't tell 1 from 1.0
+    ValueType.FLOAT: is_number,  # JSON does not distinguish 1 from 1.0
     ValueType.BOOLEAN: lambda value: isinstance(value, bool),
     ValueType.OBJECT: _is_object,
     ValueType.FILE: is_file,

@@ -1,8 +1,8 @@
 """The variable pool of a run: the values that nodes can read, by selector.
 
-Two levels deep, head (a node id or ``sys``, ``env``, ``conversation``) and name; anything deeper walks into objects
-and files. Heads are replaced and never changed in place, so a copy for a round of an iteration costs one dict of
-references, however large the values are.
+Two levels deep, head (a node id or ``sys``, ``env``, ``conversation``) and name; deeper selectors read parts of
+objects and files. Heads are replaced and never changed in place, so a copy for a round of an iteration costs one dict
+of references, however large the values are.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -72,7 +72,7 @@ class VariablePool:
         return self.get(selector) is not MISSING
 
     def get_head(self, name: str) -> Mapping[str, Json]:
-        """Return everything under a head, empty when there is nothing."""
+        """Return the values under a head; empty if there are none."""
         return self._heads.get(name, {})
 
     def set_outputs(self, head: str, outputs: Mapping[str, Json]) -> None:
@@ -96,7 +96,7 @@ class VariablePool:
         return pool
 
     def get_conversation(self) -> dict[str, Json]:
-        """Return the conversation variables as they are now."""
+        """Return the current conversation variables."""
         return dict(self._heads[CONVERSATION])
 
 
@@ -105,7 +105,7 @@ def _follow_path(value: Json, path: Sequence[str]) -> Json:
         if not isinstance(value, Mapping):
             return MISSING
         if is_file(value):
-            # A file's attributes are leaves: nothing is to be found inside them.
+            # The attributes of a file have no parts.
             if position + 1 < len(path) or key not in FILE_ATTRIBUTES:
                 return MISSING
             return get_file_attribute(value, key)

@@ -35,11 +35,11 @@ class NodeStateChange(Event):
     handle: str | None = None
     error: str | None = None
     error_type: str | None = None
-    reused: bool = False  # the result of an earlier run, kept
+    reused: bool = False  # the reused result of an earlier run
     tokens: int | None = None  # of model calls
-    items: int | None = None  # in the first list among the outputs
+    items: int | None = None  # number of items in the first list among the outputs
     context_length: int | None = (
-        None  # characters of what it made for a prompt, if that is what it is for
+        None  # characters of the output that is made for a prompt, if the kind has one
     )
 
 
@@ -50,7 +50,7 @@ class ContainerEvent(Event):
     node: str
     title: str = ""
     rounds: tuple[int, ...] = ()
-    total: int | None = None  # rounds there will be at most, if that is known
+    total: int | None = None  # the maximum number of rounds, if known
     at: float = 0.0  # unix seconds
 
 
@@ -81,8 +81,8 @@ class LoopNext(RoundEvent):
 
 @dataclass(frozen=True, slots=True)
 class ContainerEnded(ContainerEvent):
-    count: int = 0  # rounds that were begun
-    failed: int = 0  # of these
+    count: int = 0  # started rounds
+    failed: int = 0  # failed rounds
     elapsed: float = 0.0  # seconds
     error: str | None = None
 
@@ -129,7 +129,9 @@ class MemoryRecalled(Event):
     query: str | None
     entries: Sequence[Mapping[str, Json]]  # id, key, value, score
     injected: bool = False  # reached a prompt through enhanced_memory
-    withheld: str | None = None  # why nothing was given: "paused", by the person themselves
+    withheld: str | None = (
+        None  # the reason why memory returned nothing: "paused", if the user paused it
+    )
     sought: Mapping[str, Json] = field(
         default_factory=dict
     )  # besides the query: key, filter, top_k
@@ -185,7 +187,7 @@ class RunPaused(Event):
     """The run paused and is not driven until somebody resumes it. ``reason``: breakpoint | step."""
 
     name: ClassVar[str] = "run_paused"
-    nodes: Sequence[str]  # which would begin next
+    nodes: Sequence[str]  # the nodes that would start next
     reason: str
     at: float = 0.0
 

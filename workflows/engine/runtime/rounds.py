@@ -11,7 +11,7 @@ from workflows.engine.language.variables import VariablePool
 from workflows.engine.runtime.step_records import StepError
 
 
-# What a round begins with: heads of the pool, such as the container's own id.
+# The initial variables of a round, by scope of the pool, such as the container's id.
 Heads = Mapping[str, Mapping[str, Json]]
 
 
@@ -19,9 +19,9 @@ Heads = Mapping[str, Mapping[str, Json]]
 class Round:
     """The result of a completed round."""
 
-    pool: VariablePool  # what its nodes left behind
-    results: Mapping[str, Json] = field(default_factory=dict)  # of End nodes in the body
-    is_last: bool = False  # a node in it ended the rounds
+    pool: VariablePool  # the variables after the round
+    results: Mapping[str, Json] = field(default_factory=dict)  # outputs of End nodes in the body
+    is_last: bool = False  # a node in it ended the loop
 
 
 class RoundFailed(WorkflowFault):
@@ -70,7 +70,7 @@ async def run_concurrently(count: int, width: int, run: Callable[[int], Awaitabl
         for index in indexes:
             try:
                 await run(index)
-            except StepPaused as pause:  # what runs in other rounds may come to its end
+            except StepPaused as pause:  # steps that run in other rounds may finish
                 pauses.append(pause)
                 return
 

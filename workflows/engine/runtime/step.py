@@ -91,7 +91,7 @@ async def take_step(
 
 
 def _has_time(run_context: "RunContext", retry_after: float) -> bool:
-    """Return whether the wait that the other side asked for ends before the run must."""
+    """Return whether the wait that the server requested ends before the run's time limit."""
     seconds_left = run_context.get_seconds_left()
     return not retry_after or seconds_left is None or retry_after < seconds_left
 
@@ -184,10 +184,10 @@ async def _handle_failure(
 
 
 async def _collect_inputs(node: PlanNode, ctx: NodeContext) -> Mapping[str, Json]:
-    """Return the inputs of a failed step, which people look at first."""
+    """Return the inputs of a failed step, which users check first."""
     if ctx.recorded_inputs:
         return dict(ctx.recorded_inputs)
     try:
         return await node.kind.preview_inputs(node.prepared, ctx)
-    except Exception:  # it failed already, and its own words say why
+    except Exception:  # it failed already, and its message has the reason
         return {}

@@ -109,4 +109,4 @@ class InProcessBackend:
         )
 
     async def close(self) -> None:
-        """Do nothing: it holds no resources."""
+        """Do nothing, because it has no resources."""

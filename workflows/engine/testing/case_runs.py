@@ -1,4 +1,4 @@
-"""Runs test cases: every turn is a run, with memory and conversations of the case's own."""
+"""Runs test cases: every turn is a run with the case's separate memory and conversations."""
 
 import json
 import time

@@ -37,7 +37,7 @@ MAX_TURNS: Final = 50
 PERSON: Final = "somebody"
 CONVERSATION: Final = "first"
 
-# What a check may look at; the rest of ``of`` is a path inside it.
+# The subjects of a check; the rest of ``of`` is a path inside the subject.
 SUBJECTS: Final = (
     "output",
     "step",
@@ -56,7 +56,7 @@ class _CaseModel(BaseModel):
 
 
 class Check(_CaseModel):
-    """A condition that must hold. ``recalled`` and ``written`` are texts, one for each memory."""
+    """A condition that must hold. ``recalled`` and ``written`` are strings, one for each memory."""
 
     of: str
     operator: str = "contains"
@@ -168,7 +168,7 @@ class TurnResult:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """The result of a case. ``problem`` says why it could not be run to its end at all."""
+    """The result of a case. ``problem`` is the reason if it could not be run to its end."""
 
     name: str
     turns: tuple[TurnResult, ...] = ()
@@ -205,7 +205,7 @@ def read_cases(sources: Json) -> list[Case]:
 
 
 def evaluate_turn(turn: Turn, facts: Facts) -> TurnResult:
-    """Evaluate every check of a turn; without any, the run must simply have succeeded."""
+    """Evaluate every check of a turn; without checks, the run must have succeeded."""
     checks = turn.checks or (Check(of="status", operator="in", value=["succeeded"]),)
     return TurnResult(facts, tuple(_evaluate_check(check, facts) for check in checks))
 
@@ -226,7 +226,7 @@ def _is_met(check: Check, actual: Json) -> bool:
 
 
 def _is_met_by_texts(check: Check, texts: "_Texts") -> bool:
-    """Return whether a check holds: "contains" for one of the texts, a negation for all of them."""
+    """Return whether a check holds: "contains" for one of the strings, a negation for all of them."""
     if check.operator in UNARY:
         return compare(check.operator, list(texts), None)
     negated = check.operator.startswith("not ") or check.operator == "is not"
@@ -235,7 +235,7 @@ def _is_met_by_texts(check: Check, texts: "_Texts") -> bool:
 
 
 class _Texts(tuple[str, ...]):
-    """Several texts, of which one has to match."""
+    """Several strings, of which one has to match."""
 
 
 def _look_up(of: str, facts: Facts) -> Json:

@@ -13,7 +13,7 @@ from workflows.engine.runtime.step_records import StepStatus
 from workflows.engine.testing.backends import Backend, Outcome, Request
 
 
-# Set in every case, whatever it says.
+# Set in every case.
 SYSTEM: Mapping[str, Json] = {
     "user_id": "test_user",
     "app_id": "test_app",
@@ -120,7 +120,7 @@ async def _run_case(case: ConformanceCase, backend: Backend) -> CaseOutcome:
 
 
 def _build_mocks(source: Mapping[str, Json]) -> Mapping[str, Mapping[str, Json]]:
-    """Return the mocks of a case; its server's replies are one for every request without a mock of its own."""
+    """Return the mocks of a case; its server's responses are for requests without a separate mock."""
     mocks = dict(source.get("mocks") or {})
     if "http" in source and _HTTP not in mocks:
         mocks[_HTTP] = {"http": source["http"]}
@@ -243,7 +243,7 @@ def _compare_http_request(
     sent = [step.inputs["sent"] for step in outcome.steps if "sent" in step.inputs]
     last = sent[-1] if sent else {}
     actual = {name: last.get(name) for name in expected}
-    # Nothing to send may be written as nothing, or as an empty something.
+    # A missing value and an empty value are equal.
     if any((actual[name] or None) != (value or None) for name, value in expected.items()):
         yield Difference("http_request", expected, actual)
 
@@ -260,10 +260,10 @@ def _compare_http_request_count(
         yield Difference("http_request_count", expected, actual)
 
 
-# Errors that come after a request was sent; all others keep it from being sent.
+# Errors after the request was sent; for all other errors no request is sent.
 _SENT = frozenset({"HTTPResponseCodeError", "HttpFailed", "ResponseSizeError"})
 
-# ``error_contains`` isn't here: it holds the wording of the reference, ours may differ.
+# Without ``error_contains``: it has the wording of the reference, from which this engine's may differ.
 _CHECKS: Mapping[str, Check] = {
     "outputs": _compare_outputs,
     "stream_text": _compare_stream_text,

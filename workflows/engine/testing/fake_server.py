@@ -1,44 +1,48 @@
-"""A server that gives the replies of a test case in order, and then the last one again and again."""
+"""A server that returns the responses of a test case in order, and then repeats the last response."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from workflows.engine.errors import HttpFailed
 from workflows.engine.language.document import Json
 from workflows.engine.ports import HttpRequest, HttpResponse
 
 
+MAX_BODY_BYTES: Final = 64 * 1024 * 1024  # of a repeated body
+
+
 @dataclass
 class FakeServer:
     """Implements ``ports.HttpPort``.
 
-    A reply is {status, headers, body | body_repeat: [characters, count]} or {network_error}.
+    Each response is {status, headers, body | body_repeat: [characters, count]} or {network_error}.
     """
 
-    replies: Sequence[Mapping[str, Json]]
+    responses: Sequence[Mapping[str, Json]]
     requests: list[HttpRequest] = field(default_factory=list)
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        if not self.replies:
+        if not self.responses:
             raise HttpFailed("The fake server has no response")
-        reply = self.replies[min(len(self.requests), len(self.replies) - 1)]
+        response = self.responses[min(len(self.requests), len(self.responses) - 1)]
         self.requests.append(request)
-        if reply.get("network_error"):
-            raise HttpFailed(str(reply["network_error"]))
+        if response.get("network_error"):
+            raise HttpFailed(str(response["network_error"]))
         headers = {
-            str(name).lower(): str(value) for name, value in (reply.get("headers") or {}).items()
+            str(name).lower(): str(value) for name, value in (response.get("headers") or {}).items()
         }
         return HttpResponse(
-            int(reply.get("status") or 200),
+            int(response.get("status") or 200),
             headers,
-            _build_body(reply),
+            _build_body(response),
             request.url,
             describe_request(request),
         )
 
 
 def describe_request(request: HttpRequest) -> dict[str, Json]:
-    """Return a request as a test case describes it, before a client adds anything of its own."""
+    """Return a request as a test case describes it, without the headers that a client adds."""
     form = None if request.form is None else dict(request.form)
     content = request.content
     return {
@@ -53,9 +57,9 @@ def describe_request(request: HttpRequest) -> dict[str, Json]:
     }
 
 
-def _build_body(reply: Mapping[str, Json]) -> bytes:
-    repeat = reply.get("body_repeat")
+def _build_body(response: Mapping[str, Json]) -> bytes:
+    repeat = response.get("body_repeat")
     if repeat:
-        return str(repeat[0]).encode() * min(int(repeat[1]), 64 * 1024 * 1024)
-    body = reply.get("body")
+        return str(repeat[0]).encode() * min(int(repeat[1]), MAX_BODY_BYTES)
+    body = response.get("body")
     return b"" if body is None else str(body).encode()

@@ -26,7 +26,7 @@ class Mock:
     handle: str | None = None
     llm_text: str | None = None
     chunks: Sequence[str] | None = None
-    http: Sequence[Mapping[str, Json]] | None = None  # what a pretend server answers, in order
+    http: Sequence[Mapping[str, Json]] | None = None  # the responses of the fake server, in order
     _server: FakeServer | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -35,7 +35,7 @@ class Mock:
 
     @property
     def replaces_step(self) -> bool:
-        """Return whether the node does not run; otherwise only its model's or server's answer is mocked."""
+        """Return whether the node does not run; otherwise only the response of its model or server is mocked."""
         scripted = self.llm_text is not None or self.http is not None
         return self.outputs is not None or self.handle is not None or not scripted
 

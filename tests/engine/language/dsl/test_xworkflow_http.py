@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workflows.engine.language.dsl.xworkflow_data import translate_inward, translate_outward
+from workflows.engine.language.dsl.xworkflow_data import translate_to_dify, translate_to_xworkflow
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def test_xworkflows_form_is_read_and_written_back(
 ) -> None:
     theirs, ours = {"timeout": 5, **theirs}, {"timeout": 5, **ours}
 
-    assert translate_inward("http-request", theirs) == ours
-    assert translate_outward("http-request", ours) == theirs
+    assert translate_to_dify("http-request", theirs) == ours
+    assert translate_to_xworkflow("http-request", ours) == theirs
 
 
 def test_xworkflow_waits_ten_seconds_unless_it_says_otherwise() -> None:
-    assert translate_inward("http-request", {"url": "x"}) == {"url": "x", "timeout": 10}
+    assert translate_to_dify("http-request", {"url": "x"}) == {"url": "x", "timeout": 10}
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_xworkflow_waits_ten_seconds_unless_it_says_otherwise() -> None:
     ],
 )  # fmt: skip
 def test_difys_form_comes_back_as_it_was(ours: dict[str, Any]) -> None:
-    written = translate_outward("http-request", ours)
+    written = translate_to_xworkflow("http-request", ours)
 
-    assert translate_inward("http-request", written) == ours
+    assert translate_to_dify("http-request", written) == ours
     assert isinstance(written["timeout"], int | float)
 
 
@@ -70,8 +70,8 @@ def test_code_of_xworkflow_is_called_its_way_and_code_of_dify_its_own() -> None:
     theirs = {"language": "python3", "code": "def main(inputs): return inputs"}
     ours = {"code_language": "python3", "code": "def main(a): return {}"}
 
-    assert translate_inward("code", theirs) == {
+    assert translate_to_dify("code", theirs) == {
         "code_language": "python3", "code": theirs["code"], "calling": "inputs",
     }  # fmt: skip
-    assert translate_outward("code", translate_inward("code", theirs)) == theirs
-    assert translate_inward("code", translate_outward("code", ours)) == ours
+    assert translate_to_xworkflow("code", translate_to_dify("code", theirs)) == theirs
+    assert translate_to_dify("code", translate_to_xworkflow("code", ours)) == ours

@@ -12,13 +12,13 @@ from workflows.engine.editing.store import Store
 from workflows.engine.layout import Box, arrange_in_layers
 
 
-# What a container's frame takes: its header above, its border around.
+# Space of a container's frame in pixels: the header above its content, and the border around it.
 HEADER: Final = 60.0
 PADDING: Final = 24.0
 
 
 def expand_tidy(store: Store, op: Tidy, context: Context) -> Iterator[Op]:
-    """Arrange all of a scope, or the given nodes, which may lie in several."""
+    """Arrange all of a scope, or the given nodes, which may be in different scopes."""
     if not op.ids:
         if op.scope is not None and not context.is_container(require_item(store, op.scope)):
             raise build_refusal("scope", "Only a container has nodes inside", node=op.scope)
@@ -38,7 +38,7 @@ def _arrange_scope(store: Store, parent: str | None, context: Context) -> Iterat
         if context.is_container(item):
             yield from _arrange_scope(store, item.id, context)
             yield from _fit_container(store, item.id, context)
-    # Asked again: the containers among them have their new sizes now.
+    # Read the children again, because the containers among them have new sizes now.
     children = [item for item in store.list_children(parent) if not item.is_note]
     yield from _arrange_items(store, children, context, keep_corner=parent is None)
 

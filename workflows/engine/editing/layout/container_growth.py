@@ -11,18 +11,18 @@ from workflows.engine.editing.store import Store
 from workflows.engine.geometry import BOX_PAD
 
 
-MAX_DEPTH: Final = 10  # containers in containers that are looked at; the language allows fewer
-GAP: Final = 40.0  # nearer to a container's frame than this counts as covered
+MAX_DEPTH: Final = 10  # checked depth of nested containers; the language allows fewer
+GAP: Final = 40.0  # nodes nearer to a container's frame count as covered
 
 
 def grow_containers(store: Store, ops: Sequence[Op], context: Context) -> Iterator[Op]:
-    """Yield the operations that a finished gesture needs besides. The caller applies each before the next."""
+    """Yield the additional operations for a finished gesture. The caller applies each before the next."""
     for container in _list_affected_containers(store, ops):
         yield from _fit_container(store, container, context, MAX_DEPTH)
 
 
 def _list_affected_containers(store: Store, ops: Sequence[Op]) -> list[str]:
-    """Return the containers that something was put into, or moved in."""
+    """Return the containers in which something was added or moved."""
     names = dict.fromkeys(name for op in ops if (name := _get_placed_id(op)) is not None)
     items = [item for name in names if (item := store.get_item(name)) is not None]
     return list(dict.fromkeys(item.parent for item in items if item.parent is not None))
@@ -53,7 +53,7 @@ def _fit_container(store: Store, container: str, context: Context, depth: int) -
 def _move_aside(
     store: Store, item: Item, before: Frame, after: Frame, context: Context
 ) -> Iterator[Op]:
-    """Move everything on a side by the same distance, but only where something would be covered."""
+    """Move all nodes on a side by the same distance, but only if a node would be covered."""
     siblings = [
         (sibling, compute_frame(sibling, context))
         for sibling in store.list_children(item.parent)

@@ -23,7 +23,7 @@ class Frame:
         return self.y + self.height
 
     def overlaps(self, other: "Frame", gap: float = 0.0) -> bool:
-        """Return whether the two overlap, or the other is within the gap to the right or below."""
+        """Return whether the two overlap, or the second is within the gap to the right or below."""
         return (
             self.x < other.right
             and other.x < self.right + gap

@@ -1,7 +1,7 @@
 """Workflow documents as text: reads and writes both dialects.
 
 ``load_document`` takes YAML, JSON or a tree; ``export_document`` gives text and warnings of what the dialect cannot
-express. Nothing behind these functions knows dialects.
+express. The rest of the engine does not depend on the dialect.
 """
 
 import hashlib
@@ -60,7 +60,7 @@ def export_document(
     kinds: Mapping[str, Appearance],
     include_secrets: bool = False,
 ) -> Exported:
-    """Return the document as YAML, with a warning for whatever the dialect's own readers won't see.
+    """Return the document as YAML, with a warning for each part that the dialect's readers ignore.
 
     ``kinds`` are those that are known, installed or not.
     """

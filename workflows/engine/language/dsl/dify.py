@@ -1,4 +1,4 @@
-"""Reads documents as Dify writes them."""
+"""Reads workflow documents in Dify's format."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -31,19 +31,24 @@ from workflows.engine.language.dsl.versions import check_dify_version
 from workflows.engine.language.values import is_number
 
 
-# Dify's other applications: they carry a model_config and no graph.
+# Modes of Dify apps that have a model_config instead of a graph, so they cannot be imported.
 MODES_WITHOUT_GRAPH: Final = frozenset({"chat", "agent-chat", "completion"})
-KNOWN_PARTS: Final = frozenset(
+KNOWN_SECTIONS: Final = frozenset(
     {"version", "kind", "app", "dependencies", "workflow", "model_config", "xworkflow"}
 )
-NOTE: Final = "custom-note"
-HEADS: Final[Mapping[str, str]] = {
+NOTE_TYPE: Final = "custom-note"
+VARIABLE_SCOPES: Final[Mapping[str, str]] = {
     "environment_variables": "env",
     "conversation_variables": "conversation",
 }
 
 
 def read_dify(tree: Mapping[str, Json], *, confirm_newer: bool = False) -> Loaded:
+    """Parse a Dify document.
+
+    Unknown or malformed parts are kept in ``extra``, so that writing the document gives them back. Raises
+    DocumentInvalid with all errors at once.
+    """
     findings = Findings()
     version, pending = check_dify_version(tree.get("version"), findings, confirmed=confirm_newer)
     app = get_mapping(tree, "app", findings)
@@ -51,7 +56,7 @@ def read_dify(tree: Mapping[str, Json], *, confirm_newer: bool = False) -> Loade
     workflow = get_mapping(tree, "workflow", findings)
     graph = get_mapping(workflow, "graph", findings, where="workflow.")
     findings.raise_errors()
-    _report_unknown(tree, findings)
+    _warn_about_unknown_keys(tree, findings)
     nodes = get_list(graph, "nodes", findings, where="workflow.graph.")
     edges = get_list(graph, "edges", findings, where="workflow.graph.")
     check_counts(nodes, edges, findings)
@@ -102,10 +107,10 @@ def _read_mode(tree: Mapping[str, Json], app: Mapping[str, Json], findings: Find
     return parsed_mode
 
 
-def _report_unknown(tree: Mapping[str, Json], findings: Findings) -> None:
+def _warn_about_unknown_keys(tree: Mapping[str, Json], findings: Findings) -> None:
     if get_text(tree.get("kind"), "app") != "app":
         findings.add_warning("document.kind", f"Kind {tree['kind']!r} is read as app", field="kind")
-    for key in sorted(tree.keys() - KNOWN_PARTS):
+    for key in sorted(tree.keys() - KNOWN_SECTIONS):
         findings.add_warning("document.unknown_key", f"{key} is unknown; it is kept", field=key)
 
 
@@ -123,7 +128,7 @@ def _read_nodes(
             findings.add_error(
                 "node.data_missing", "The node has no data", node=node_id, field="data"
             )
-        elif node.get("type") == NOTE:
+        elif node.get("type") == NOTE_TYPE:
             notes.append(_read_note(node))
         else:
             specs.append(_read_node(node, findings))
@@ -158,7 +163,7 @@ def _read_note(node: Mapping[str, Json]) -> Note:
         position=read_position(node.get("position")) or Position(),
         width=_read_number(node.get("width")),
         height=_read_number(node.get("height")),
-        extra=_drop_default(_collect_extra(node), "type", NOTE),
+        extra=_drop_default(_collect_extra(node), "type", NOTE_TYPE),
     )
 
 
@@ -169,15 +174,14 @@ def _read_parent(node: Mapping[str, Json], data: Mapping[str, Json]) -> str | No
     return None
 
 
-def _collect_extra(node: Mapping[str, Json], *keys: str) -> dict[str, Json]:
+def _collect_extra(node: Mapping[str, Json]) -> dict[str, Json]:
     extra = drop_keys(node, "id", "data", "parentId", "position", "width", "height")
-    extra |= {key: node[key] for key in keys if key in node}
-    # What isn't shaped as expected stays as it was written.
+    # Values of an unexpected type are kept, so that the writer gives them back.
     if "position" in node and read_position(node["position"]) is None:
         extra["position"] = node["position"]
-    for side in ("width", "height"):
-        if side in node and _read_number(node[side]) is None:
-            extra[side] = node[side]
+    for dimension in ("width", "height"):
+        if dimension in node and _read_number(node[dimension]) is None:
+            extra[dimension] = node[dimension]
     return extra
 
 
@@ -185,19 +189,19 @@ def _read_edges(edges: list[Json], findings: Findings) -> tuple[tuple[EdgeSpec, 
     specs: list[EdgeSpec] = []
     unreadable: list[Json] = []
     for index, edge in enumerate(edges):
-        ends = _read_ends(edge)
-        if ends is None:
+        endpoints = _read_endpoints(edge)
+        if endpoints is None:
             field = f"workflow.graph.edges.{index}"
             findings.add_warning(
                 "edge.ends", "An edge without a source or target is not shown", field=field
             )
             unreadable.append(edge)
         else:
-            specs.append(_read_edge(edge, *ends))
+            specs.append(_read_edge(edge, *endpoints))
     return tuple(specs), unreadable
 
 
-def _read_ends(edge: Json) -> tuple[str, str] | None:
+def _read_endpoints(edge: Json) -> tuple[str, str] | None:
     if not isinstance(edge, Mapping):
         return None
     source, target = read_identifier(edge.get("source")), read_identifier(edge.get("target"))
@@ -206,7 +210,7 @@ def _read_ends(edge: Json) -> tuple[str, str] | None:
 
 def _read_edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
     source_handle = edge.get("sourceHandle")
-    # Old exports call the way out of a node with a fail-branch "success-branch".
+    # Old Dify exports name the success handle of a node with a fail branch "success-branch".
     handle = (
         "source"
         if source_handle == "success-branch"
@@ -243,11 +247,11 @@ def _read_variables(
                 "variable.incomplete", f"A variable has no {part}", field=f"{where}.{part}"
             )
         if not missing:
-            specs.append(_read_variable(variable, HEADS[key]))
+            specs.append(_read_variable(variable, VARIABLE_SCOPES[key]))
     return tuple(specs)
 
 
-def _read_variable(variable: Mapping[str, Json], head: str) -> VariableSpec:
+def _read_variable(variable: Mapping[str, Json], scope: str) -> VariableSpec:
     extra = drop_keys(variable, "id", "name", "value_type", "value", "description")
     if "description" in variable and not isinstance(variable["description"], str):
         extra["description"] = variable["description"]
@@ -257,7 +261,7 @@ def _read_variable(variable: Mapping[str, Json], head: str) -> VariableSpec:
         value=variable.get("value", ""),
         id=read_identifier(variable.get("id")) or "",
         description=get_text(variable.get("description")),
-        extra=_drop_default(extra, "selector", [head, variable["name"]]),
+        extra=_drop_default(extra, "selector", [scope, variable["name"]]),
     )
 
 
@@ -267,7 +271,7 @@ def _collect_document_extra(
     workflow: Mapping[str, Json],
     graph: Mapping[str, Json],
 ) -> dict[str, Json]:
-    """Return the parts of the tree that were not read, in the tree's own shape."""
+    """Return the keys that were not parsed, nested as in the document."""
     app_extra = drop_keys(app, "name", "mode", "description")
     app_extra |= {
         key: app[key] for key in ("name", "description") if not isinstance(app.get(key, ""), str)
@@ -287,7 +291,7 @@ def _collect_document_extra(
 
 
 def _drop_default(extra: dict[str, Json], key: str, default: Json) -> dict[str, Json]:
-    """Drop a key whose value the writer writes by itself."""
+    """Drop a key whose value is the default that the writer adds automatically."""
     return drop_keys(extra, key) if extra.get(key) == default else extra
 
 

@@ -8,12 +8,12 @@ import yaml
 from workflows.engine.language.document import Json
 
 
-# Texts that some YAML reader, 1.1 or 1.2, takes for a number, a boolean or a merge key.
+# Strings that some YAML 1.1 or 1.2 reader parses as a number, a boolean or a merge key.
 _AMBIGUOUS: Final = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0[oOxXbB][0-9a-fA-F_]+"
     r"|[yYnN]|<<|=|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"
 )
-# Texts a literal block keeps exactly: plain lines, no trailing spaces, no exotic line ends.
+# Strings that a literal block keeps exactly: plain lines, no trailing spaces, no unusual line ends.
 _BLOCK: Final = re.compile(r"(?!\s)[^\t\r\x85\u2028\u2029\ufeff]*\n[^\t\r\x85\u2028\u2029\ufeff]*")
 
 
@@ -23,7 +23,7 @@ def to_yaml(tree: Json) -> str:
 
 class _Dumper(yaml.CSafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
-        # Our reader rejects aliases, and they are hard to read.
+        # No aliases: our reader rejects them, and they are hard to read.
         return True
 
 

@@ -1,4 +1,4 @@
-"""The result of reading a document, and the small tools that the readers share."""
+"""The result of reading a document, and helpers that the readers share."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from workflows.engine.language.values import is_number
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A document that was read. ``pending``: a newer version wrote it, so a person should confirm its use."""
+    """A document that was read. ``pending``: a newer version wrote it, so the user should confirm the import."""
 
     document: Document
     warnings: tuple[Problem, ...] = ()
@@ -52,7 +52,7 @@ def get_list(
 
 
 def check_counts(nodes: list[Json], edges: list[Json], findings: Findings) -> None:
-    """Raise before anything is built from them: a document of 90,000 nodes is an attack or a mistake."""
+    """Raise DocumentInvalid for too many nodes or edges, before anything is built from them."""
     if len(nodes) > MAX_NODES:
         findings.add_error(
             "document.nodes",

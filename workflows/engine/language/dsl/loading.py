@@ -14,7 +14,7 @@ from workflows.engine.language.dsl.yaml_reading import read_yaml
 
 
 def load_tree(source: str | bytes | Mapping[str, Json]) -> dict[str, Json]:
-    """Return the mapping of a document. Raises DocumentInvalid with a code for what is wrong."""
+    """Return the mapping of a document. Raises DocumentInvalid with an error code."""
     tree = source if isinstance(source, Mapping) else _parse(_decode(source))
     if not isinstance(tree, Mapping):
         raise build_rejection(
@@ -24,7 +24,7 @@ def load_tree(source: str | bytes | Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _decode(source: str | bytes) -> str:
-    # A text of more characters than bytes allowed needn't be encoded to be too large.
+    # More characters than allowed bytes are too large in any encoding.
     check_size(len(source))
     if isinstance(source, str):
         try:
@@ -43,7 +43,7 @@ def _parse(text: str) -> Json:
         try:
             return _read_json(text)
         except json.JSONDecodeError:
-            pass  # YAML may start with a brace as well
+            pass  # YAML may start with a brace, too
     return read_yaml(text)
 
 

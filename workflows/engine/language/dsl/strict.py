@@ -1,6 +1,6 @@
 """The limits of a document in any dialect, and the rejection of everything beyond them.
 
-The limits are checked before anything is built from a document: parsers accept bombs that fit into a tweet.
+The limits are checked before anything is built from a document, since a few hundred bytes can expand to gigabytes.
 """
 
 import math
@@ -12,7 +12,7 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.problems import Problem
 
 
-# Dify takes 10 MB; 2,500 nodes never need a tenth of that, and parsing time grows with the size.
+# Dify accepts 10 MB, but 2,500 nodes need less than a tenth, and parsing time grows with the size.
 MAX_BYTES: Final = 1_000_000
 MAX_DEPTH: Final = 40
 MAX_NODES: Final = 2500

@@ -1,4 +1,5 @@
-"""Converts bodies of xworkflow's containers, which are written inside the container, to nodes of the document and back.
+"""Converts bodies of xworkflow's containers, which are written inside the container, to nodes of the document and
+back.
 
 Every body has ids of its own (each has a ``start``), so a duplicate id of a node or edge gets its container's id as a
 prefix, and so do the references to it in the body. The original form of a node is kept under ``sub_graph`` in its
@@ -19,7 +20,7 @@ Names = Mapping[str, str]
 
 MARK: Final = "sub_graph"
 SCOPE: Final = "__scope__"
-# xworkflow's short names inside bodies.
+# Short names that xworkflow uses inside bodies → kinds.
 _SHORT: Final[Mapping[str, str]] = {"template": "template-transform"}
 _REFERENCE: Final = re.compile(r"\{\{#([a-zA-Z0-9_]{1,50})(?=\.)")
 _UNFIT: Final = re.compile(r"[^a-zA-Z0-9_]")
@@ -47,7 +48,7 @@ def fold(
         container = container_of.get(edge["source"])
         is_inner = container is not None and container == container_of.get(edge["target"])
         (inner_edges[container] if is_inner and container is not None else outer_edges).append(edge)
-    # From the innermost outwards: a container is folded before it is put into one.
+    # Innermost containers first: a container is folded before it becomes part of another body.
     for container in sorted(bodies, key=lambda name: -_measure_depth(name, container_of)):
         if container in by_id:
             children = [by_id[child] for child in bodies[container] if child in by_id]
@@ -82,7 +83,7 @@ class _Unfolder:
         container, kind = _get_id(node), data["type"]
         self.nodes.append({**node, "data": data})
         names = self._choose_names(container, graph["nodes"])
-        # A body's start gives nothing: who refers to one of that name means the one outside.
+        # The start of a body has no outputs, so a reference to its name means the node outside.
         referenced_names = {
             name: names[name] for name in names if _has_outputs(name, graph["nodes"])
         }
@@ -181,7 +182,7 @@ def _build_body_edge(edge: Tree, names: Names) -> Tree:
 
 
 def _rename(value: Json, names: Names) -> Json:
-    """Rename nodes in references. A nested body that has a node of that name refers to its own node."""
+    """Rename nodes in references. A nested body that has a node of that name refers to its node."""
     if not names:
         return value
     if isinstance(value, Mapping):
@@ -258,7 +259,7 @@ def _get_id(tree: Json, key: str = "id") -> str:
 def _choose_free_name(name: str, container: str, used: set[str]) -> str:
     if name not in used:
         return name
-    # What stands in templates must fit between their braces.
+    # Ids in templates must fit between the braces of a reference.
     candidate = _UNFIT.sub("_", f"{container}_{name}")[-50:]
     number = 2
     while candidate in used:

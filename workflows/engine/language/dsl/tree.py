@@ -16,12 +16,12 @@ def build_node_data(node: NodeSpec) -> dict[str, Json]:
     """Return the node's data with its kind and title, as every dialect needs them."""
     data = dict(node.data)
     if data.get("type") != node.kind:
-        data = {"type": node.kind, **drop_keys(data, "type")}  # first, for who reads the file
+        data = {"type": node.kind, **drop_keys(data, "type")}  # first, for readers of the file
     if get_text(data.get("title")) != node.title:
         data["title"] = node.title
     return data
 
 
 def merge_extra(tree: Mapping[str, Json], extra: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the tree with what the reader did not understand; that wins, as the author wrote it."""
+    """Return the tree with the parts that the reader did not parse; they have priority, as the author wrote them."""
     return {**tree, **extra}

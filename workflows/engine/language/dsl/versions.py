@@ -9,13 +9,13 @@ from workflows.engine.language.dsl.loaded import Findings
 
 DIFY: Final = "0.6.0"
 XWORKFLOW: Final = "0.1.0"
-UNVERSIONED: Final = "0.1.0"  # what a Dify document without a version is taken for
+UNVERSIONED: Final = "0.1.0"  # the assumed version of a Dify document without one
 
 _VERSION: Final = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?")
 
 
 def check_dify_version(declared: Json, findings: Findings, *, confirmed: bool) -> tuple[str, bool]:
-    """Return the version, and whether a person must confirm the import."""
+    """Return the version, and whether the user must confirm the import."""
     version = UNVERSIONED if declared is None else declared
     parsed = _parse(version)
     if parsed is None:
@@ -36,7 +36,7 @@ def check_dify_version(declared: Json, findings: Findings, *, confirmed: bool) -
 
 def check_xworkflow_version(declared: Json, findings: Findings) -> str:
     if declared is None:
-        # A bare graph, as builders and people write them by hand.
+        # A bare graph, as in handwritten documents.
         message = f"The document has no version; assuming {XWORKFLOW}"
         findings.add_warning("version.missing", message, field="version")
     elif declared != XWORKFLOW:

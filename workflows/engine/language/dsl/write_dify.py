@@ -1,4 +1,4 @@
-"""Writes documents as Dify reads them."""
+"""Writes workflow documents in Dify's format."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -62,7 +62,7 @@ def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
 
 
 def find_unsupported_by_dify(document: Document) -> list[Problem]:
-    """Return warnings of what Dify ignores; it is written all the same, and read back here."""
+    """Return warnings about parts that Dify ignores. They are written nevertheless, for reading them back."""
     problems = [
         build_warning("export.enhanced_memory", "Dify ignores enhanced_memory", node=node.id)
         for node in document.nodes
@@ -84,7 +84,7 @@ def find_unsupported_by_dify(document: Document) -> list[Problem]:
 
 
 def _build_extra(document: Document) -> dict[str, Json]:
-    """Return the unread parts of a Dify document in their place; those of another dialect go under its name."""
+    """Return the unread parts of a Dify document at their original keys; those of another dialect go under its name."""
     if document.dialect is Dialect.DIFY:
         return dict(document.extra)
     extra = dict(document.extra)
@@ -95,7 +95,7 @@ def _build_extra(document: Document) -> dict[str, Json]:
 
 
 def _get_version(document: Document) -> str:
-    # A newer version's number stays: what it means by its fields is not ours to say.
+    # Keep the number of a newer version, because its fields may have another meaning there.
     return (
         document.version
         if document.dialect is Dialect.DIFY and document.version
@@ -166,7 +166,7 @@ def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
         "id": edge.id,
         "type": "custom",
         "source": edge.source,
-        # Another spelling of "source" is kept until the edge is rewired.
+        # Another spelling of "source" is kept until the edge is moved to another handle.
         "sourceHandle": source_handle if edge.handle == "source" else edge.handle,
         "target": edge.target,
         "targetHandle": edge.target_handle,

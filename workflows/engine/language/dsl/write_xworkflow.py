@@ -1,4 +1,4 @@
-"""Writes documents as xworkflow reads them."""
+"""Writes workflow documents in xworkflow's format."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ from workflows.engine.language.dsl import versions
 from workflows.engine.language.dsl.credential_removal import clean_node, is_secret
 from workflows.engine.language.dsl.sub_graphs import fold, is_foldable
 from workflows.engine.language.dsl.tree import build_node_data, merge_extra
-from workflows.engine.language.dsl.xworkflow_data import translate_outward
+from workflows.engine.language.dsl.xworkflow_data import translate_to_xworkflow
 from workflows.engine.language.problems import Problem, build_warning
 
 
@@ -45,7 +45,7 @@ def write_xworkflow(document: Document, *, include_secrets: bool) -> dict[str, J
 
 
 def find_unsupported_by_xworkflow(document: Document) -> list[Problem]:
-    """Return warnings of what xworkflow ignores; it is written all the same, and read back here."""
+    """Return warnings about parts that xworkflow ignores. They are written nevertheless, for reading them back."""
     problems = [
         build_warning(
             "export.assigner",
@@ -104,7 +104,7 @@ def _build_extra(document: Document) -> dict[str, Json]:
 
 
 def _build_meta(document: Document) -> dict[str, Json]:
-    """Return what xworkflow has no field for; the mode only where the nodes do not imply it."""
+    """Return the values for which xworkflow has no field, and the mode if the nodes do not imply it."""
     implied_mode = (
         Mode.CHAT if any(node.kind == "answer" for node in document.nodes) else Mode.WORKFLOW
     )
@@ -119,7 +119,7 @@ def _build_meta(document: Document) -> dict[str, Json]:
 
 
 def _build_node(node: NodeSpec, include_secrets: bool) -> dict[str, Json]:
-    data = translate_outward(node.kind, build_node_data(node))
+    data = translate_to_xworkflow(node.kind, build_node_data(node))
     tree: dict[str, Json] = {
         "id": node.id,
         "data": data if include_secrets else clean_node(node.kind, data),

@@ -1,6 +1,6 @@
 """Reads xworkflow's flat documents.
 
-They have no mode, positions or names. Our own writer adds those under ``meta``, which xworkflow ignores.
+They have no mode, positions or names. Our writer adds those under ``meta``, which xworkflow ignores.
 """
 
 from collections.abc import Mapping
@@ -31,11 +31,11 @@ from workflows.engine.language.dsl.loaded import (
 )
 from workflows.engine.language.dsl.sub_graphs import unfold
 from workflows.engine.language.dsl.versions import check_xworkflow_version
-from workflows.engine.language.dsl.xworkflow_data import translate_inward
+from workflows.engine.language.dsl.xworkflow_data import translate_to_dify
 from workflows.engine.language.values import infer_type, is_number
 
 
-KNOWN_PARTS: Final = frozenset(
+KNOWN_SECTIONS: Final = frozenset(
     {
         *("version", "nodes", "edges", "environment_variables", "conversation_variables"),
         *("error_handler", "mcp_servers", "meta"),
@@ -50,7 +50,7 @@ def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
     check_counts(nodes, edges, findings)
     nodes, edges = unfold(nodes, edges)
     check_counts(nodes, edges, findings)
-    for key in sorted(tree.keys() - KNOWN_PARTS):
+    for key in sorted(tree.keys() - KNOWN_SECTIONS):
         findings.add_warning("document.unknown_key", f"{key} is unknown; it is kept", field=key)
     meta = get_mapping(tree, "meta", findings)
     specs = _read_nodes(nodes, findings)
@@ -73,7 +73,7 @@ def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
 
 
 def _read_mode(meta: Mapping[str, Json], nodes: tuple[NodeSpec, ...]) -> Mode:
-    # Only a chat has answers, and every workflow written before there were modes has none.
+    # Documents from before modes existed have none. Only chats have Answer nodes, so these nodes identify a chat.
     if meta.get("mode") in list(Mode):
         return Mode(meta["mode"])
     return Mode.CHAT if any(node.kind == "answer" for node in nodes) else Mode.WORKFLOW
@@ -108,7 +108,7 @@ def _read_node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
     return NodeSpec(
         id=node_id,
         kind=kind,
-        data=translate_inward(kind, data),
+        data=translate_to_dify(kind, data),
         title=get_text(data.get("title")),
         parent=read_identifier(node.get("parentId")),
         position=read_position(node.get("position")) or Position(),

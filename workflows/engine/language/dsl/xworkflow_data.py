@@ -1,7 +1,7 @@
 """Translates node data between xworkflow's vocabulary and Dify's, which the engine uses.
 
 Each translation takes a node's data and returns a new one; it leaves unknown keys alone. Bodies of containers are
-taken out before: see ``sub_graphs``.
+extracted before (``sub_graphs``).
 """
 
 from collections.abc import Callable, Mapping
@@ -12,15 +12,15 @@ from workflows.engine.language.comparisons import normalize_operator
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.loaded import drop_keys, get_text
 from workflows.engine.language.dsl.xworkflow_http import (
-    translate_http_inward,
-    translate_http_outward,
+    translate_http_to_dify,
+    translate_http_to_xworkflow,
 )
 from workflows.engine.language.values import infer_type, parse_constant, parse_type
 
 
 Data = dict[str, Json]
 
-# xworkflow's name of an operator ← ours. The rest are ours with underscores.
+# Operator of the engine → its name in xworkflow. The other names are the same with underscores.
 OPERATORS: Final[Mapping[str, str]] = {
     "=": "equal",
     "≠": "not_equal",
@@ -31,23 +31,23 @@ OPERATORS: Final[Mapping[str, str]] = {
 }
 
 
-# xworkflow has no switch beside the number of retries; the number waits here until it is on again.
+# xworkflow has no switch besides the number of retries; this key keeps the number while retries are off.
 SWITCHED_OFF: Final = "max_retries_when_enabled"
 
 
-def translate_inward(kind: str, data: Mapping[str, Json]) -> Data:
-    """Return xworkflow's data in the engine's vocabulary."""
-    result = _translate_policy_inward(dict(data))
-    return _INWARD[kind](result) if kind in _INWARD else result
+def translate_to_dify(kind: str, data: Mapping[str, Json]) -> Data:
+    """Return xworkflow's data with the engine's names, which are Dify's."""
+    result = _translate_policy_to_dify(dict(data))
+    return _TO_DIFY[kind](result) if kind in _TO_DIFY else result
 
 
-def translate_outward(kind: str, data: Mapping[str, Json]) -> Data:
-    """Return data in xworkflow's vocabulary."""
-    result = _translate_policy_outward(dict(data))
-    return _OUTWARD[kind](result) if kind in _OUTWARD else result
+def translate_to_xworkflow(kind: str, data: Mapping[str, Json]) -> Data:
+    """Return the engine's data with xworkflow's names."""
+    result = _translate_policy_to_xworkflow(dict(data))
+    return _TO_XWORKFLOW[kind](result) if kind in _TO_XWORKFLOW else result
 
 
-def _translate_policy_inward(data: Data) -> Data:
+def _translate_policy_to_dify(data: Data) -> Data:
     strategy, retry = data.get("error_strategy"), data.get("retry_config")
     if isinstance(strategy, Mapping) and isinstance(strategy.get("type"), str):
         name = strategy["type"]
@@ -56,11 +56,11 @@ def _translate_policy_inward(data: Data) -> Data:
         if isinstance(defaults, Mapping) and "default_value" not in data:
             data["default_value"] = _list_default_items(defaults)
     if isinstance(retry, Mapping):
-        data["retry_config"] = _translate_retry_inward(dict(retry))
+        data["retry_config"] = _translate_retry_to_dify(dict(retry))
     return data
 
 
-def _translate_policy_outward(data: Data) -> Data:
+def _translate_policy_to_xworkflow(data: Data) -> Data:
     strategy, retry = data.get("error_strategy", ""), data.get("retry_config")
     if strategy is None or (isinstance(strategy, str) and strategy):
         strategy_data: Data = {"type": strategy or "none"}
@@ -68,14 +68,14 @@ def _translate_policy_outward(data: Data) -> Data:
         if isinstance(defaults, list) and defaults and all(map(_is_default, defaults)):
             strategy_data["default_value"] = {item["key"]: _get_default(item) for item in defaults}
             if defaults == _list_default_items(strategy_data["default_value"]):
-                del data["default_value"]  # nothing in it that xworkflow's form doesn't say
+                del data["default_value"]  # xworkflow's form expresses all of it
         data["error_strategy"] = strategy_data
     if isinstance(retry, Mapping):
-        data["retry_config"] = _translate_retry_outward(dict(retry))
+        data["retry_config"] = _translate_retry_to_xworkflow(dict(retry))
     return data
 
 
-def _translate_retry_inward(retry: Data) -> Data:
+def _translate_retry_to_dify(retry: Data) -> Data:
     if SWITCHED_OFF in retry:
         return {**drop_keys(retry, SWITCHED_OFF), "max_retries": retry[SWITCHED_OFF]}
     if "retry_enabled" in retry:
@@ -84,7 +84,7 @@ def _translate_retry_inward(retry: Data) -> Data:
     return {"retry_enabled": isinstance(retries, int) and retries > 0, **retry}
 
 
-def _translate_retry_outward(retry: Data) -> Data:
+def _translate_retry_to_xworkflow(retry: Data) -> Data:
     enabled = bool(retry.get("retry_enabled"))
     if not enabled and retry.get("max_retries"):
         return {**retry, "max_retries": 0, SWITCHED_OFF: retry["max_retries"]}
@@ -111,19 +111,19 @@ def _is_default(item: Json) -> bool:
     return isinstance(item, Mapping) and isinstance(item.get("key"), str)
 
 
-# xworkflow calls main with one object and keeps whatever comes back.
+# xworkflow calls main with one object and keeps all outputs; Dify calls it with keywords.
 _CALLING: Final = "calling"
 
 
-def _translate_code_inward(data: Data) -> Data:
-    if data.get(_CALLING) == "keywords":  # our own writer says that it isn't xworkflow's way
+def _translate_code_to_dify(data: Data) -> Data:
+    if data.get(_CALLING) == "keywords":  # marked by our writer: main takes keywords, as in Dify
         data = drop_keys(data, _CALLING)
     elif "language" in data:
         data = {**data, _CALLING: "inputs"}
     return _rename_keys(data, {"language": "code_language"})
 
 
-def _translate_code_outward(data: Data) -> Data:
+def _translate_code_to_xworkflow(data: Data) -> Data:
     is_xworkflow = data.get(_CALLING) == "inputs"
     data = drop_keys(data, _CALLING) if is_xworkflow else {**data, _CALLING: "keywords"}
     return _rename_keys(data, {"code_language": "language"})
@@ -163,33 +163,33 @@ def _translate_condition(condition: Json, translate_operator: Callable[[str], st
     return {**condition, "comparison_operator": translate_operator(operator)}
 
 
-def _translate_operator_inward(name: str) -> str:
+def _translate_operator_to_dify(name: str) -> str:
     return normalize_operator(name) or name
 
 
-def _translate_operator_outward(name: str) -> str:
+def _translate_operator_to_xworkflow(name: str) -> str:
     operator = normalize_operator(name)
     return name if operator is None else OPERATORS.get(operator, operator.replace(" ", "_"))
 
 
-def _translate_assigner_inward(data: Data) -> Data:
+def _translate_assigner_to_dify(data: Data) -> Data:
     return {**data, "write_mode": "over-write"} if data.get("write_mode") == "overwrite" else data
 
 
-def _translate_assigner_outward(data: Data) -> Data:
+def _translate_assigner_to_xworkflow(data: Data) -> Data:
     return {**data, "write_mode": "overwrite"} if data.get("write_mode") == "over-write" else data
 
 
-def _translate_classifier_inward(data: Data) -> Data:
+def _translate_classifier_to_dify(data: Data) -> Data:
     return _rename_items(data, "categories", "classes", _CLASS)
 
 
-def _translate_classifier_outward(data: Data) -> Data:
+def _translate_classifier_to_xworkflow(data: Data) -> Data:
     backwards = {new: old for old, new in _CLASS.items()}
     return _rename_items(data, "classes", "categories", backwards)
 
 
-def _translate_iteration_inward(data: Data) -> Data:
+def _translate_iteration_to_dify(data: Data) -> Data:
     renamed = _rename_keys(data, _ITERATION)
     mode = renamed.get("error_handle_mode")
     if isinstance(mode, str) and mode in _ERROR_MODES:
@@ -197,7 +197,7 @@ def _translate_iteration_inward(data: Data) -> Data:
     return renamed
 
 
-def _translate_iteration_outward(data: Data) -> Data:
+def _translate_iteration_to_xworkflow(data: Data) -> Data:
     renamed = _rename_keys(data, {new: old for old, new in _ITERATION.items()})
     modes = {new: old for old, new in _ERROR_MODES.items()}
     mode = renamed.get("error_handle_mode")
@@ -206,12 +206,12 @@ def _translate_iteration_outward(data: Data) -> Data:
     return renamed
 
 
-def _translate_loop_inward(data: Data) -> Data:
-    return _translate_loop_condition(data, _translate_operator_inward)
+def _translate_loop_to_dify(data: Data) -> Data:
+    return _translate_loop_condition(data, _translate_operator_to_dify)
 
 
-def _translate_loop_outward(data: Data) -> Data:
-    return _translate_loop_condition(data, _translate_operator_outward)
+def _translate_loop_to_xworkflow(data: Data) -> Data:
+    return _translate_loop_condition(data, _translate_operator_to_xworkflow)
 
 
 def _translate_loop_condition(data: Data, translate_operator: Callable[[str], str]) -> Data:
@@ -225,11 +225,11 @@ def _translate_loop_condition(data: Data, translate_operator: Callable[[str], st
     return {**data, "condition": _translate_condition(data["condition"], translate_operator)}
 
 
-def _translate_llm_inward(data: Data) -> Data:
+def _translate_llm_to_dify(data: Data) -> Data:
     memory = data.get("memory")
     if not isinstance(memory, Mapping) or "enabled" not in memory:
         return data
-    if "window" in memory:  # our own writer put xworkflow's keys beside Dify's
+    if "window" in memory:  # our writer adds xworkflow's keys next to Dify's
         implied = ("enabled", "window_size") if memory["enabled"] is True else ("window_size",)
         return {**data, "memory": drop_keys(memory, *implied)}
     size = memory.get("window_size")
@@ -237,7 +237,7 @@ def _translate_llm_inward(data: Data) -> Data:
     return {**data, "memory": {**drop_keys(memory, "window_size"), "window": window}}
 
 
-def _translate_llm_outward(data: Data) -> Data:
+def _translate_llm_to_xworkflow(data: Data) -> Data:
     memory = data.get("memory")
     if not isinstance(memory, Mapping) or not isinstance(memory.get("window"), Mapping):
         return data
@@ -257,7 +257,7 @@ def _rename_items(data: Data, old: str, new: str, names: Mapping[str, str]) -> D
 
 
 def _rename_keys(data: Mapping[str, Json], names: Mapping[str, str]) -> Data:
-    # A key that is already there under the other name is left alone: both stay.
+    # If the data already has the new key, both keys are kept.
     return {
         names[key] if key in names and names[key] not in data else key: value
         for key, value in data.items()
@@ -274,23 +274,23 @@ _ERROR_MODES: Final[Mapping[str, str]] = {
     "continue_on_error": "continue-on-error",
     "remove_abnormal": "remove-abnormal-output",
 }
-_INWARD: Final[Mapping[str, Callable[[Data], Data]]] = {
-    "code": _translate_code_inward,
-    "http-request": translate_http_inward,
-    "if-else": _build_cases_translator(_translate_operator_inward),
-    "iteration": _translate_iteration_inward,
-    "loop": _translate_loop_inward,
-    "assigner": _translate_assigner_inward,
-    "question-classifier": _translate_classifier_inward,
-    "llm": _translate_llm_inward,
+_TO_DIFY: Final[Mapping[str, Callable[[Data], Data]]] = {
+    "code": _translate_code_to_dify,
+    "http-request": translate_http_to_dify,
+    "if-else": _build_cases_translator(_translate_operator_to_dify),
+    "iteration": _translate_iteration_to_dify,
+    "loop": _translate_loop_to_dify,
+    "assigner": _translate_assigner_to_dify,
+    "question-classifier": _translate_classifier_to_dify,
+    "llm": _translate_llm_to_dify,
 }
-_OUTWARD: Final[Mapping[str, Callable[[Data], Data]]] = {
-    "code": _translate_code_outward,
-    "http-request": translate_http_outward,
-    "if-else": _build_cases_translator(_translate_operator_outward),
-    "iteration": _translate_iteration_outward,
-    "loop": _translate_loop_outward,
-    "assigner": _translate_assigner_outward,
-    "question-classifier": _translate_classifier_outward,
-    "llm": _translate_llm_outward,
+_TO_XWORKFLOW: Final[Mapping[str, Callable[[Data], Data]]] = {
+    "code": _translate_code_to_xworkflow,
+    "http-request": translate_http_to_xworkflow,
+    "if-else": _build_cases_translator(_translate_operator_to_xworkflow),
+    "iteration": _translate_iteration_to_xworkflow,
+    "loop": _translate_loop_to_xworkflow,
+    "assigner": _translate_assigner_to_xworkflow,
+    "question-classifier": _translate_classifier_to_xworkflow,
+    "llm": _translate_llm_to_xworkflow,
 }

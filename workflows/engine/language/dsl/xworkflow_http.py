@@ -1,7 +1,7 @@
 """Translates HTTP requests between xworkflow's vocabulary and Dify's, which the engine uses.
 
-If one side cannot express a value, the other's is stored next to the translation (under ``as_dify``), so that reading
-back what was written gives the original.
+If one format cannot express a value, the Dify value is stored next to the translation under ``as_dify``, so that
+reading a written document gives the original.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,81 +13,88 @@ from workflows.engine.language.dsl.loaded import drop_keys
 
 Data = dict[str, Json]
 
-AS_DIFY: Final = "as_dify"  # field → how Dify writes it, for what is lost on the way
+AS_DIFY: Final = "as_dify"  # field → its Dify value, if the translation loses something
 DEFAULT_SECONDS: Final = 10
-LONGEST_SECONDS: Final = 600
+MAX_SECONDS: Final = 600
 
-_BODIES: Final[Mapping[str, str]] = {
+_DIFY_BODY_TYPES: Final[Mapping[str, str]] = {
     "raw_text": "raw-text",
     "form_data": "form-data",
     "x_www_form_urlencoded": "x-www-form-urlencoded",
 }
-_BODIES_OUT: Final[Mapping[str, str]] = {
-    dify_name: xworkflow_name for xworkflow_name, dify_name in _BODIES.items()
+_XWORKFLOW_BODY_TYPES: Final[Mapping[str, str]] = {
+    dify_name: xworkflow_name for xworkflow_name, dify_name in _DIFY_BODY_TYPES.items()
 }
-_TEXTS: Final = frozenset({"json", "raw-text"})
+_TEXT_BODY_TYPES: Final = frozenset({"json", "raw-text"})
 
 
-def translate_http_inward(data: Data) -> Data:
+def translate_http_to_dify(data: Data) -> Data:
+    """Return xworkflow's data with Dify's fields; a Dify value under ``as_dify`` counts until its field is edited."""
     dify_values = data.get(AS_DIFY)
     dify_values = dify_values if isinstance(dify_values, Mapping) else {}
     result = drop_keys(data, AS_DIFY)
-    for name, translate in _INWARD.items():
-        if name in dify_values and _OUTWARD[name](dify_values[name]) == data.get(name):
+    for name, translate in _TO_DIFY.items():
+        if name in dify_values and _TO_XWORKFLOW[name](dify_values[name]) == data.get(name):
             result[name] = dify_values[name]
         elif name in data:
             result[name] = translate(data[name])
     if "timeout" not in data:
         result["timeout"] = DEFAULT_SECONDS
-    elif dify_values.get("timeout", 0) is None and data["timeout"] == LONGEST_SECONDS:
-        del result["timeout"]  # there was none
+    elif dify_values.get("timeout", 0) is None and data["timeout"] == MAX_SECONDS:
+        del result["timeout"]  # the Dify document has no timeout
     return result
 
 
-def translate_http_outward(data: Data) -> Data:
+def translate_http_to_xworkflow(data: Data) -> Data:
+    """Return Dify's data with xworkflow's fields, and with ``as_dify`` for values that would not survive."""
     result, dify_values = dict(data), {}
-    for name, translate in _OUTWARD.items():
+    for name, translate in _TO_XWORKFLOW.items():
         if name not in data:
             continue
         result[name] = translate(data[name])
-        if _INWARD[name](result[name]) != data[name]:
+        if _TO_DIFY[name](result[name]) != data[name]:
             dify_values[name] = data[name]
     if "timeout" not in data:
         # xworkflow's own default is ten seconds, Dify's ten minutes.
-        result["timeout"], dify_values["timeout"] = LONGEST_SECONDS, None
+        result["timeout"], dify_values["timeout"] = MAX_SECONDS, None
     return {**result, AS_DIFY: dify_values} if dify_values else result
 
 
-def _translate_lines_inward(value: Json) -> Json:
-    """Turn a list into lines, unless lines cannot hold it."""
+def _translate_lines_to_dify(value: Json) -> Json:
+    """Convert a list of pairs to lines; return it unchanged if the lines would give another list."""
     if not isinstance(value, list) or not all(map(_is_pair, value)):
         return value
     lines = "\n".join(f"{item['key']}:{item['value']}" for item in value)
-    return lines if _translate_lines_outward(lines) == value else value
+    return lines if _translate_lines_to_xworkflow(lines) == value else value
 
 
-def _translate_lines_outward(text: Json) -> Json:
+def _translate_lines_to_xworkflow(text: Json) -> Json:
     if not isinstance(text, str):
         return text
     pairs = (line.partition(":") for line in text.splitlines() if line.strip())
     return [
-        {"key": key.strip(), "value": value.strip()} for key, _colon, value in pairs if key.strip()
+        {"key": key.strip(), "value": value.strip()}
+        for key, _separator, value in pairs
+        if key.strip()
     ]
 
 
-def _translate_body_inward(body: Json) -> Json:
-    if not isinstance(body, Mapping) or body.get("type") not in _BODIES:
+def _translate_body_to_dify(body: Json) -> Json:
+    if not isinstance(body, Mapping) or body.get("type") not in _DIFY_BODY_TYPES:
         return body
-    return {**body, "type": _BODIES[body["type"]]}
+    return {**body, "type": _DIFY_BODY_TYPES[body["type"]]}
 
 
-def _translate_body_outward(body: Json) -> Json:
+def _translate_body_to_xworkflow(body: Json) -> Json:
     if not isinstance(body, Mapping):
         return body
     kind, data = body.get("type"), body.get("data")
-    result = {**body, "type": _BODIES_OUT.get(kind, kind) if isinstance(kind, str) else kind}
+    result = {
+        **body,
+        "type": _XWORKFLOW_BODY_TYPES.get(kind, kind) if isinstance(kind, str) else kind,
+    }
     if (
-        kind in _TEXTS
+        kind in _TEXT_BODY_TYPES
         and isinstance(data, list)
         and len(data) == 1
         and isinstance(data[0], Mapping)
@@ -104,7 +111,7 @@ def _translate_body_outward(body: Json) -> Json:
     return result
 
 
-def _translate_authorization_inward(authorization: Json) -> Json:
+def _translate_authorization_to_dify(authorization: Json) -> Json:
     if not isinstance(authorization, Mapping):
         return authorization
     kind = authorization.get("type")
@@ -141,7 +148,7 @@ _AUTHORIZATIONS: Final[Mapping[Json, Callable[[Mapping[str, Json]], Json]]] = {
 }
 
 
-def _translate_authorization_outward(authorization: Json) -> Json:
+def _translate_authorization_to_xworkflow(authorization: Json) -> Json:
     if not isinstance(authorization, Mapping):
         return authorization
     kind, config = authorization.get("type"), authorization.get("config")
@@ -153,19 +160,19 @@ def _translate_authorization_outward(authorization: Json) -> Json:
         return {**drop_keys(authorization, "type"), "type": "api_key", "position": "query"}
     if kind != "api-key" or not isinstance(config, Mapping):
         return authorization
-    return _translate_config_outward(config, authorization)
+    return _translate_config_to_xworkflow(config, authorization)
 
 
-def _translate_config_outward(
+def _translate_config_to_xworkflow(
     config: Mapping[str, Json], authorization: Mapping[str, Json]
 ) -> Json:
     key, header = str(config.get("api_key") or ""), str(config.get("header") or "")
     kind = config.get("type")
-    plain = header in ("", "Authorization")
-    if kind == "bearer" and plain:
+    uses_default_header = header in ("", "Authorization")
+    if kind == "bearer" and uses_default_header:
         return {"type": "bearer_token", "token": key}
-    if kind == "basic" and plain and ":" in key:
-        name, _colon, password = key.partition(":")
+    if kind == "basic" and uses_default_header and ":" in key:
+        name, _separator, password = key.partition(":")
         return {"type": "basic_auth", "username": name, "password": password}
     if kind == "custom":
         name = header or "Authorization"
@@ -177,16 +184,16 @@ def _translate_config_outward(
     return {"type": "custom_headers", "headers": headers}
 
 
-def _translate_timeout_inward(timeout: Json) -> Json:
+def _translate_timeout_to_dify(timeout: Json) -> Json:
     return timeout
 
 
-def _translate_timeout_outward(timeout: Json) -> Json:
+def _translate_timeout_to_xworkflow(timeout: Json) -> Json:
     if not isinstance(timeout, Mapping):
         return timeout
     seconds = [timeout.get(name) for name in ("read", "write", "connect")]
     return next(
-        (value for value in seconds if isinstance(value, int | float) and value), LONGEST_SECONDS
+        (value for value in seconds if isinstance(value, int | float) and value), MAX_SECONDS
     )
 
 
@@ -198,17 +205,17 @@ def _is_pair(item: Json) -> bool:
     )
 
 
-_INWARD: Final[Mapping[str, Callable[[Json], Json]]] = {
-    "headers": _translate_lines_inward,
-    "params": _translate_lines_inward,
-    "body": _translate_body_inward,
-    "authorization": _translate_authorization_inward,
-    "timeout": _translate_timeout_inward,
+_TO_DIFY: Final[Mapping[str, Callable[[Json], Json]]] = {
+    "headers": _translate_lines_to_dify,
+    "params": _translate_lines_to_dify,
+    "body": _translate_body_to_dify,
+    "authorization": _translate_authorization_to_dify,
+    "timeout": _translate_timeout_to_dify,
 }
-_OUTWARD: Final[Mapping[str, Callable[[Json], Json]]] = {
-    "headers": _translate_lines_outward,
-    "params": _translate_lines_outward,
-    "body": _translate_body_outward,
-    "authorization": _translate_authorization_outward,
-    "timeout": _translate_timeout_outward,
+_TO_XWORKFLOW: Final[Mapping[str, Callable[[Json], Json]]] = {
+    "headers": _translate_lines_to_xworkflow,
+    "params": _translate_lines_to_xworkflow,
+    "body": _translate_body_to_xworkflow,
+    "authorization": _translate_authorization_to_xworkflow,
+    "timeout": _translate_timeout_to_xworkflow,
 }

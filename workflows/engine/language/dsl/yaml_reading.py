@@ -31,7 +31,7 @@ _CONSTANTS: Final[dict[str, bool | None]] = {
 }
 _TEXT_TAGS: Final = frozenset({"!", "tag:yaml.org,2002:str"})
 _COLLECTION_TAGS: Final = frozenset({None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
-# Digits beyond those of 2^63-1 needn't be converted to know that they are too many.
+# A number with more digits than 2^63-1 is rejected without converting it.
 _LONGEST_INTEGER: Final = 20
 
 

@@ -1,6 +1,6 @@
 """Finds every problem of a document, each at its node, field or edge.
 
-Errors keep a workflow from running; warnings say that it runs, perhaps not as its author thinks.
+Errors keep a workflow from running; with warnings only it runs, but perhaps not as its author expects.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
     """Return all problems in a stable order: errors first, then by what they are about."""
     too_large = find_size_problems(document)
     if too_large:
-        return too_large  # walking it would take long, and say the same thing many times
+        return too_large  # checking it would take long and repeat the same problem
     disabled_problems = [*find_disabled_problems(document, kinds)]
     disabled = list_disabled_ids(document, kinds)
     if disabled:

@@ -50,7 +50,7 @@ def _find_empty_fields(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
 
 
 def _is_empty(value: Json) -> bool:
-    """Return whether a value is empty. Messages without text are no prompt, however many there are."""
+    """Return whether a value is empty. A list of messages without text is an empty prompt."""
     if isinstance(value, str):
         return not value.strip()
     if isinstance(value, Mapping) and "role" in value:
@@ -60,7 +60,7 @@ def _is_empty(value: Json) -> bool:
     return value is None or value == {}
 
 
-# Of a message, what the model reads: written in one way or the other.
+# The fields of a prompt message that the model reads: plain text or a Jinja2 template.
 _MESSAGE_FIELDS = ("text", "jinja2_text")
 
 
@@ -70,7 +70,7 @@ def _build_unknown_message(kind: str, kinds: Mapping[str, AnyKind]) -> str:
     return f"Unknown node type {kind!r}{hint}"
 
 
-# Chats and pages offer less than memory nodes do; a document may say it all the same.
+# Scopes that the forms of chat and page nodes do not list, but that documents may use.
 _UNLISTED_SCOPES = ("workflow",)
 
 

@@ -186,7 +186,7 @@ def _find_field(node: NodeSpec, selector: Selector) -> str | None:
 
 
 def _iter_texts(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tuple[str, str]]:
-    """Yield every text in a node's data that may hold references, with its path."""
+    """Yield every string in a node's data that may contain references, with its path."""
     kind = kinds.get(node.kind)
     skipped = {"title", "desc", "sub_graph"} | (kind.code_fields if kind else frozenset())
     pending: list[tuple[str, Json]] = [

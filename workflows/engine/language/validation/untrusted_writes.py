@@ -8,7 +8,7 @@ from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.untrusted import Flow
 
 
-# The switch that lets it in, which is where the warning stands.
+# The setting that accepts external content; the warning is shown at this field.
 TRUST_FIELD = "trusts_outside"
 
 
@@ -19,7 +19,7 @@ def list_review_problems(
     only: str | None = None,
 ) -> Iterator[Problem]:
     flow = Flow(document.nodes, kinds)
-    # Of each that brings something in, how far it gets: a warning names the one it is about.
+    # Untrusted source → the nodes that it reaches, so that a warning can name its source.
     reach_by_source = {
         source_id: flow.propagate(frozenset({source_id})) for source_id in flow.sources
     }

@@ -20,7 +20,7 @@ from workflows.engine.language.variables import MISSING
 from workflows.engine.texts import Text
 
 
-class Group(BaseModel):
+class VariableGroup(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     group_name: str
@@ -28,27 +28,27 @@ class Group(BaseModel):
     variables: tuple[tuple[str, ...], ...] = ()
 
 
-class Advanced(BaseModel):
+class AdvancedSettings(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     group_enabled: bool = False
-    groups: tuple[Group, ...] = ()
+    groups: tuple[VariableGroup, ...] = ()
 
 
 class AggregatorConfig(NodeConfig):
     variables: tuple[tuple[str, ...], ...] = ()
     output_type: str | None = "any"
-    advanced_settings: Advanced | None = None
+    advanced_settings: AdvancedSettings | None = None
 
     @property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[VariableGroup, ...]:
         advanced = self.advanced_settings
         return advanced.groups if advanced is not None and advanced.group_enabled else ()
 
 
 class VariableAggregator(NodeKind[AggregatorConfig, AggregatorConfig]):
     name = "variable-aggregator"
-    aliases = ("variable-assigner",)  # what old exports call it
+    aliases = ("variable-assigner",)  # the name in old exports
     title = gettext_noop("Variable aggregator")
     description = gettext_noop("Returns the first variable that has a value")
     group = "data"
@@ -92,18 +92,18 @@ class VariableAggregator(NodeKind[AggregatorConfig, AggregatorConfig]):
 
     def run(self, prepared: AggregatorConfig, ctx: NodeContext) -> NodeResult:
         if not prepared.groups:
-            return NodeResult(_find_first(prepared.variables, ctx))
+            return NodeResult(_select_first_output(prepared.variables, ctx))
         return NodeResult(
             {
                 group.group_name: outputs
                 for group in prepared.groups
-                if (outputs := _find_first(group.variables, ctx))
+                if (outputs := _select_first_output(group.variables, ctx))
             }
         )
 
 
-def _find_first(selectors: Iterable[Selector], ctx: NodeContext) -> dict[str, Json]:
-    """Return the first value that exists; empty text, zero and an empty list do. Without any there is no output at all."""
+def _select_first_output(selectors: Iterable[Selector], ctx: NodeContext) -> dict[str, Json]:
+    """Return the first variable that exists as ``output``, even if it is empty or zero; none gives no output."""
     for selector in selectors:
         value = ctx.pool.get(selector)
         if value is not MISSING:

@@ -33,7 +33,7 @@ CONTENT_TYPES: Final[Mapping[str, str]] = {
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _MAX_URL: Final = 8192
-# What repeating changes nothing.
+# Methods without effects, which are safe to repeat.
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 Fetch = Callable[[str], Awaitable[bytes]]
@@ -52,7 +52,7 @@ class RequestContext:
 
 
 async def build_request(config: HttpConfig, context: RequestContext, key: str) -> HttpRequest:
-    """Build the request. Raise NodeFailed with the type of what is wrong, before anything is sent."""
+    """Build the request. Raises NodeFailed with the type of the error, before anything is sent."""
     method = _check_method(config.method)
     url = _check_url(context.render(config.url))
     params = _render_params(config.params, context)
@@ -108,14 +108,14 @@ def _check_url(url: str) -> str:
 
 
 def _render_params(params: str | tuple[KeyValue, ...], context: RequestContext) -> Pairs:
-    """Split into lines first, so that a value with a line break stays one value."""
+    """Split into lines before filling in references, so that a value with a line break stays one value."""
     return [
         (context.render(key), context.render(value)) for key, value in split_lines(params) if key
     ]
 
 
 def _render_headers(headers: str | tuple[KeyValue, ...], context: RequestContext) -> dict[str, str]:
-    """Fill in first: a variable may hold several lines, and with them several headers."""
+    """Fill in references before splitting into lines: a variable may hold several headers, one in each line."""
     if isinstance(headers, str):
         return {key: value for key, value in split_lines(context.render(headers)) if key}
     return {
@@ -149,7 +149,7 @@ def _check_key(text: str) -> str:
 
 
 def _encode_basic(key: str) -> str:
-    # Without a colon it is taken as encoded already.
+    # A key without a colon is already encoded.
     return "Basic " + (base64.b64encode(key.encode()).decode() if ":" in key else key)
 
 
@@ -258,7 +258,7 @@ async def _fetch_file(
 
 
 def _add_content_type(body_type: str, body: _Body, headers: dict[str, str]) -> None:
-    """Add the type of the body unless the author gave one; the client names that of a form with files."""
+    """Add the type of the body unless the author gave one; the client sets the type of a form with files."""
     names = [name for name in headers if name.lower() == "content-type"]
     if body_type == "form-data":
         for name in names:

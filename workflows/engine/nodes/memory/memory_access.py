@@ -12,7 +12,7 @@ from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled
 from workflows.engine.text_rendering import as_text
 
 
-# What a scope can't do without; the other scopes have a default or come from the run itself.
+# Scope → the system variable that it requires; the other scopes have a default or come from the run itself.
 _NEEDS = {"conversation": "conversation_id", "user": "user_id"}
 
 
@@ -88,14 +88,16 @@ def build_recalled_event(
         query=query,
         entries=[to_event_entry(hit) for hit in hits],
         injected=injected,
-        withheld=getattr(hits, "withheld", None),  # not every memory can say why it gave nothing
+        withheld=getattr(
+            hits, "withheld", None
+        ),  # not every memory reports why it returned nothing
     )
 
 
 def build_rejected_event(
     fault: Exception, ctx: NodeContext, scope: str, key: str
 ) -> MemoryKeptOut | None:
-    """Build the event of an entry that memory rejected, which is no failure of the node. Return None for any other
+    """Build the event of an entry that memory rejected, which does not fail the node. Return None for any other
     error.
     """
     reasons = getattr(fault, "reasons", None)
@@ -123,8 +125,8 @@ def to_entry(hit: MemoryHit) -> dict[str, Json]:
 
 
 def to_event_entry(hit: MemoryHit) -> dict[str, Json]:
-    """Convert a hit for its event. ``parts`` explain the score, ``run`` is where it was learnt; not every memory knows
-    them.
+    """Convert a hit for its event. ``parts`` explain the score, ``run`` is the run that stored it; not every memory
+    knows them.
     """
     source = getattr(hit, "source", None)
     return {
