@@ -1,4 +1,4 @@
-"""Decide who may access what. This is the only module that decides, and the only one that imports django-guardian.
+"""Decides whether a principal may access an object. Only this module decides and imports django-guardian.
 
 A question is answered in this order: is the team one of the principal's; does the role (or the key's scope) have the
 verb; was this very object shared with them. Grants reach members of the object's team only: sharing widens what a
@@ -76,7 +76,7 @@ def can(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bo
 
 
 def check(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> None:
-    """Raise ``NotAllowed`` with a sentence that says what is missing, unless ``can`` answers yes."""
+    """Raise ``NotAllowed`` with a message that names the missing permission, unless ``can`` returns True."""
     if can(principal, verb, obj_or_team):
         return
     if principal.kind == "key":
@@ -112,7 +112,7 @@ def grant(who: User | Group, verb: str, obj: models.Model) -> None:
 
 
 def revoke(who: User | Group, verb: str, obj: models.Model) -> None:
-    """Take back what ``grant`` gave; do nothing if there was no grant."""
+    """Revoke the permission that ``grant`` gave; do nothing if there was no grant."""
     rows = {
         "permission__codename": _get_codename(verb),
         "content_type": _get_content_type(type(obj)),
@@ -125,7 +125,7 @@ def revoke(who: User | Group, verb: str, obj: models.Model) -> None:
 
 
 def revoke_all(user: User, team_id: UUID) -> None:
-    """Remove everything that was shared with a person who leaves the team, so that a return starts without rights."""
+    """Remove all grants and groups of a user who leaves the team, so that they have no rights if they return."""
     rows = UserObjectPermission.objects.filter(user=user)
     with tenant([team_id]):
         groups = TeamGroup.objects.unscoped().filter(team_id=team_id, group__user=user)
@@ -136,10 +136,10 @@ def revoke_all(user: User, team_id: UUID) -> None:
                 continue
             shared = rows.filter(content_type_id=type_id)
             pks = [UUID(pk) for pk in shared.values_list("object_pk", flat=True)]
-            ours = model._base_manager.filter(team_id=team_id, pk__in=pks).values_list(
+            team_objects = model._base_manager.filter(team_id=team_id, pk__in=pks).values_list(
                 "pk", flat=True
             )
-            shared.filter(object_pk__in=[str(pk) for pk in ours]).delete()
+            shared.filter(object_pk__in=[str(pk) for pk in team_objects]).delete()
 
 
 def count_shared(objects: Sequence[models.Model]) -> int:
@@ -160,28 +160,29 @@ def end_sharing_with(group: Group) -> int:
 def _query_grants(objects: Sequence[models.Model]) -> list[models.QuerySet[Any]]:
     if not objects:
         return []
-    which = {
+    object_filter = {
         "content_type": _get_content_type(type(objects[0])),
         "object_pk__in": [str(row.pk) for row in objects],
     }
     return [
-        grants.objects.filter(**which) for grants in (UserObjectPermission, GroupObjectPermission)
+        grants.objects.filter(**object_filter)
+        for grants in (UserObjectPermission, GroupObjectPermission)
     ]
 
 
 def is_granted(
     principal: Principal, verb: str, obj: models.Model, *, in_person: bool = False
 ) -> bool:
-    """Return whether this very object was shared with this person for one verb.
+    """Return whether this object was shared with the principal's user for one verb.
 
-    Unless ``in_person`` is set, a grant to a group of theirs counts too.
+    Unless ``in_person`` is set, a grant to one of the user's groups counts too.
     """
     if principal.user_id is None:
         return False
     params = (principal.user_id, _get_codename(verb), _get_content_type(type(obj)).pk)
-    question, times = _GRANTED[in_person]
+    query, times = _GRANTED[in_person]
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT %s = ANY(ARRAY({question}))", [obj.pk, *params * times])
+        cursor.execute(f"SELECT %s = ANY(ARRAY({query}))", [obj.pk, *params * times])
         return bool(cursor.fetchone()[0])
 
 
@@ -200,23 +201,23 @@ def filter_shared(
 
 
 class _IsGranted(Func):
-    """A condition whose ids are read once, before the plan runs, so that the index of the compared column is used."""
+    """A condition whose ids are read once, before the plan runs, so that the compared column's index is used."""
 
     template, arity = "%(expressions)s", 1
     output_field = models.BooleanField()
 
     def __init__(self, in_person: bool, *params: object) -> None:
         super().__init__(F("pk"))
-        self.in_person, self.asked = in_person, params
+        self.in_person, self.params = in_person, params
 
     def as_sql(self, *how: Any, **context: Any) -> Any:  # Any: as Django's own
         pk, params = super().as_sql(*how, **context)
-        question, times = _GRANTED[self.in_person]
-        return f"{pk} = ANY(ARRAY({question}))", [*params, *self.asked * times]
+        query, times = _GRANTED[self.in_person]
+        return f"{pk} = ANY(ARRAY({query}))", [*params, *self.params * times]
 
 
 QUERIES: Final = read_queries("accounts/sql/queries/grants.sql")
-# Whether in person alone → the question, and how often it takes who, which verb and of what.
+# The query by ``in_person``, and how often it takes the parameters user, codename and content type.
 _GRANTED: Final = {
     True: (QUERIES["in_person"], 1),
     False: (f"{QUERIES['in_person']} UNION ALL {QUERIES['by_group']}", 2),
@@ -233,7 +234,7 @@ class Grant:
 
 
 def list_grants(obj: models.Model) -> list[Grant]:
-    """Return everything that was shared of this object, people before groups."""
+    """Return all grants on this object, users before groups."""
     object_filter = {"content_type": _get_content_type(type(obj)), "object_pk": str(obj.pk)}
     people = UserObjectPermission.objects.filter(**object_filter).select_related("user")
     groups = GroupObjectPermission.objects.filter(**object_filter)
@@ -256,8 +257,13 @@ def list_grants(obj: models.Model) -> list[Grant]:
 
 
 def _sort_key(shared: Grant) -> tuple[bool, str, str, str]:
-    who = shared.user or shared.group
-    return shared.user is None, str(who).casefold(), str(who.pk if who else ""), shared.verb
+    grantee = shared.user or shared.group
+    return (
+        shared.user is None,
+        str(grantee).casefold(),
+        str(grantee.pk if grantee else ""),
+        shared.verb,
+    )
 
 
 _CODENAME: Final = "permission__codename"

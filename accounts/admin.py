@@ -41,7 +41,7 @@ class ReadOnlyAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
 
 
 class TenantAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
-    """The base of every tenant model's admin: rows of the teams in which the person may do ``verb``."""
+    """The base of every tenant model's admin: it lists the rows of the teams in which the user may do ``verb``."""
 
     verb = "team.view"
 
@@ -56,14 +56,14 @@ class UserAdmin(admin.ModelAdmin[User]):
     list_display = ("email", "name", "is_active", "is_staff", "date_joined")
     search_fields = ("email", "name")
     fields = ("email", "name", "locale", "is_active", "is_staff", "last_login", "date_joined")
-    # Whoever could give an account another address could make its password anew and be them.
+    # Changing the address would let an administrator reset the password and sign in as the user.
     readonly_fields = ("email", "last_login", "date_joined")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return False  # people come by invitation
+        return False  # users join by invitation
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return False  # erasing a person is more than deleting a row
+        return False  # the erasure of a user involves more than this row
 
 
 @admin.register(Team)
@@ -137,8 +137,8 @@ class TeamGroupAdmin(ReadOnlyAdmin, TenantAdmin):
     list_select_related = ("team",)
 
 
-# Of libraries, registered before us: whoever gives an account another address, or its second factor, can be its
-# person, private memory and all; and groups of permissions know no team.
+# Models that libraries register. Changing an account's address or second factor would let an administrator sign in as
+# the user and read their private memory; permission groups have no team.
 for label in (
     "account.EmailAddress",
     "account.EmailConfirmation",

@@ -1,8 +1,8 @@
-"""The audit trail: who did what, or was refused. The database numbers and chains the entries; see
-accounts/sql/audit.sql.
+"""The audit trail of each team: it records every action and every refusal. The database numbers and chains the entries;
+see accounts/sql/audit.sql.
 
-The chain finds a changed, missing or inserted entry. Cutting off the newest ones is found only by someone who kept
-the head, so ``head`` is meant to be published: every ``verify`` returns it, and it is logged.
+The chain reveals a changed, missing or inserted entry. The removal of the newest entries can only be found with a
+head that was stored elsewhere: every ``verify`` returns the head, and it is logged.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ActorKind = Literal["user", "key", "run", "system"]
 
 log = structlog.get_logger(__name__)
 
-# What an action is called, and how people read it.
+# The actions and their wording.
 AUDIT_ACTIONS: dict[str, Promise] = {
     "team.created": _("created the team"),
     "team.renamed": _("renamed the team"),
@@ -119,7 +119,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class BrokenLink:
-    """The first entry that doesn't fit, and what is wrong with it."""
+    """The first entry that doesn't fit, with the reason."""
 
     seq: int
     reason: Literal["changed", "missing", "inserted", "head"]
@@ -147,7 +147,7 @@ class DisplayName:
     url: str = ""
 
 
-# Who reads, and what the trail names → words for those of them that one knows.
+# A function of reader, team and names in the audit trail; it returns the names that it knows with their labels.
 Namer = Callable[[HasTeams, UUID, Sequence[str]], Mapping[str, DisplayName]]
 
 
@@ -177,8 +177,8 @@ def record(
 ) -> None:
     """Append an entry at the end of the caller's transaction.
 
-    An entry never holds a secret or a remembered value, only ids, sizes and outcomes. Ids of outside people turn into
-    pseudonyms when it is written, unless ``is_hidden`` says that they already have.
+    An entry never holds a secret or a remembered value, only ids, sizes and outcomes. Ids of external users are
+    replaced by pseudonyms when the entry is written, unless ``is_hidden`` says that this was done already.
     """
     if action not in AUDIT_ACTIONS:
         raise ValueError(f"{action!r} has no wording in AUDIT_ACTIONS")
@@ -205,16 +205,16 @@ def is_recorded_for_run(team_id: UUID, *, actor: str, action: str, run: str) -> 
     return of_run.filter(
         team_id=team_id,
         of=run,
-        detail__has_key="run",  # the index holds no others
+        detail__has_key="run",  # the partial index covers only these rows
         action=action,
         actor=actor,
     ).exists()
 
 
 def list_written_forms(team_id: UUID, texts: Iterable[str]) -> dict[str, list[str]]:
-    """Map each text to the forms it may have in the trail: as it is, as older entries have it, and with pseudonyms.
+    """Map each string to its possible forms in the audit trail: unchanged, as in older entries, and with pseudonyms.
 
-    The database is asked only if a text names somebody.
+    The database is queried only if a string names an external user.
     """
     subjects = list(texts)
     pseudonyms = find_pseudonyms(
@@ -228,7 +228,7 @@ def list_written_forms(team_id: UUID, texts: Iterable[str]) -> dict[str, list[st
 
 
 def reveal(team_id: UUID, entries: Sequence[AuditEntry]) -> None:
-    """Replace pseudonyms by ids, for somebody who may read the trail. A person who was erased keeps the pseudonym."""
+    """Replace pseudonyms by ids for a principal who may read the audit trail. Erased persons keep their pseudonyms."""
     if not (pseudonyms := list_pseudonyms([[entry.subject, entry.detail] for entry in entries])):
         return
     rows = AuditPerson.objects.unscoped().filter(team_id=team_id, pseudonym__in=pseudonyms)
@@ -238,12 +238,12 @@ def reveal(team_id: UUID, entries: Sequence[AuditEntry]) -> None:
 
 
 def count_persons(team_id: UUID, persons: Sequence[str]) -> int:
-    """Count the persons for whom the trail holds a key. Call it within ``tenant``."""
+    """Count the persons for whom the audit trail holds a key. Call it within ``tenant``."""
     return AuditPerson.objects.unscoped().filter(team_id=team_id, person__in=persons).count()
 
 
 def list_personas(team_id: UUID, player: str) -> list[str]:
-    """Return a member's test personas that the trail knows. Call it within ``tenant``."""
+    """Return a member's test personas that the audit trail knows. Call it within ``tenant``."""
     rows = AuditPerson.objects.unscoped().filter(team_id=team_id, person__endswith=f"@{player}")
     return [
         person
@@ -253,9 +253,9 @@ def list_personas(team_id: UUID, player: str) -> list[str]:
 
 
 def forget_persons(team_id: UUID, persons: Sequence[str]) -> int:
-    """Delete the keys of these persons, so that nobody can learn any more whom the trail means.
+    """Delete the keys of these persons, so that their pseudonyms can no longer be resolved.
 
-    Call it within ``tenant``; the entries themselves stay.
+    Call it within ``tenant``; the audit entries do not change.
     """
     hide_pending(team_id)
     rows = AuditPerson.objects.unscoped().filter(team_id=team_id, person__in=persons)
@@ -263,12 +263,12 @@ def forget_persons(team_id: UUID, persons: Sequence[str]) -> int:
 
 
 def anonymize(text: str) -> str:
-    """Return the text with pseudonyms that identify nobody, for the entry that records an erasure."""
+    """Return the string with pseudonyms that identify no person, for the entry that records an erasure."""
     return hide(text, {}, make_unlinked_pseudonym)[0]
 
 
 def read_head(team_id: UUID) -> tuple[int, str]:
-    """Return number and hash of the newest entry. Entries noted in this transaction are written first."""
+    """Return number and hash of the newest entry. Pending entries of this transaction are written first."""
     with tenant([team_id]):
         write_pending()
         row = AuditHead.objects.unscoped().filter(team_id=team_id).first()
@@ -285,7 +285,7 @@ def verify(team_id: UUID) -> ChainReport:
         head_seq,
         head_hash,
     ):
-        # The chain ends before (or after) where its head says: the newest entries are missing or were put there.
+        # The chain is shorter or longer than its head says: the newest entries were removed or inserted.
         missing = (newest_seq or 0) < (head_seq or 0)
         broken_link = BrokenLink(
             (newest_seq or 0) + 1 if missing else newest_seq or 0, "missing" if missing else "head"

@@ -1,13 +1,13 @@
-"""Subjects that belong to someone: a member's test personas, and an API key's own subject.
+"""Subjects that belong to a member or a key: test personas, and an API key's own subject.
 
-A member may act as "ben" for a while. The persona's id contains the member who plays it, so that two members' bens
-never share a memory, and neither is the ben whom a client names with an API key.
+A member may act as "ben" for a while. The persona's id contains the member's id, so that the "ben" of one member
+never shares a memory with the "ben" of another member or with an API client's user "ben".
 """
 
 from uuid import UUID
 
 
-_LENGTH = 36  # of a UUID's text
+_LENGTH = 36  # of a UUID as a string
 _KEY = "key-"
 
 
@@ -32,7 +32,7 @@ def strip_player(subject: str) -> str:
 
 
 def make_key_subject(key: UUID) -> str:
-    """Return the subject of a key's runs that name nobody: the API client itself."""
+    """Return the subject of a key's runs that name no user: the API client itself."""
     return f"{_KEY}{key}"
 
 

@@ -1,4 +1,4 @@
-"""The acting principals: a person, an API client with a key, or a run. Each knows its teams and its role in them."""
+"""The acting principals: a user, an API client with a key, or a run. Each knows its teams and its roles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEAM_IN_SESSION = "team_id"
 
 
 class Principal(Protocol):
-    """A person, API client or run that acts."""
+    """A user, API client or run that acts."""
 
     @property
     def kind(self) -> Literal["user", "key", "run"]: ...
@@ -35,7 +35,7 @@ class Principal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UserPrincipal:
-    """A person, with their roles as they were when the request began."""
+    """A user, with the roles that they had when the request began."""
 
     user: User
     roles: dict[UUID, Role]
@@ -90,7 +90,7 @@ class KeyPrincipal:
 
 @dataclass(frozen=True, slots=True)
 class RunPrincipal:
-    """A run: one team, and at most what its starter may do at this moment. Made by ``load_run_principal``."""
+    """A run: it has one team, and at most the current rights of its starter. ``load_run_principal`` creates it."""
 
     run_id: UUID
     team_id: UUID
@@ -118,7 +118,7 @@ class RunPrincipal:
 
 
 def get_principal(request: HttpRequest) -> Principal:
-    """Return the principal that this request acts for; it is looked up once per request."""
+    """Return the principal of this request, which is loaded once per request. Raise ``NotSignedIn`` without one."""
     principal: Principal | None = getattr(request, "principal", None)
     if principal is None:
         if not request.user.is_authenticated:
@@ -137,7 +137,7 @@ def get_key_id(principal: Principal) -> UUID | None:
 
 
 def get_current_team_id(request: HttpRequest) -> UUID:
-    """Return the team of this request: the key's, the one selected in the team switcher, or the person's first."""
+    """Return the team of this request: the key's team, the selected team, or else the user's first team."""
     principal = get_principal(request)
     session = getattr(request, "session", None)
     selected = session.get(TEAM_IN_SESSION) if session is not None else None
@@ -152,7 +152,7 @@ def get_current_team_id(request: HttpRequest) -> UUID:
 
 
 def load_user_principal(user: User) -> UserPrincipal:
-    """Load a person with the roles they have now."""
+    """Load the principal of a user with their current roles."""
     with lookup(str(user.pk)):
         rows = Membership.objects.unscoped().filter(user_id=user.pk).values_list("team_id", "role")
         return UserPrincipal(user, {team_id: Role(role) for team_id, role in rows})
@@ -161,9 +161,9 @@ def load_user_principal(user: User) -> UserPrincipal:
 def load_run_principal(
     *, run_id: UUID, team_id: UUID, user_id: UUID | None = None, key_id: UUID | None = None
 ) -> RunPrincipal:
-    """Load the principal of a run that a person or a key started.
+    """Load the principal of a run that a user or a key started.
 
-    A starter who left the team, or a key that was revoked, leaves the run without rights.
+    A run has no rights if its starter left the team or its key was revoked.
     """
     starter: UserPrincipal | KeyPrincipal | None = None
     if user_id is not None:

@@ -1,6 +1,6 @@
-"""Find external users' ids in texts of the audit trail, and the pseudonyms that replace them.
+"""Finds external users' ids in strings of the audit trail, and the pseudonyms that replace them.
 
-This module handles texts only; ``accounts.models.persons`` knows how a pseudonym is made, and whose it is.
+This module handles strings only; ``accounts.models.persons`` creates pseudonyms and resolves them.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from functools import cache
 from typing import Any, Final
 
 
-# A namespace of a person begins so; an app whose plug-ins have more of them says here which.
+# The prefixes of persons' namespaces; an app whose plug-ins add prefixes registers a function that lists them.
 Prefixes = Callable[[], Iterable[str]]
 Swap = Callable[[str], str]
 
-# Of what can't be anybody's id nothing is kept: it was refused, and nobody could have it erased.
-NO_ID: Final = "~-"
+# Replaces strings that can't be an id: they were refused, and no person could request their erasure.
+INVALID_ID: Final = "~-"
 PROSE: Final = (
     "why",
     "reason",
-)  # words, whatever their length; other values are if they have spaces
+)  # fields that hold prose; values of other fields are prose if they contain spaces
 
 _ID = re.compile(r"[!-9;-~]{1,80}")
-# An account is told by a number already, and so is a programme that speaks for itself: of version 7, as all of ours
-# are. Others' are mostly of version 4, and somebody's id outside; one of version 7 can't be told from an account's here.
-_NUMBER = re.compile(r"(?:key-)?[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+# Accounts and API keys are identified by UUIDs of version 7 and need no pseudonym. Ids of external users are mostly
+# UUIDs of version 4; an external UUID of version 7 can't be distinguished from an account's.
+_OWN_UUID = re.compile(r"(?:key-)?[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _PSEUDONYM = re.compile(r"~[a-z2-7]{26}(?![a-z2-7])")
-_QUOTED = 100  # so much of what can't be an id a refusal repeats
+_MAX_QUOTED_LENGTH = 100  # characters of an invalid id that a refusal quotes
 
 
 def register_person_prefixes(prefixes: Prefixes) -> None:
@@ -36,11 +36,11 @@ def register_person_prefixes(prefixes: Prefixes) -> None:
 
 def is_outside(person: str) -> bool:
     """Return whether an id may identify an external user."""
-    return bool(_ID.fullmatch(person)) and not _NUMBER.fullmatch(person)
+    return bool(_ID.fullmatch(person)) and not _OWN_UUID.fullmatch(person)
 
 
 def find_outside_ids(text: str) -> list[str]:
-    """Return the ids in a namespace, if it is a person's and they are external."""
+    """Return the external users' ids in the name of a person's namespace."""
     return [person for person in _split_ids(text) if is_outside(person)]
 
 
@@ -62,13 +62,13 @@ def hide(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict
     if not _compile_person_pattern(_load_prefixes()).search(
         "\n".join(text for _name, text in pairs)
     ):
-        return subject, dict(detail)  # nearly every entry: an account's, or of no person
+        return subject, dict(detail)  # nearly every entry names an account or no person
     texts = [subject, *(text for name, text in pairs[1:] if not _is_prose(name, text))]
     persons = {
         person
         for text in texts
         for person in _split_ids(text)
-        if person and not _NUMBER.fullmatch(person)
+        if person and not _OWN_UUID.fullmatch(person)
     }
     quotations = _list_quotations(persons)
 
@@ -83,7 +83,7 @@ def hide(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict
 
 
 def substitute_names(value: Any, names: Mapping[str, str]) -> Any:  # Any: JSON
-    """Return the value with the pseudonyms that ``names`` knows replaced; others stay."""
+    """Return the value with its pseudonyms replaced by ``names``; unknown pseudonyms stay."""
     return _map_texts(
         value, lambda _name, text: _PSEUDONYM.sub(lambda match: names.get(match[0], match[0]), text)
     )
@@ -116,13 +116,13 @@ def _swap_in_name(text: str, swap: Swap) -> str:
 
 
 def _swap_id(person: str, swap: Swap) -> str:
-    if not person or _NUMBER.fullmatch(person):
+    if not person or _OWN_UUID.fullmatch(person):
         return person
-    return swap(person) if is_outside(person) else NO_ID
+    return swap(person) if is_outside(person) else INVALID_ID
 
 
 def _swap_in_prose(text: str, quotations: Mapping[str, str], swap: Swap) -> str:
-    """Replace ids that the entry names elsewhere, wherever they occur, and whatever follows a person's prefix."""
+    """Replace ids that the entry names elsewhere, wherever they occur, and the word after a person's prefix."""
     alternatives = "|".join(
         re.escape(quotation) for quotation in sorted(quotations, key=len, reverse=True)
     )
@@ -143,10 +143,10 @@ def _swap_in_prose(text: str, quotations: Mapping[str, str], swap: Swap) -> str:
 
 
 def _list_quotations(persons: set[str]) -> dict[str, str]:
-    """Map each way in which a refusal may quote a person, in full, escaped or cut, to that person."""
+    """Map each form in which a refusal may quote a person, in full, escaped or cut, to that person."""
     quotations: dict[str, str] = {}
     for person in persons:
-        for quoted in (person, person[:_QUOTED]):
+        for quoted in (person, person[:_MAX_QUOTED_LENGTH]):
             quotations |= {quoted: person, repr(quoted)[1:-1]: person}
     return quotations
 
@@ -168,7 +168,7 @@ def _map_texts(value: Any, change: Callable[[str, str], str], name: str = "") ->
 
 
 def _walk_texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each text with the name of the field that holds it."""
+    """Yield each string with the name of its field."""
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, Mapping):
@@ -182,9 +182,9 @@ def _walk_texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 @cache
 def _compile_person_pattern(prefixes: tuple[str, ...]) -> re.Pattern[str]:
-    """Compile a pattern for a person's prefix that is followed by anything but a number alone."""
+    """Compile a pattern for a person's prefix that is not followed by a UUID alone."""
     alternatives = "|".join(re.escape(prefix) for prefix in prefixes)
-    return re.compile(rf"(?:{alternatives}):(?!{_NUMBER.pattern}(?:\n|\Z))")
+    return re.compile(rf"(?:{alternatives}):(?!{_OWN_UUID.pattern}(?:\n|\Z))")
 
 
 def _join_prefixes() -> str:

@@ -1,8 +1,8 @@
 """The table of roles and permissions. docs/reference/permissions.md is generated from it.
 
-A member may do what their role says, and whatever was shared with them one by one (``access.grant``). An API key may
-do what its scopes say and an editor could, and read the audit trail with a scope of its own; verbs without a scope
-are for people alone.
+A member has the verbs of their role, and those of objects shared with them (``access.grant``). An API key has the
+verbs of its scopes that an editor has, and may read the audit trail with a separate scope; verbs without a scope are
+for users only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb, the least role that has it, the key scope that has it, and how people say it."""
+    """A verb with the lowest role and the key scope that grant it, and its wording."""
 
     name: str
     least: Role
@@ -40,7 +40,7 @@ class Verb:
     wording: Promise
 
 
-# Scopes of API keys, as people choose them.
+# Scopes of API keys.
 SCOPES: dict[str, Promise] = {
     "workflows:read": _("Read workflows and versions"),
     "workflows:write": _("Create, edit, and publish workflows"),
@@ -51,8 +51,8 @@ SCOPES: dict[str, Promise] = {
     "team:read": _("Read the team and its members"),
 }
 
-# What no programme needs that only uses this installation; nothing else brings it along. Whoever makes such a
-# key may do what it may: that is why reading the trail, an admin's verb, can be given to one.
+# Scopes for special clients, which no other scope includes. Members who may create keys have these
+# rights themselves; therefore a key may read the audit trail, although this is an admin's verb.
 SERVICE_SCOPES: dict[str, Promise] = {
     "audit:read": _("Read, verify, and export the audit trail"),
     "memory:serve": _("Act as the memory provider of another installation"),
@@ -101,7 +101,7 @@ _TABLE = (
 
 VERBS: dict[str, Verb] = {verb.name: verb for verb in _TABLE}
 
-# What a key may do at most, whatever its scopes; and the one verb beyond it that a scope gives by itself.
+# The role that limits every key, and the verbs beyond this role that a scope grants.
 KEY_ROLE = Role.EDITOR
 KEYS_BEYOND: frozenset[str] = frozenset({"audit.view"})
 

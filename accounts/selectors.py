@@ -1,4 +1,4 @@
-"""Reads for pages and the API, limited to what the principal may see: finding and checking are one call."""
+"""Reads for pages and the API, limited to the rows that the principal may see. Each function also checks access."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def list_teams(principal: Principal) -> QuerySet[Team]:
 
 
 def find_team(principal: Principal, verb: str, team_id: UUID) -> Team:
-    """Return a team of the principal's own, checked for one verb; other teams raise NotFound."""
+    """Return one of the principal's teams after checking one verb; raise ``NotFound`` for other teams."""
     team = list_teams(principal).filter(pk=team_id).first()
     if team is None:
         raise NotFound
@@ -34,7 +34,7 @@ def find_team(principal: Principal, verb: str, team_id: UUID) -> Team:
 
 
 def list_members(principal: Principal, team: Team, *, search: str = "") -> QuerySet[Membership]:
-    """Return the members; ``search`` keeps those whose name or address contains it."""
+    """Return the members; ``search`` filters by a substring of name or address."""
     check(principal, "team.view", team)
     rows = Membership.objects.visible_to(principal).filter(team=team)
     if search:
@@ -119,5 +119,5 @@ def list_audit_entries(
 
 
 def is_first_person() -> bool:
-    """Return whether nobody has an account yet."""
+    """Return whether there is no account yet."""
     return not User.objects.exists()

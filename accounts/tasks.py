@@ -15,7 +15,7 @@ def audit_checkpoint() -> int:
     return write_checkpoint()
 
 
-# Rows for beat; ``config.celery`` merges what the apps offer.
+# The schedule for beat; ``config.celery`` merges the schedules of all apps.
 BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
     "accounts-audit-checkpoint": {"task": "accounts.audit_checkpoint", "schedule": DAY},
 }

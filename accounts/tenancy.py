@@ -1,8 +1,7 @@
-"""The isolation of teams: the base of every tenant row, and the only place that tells PostgreSQL which teams' rows to
-show.
+"""The isolation of teams: the base of every tenant row, and the only module that sets the visible teams in PostgreSQL.
 
-The setting is transaction-local by construction. A session-level ``SET`` would hand one person's rows to the next
-user of a pooled connection.
+The setting is always transaction-local. A session-level ``SET`` would show one user's rows to the next user of a
+pooled connection.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ M = TypeVar("M", bound=models.Model)
 
 @contextmanager
 def tenant(team_ids: Iterable[UUID], *, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
-    """Show these teams' rows, and no others, until the block ends; all of it is one transaction.
+    """Show only these teams' rows until the block ends; the block is one transaction.
 
-    Nested blocks replace the outer set and put it back. When a block fails, its savepoint is rolled back and
-    PostgreSQL itself restores the setting of the outer one. See ``at_the_end`` and ``after_failing`` for what the
-    outermost block does besides.
+    Nested blocks replace the outer set and restore it. When a block fails, its savepoint is rolled back and
+    PostgreSQL itself restores the outer setting. ``run_at_end`` and ``run_after_failure`` register further work of
+    the outermost block.
     """
     value = "{" + ",".join(sorted(str(UUID(str(team_id))) for team_id in team_ids)) + "}"
     outermost = using == DEFAULT_DB_ALIAS and not _read_note(TEAMS_SETTING, using)
@@ -49,7 +48,7 @@ def tenant(team_ids: Iterable[UUID], *, using: str = DEFAULT_DB_ALIAS) -> Iterat
         with _local_setting(TEAMS_SETTING, value, using=using):
             try:
                 yield
-            except OperationalError:  # it may be tried again, and says all of it again then
+            except OperationalError:  # a retry of the transaction records its refusals again
                 raise
             except Exception:
                 rescued = _collect_rescues(outermost)
@@ -68,14 +67,14 @@ Work = Callable[[], None]
 
 
 def run_at_end(work: Work) -> None:
-    """Run ``work`` when an outermost ``tenant`` ends well, still in its transaction."""
+    """Run ``work`` when an outermost ``tenant`` ends without an error, still in its transaction."""
     _AT_THE_END.append(work)
 
 
 def run_after_failure(rescue: Callable[[], Work]) -> None:
-    """Ask ``rescue`` before an outermost ``tenant`` is rolled back, and run its result afterwards.
+    """Call ``rescue`` before an outermost ``tenant`` is rolled back, and run its result afterwards.
 
-    This doesn't happen if the database itself gave up: the caller then retries the whole transaction.
+    This doesn't happen after an ``OperationalError``: the caller then retries the whole transaction.
     """
     _AFTER_FAILING.append(rescue)
 
@@ -90,9 +89,9 @@ def _collect_rescues(outermost: bool) -> list[Work]:
 
 @contextmanager
 def lookup(key: str, *, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
-    """Show only the rows that name this key: a person's own memberships, or the row whose secret's hash it is.
+    """Show only the rows with this key: a user's memberships, or the row with this secret's hash.
 
-    Needed before the team is known, and just as narrow: see ``also_by`` of ``enable_rls``.
+    It is needed before the team is known; see ``also_by`` of ``enable_rls``.
     """
     with _local_setting(LOOKUP_SETTING, key, using=using):
         yield
@@ -121,8 +120,8 @@ class TenantQuerySet(models.QuerySet[M]):
 class TenantManager(models.Manager[M]):
     """A manager whose ``Model.objects.visible_to(principal)`` finds rows and checks access in one call.
 
-    For a queryset of your own: ``objects = TenantManager.from_queryset(YourQuerySet)()``. Related managers
-    (``namespace.entries``) are whole: they start from a row that was found already.
+    For a custom queryset: ``objects = TenantManager.from_queryset(YourQuerySet)()``. Related managers
+    (``namespace.entries``) are not restricted, because they start from a row that was checked already.
     """
 
     def contribute_to_class(self, cls: type[models.Model], name: str) -> None:
@@ -130,7 +129,7 @@ class TenantManager(models.Manager[M]):
         setattr(cls, name, _GuardedManager(name))
 
     def get_queryset(self) -> TenantQuerySet[M]:
-        # from_queryset() leaves its class here; a plain TenantManager has Django's own.
+        # from_queryset() sets its class here; a plain TenantManager has Django's class.
         queryset: type[Any] = getattr(self, "_queryset_class", TenantQuerySet)
         queryset_class = queryset if issubclass(queryset, TenantQuerySet) else TenantQuerySet
         return queryset_class(self.model, using=self._db, hints=getattr(self, "_hints", {}))
@@ -146,8 +145,8 @@ class TenantManager(models.Manager[M]):
 
 
 class _GuardedManager:
-    """The manager that request code gets as ``Model.objects``; Django's machinery uses ``_default_manager``, which is
-    unguarded.
+    """The manager that request code gets as ``Model.objects``. Django itself uses ``_default_manager``, which has no
+    guard.
     """
 
     def __init__(self, name: str) -> None:
@@ -179,7 +178,7 @@ def _make_refusal(name: str) -> Any:
 
 
 # fmt: off
-# Everything that reads or changes many rows without having said whose.
+# All methods that read or change many rows without naming a principal.
 REFUSED = (
     "all", "filter", "exclude", "get", "first", "last", "earliest", "latest", "count", "exists",
     "contains", "iterator", "in_bulk", "values", "values_list", "dates", "datetimes",
@@ -210,10 +209,10 @@ class TenantModel(models.Model):
 def enable_rls(
     table: str, *, grants: str = "SELECT, INSERT, UPDATE, DELETE", also_by: str | None = None
 ) -> migrations.RunSQL:
-    """Put ``table`` behind the wall: policy, FORCE, and the app role's privileges. Reversible.
+    """Enable row-level security on ``table``: policy, FORCE, and the app role's privileges. It is reversible.
 
-    ``also_by`` names a column whose owner may read the row before the team is known, see ``lookup``.
-    The setting is read in a sub-select so that it is computed once a query, not once a row.
+    ``also_by`` names a column whose value lets its owner read the row before the team is known, see ``lookup``. The
+    setting is read in a sub-select so that it is computed once per query instead of once per row.
     """
     wall = "team_id = ANY ((SELECT mnemoflow_team_ids())::uuid[])"
     forward = [
@@ -255,7 +254,7 @@ def _local_setting(name: str, value: str, *, using: str) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            # The rollback to the savepoint undoes set_config; only our note of it has to follow.
+            # The rollback to the savepoint undoes set_config; only the copy in Python has to be restored.
             _note(name, outer, using)
             raise
         if outermost or connections[using].needs_rollback:  # the end of the transaction clears it
@@ -275,7 +274,7 @@ def _note(name: str, value: str, using: str) -> None:
 
 
 def _read_note(name: str, using: str) -> str:
-    # Kept beside the connection, as the setting is; outside a transaction there is none, whatever the note says.
+    # Stored on the connection like the setting; outside a transaction no teams are set, whatever this copy says.
     return _get_notes(using).get(name, "") if connections[using].in_atomic_block else ""
 
 

@@ -1,7 +1,7 @@
 """Secrets that grant access: generated here, shown once, stored as hashes.
 
-256 random bits can't be guessed, so a plain hash protects them as well as a slow one would; the kind is hashed along,
-so that an invitation never passes for a key.
+256 random bits can't be guessed, so a plain hash protects them as well as a slow hash. The hash includes the kind of
+secret, so that an invitation is never accepted as a key.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal
 Kind = Literal["key", "invitation", "start"]
 
 KEY_PREFIX = "mf_"
-VISIBLE = len(KEY_PREFIX) + 6  # enough to tell keys apart in a list, too little to guess the rest
+VISIBLE = len(KEY_PREFIX) + 6  # enough to distinguish keys in a list, too little to guess the rest
 
 
 def make_secret(kind: Kind) -> str:

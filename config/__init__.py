@@ -1,1 +1,1 @@
-"""Wiring: how the process is put together."""
+"""The configuration of the process and everything that all apps share."""

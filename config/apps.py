@@ -18,7 +18,7 @@ class WiringConfig(AppConfig):
         from config import celery, checks  # noqa: F401, PLC0415
 
     def _list_secrets(self) -> list[str]:
-        """Return the secrets that an operator entered and that no log may contain."""
+        """Return the operator's secrets, which no log may contain."""
         entered = (
             *(settings.MEMORY_HTTP_KEY, settings.MEMORY_EMBEDDER_KEY, settings.METRICS_TOKEN),
             *(settings.SECRET_KEY, *settings.SECRET_KEYS_AT_REST),

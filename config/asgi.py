@@ -15,8 +15,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup(set_prefix=False)
 application = Assets(Handler())
 
-# Everything a request needs is loaded now, not with the first one; and what stays for good is taken from the
-# collector's sight. A page of two thousand nodes makes it run, and it would look through all of that each time.
+# All modules are loaded before the first request, and the garbage collector then ignores these permanent objects.
+# Otherwise every collection, which a page of two thousand nodes triggers, would scan them again.
 import_module(settings.ROOT_URLCONF)
 gc.collect()
 gc.freeze()

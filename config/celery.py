@@ -1,7 +1,7 @@
-"""Celery only wakes workers up: a message carries an id, and the work to do is a row in the database.
+"""Celery only wakes up workers: a message carries an id, and the work to do is a row in the database.
 
-Messages are acknowledged early on purpose: once a run is claimed its message has no value, and recovery comes from
-the lease. A lost, doubled or late message costs at most one round of the reconciler.
+Messages are acknowledged early on purpose: once a run is claimed, its message is no longer needed, and recovery uses
+the lease. A lost, duplicate or late message costs at most one round of the reconciler.
 """
 
 import os
@@ -19,11 +19,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("mnemoflow")
 app.conf.update(
     broker_url=settings.BROKER_URL,
-    # With no broker at all a worker goes on asking the database for runs, and the broker for its return.
+    # Without a broker, a worker keeps polling the database for runs and retrying the connection.
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_transport_options={
-        # Of whoever sends: without it a request would wait six seconds for a broker that is away.
+        # For the sender: without this limit a request would wait six seconds for an unreachable broker.
         "max_retries": 0,
         **(
             {
@@ -50,7 +50,7 @@ app.conf.update(
     task_publish_retry=False,  # the run row is the outbox: a request never waits for a broker
     enable_utc=True,
     timezone="UTC",
-    # Runs don't queue behind upkeep, nor upkeep behind runs: two queues, one worker reads both unless told otherwise.
+    # Two queues, so that runs and upkeep don't delay each other; a worker reads both by default.
     task_routes={"memory.*": {"queue": "upkeep"}, "accounts.*": {"queue": "upkeep"}},
 )
 app.autodiscover_tasks()
@@ -58,7 +58,7 @@ app.autodiscover_tasks()
 
 @app.on_after_finalize.connect
 def fill_timetable(sender: Celery, **_: Any) -> None:
-    """Collect the schedules: each app with periodic tasks defines BEAT_SCHEDULE in its ``tasks`` module."""
+    """Merge the schedules of the apps: each app with periodic tasks defines BEAT_SCHEDULE in its ``tasks`` module."""
     for name in ("accounts", "memory", "workflows"):
         if apps.is_installed(name):
             tasks = import_module(f"{name}.tasks")
@@ -67,4 +67,4 @@ def fill_timetable(sender: Celery, **_: Any) -> None:
 
 @setup_logging.connect
 def keep_our_logging(**_: Any) -> None:
-    """Do nothing. It is connected so that Celery leaves the log as Django set it up."""
+    """Do nothing. It is connected so that Celery doesn't replace Django's logging configuration."""

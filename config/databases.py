@@ -1,4 +1,4 @@
-"""Database URLs as Django's settings want them."""
+"""Converts database URLs to entries of Django's DATABASES setting."""
 
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -10,7 +10,7 @@ def build_database_config(url: str, *, pool_size: int = 0) -> dict[str, Any]:
     options: dict[str, Any] = dict(parse_qsl(parts.query))
     host = options.pop("host", None) or parts.hostname or ""
     if pool_size:
-        # Persistent connections pile up under ASGI (a connection a thread); a pool is bounded.
+        # Persistent connections accumulate under ASGI (a connection per thread); a pool is bounded.
         options["pool"] = {"min_size": 0, "max_size": pool_size, "timeout": 10}
     return {
         "ENGINE": "django.db.backends.postgresql",

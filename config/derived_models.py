@@ -13,9 +13,9 @@ M = TypeVar("M", bound=BaseModel)
 def with_fields_of(
     record: type, *, required: bool = False, optional: bool = False
 ) -> Callable[[type[M]], type[M]]:
-    """Add the fields of a dataclass that the model doesn't declare itself, in a form or with limits of its own.
+    """Add the fields of a dataclass that the model doesn't declare itself with another type or limits.
 
-    They have the dataclass's defaults; ``required`` takes the defaults away, ``optional`` makes them None.
+    They have the dataclass's defaults; ``required`` removes the defaults, ``optional`` sets them to None.
     """
     hints = get_type_hints(record)
 

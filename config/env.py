@@ -199,7 +199,7 @@ class Env(BaseSettings):
     @field_validator("embed_origins")
     @classmethod
     def are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        # They go into a header: nothing but scheme, host and port may be in them.
+        # They are written into a header and may only contain scheme, host and port.
         if wrong := [origin for origin in value if not ORIGIN.fullmatch(origin)]:
             raise ValueError(f"{wrong[0]} is not an origin like https://wiki.example.com")
         return value
@@ -230,7 +230,7 @@ class Env(BaseSettings):
 
 @cache
 def env() -> Env:
-    """Return the environment, read once. A mistake ends the program with one line for each variable."""
+    """Return the environment, which is read once. Invalid values end the program with one message per variable."""
     try:
         return Env(_env_file=os.environ.get("MNEMOFLOW_ENV_FILE", ROOT / ".env"))
     except ValidationError as error:

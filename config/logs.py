@@ -42,10 +42,10 @@ def build_logging_config(form: str, level: str) -> dict[str, Any]:
         "loggers": {
             "httpx": {
                 "level": "WARNING"
-            },  # one line a request, with the address: too much, and too telling
+            },  # one line per request, with the URL: too many lines, and URLs may be confidential
             "httpcore": {"level": "WARNING"},
             "uvicorn.access": {"level": "WARNING"},
-            "celery.worker.strategy": {"level": "WARNING"},  # "received", a line a task
+            "celery.worker.strategy": {"level": "WARNING"},  # one "received" line per task
             "celery.app.trace": {"level": "WARNING"},
         },
     }

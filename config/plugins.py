@@ -1,8 +1,8 @@
 """Plug-ins: the hook specifications, and the one plug-in manager.
 
 A package registers itself with an entry point in the group "mnemoflow"; built-ins are registered in code, by their app.
-Each hook returns a mapping or a list, and all results are merged; a duplicate name is an error at start that says
-which.
+Each hook returns a mapping or a list, and all results are merged; a duplicate name is an error at start that
+names it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,8 +28,8 @@ class PluginClash(Exception):
 
 
 class Hooks:
-    """The hooks that a plug-in may implement. Values have the apps' own types, which this package may not import: hence
-    Any.
+    """The hooks that a plug-in may implement. The types of the values belong to the apps, which this package may not
+    import; the values are therefore ``Any``.
     """
 
     @hookspec
@@ -60,7 +60,7 @@ def get_plugin_manager() -> pluggy.PluginManager:
     plugins = pluggy.PluginManager(GROUP)
     plugins.add_hookspecs(Hooks)
     plugins.load_setuptools_entrypoints(GROUP)
-    plugins.check_pending()  # a hook implementation whose name nobody asks for is a typing mistake
+    plugins.check_pending()  # an implementation of an unknown hook is a typing mistake
     return plugins
 
 

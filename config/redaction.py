@@ -1,6 +1,6 @@
-"""Replace live secrets in anything that is logged, stored or shown, in every form they travel in.
+"""Replaces live secrets in logged, stored and displayed data, in every form in which they occur.
 
-Plain Python: the log, a run's rows, a model's answers and memory's gate use the same redactor.
+It doesn't depend on Django: the log, a run's rows, a model's responses and the memory gateway use the same redactor.
 """
 
 import base64
@@ -14,15 +14,15 @@ from urllib.parse import quote, quote_plus
 
 
 MASK: Final = "[redacted]"
-_SHORTEST: Final = 4  # a secret of three letters would blank out half of every text
-_SHORTEST_ENCODED: Final = 6
-_MOST_LIVE: Final = 1000  # secrets that a process keeps out of its log
+_MIN_LENGTH: Final = 4  # shorter secrets would redact too much of every text
+_MIN_ENCODED_LENGTH: Final = 6
+_MAX_LIVE: Final = 1000  # secrets that a process redacts from its log
 
 
 class Redactor:
-    """Replace each form of a secret by the text given for it, in one pass over a text.
+    """Replaces each form of a secret by its replacement, in one pass over a string.
 
-    Texts without a secret cost one search a form; that is the usual case.
+    A string without a secret, the usual case, costs one search per form.
     """
 
     def __init__(self, replacements: Mapping[str, str]) -> None:
@@ -35,11 +35,11 @@ class Redactor:
         return self._plain.replace(text)
 
     def redact_json_text(self, text: str) -> str:
-        """Redact JSON that is written out already; keys are texts as well."""
+        """Redact serialized JSON; keys are redacted as well."""
         return self._escaped_table.replace(text)
 
     def restore_json_text(self, text: str) -> str:
-        """Put the secrets back; only where each replacement stands for one form of one secret."""
+        """Restore the secrets. This requires that each replacement belongs to exactly one form of one secret."""
         return self._restoring_table.replace(text)
 
     def find_spans(self, text: str) -> Iterator[tuple[int, int]]:
@@ -80,7 +80,7 @@ class Redactor:
 
 
 class StreamRedactor:
-    """Redact text that comes in pieces: what may be the beginning of a secret waits for what follows."""
+    """Redacts text that arrives in pieces. The possible beginning of a secret is held back until more text arrives."""
 
     def __init__(self, table: "_Table") -> None:
         self._table = table
@@ -119,11 +119,11 @@ class StreamRedactor:
 
 
 class LogRedactor:
-    """The secrets that this process has used, kept out of its log: the oldest is forgotten first."""
+    """Redacts the secrets that this process has used from its log. The oldest secrets are dropped first."""
 
     def __init__(self) -> None:
         self._forms: dict[str, list[str]] = {}
-        self._redactor: Redactor | None = NO_REDACTION  # None: to be made when something is logged
+        self._redactor: Redactor | None = NO_REDACTION  # None: built when the next event is logged
         self._lock = threading.Lock()
 
     def add(self, secret: str) -> None:
@@ -131,7 +131,7 @@ class LogRedactor:
         if secret in self._forms:
             return
         with self._lock:
-            if len(self._forms) >= _MOST_LIVE:
+            if len(self._forms) >= _MAX_LIVE:
                 del self._forms[next(iter(self._forms))]
             self._forms[secret] = list_forms(secret)
             self._redactor = None
@@ -152,7 +152,7 @@ class LogRedactor:
 
 
 def build_redactor(secrets: Iterable[str]) -> Redactor:
-    """Return the redactor of these secrets, which is built once; it doesn't reveal which ones they were."""
+    """Return the cached redactor of these secrets; it doesn't reveal which secret was replaced."""
     return _build_cached_redactor(frozenset(secrets))
 
 
@@ -162,11 +162,11 @@ def _build_cached_redactor(secrets: frozenset[str]) -> Redactor:
 
 
 def list_forms(secret: str) -> list[str]:
-    """Return the forms a secret travels in, itself first: in addresses, JSON, base64 and hexadecimal."""
+    """Return the forms of a secret, the plain secret first: in URLs, JSON, base64 and hexadecimal."""
     secret = secret.strip()
-    if len(secret) < _SHORTEST:
+    if len(secret) < _MIN_LENGTH:
         return []
-    if len(secret) < _SHORTEST_ENCODED:
+    if len(secret) < _MIN_ENCODED_LENGTH:
         return [secret]
     raw = secret.encode("utf-8", "surrogatepass")
     encoded = [
@@ -179,15 +179,15 @@ def list_forms(secret: str) -> list[str]:
 
 
 def _list_base64_forms(raw: bytes, offset: int) -> Iterator[str]:
-    """Yield what of a base64 text depends on the secret alone, when it stands ``offset`` bytes into a group.
+    """Yield the parts of a base64 text that depend only on the secret, if it starts ``offset`` bytes into a group.
 
-    ``user:secret`` encoded as a whole shares no complete encoding with ``secret``, but this part.
+    ``user:secret`` encoded as a whole doesn't contain the encoding of ``secret``, but it contains this part.
     """
     encoded = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
     start = -(-offset * 8 // 6)
     end = (offset + len(raw)) * 8 // 6
     part = encoded[start:end]
-    if len(part) >= _SHORTEST_ENCODED:
+    if len(part) >= _MIN_ENCODED_LENGTH:
         yield part
         yield part.replace("+", "-").replace("/", "_")
 
@@ -197,7 +197,7 @@ def _escape_json(text: str) -> str:
 
 
 class _Table:
-    """Texts and their replacements; of two that begin at one position the longer counts."""
+    """Strings and their replacements. If two strings start at the same position, the longer one is replaced."""
 
     def __init__(self, replacements: Mapping[str, str]) -> None:
         longest_first = sorted(replacements, key=lambda text: (-len(text), text))
@@ -210,7 +210,7 @@ class _Table:
         )
 
     def replace(self, text: str) -> str:
-        # A search for each is much quicker than the pattern, which is for the rare text that has one.
+        # Searching for each string is much faster than the pattern, which only runs if one was found.
         if not any(form in text for form in self.replacements) or self.pattern is None:
             return text
         return self.pattern.sub(lambda match: self.replacements[match.group()], text)

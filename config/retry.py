@@ -1,8 +1,8 @@
-"""Retry a transaction that lost a conflict with another one, if all of it is ours.
+"""Retries a transaction that lost a conflict with another transaction, if it began inside the decorated function.
 
-With one order of locks (docs/adr/0009-one-order-of-locks.md) deadlocks should be rare; PostgreSQL ends one of the two
-transactions, and for that one nothing has happened yet. A transaction that the caller began can't be retried here: the
-caller's own work is rolled back as well, and only the caller knows what that was.
+With one order of locks (docs/adr/0009-one-order-of-locks.md) deadlocks should be rare; PostgreSQL aborts one of the
+two transactions, which then has had no effect. A transaction that the caller began can't be retried here: the
+caller's work is rolled back as well, and only the caller can repeat it.
 """
 
 import time
@@ -20,7 +20,7 @@ T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
 CONFLICTS: Final = {"40P01": "deadlock", "40001": "serialization"}
-# Seconds before each further try. Whoever won needs a moment to end; one of two was ended, so they don't meet again.
+# Seconds before each retry, so that the transaction that won the conflict can end first.
 WAITS: Final = (0.01, 0.05, 0.25)
 
 
@@ -45,5 +45,5 @@ def retry_on_conflict(work: Callable[P, T]) -> Callable[P, T]:
 
 
 def find_conflict(error: OperationalError) -> str | None:
-    """Return the name of the conflict, or None if the error had another cause, which would be the same the next time."""
+    """Return the name of the conflict, or None if the error had another cause, which a retry wouldn't change."""
     return CONFLICTS.get(getattr(error.__cause__, "sqlstate", None) or "")

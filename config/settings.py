@@ -16,7 +16,7 @@ from config.logs import build_logging_config
 from config.mail import build_mail_settings
 
 
-# WhiteNoise serves from the source folders until somebody runs collectstatic.
+# WhiteNoise serves from the source folders until collectstatic has run.
 warnings.filterwarnings("ignore", message="No directory at")
 django_stubs_ext.monkeypatch()  # before any app is loaded
 
@@ -30,7 +30,7 @@ _SECRETS = (
 SECRET_KEY = ENV.secret_key or (_SECRETS.secret_key if _SECRETS else "")
 SECRET_KEYS_AT_REST = ENV.secret_keys_at_rest or (_SECRETS.keys_at_rest if _SECRETS else ())
 
-# Proof, outside the database, of how far the audit trail reached
+# Signed heads of the audit trail, stored outside the database
 AUDIT_HEADS_FILE = ENV.audit_heads_file or ENV.mnemoflow_home / "audit-heads.jsonl"
 
 # Apps
@@ -134,12 +134,12 @@ CACHES = {
     "default": (
         {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": ENV.redis_url}
         if ENV.redis_url
-        # One web process: its own memory will do, and sign-in works with no Valkey.
+        # A single web process can use its own memory, so that sign-in works without Valkey.
         else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
     )
 }
 
-# Who is here
+# Users and sign-in
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
     "allauth.account.auth_backends.AuthenticationBackend",
@@ -171,9 +171,9 @@ ACCOUNT_RATE_LIMITS = {"login_failed": "20/m/ip,5/15m/key"}
 ACCOUNT_ADAPTER = "accounts.http.adapter.AccountAdapter"
 SIGNUP_OPEN = ENV.signup_open
 GUARDIAN_RAISE_403 = False
-ANONYMOUS_USER_NAME = None  # guardian would make a row for nobody
+ANONYMOUS_USER_NAME = None  # guardian would create a row for the anonymous user
 
-# Walls around pages
+# Security of pages
 DEBUG = ENV.debug
 PUBLIC_URL = ENV.public_url
 ALLOWED_HOSTS = [
@@ -216,7 +216,7 @@ EMBED_ORIGINS = ENV.embed_origins
 METRICS_TOKEN = ENV.metrics_token
 NET_ALLOW = ENV.net_allow
 
-# Words, files, mail, log
+# Languages, files, mail, log
 USE_I18N = USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
@@ -226,7 +226,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = ROOT / "staticfiles"
 STATICFILES_DIRS = [ROOT / "static"]
 WHITENOISE_USE_FINDERS = True  # no collectstatic needed before the first page
-# A checkout is edited and pulled while it runs; what is deployed for good names its database.
+# A development checkout changes while it runs; a production deployment sets DATABASE_URL.
 WHITENOISE_AUTOREFRESH = ENV.debug or not ENV.database_url
 LOGGING_CONFIG = "config.logs.configure"
 LOGGING = build_logging_config(ENV.log_format, ENV.log_level)

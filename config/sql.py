@@ -18,9 +18,9 @@ _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 
 
 def run_sql_file(path: str, *, undo: str = "") -> migrations.RunSQL:
-    """Run a file in a migration. Undoing it runs ``undo`` and drops the file's functions with what depends on them.
+    """Run a file in a migration. Undoing it runs ``undo`` and drops the file's functions and their dependants.
 
-    Whoever changes such a file after a release adds a migration that replaces its functions.
+    A change of such a file after a release needs a migration that replaces its functions.
     """
     text = (ROOT / path).read_text(encoding="utf-8")
     drops = [f"DROP FUNCTION {name} CASCADE" for name in reversed(_FUNCTION.findall(text))]
@@ -28,7 +28,7 @@ def run_sql_file(path: str, *, undo: str = "") -> migrations.RunSQL:
 
 
 def read_queries(path: str) -> dict[str, str]:
-    """Return the queries of a file, each of which begins with a line ``-- name: …``, without their comments."""
+    """Return the queries of a file without comments. Each query begins with a line ``-- name: …``."""
     _head, *parts = _NAME.split((ROOT / path).read_text(encoding="utf-8"))
     return {
         name: _COMMENT.sub("", text).strip()

@@ -9,7 +9,9 @@ FIRST_YEAR, LAST_YEAR = 1970, 9000
 
 
 def to_utc(moment: datetime) -> datetime:
-    """Convert to UTC; a time without a zone is the reader's. Raise ``ValueError`` outside the supported years."""
+    """Convert to UTC; a time without a zone is in the current time zone. Raise ``ValueError`` outside the supported
+    years.
+    """
     aware = timezone.make_aware(moment) if timezone.is_naive(moment) else moment
     try:
         in_utc = aware.astimezone(UTC)
@@ -21,7 +23,7 @@ def to_utc(moment: datetime) -> datetime:
 
 
 def find_midnight(day: date, *, later: int = 0) -> datetime:
-    """Return the start of one of the reader's days, or of the day so many days later. Raise ``ValueError`` as
+    """Return the start of a day in the current time zone, ``later`` days after ``day``. Raise ``ValueError`` as
     ``to_utc`` does.
     """
     try:

@@ -12,7 +12,7 @@ import polib
 
 
 def compile_stale(folders: Iterable[Path | str]) -> list[Path]:
-    """Compile each catalog whose compiled form is missing or older than its source; return the files that were written."""
+    """Compile each catalog whose compiled file is missing or outdated; return the compiled files that were written."""
     compiled = []
     for folder in folders:
         for source in sorted(Path(folder).glob("*/LC_MESSAGES/*.po")):
@@ -23,7 +23,9 @@ def compile_stale(folders: Iterable[Path | str]) -> list[Path]:
 
 
 def _is_stale(source: Path, target: Path) -> bool:
-    """Say whether the times differ: the compiled file carries its source's time, and a checkout may go back in time."""
+    """Return whether the modification times differ: the compiled file has its source's time, which a checkout may set
+    back.
+    """
     try:
         return target.stat().st_mtime_ns != source.stat().st_mtime_ns
     except FileNotFoundError:
@@ -34,7 +36,7 @@ def _compile(source: Path, target: Path) -> bool:
     modified_at = source.stat().st_mtime_ns
     content = polib.pofile(str(source), encoding="utf-8").to_binary()
     try:
-        # Several processes may start at once: each writes a file of its own, and the last rename wins.
+        # Several processes may start at once: each writes a separate file, and the last rename wins.
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError:  # a read-only installation: compiled when it was built, or English
         return False

@@ -18,7 +18,7 @@ class KeyAuth(HttpBearer):
 
 
 class SessionAuth(APIKeyCookie):
-    """The session of a signed-in person; writes need the CSRF token. Never beside a key that was refused."""
+    """Authenticates the session of a signed-in user; writes need the CSRF token. A rejected key never falls back to it."""
 
     param_name = "session"
 

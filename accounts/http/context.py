@@ -1,4 +1,4 @@
-"""Template context of every page: the person's teams, and the one they are working in."""
+"""Template context of every page: the user's teams and the current team."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accounts.selectors import list_teams
 
 
 def team(request: HttpRequest) -> dict[str, Any]:
-    """Return lazy values, so that fragments don't pay for what they don't show."""
+    """Return lazy values, so that fragments that don't use them need no query."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"my_teams": [], "current_team": None}

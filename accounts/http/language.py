@@ -1,4 +1,4 @@
-"""The language of a page: the person's own choice, then this browser's, then the browser's preferences."""
+"""Chooses the language of a page: the user's setting, then the browser's cookie, then the browser's preferences."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from django.utils.deprecation import MiddlewareMixin
 
 
 class PersonLanguageMiddleware(MiddlewareMixin):
-    """Runs after Django's own middleware, which knows cookie and headers but not people."""
+    """Applies the user's language. It runs after Django's own middleware, which reads the cookie and the headers."""
 
     def process_request(self, request: HttpRequest) -> None:
         user = getattr(request, "user", None)
-        locale = getattr(user, "locale", "")  # nobody signed in has none
+        locale = getattr(user, "locale", "")  # an anonymous user has none
         if is_spoken(locale):
             translation.activate(locale)
             request.LANGUAGE_CODE = translation.get_language()

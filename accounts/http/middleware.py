@@ -1,8 +1,8 @@
-"""Opens the tenant of the requesting principal: one transaction per request, which sees their teams' rows and no
-others.
+"""Opens the tenant of the requesting principal: one transaction per request, which sees only their teams' rows.
 
 A response below 500 commits; 500 and above rolls back, except for the audit entries of refusals. Async views (event
-streams) get their principal here, and enter ``tenant()`` themselves around each query: a stream may last hours.
+streams) get their principal here, and enter ``tenant()`` themselves around each query, because a stream may last
+hours.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from accounts.services import authenticate_key
 from accounts.tenancy import tenant
 
 
-# Keys are for programmes; pages are for people.
+# Keys are accepted by the API only, not by pages.
 KEY_PATHS = "/api/"
 _OPEN = "_tenant_stack"
 
@@ -53,14 +53,14 @@ class TenantMiddleware:
         try:
             response = await self.get_response(request)
         finally:
-            # On the thread that holds the connection; after a cancelled request it first lets the view finish there.
+            # It runs on the thread that holds the connection; after a cancelled request it first waits for the view there.
             await sync_to_async(_close)(request, response)
         return response
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: object, kwargs: object
     ) -> None:
-        """Open the tenant just before the view, so that requests which never reach a view open nothing."""
+        """Open the tenant just before the view, so that requests without a view open no transaction."""
         principal = _find_principal(request)
         if principal is None:
             return

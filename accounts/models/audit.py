@@ -1,5 +1,5 @@
-"""The audit trail. Its rows reference no other row, so that nothing can be deleted around them; the database computes
-the chain.
+"""The audit trail. Its rows reference no other rows, so that deletions elsewhere can't affect them; the database
+computes the chain.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from config.sql import read_queries
 QUERIES: Final = read_queries("accounts/sql/queries/audit.sql")
 
 GENESIS = "0" * 64
-LONGEST_SUBJECT = 300
-LONGEST_WHY = 300
+MAX_SUBJECT_LENGTH = 300
+MAX_REASON_LENGTH = 300
 
 log = structlog.get_logger(__name__)
 
 
 class AuditEntry(models.Model):
-    """Something somebody did or was refused. Sequence, time and hashes are set by a trigger, whatever is sent."""
+    """An action or a refusal. A trigger sets sequence, time and hashes and ignores submitted values."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     team_id = models.UUIDField(editable=False)
@@ -48,13 +48,13 @@ class AuditEntry(models.Model):
     actor_kind = models.CharField(_("actor type"), max_length=10, editable=False)
     actor = models.CharField(_("actor"), max_length=120, editable=False)
     action = models.CharField(_("action"), max_length=60, editable=False)
-    subject = models.CharField(_("subject"), max_length=LONGEST_SUBJECT, editable=False)
+    subject = models.CharField(_("subject"), max_length=MAX_SUBJECT_LENGTH, editable=False)
     detail = models.JSONField(_("detail"), default=dict, editable=False)
     success = models.BooleanField(_("succeeded"), default=True, editable=False)
     prev_hash = models.CharField(max_length=64, default="", editable=False)
     hash = models.CharField(max_length=64, default="", editable=False)
 
-    is_hidden = False  # whether pseudonyms stand in it already
+    is_hidden = False  # whether ids were replaced by pseudonyms already
 
     _unscoped = models.Manager()
     objects = TenantManager()
@@ -66,7 +66,7 @@ class AuditEntry(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("team_id", "seq"), name="accounts_auditentry_seq"),
         )
-        # What a page of the trail is asked by.
+        # The filters of the audit trail.
         indexes = (
             models.Index(fields=("team_id", "subject", "-seq"), name="accounts_audit_subject"),
             models.Index(fields=("team_id", "actor", "-seq"), name="accounts_audit_actor"),
@@ -91,7 +91,7 @@ class AuditEntry(models.Model):
 
 
 class AuditHead(models.Model):
-    """The newest link of each team's chain; its row lock is what puts a team's entries in line."""
+    """The newest link of each team's chain. Its row lock serialises the writes of a team's entries."""
 
     team_id = models.UUIDField(primary_key=True, editable=False)
     seq = models.BigIntegerField(default=0, editable=False)
@@ -112,7 +112,7 @@ class AuditHead(models.Model):
 class _PendingEntry:
     """An entry that is written when its transaction ends.
 
-    It waits among Django's on-commit callbacks, which a rollback to a savepoint discards by itself.
+    It is stored as one of Django's on-commit callbacks, which a rollback to a savepoint discards automatically.
     """
 
     def __init__(self, entry: AuditEntry) -> None:
@@ -123,20 +123,20 @@ class _PendingEntry:
 
 
 def note(entry: AuditEntry) -> None:
-    """Write the entry last, when the outermost ``tenant`` ends; call it within one.
+    """Write the entry when the outermost ``tenant`` ends; call it within a ``tenant``.
 
-    The head of a team's chain is the one lock that everybody takes. Taken last it is held for a moment, and nobody
-    who holds it waits for anything else: docs/adr/0009-one-order-of-locks.md.
+    The head of a team's chain is the lock that all writers take. It is taken last, so that it is held briefly and its
+    holder waits for no other lock: docs/adr/0009-one-order-of-locks.md.
     """
     if entry.success:
         transaction.on_commit(_PendingEntry(entry))
         return
-    # Of no savepoint: what was refused stays noted when those around it go back to where they began.
+    # Without a savepoint id, so that a refusal is still recorded if a savepoint around it is rolled back.
     connection.run_on_commit.append((set(), _PendingEntry(entry), False))  # type: ignore[arg-type]  # Django's own form
 
 
 def write_pending() -> None:
-    """Write all pending entries in their order; with several teams one after the other, always in the same order."""
+    """Write all pending entries in their order; the entries of several teams are written in the order of team ids."""
     pending = _list_pending()
     if not pending:
         return
@@ -151,9 +151,7 @@ def write_pending() -> None:
 
 
 def rescue_refusals() -> Callable[[], None]:
-    """Return a function that notes again, in a transaction of its own, the refusals of one that is about to be rolled
-    back.
-    """
+    """Return a function that records the refusals of a transaction again, in a new transaction, after its rollback."""
     refusals = [item.entry for item in _list_pending() if not item.entry.success]
     _discard_pending()
 
@@ -161,7 +159,7 @@ def rescue_refusals() -> Callable[[], None]:
 
 
 def hide_pending(team_id: UUID) -> None:
-    """Give a team's pending entries their pseudonyms now, because the keys of these people are about to be deleted."""
+    """Replace ids by pseudonyms in a team's pending entries now, because the keys of these persons will be deleted."""
     _hide(team_id, [item.entry for item in _list_pending() if item.entry.team_id == team_id])
 
 
@@ -172,9 +170,7 @@ def _note_again(refusals: list[AuditEntry]) -> None:
         with tenant({entry.team_id for entry in refusals}):
             for entry in refusals:
                 note(entry)
-    except (
-        DatabaseError
-    ):  # why it was rolled back is worth more than this, and must not be hidden by it
+    except DatabaseError:  # this error must not hide the error that caused the rollback
         log.exception("refusals_not_written", entries=len(refusals))
 
 
@@ -207,17 +203,17 @@ _COLUMNS = [field.attname for field in AuditEntry._meta.concrete_fields]
 
 
 def _hide(team_id: UUID, entries: list[AuditEntry]) -> None:
-    """Turn ids into pseudonyms. Nothing reaches the table except through this function.
+    """Replace ids by pseudonyms. Every entry passes through this function before it is written.
 
-    It runs at the end and not when an entry is noted: a key made before a rollback would be gone, while a refusal
-    stays.
+    It runs at the end of the transaction: a key that was created before a rollback would be lost, while a refusal is
+    kept.
     """
     fresh = [entry for entry in entries if not entry.is_hidden]
     hide_persons(team_id, fresh)
     for entry in fresh:
-        entry.subject, entry.is_hidden = entry.subject[:LONGEST_SUBJECT], True
+        entry.subject, entry.is_hidden = entry.subject[:MAX_SUBJECT_LENGTH], True
         if isinstance(why := entry.detail.get("why"), str):
-            entry.detail["why"] = why[:LONGEST_WHY]
+            entry.detail["why"] = why[:MAX_REASON_LENGTH]
 
 
 def _get_team_id(entry: AuditEntry) -> UUID:

@@ -12,7 +12,7 @@ from accounts.tenancy import TenantModel
 
 
 class TeamGroup(TenantModel):
-    """The team and the name of a Django group, which itself has people and grants but no team."""
+    """The team and the name of a Django group. The Django group holds the members and the grants, but no team."""
 
     name = models.CharField(_("name"), max_length=80)
     group = models.OneToOneField(

@@ -1,7 +1,7 @@
-"""The persons behind the pseudonyms of the trail, which keeps keyed hashes of outside people's ids.
+"""The persons behind the pseudonyms of the audit trail, which stores keyed hashes of external users' ids.
 
-A key is random and belongs to one person in one team: deleting its row removes the link, and nobody can try out ids
-on a trail whose keys are gone.
+A key is random and belongs to one person in one team: deleting its row removes the link, and ids can't be guessed
+from an audit trail whose keys are deleted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from config.ids import uuid7
 
 
 class AuditPerson(models.Model):
-    """An outside person or a test person whom the trail names. Erasing them deletes this row and changes no entry."""
+    """An external user or a test persona in the audit trail. Erasure deletes this row and changes no entry."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     team_id = models.UUIDField(editable=False)
@@ -50,7 +50,7 @@ class AuditPerson(models.Model):
 
 
 class TrailEntry(Protocol):
-    """An entry that is about to be written into the trail."""
+    """An entry that is about to be written into the audit trail."""
 
     subject: str
     detail: dict[str, object]
@@ -59,7 +59,7 @@ class TrailEntry(Protocol):
 def hide_persons(team_id: UUID, entries: Sequence[TrailEntry]) -> None:
     """Replace ids by pseudonyms in entries that are about to be written.
 
-    It costs one query if somebody is named, and two more if the trail meets somebody for the first time.
+    It costs one query if a person is named, and two more if a person is new to the audit trail.
     """
     persons = {person for entry in entries for person in find_persons(entry.subject, entry.detail)}
     pseudonyms = _query_pseudonyms(team_id, persons)
@@ -73,12 +73,12 @@ def hide_persons(team_id: UUID, entries: Sequence[TrailEntry]) -> None:
 
 
 def find_pseudonyms(team_id: UUID, persons: Iterable[str]) -> Mapping[str, str]:
-    """Return the pseudonyms of those people whom the trail knows."""
+    """Return the pseudonyms of those persons whom the audit trail knows."""
     return _query_pseudonyms(team_id, set(persons))
 
 
 def make_unlinked_pseudonym(person: str) -> str:
-    """Return a pseudonym whose key isn't stored, so that nobody can find out who it was."""
+    """Return a pseudonym whose key isn't stored, so that it can't be linked to a person."""
     return _compute_pseudonym(secrets.token_bytes(32), person)
 
 

@@ -52,7 +52,7 @@ class ApiKey(TenantModel):
 
 
 class Invitation(TenantModel):
-    """A link that makes whoever opens it a member, once."""
+    """A single-use link that makes the user who opens it a member."""
 
     token_hash = models.CharField(max_length=HASH_LENGTH, unique=True, editable=False)
     role = models.CharField(_("role"), max_length=10, choices=Role.choices, default=Role.EDITOR)

@@ -21,7 +21,7 @@ class Role(models.TextChoices):
 
 
 class Team(models.Model):
-    """The tenant: every other row belongs to one."""
+    """The tenant: every other row belongs to a team."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     slug = models.SlugField(_("short name"), max_length=60, unique=True)

@@ -16,7 +16,7 @@ from config.ids import uuid7
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
-        """Create a user. Without a password nobody can sign in until one is set."""
+        """Create a user. A user without a password can't sign in until a password is set."""
         user = self.model(email=normalise_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
@@ -69,7 +69,5 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 def normalise_email(email: str) -> str:
-    """Return the one spelling of an address. Servers that distinguish Ana@ from ana@ no longer exist, but look-alike
-    accounts do.
-    """
+    """Return an address in lower case: no server distinguishes Ana@ from ana@, but look-alike accounts would."""
     return email.strip().lower()

@@ -1,6 +1,6 @@
 """Signed heads of the audit trail: a head stored elsewhere proves that no entry was removed from the end.
 
-The chain shows whether the entries fit together. Only somebody who kept a head can show that it still reaches as far.
+The chain alone shows whether the entries fit together, but not whether the newest entries are missing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The length and hash of a team's trail at a moment, signed by this installation."""
+    """The length and hash of a team's audit trail at a given time, signed by this installation."""
 
     team_id: UUID
     seq: int
@@ -49,7 +49,7 @@ Finding = Literal["holds", "forged", "cut", "changed", "no team"]
 
 @dataclass(frozen=True, slots=True)
 class HeadCheck:
-    """The comparison of a head with the trail as it is now. ``length`` is the trail's number of entries."""
+    """The comparison of a head with the current audit trail. ``length`` is the trail's number of entries."""
 
     head: Head
     finding: Finding
@@ -69,7 +69,7 @@ def sign_head(team_id: UUID) -> Head:
 
 
 def check_head(head: Head) -> HeadCheck:
-    """Compare a head with the trail's own rows, not with what the database says its head is."""
+    """Compare a head with the rows of the audit trail instead of the head that the database stores."""
     length = _read_length(head.team_id)
     claims = _build_claims(head.team_id, head.seq, head.hash, head.at)
     if not is_signed(_serialize(claims), PURPOSE, head.signed):
@@ -84,7 +84,7 @@ def check_head(head: Head) -> HeadCheck:
 
 
 def read_heads(text: str) -> Iterator[Head]:
-    """Parse a file that holds one head as JSON, or one per line. Raise ``ValueError`` that says what is wrong with it."""
+    """Parse a file that holds one head as JSON, or one per line. Raise ``ValueError`` with the reason if it is invalid."""
     try:
         trees = [json.loads(text)]
     except json.JSONDecodeError:
@@ -112,7 +112,7 @@ def _build_claims(team_id: UUID, seq: int, hash_: str, at: datetime) -> dict[str
 
 
 def _serialize(tree: Mapping[str, Any]) -> str:
-    """Serialize in the one form that is both signed and checked."""
+    """Serialize the claims in the form that is signed and verified."""
     return json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 

@@ -33,7 +33,7 @@ class FileAnswer(StreamingHttpResponse):
             yield piece
 
     def _next(self) -> bytes:
-        """Return the next piece in a thread of its own, which must not keep its connection."""
+        """Return the next piece in a separate thread, which must not keep its database connection."""
         try:
             return next(self._pieces, b"")
         finally:

@@ -17,15 +17,15 @@ from accounts.services.teams import create_team
 
 LIFETIME = dt.timedelta(hours=12)
 DEMO_EMAIL = "you@mnemoflow.local"
-DEMO_NAME = "Demo user"  # an account's name, which its owner changes: not translated
+DEMO_NAME = "Demo user"  # not translated, because the owner can change it
 DEMO_TEAM = "My team"
 
 
 @transaction.atomic
 def prepare_first_run() -> str:
-    """Return the path of a new sign-in link for whoever started the server.
+    """Return the path of a new sign-in link for the person who started the server.
 
-    Earlier links stop working. The person is the first administrator; on an empty database one is created, without a
+    Earlier links stop working. The link belongs to the first administrator; an empty database gets one, without a
     password until they choose one.
     """
     user = (
@@ -46,7 +46,7 @@ def prepare_first_run() -> str:
 
 @transaction.atomic
 def redeem_start_token(token: str) -> User:
-    """Return the person whom a start link signs in. It works once, even for simultaneous requests."""
+    """Return the user whom a start link signs in. It works once, even for simultaneous requests."""
     rows = StartToken.objects.select_for_update(of=("self",)).select_related("user")
     row = rows.filter(token_hash=tokens.hash_secret("start", token), used_at=None).first()
     if row is None or not tokens.is_match("start", token, row.token_hash):

@@ -1,4 +1,6 @@
-"""Create and delete groups of members, and add and remove members. Sharing with a group is sharing with all its members."""
+"""Creates and deletes groups of members, and adds and removes members. Objects shared with a group are shared with all
+its members.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,15 @@ def create_group(principal: Principal, *, team: Team, name: str) -> TeamGroup:
 
 
 def delete_group(principal: Principal, *, group_id: UUID) -> None:
-    """Delete a group and end everything that was shared with it."""
+    """Delete a group and all its grants."""
     with tenant(principal.team_ids):
         row = _find(principal, group_id)
         ended = end_sharing_with(row.group)
-        # The grants are gone already, so nothing of the team's hangs on it but the row itself.
+        # The grants are deleted already, so no other row of the team refers to the group.
         inner = row.group
-        _record(principal, row, "group.deleted", name=row.name, grants=ended)  # while it has its id
+        _record(
+            principal, row, "group.deleted", name=row.name, grants=ended
+        )  # before the row loses its id
         row.delete()
         inner.delete()
 

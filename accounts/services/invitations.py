@@ -1,4 +1,4 @@
-"""Invitations: a link that makes whoever opens it a member, once."""
+"""Invitations: single-use links that make the user who opens them a member."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def find_invitation(token: str) -> Invitation:
 
 
 def accept_invitation(*, user: User, token: str) -> Membership:
-    """Make the person a member. Two who open one link at the same moment: the first gets in."""
+    """Make the user a member. If two users open the link at the same time, only the first becomes a member."""
     team_id = find_invitation(token).team_id
     with tenant([team_id]):
         rows = Invitation.objects.unscoped().select_for_update(of=("self",)).select_related("team")

@@ -16,7 +16,7 @@ from accounts.roles import SCOPES, SERVICE_SCOPES
 from accounts.tenancy import lookup, tenant
 
 
-# A busy key would otherwise rewrite its row with every request.
+# Without this interval, every request would update the row of its key.
 LAST_USED_EVERY = dt.timedelta(minutes=1)
 
 

@@ -40,6 +40,6 @@ def change_language(user: User, *, locale: str) -> None:
 
 
 def change_password(user: User, password: str) -> None:
-    """Change the password, which ends every other session of the person: their session hash no longer fits."""
+    """Change the password. This ends the user's other sessions, because their session hash no longer matches."""
     user.set_password(password)
     user.save(update_fields=["password"])

@@ -47,7 +47,7 @@ def rename_team(principal: Principal, *, team: Team, name: str) -> Team:
 
 
 def add_member(*, team: Team, user: User, role: Role) -> Membership:
-    """Add a member. The caller checks the right to it: an accepted invitation, or set-up."""
+    """Add a member. The caller checks the permission: an accepted invitation, or the set-up of the first team."""
     try:
         with tenant([team.id]):
             membership = Membership.objects.create(team=team, user=user, role=Role(role))
@@ -87,7 +87,7 @@ def change_role(principal: Principal, *, membership_id: UUID, role: str) -> Memb
 
 
 def remove_member(principal: Principal, *, membership_id: UUID) -> None:
-    """Remove a member, or leave the team. What was shared with the member ends."""
+    """Remove a member, or leave the team. All grants to the member are removed."""
     with _check_owner_remains(), tenant(principal.team_ids):
         membership = _find(principal, membership_id)
         leaving = membership.user_id == principal.user_id
@@ -112,7 +112,7 @@ def _find(principal: Principal, membership_id: UUID) -> Membership:
 
 
 def _check_rank(principal: Principal, team_id: UUID, *roles: Role) -> None:
-    """Check that only owners grant or remove the owner role, or any admin could become one."""
+    """Check that only owners grant or remove the owner role; otherwise any admin could become an owner."""
     check(principal, "member.manage", team_id)
     if Role.OWNER in roles:
         check(principal, "member.manage_owners", team_id)
@@ -120,7 +120,7 @@ def _check_rank(principal: Principal, team_id: UUID, *roles: Role) -> None:
 
 @contextmanager
 def _check_owner_remains() -> Iterator[None]:
-    """Check that an owner remains. The database ensures it (accounts/sql/memberships.sql); this raises the sentence."""
+    """Check that an owner remains. The database ensures it (accounts/sql/memberships.sql); this raises the message."""
     try:
         yield
     except IntegrityError as error:

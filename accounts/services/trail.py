@@ -1,4 +1,4 @@
-"""Read the audit trail: filtered, paginated and in readable words; and export it as a file."""
+"""Reads the audit trail, filtered, paginated and with readable names, and exports it as a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from accounts.tenancy import TenantQuerySet, tenant
 
 PAGE: Final = 50
 BATCH: Final = 1000
-CLOCK_SET_BACK: Final = timedelta(hours=1)  # how far at most between two entries
+CLOCK_SET_BACK: Final = timedelta(hours=1)  # the longest tolerated step back between two entries
 
 Format = Literal["jsonl", "csv"]
 COLUMNS: Final = ("seq", "at", "actor_kind", "actor", "action", "subject", "success", "detail", "prev_hash", "hash")  # fmt: skip
@@ -32,7 +32,7 @@ COLUMNS: Final = ("seq", "at", "actor_kind", "actor", "action", "subject", "succ
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Filters of the trail. An ``action`` that ends with a period, such as ``memory.``, matches a whole family."""
+    """Filters of the audit trail. An ``action`` that ends with a period, such as ``memory.``, matches its whole family."""
 
     actor: str = ""
     action: str = ""
@@ -85,7 +85,7 @@ def read_page(
     before: int | None = None,
     limit: int = PAGE,
 ) -> AuditPage:
-    """Return a page, newest first. Pages go by sequence number, so that new entries move nothing."""
+    """Return a page, newest first. Pages use sequence numbers, so that new entries don't move rows between pages."""
     rows = list_entries(principal, team=team, filters=filters, before=before, limit=limit + 1)
     page_rows = rows[:limit]
     return AuditPage(
@@ -138,7 +138,7 @@ def describe_entries(
 
 
 def list_changes(detail: Mapping[str, Any]) -> tuple[FieldChange, ...]:
-    """Return the changes that a detail holds: ``before`` and ``after`` field by field, or ``from`` and ``to``."""
+    """Return the changes in a detail: ``before`` and ``after`` field by field, or ``from`` and ``to``."""
     if "from" in detail and "to" in detail:
         return (FieldChange("", _format_value(detail["from"]), _format_value(detail["to"])),)
     was, now = detail.get("before"), detail.get("after")
@@ -156,8 +156,8 @@ def export(
 ) -> Iterator[bytes]:
     """Stream all matching entries, oldest first, batch by batch.
 
-    The check and the audit entry of the export are made at once, so that the file ends with that entry; the rows are
-    read as they are sent.
+    The permission is checked and the export is recorded before the stream starts, so that the file ends with the
+    entry of the export; the rows are read while they are sent.
     """
     check(principal, "audit.view", team)
     with tenant([team.pk]):
@@ -206,7 +206,7 @@ def _apply_filters(
     }
     rows = rows.filter(**{name: value for name, value in conditions.items() if value is not None})
     if filters.run:
-        rows = rows.filter(detail__has_key="run")  # the index holds no others
+        rows = rows.filter(detail__has_key="run")  # the partial index covers only these rows
     rows = _limit_by_time(team_id, rows, filters)
     if filters.action.endswith("."):
         family = [name for name in audit.AUDIT_ACTIONS if name.startswith(filters.action)]
@@ -219,8 +219,8 @@ def _limit_by_time(
 ) -> TenantQuerySet[AuditEntry]:
     """Limit by sequence numbers as well as by time.
 
-    Pages go by number: otherwise a page of long ago would read everything since. Numbers grow with time, unless the
-    clock is set back; within an hour of the limits the times themselves decide.
+    Pages use sequence numbers: without this limit, a page of old entries would read all newer entries. Numbers grow
+    with time unless the clock is set back; within an hour of the limits the times themselves decide.
     """
     numbered = AuditEntry.objects.unscoped().filter(team_id=team_id).values_list("seq", flat=True)
     if filters.since is not None:
@@ -237,7 +237,7 @@ def _limit_by_time(
 def _shift(moment: datetime, by: timedelta) -> datetime:
     try:
         return moment + by
-    except OverflowError:  # at an end of time
+    except OverflowError:  # beyond the supported dates
         return moment
 
 
@@ -266,18 +266,18 @@ def _name_subjects(
 
 
 def _name_runs(principal: Principal, team_id: UUID, texts: set[str]) -> Mapping[str, DisplayName]:
-    """Name runs as the app that owns them does."""
+    """Name runs with the function that their app registered."""
     namer, runs = audit.NAMERS.get("run"), sorted(text for text in texts if text.startswith("run:"))
     return namer(principal, team_id, runs) if namer and runs else {}
 
 
 def _name_actors(texts: set[str], team_id: UUID) -> dict[str, DisplayName]:
-    """Name people, keys, groups, invitations and the team itself; administrators may know them all."""
+    """Name users, keys, groups, invitations and the team itself; administrators may see all these names."""
     ids = {kind: _parse_ids(texts, kind) for kind in ("user", "key", "group", "invitation", "team")}
     names: dict[str, DisplayName] = {}
     if ids["user"]:
         people = User.objects.filter(pk__in=ids["user"])
-        # Somebody who left is named no more: only their rows say that they were here.
+        # Former members are not named, because their membership rows are deleted.
         in_team = Q(memberships__team_id=team_id)
         names |= {
             f"user:{user.pk}": DisplayName(str(user)) for user in people.filter(in_team).distinct()
@@ -321,7 +321,7 @@ def _format_value(value: object) -> str:
     if value is None:
         return "–"
     if isinstance(value, dict) and value and all(type(count) is int for count in value.values()):
-        # Counts, of a receipt say: most are none, and hide those that aren't.
+        # Counts, for example of a receipt: zeros are left out, because they would hide the other counts.
         return " · ".join(f"{name}: {count}" for name, count in value.items() if count) or "0"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
@@ -351,7 +351,7 @@ def _write_csv(trees: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _escape_cell(value: object) -> str:
-    """Prefix an apostrophe to a text that a spreadsheet would take for a formula."""
+    """Prefix an apostrophe to a string that a spreadsheet would read as a formula."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 

@@ -39,7 +39,7 @@ def trail(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def verify(request: HttpRequest) -> HttpResponse:
-    """Verify the chain. This takes as long as the trail is, so it runs on request and not on every view."""
+    """Verify the chain. The time grows with the length of the trail, so this runs on request and not on every view."""
     team = _find_team(request)
     return _render_page(request, team, report=chain.verify(team.pk))
 
@@ -47,7 +47,7 @@ def verify(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def head(request: HttpRequest) -> HttpResponse:
-    """Download the signed head, to be kept elsewhere."""
+    """Download the signed head, to be stored elsewhere."""
     head = sign_head(_find_team(request).pk)
     return HttpResponse(
         json.dumps(head.to_json(), indent=2) + "\n",
@@ -76,7 +76,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 
 
 def parse_filters(data: Any) -> AuditFilter:  # Any: a QueryDict, of a form or an address
-    """Parse the filters of a form or a URL; invalid values filter nothing."""
+    """Parse the filters of a form or a URL; invalid values are ignored."""
     success = {"1": True, "0": False}.get(data.get("success", ""))
     return AuditFilter(
         actor=_read_text(data, "actor", 120),
@@ -93,7 +93,7 @@ def parse_filters(data: Any) -> AuditFilter:  # Any: a QueryDict, of a form or a
 def _list_ignored_filters(
     data: Any, filters: AuditFilter
 ) -> list[tuple[str, str | Promise, str]]:  # Any: a QueryDict
-    """Return the filters that were ignored because they are invalid: name, label, reason."""
+    """Return the invalid filters, which were ignored: name, label, reason."""
     read = {
         "since": (_("From"), filters.since, _("Enter a valid date.")),
         "until": (_("To"), filters.until, _("Enter a valid date.")),
@@ -161,7 +161,7 @@ REASONS = {
     "head": _("the end of the trail differs from the last recorded head"),
 }
 
-# Families of actions, as the list offers them; an app that isn't installed has none.
+# The families of actions in the filter; apps that aren't installed have none.
 FAMILIES = {
     "memory": _("Memory"),
     "workflow": _("Workflows"),

@@ -11,7 +11,7 @@ from django.utils.translation import pgettext_lazy
 from accounts.services.trail import AuditLine, FieldChange
 
 
-# What actions write down beside themselves; a name that isn't here is shown as it was written.
+# Labels of the details of actions; names without a label are shown unchanged.
 NAMES: Final[Mapping[str, str | Promise]] = {
     "bytes": _("Bytes"),
     "category": _("Category"),
@@ -44,7 +44,7 @@ NAMES: Final[Mapping[str, str | Promise]] = {
 }
 
 
-# What memory's gate writes down as words of its own.
+# Labels of the values that the memory gateway records.
 VALUES: Final[Mapping[str, Mapping[str, str | Promise]]] = {
     "ingress": {
         "admit": _("accepted"),
@@ -81,7 +81,7 @@ class DisplayedLine:
 
 
 def present_line(line: AuditLine) -> DisplayedLine:
-    """Present a line: a step between revisions is one fact, changed fields form a table."""
+    """Present a line: a change between revisions is one row, and changed fields form a table."""
     steps = [change for change in line.changes if _is_revision(line, change)]
     changes = [
         (NAMES.get(change.field, change.field), change.was, change.now)
@@ -97,7 +97,7 @@ def present_line(line: AuditLine) -> DisplayedLine:
 
 
 def _format_detail(line: AuditLine, name: str, value: str) -> str:
-    """Return the value, or its label if it is a word of a closed list, or a list of such words."""
+    """Return the value; words of a closed list, or lists of such words, are replaced by their labels."""
     words, raw_value = VALUES.get(name), line.entry.detail.get(name)
     if words is None or raw_value is None:
         return value

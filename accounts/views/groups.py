@@ -18,9 +18,9 @@ from accounts.models import Membership
 from accounts.principals import Principal, get_current_team_id, get_principal
 
 
-GROUPS = 20  # a page
-MOST_TO_CHOOSE = 100  # members in a list of choices; of more one types the address
-LONGEST_ADDRESS = 254  # that is said back
+GROUPS = 20  # per page
+MAX_CHOICES = 100  # members in a select box; with more members the address is typed
+MAX_EMAIL_LENGTH = 254  # characters of a typed address that an error message repeats
 
 
 @require_http_methods(["GET", "POST"])
@@ -42,7 +42,7 @@ def groups(request: HttpRequest) -> HttpResponse:
     paginator = Paginator(selectors.list_group_rows(principal, team), GROUPS)
     page = paginator.get_page(request.GET.get("page"))
     groups_with_people = selectors.load_people(principal, list(page))
-    is_large = len(members) > MOST_TO_CHOOSE
+    is_large = len(members) > MAX_CHOICES
     context = {
         "team": team,
         "page": page,
@@ -68,7 +68,7 @@ def add(request: HttpRequest, group_id: UUID) -> HttpResponse:
         user_id = member_id
     else:
         message = _("No team member has this email address: %(email)s")
-        messages.error(request, message % {"email": member[:LONGEST_ADDRESS]})
+        messages.error(request, message % {"email": member[:MAX_EMAIL_LENGTH]})
         return redirect("accounts:groups")
     services.add_to_group(principal, group_id=group_id, user_id=user_id)
     return redirect("accounts:groups")
@@ -96,9 +96,10 @@ def _list_outsiders(members: list[Membership], group: selectors.GroupOfPeople) -
 def _find_typed_member(
     principal: Principal, team_id: UUID, group_id: UUID, email: str
 ) -> UUID | None:
-    """Return the member with the typed address, if there are too many to choose from.
+    """Return the member with the typed address, for groups with too many candidates for a select box.
 
-    Someone who may fill the group is told of a typo; anybody else gets the same response as for any other address.
+    A user who may add members to the group gets an error for a typo; other users get the same response for every
+    address.
     """
     try:
         return selectors.find_member_by_email(principal, team_id, email)

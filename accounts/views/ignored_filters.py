@@ -1,4 +1,4 @@
-"""Invalid filters in a URL: they filter nothing, and the page says so."""
+"""Invalid filters in a URL: they have no effect, and the page reports them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from django.http import QueryDict
 from django.utils.functional import Promise
 
 
-# What belongs to one page of a list or to one answer, and to no address that others are made of.
-_PASSING: Final = ("offset", "before", "after", "undo", "act", "of", "left", "panel")
-_MOST_SHOWN: Final = 80  # characters of what was asked
+# Parameters of a single page or response, which other URLs must not contain.
+_PAGE_PARAMETERS: Final = ("offset", "before", "after", "undo", "act", "of", "left", "panel")
+_MAX_VALUE_LENGTH: Final = 80  # characters of an invalid value that are shown
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """An invalid filter, which filters nothing; ``url`` is the list without it."""
+    """An invalid filter, which has no effect; ``url`` is the URL of the list without it."""
 
     label: str | Promise
     value: str
@@ -29,7 +29,7 @@ def list_form_errors(data: QueryDict, form: forms.Form, *, address: str = "") ->
     return list_ignored_filters(
         data,
         [
-            (name, form[name].label or name, " ".join(str(why) for why in errors))
+            (name, form[name].label or name, " ".join(str(message) for message in errors))
             for name, errors in form.errors.items()
             if name in form.fields
         ],
@@ -42,13 +42,18 @@ def list_ignored_filters(
 ) -> list[Ignored]:
     """Return the ignored filters. ``errors``: the parameter's name, its label, and why it is invalid."""
     return [
-        Ignored(label, data.get(name, "")[:_MOST_SHOWN], why, address + _drop_filter(data, name))
-        for name, label, why in errors
+        Ignored(
+            label,
+            data.get(name, "")[:_MAX_VALUE_LENGTH],
+            reason,
+            address + _drop_filter(data, name),
+        )
+        for name, label, reason in errors
     ]
 
 
 def _drop_filter(data: QueryDict, name: str) -> str:
     fresh = data.copy()
-    for query in (*_PASSING, name):
+    for query in (*_PAGE_PARAMETERS, name):
         fresh.pop(query, None)
     return f"?{fresh.urlencode()}"

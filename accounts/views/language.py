@@ -1,4 +1,4 @@
-"""The button that changes the language: of this browser, and of the profile when somebody is signed in."""
+"""The button that changes the language of this browser, and of the profile if the user is signed in."""
 
 from __future__ import annotations
 

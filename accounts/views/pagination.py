@@ -1,4 +1,4 @@
-"""Pages of lists: by offset, or by a cursor where a list grows while somebody reads it.
+"""Pages of lists: by offset, or by a cursor for lists that grow while they are read.
 
 ``components/_pager.html`` shows either kind.
 """
@@ -20,16 +20,16 @@ from config.timestamps import to_utc
 
 
 PAGE_SIZE = 25
-LONG_PAGE_SIZE = 30  # of lists that are not counted
+LONG_PAGE_SIZE = 30  # rows per page of lists that are not counted
 
 # The offsets of the lists on a page, each with its own parameter.
 _OFFSET_PARAMETERS = ("from", "grants", "mine", "offset")
-# Parameters of one answer, which no other address keeps.
+# Parameters of a single response, which other URLs must not contain.
 _TRANSIENT_PARAMETERS = (*_OFFSET_PARAMETERS, "before", "after", "undo")
 
 
 def replace_query(query: QueryDict, **changes: str) -> str:
-    """Return the address of the same page with other parameters; empty ones are left out."""
+    """Return the URL of the same page with other parameters; empty parameters are removed."""
     result = query.copy()
     for name in (*_TRANSIENT_PARAMETERS, *changes):
         result.pop(name, None)
@@ -40,13 +40,13 @@ def replace_query(query: QueryDict, **changes: str) -> str:
 
 
 def replace_query_suffix(query: QueryDict, **changes: str) -> str:
-    """Return the same for the end of another address: empty without parameters."""
+    """Return the same query to append to a URL; it is empty without parameters."""
     suffix = replace_query(query, **changes)
     return "" if suffix == "?" else suffix
 
 
 def read_offset(query: QueryDict, parameter: str = "offset") -> int:
-    """Return the offset in the address, or 0 if it is invalid."""
+    """Return the offset in the URL, or 0 if it is invalid."""
     text = query.get(parameter, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
@@ -56,14 +56,14 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class OffsetPage:
-    """A page that begins at an offset; without a total, it is of an uncounted list by time."""
+    """A page that begins at an offset. A page without a total belongs to an uncounted list by time."""
 
     total: int | None
     offset: int
     query: QueryDict
     size: int = PAGE_SIZE
-    address: str = ""  # of the list, where an answer to a form shows it as well
-    parameter: str = "offset"  # another for a second list on the same page
+    address: str = ""  # the list's URL, if the response to a form shows the list as well
+    parameter: str = "offset"  # a second list on the same page needs another name
     has_more_rows: bool = False  # after this page, if there is no total
 
     def select_rows(self, rows: Sequence[Row]) -> Sequence[Row]:
@@ -121,7 +121,7 @@ def paginate_by_offset(
 ) -> tuple[list[Model], OffsetPage]:
     """Return the requested rows and their page.
 
-    One more row is read to learn whether there is another page.
+    One additional row is read to find out whether there is another page.
     """
     offset = read_offset(request.GET)
     items = list(rows[offset : offset + size + 1])
@@ -175,7 +175,7 @@ class TimeCursor:
 
 @dataclass(frozen=True, slots=True)
 class CursorPage(Generic[Model]):
-    """A page between two cursors: rows that are added at the top meanwhile move nothing."""
+    """A page between two cursors, so that new rows at the top don't move rows between pages."""
 
     items: Sequence[Model]
     query: QueryDict
@@ -213,10 +213,10 @@ class CursorPage(Generic[Model]):
 def paginate_by_time(
     request: HttpRequest, rows: "models.QuerySet[Model]", size: int = LONG_PAGE_SIZE
 ) -> CursorPage[Model]:
-    """Return the page before or after the cursor in the address, newest first.
+    """Return the page before or after the cursor in the URL, newest first.
 
-    Without a cursor, or with an invalid one, it is the newest page. The page at the top is always full,
-    however few rows are newer than the cursor.
+    Without a valid cursor it is the newest page. The first page is always full, however few rows are newer than the
+    cursor.
     """
     before, after = (TimeCursor.parse(request.GET.get(name, "")) for name in ("before", "after"))
     if before is None and after is not None:

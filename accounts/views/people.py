@@ -31,13 +31,13 @@ BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 @never_cache
 @require_GET
 def start(request: HttpRequest, token: str) -> HttpResponse:
-    """Sign in with the link that starting the server prints. The token can't be guessed, so no page can make a browser
-    use it.
+    """Sign in with the link that starting the server prints. The token can't be guessed, so no other site can forge the
+    request.
     """
     try:
         user = services.redeem_start_token(token)
     except StartTokenUnusable:
-        # A page of its own: whoever has lost the link can't get in otherwise.
+        # A separate page, because without the link there is no other way to sign in.
         return render(request, "accounts/start_lost.html", {"gallery": _find_gallery()}, status=410)
     login(request, user, backend=BACKEND)
     return redirect(_find_gallery())
@@ -45,7 +45,7 @@ def start(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def welcome(request: HttpRequest) -> HttpResponse:
-    """Show three optional fields: without them, the next start link signs in as well."""
+    """Show three optional fields. Without a password, the user can sign in again with the next start link."""
     user = _get_person(request)
     if user.has_usable_password():
         return redirect(_find_gallery())
@@ -112,7 +112,7 @@ def _get_post_data(request: HttpRequest) -> QueryDict | None:
 
 
 def _get_person(request: HttpRequest) -> User:
-    get_principal(request)  # a stranger is sent to sign in
+    get_principal(request)  # anonymous users are redirected to sign-in
     return cast(User, request.user)
 
 

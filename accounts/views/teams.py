@@ -1,4 +1,4 @@
-"""The team page with members, roles and invitations, and the page that an invitation's link opens."""
+"""The team page with members, roles and invitations, and the page of an invitation link."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from accounts.models import Role, Team, User
 from accounts.principals import TEAM_IN_SESSION, Principal, get_current_team_id, get_principal
 
 
-MEMBERS = 50  # a page
-LONGEST_SOUGHT = 200
-LONGEST_AT = 2_000  # of an address that a form brings back
+MEMBERS = 50  # per page
+MAX_SEARCH_LENGTH = 200
+MAX_QUERY_LENGTH = 2_000  # of the query string that a form sends back
 
-# The table of verbs in a sentence each; ``accounts.roles`` decides.
-TOLD_ROLES: Mapping[Role, Promise] = {
+# A description of each role; ``accounts.roles`` decides what it may do.
+ROLE_DESCRIPTIONS: Mapping[Role, Promise] = {
     Role.OWNER: gettext_lazy("Full access, including renaming the team and appointing owners."),
     Role.ADMIN: gettext_lazy(
         "Everything editors can do, plus members, API keys, model credentials, memory sharing, quotas, and the audit trail."
@@ -104,11 +104,11 @@ def revoke_invitation(request: HttpRequest, invitation_id: UUID) -> HttpResponse
 @never_cache
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Show whose team an invitation is for, and join it once signed in."""
+    """Show the team of an invitation, and join it once signed in."""
     invitation_row = services.find_invitation(token)
     if request.method == "POST":
         get_principal(request)
-        assert isinstance(request.user, User)  # noqa: S101  # principal_of refused everybody else
+        assert isinstance(request.user, User)  # noqa: S101  # get_principal raises for anonymous users
         services.accept_invitation(user=request.user, token=token)
         request.session[TEAM_IN_SESSION] = str(invitation_row.team_id)
         request.session.pop(INVITATION_IN_SESSION, None)
@@ -119,8 +119,8 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _list_members(request: HttpRequest, principal: Principal, team: Team) -> dict[str, object]:
-    """Return a page of members, filtered by a word in name or address if one is given."""
-    search = request.GET.get("q", "").strip()[:LONGEST_SOUGHT]
+    """Return a page of members, filtered by a substring of name or address if a search is given."""
+    search = request.GET.get("q", "").strip()[:MAX_SEARCH_LENGTH]
     members = selectors.list_members(principal, team, search=search)
     page = Paginator(members, MEMBERS).get_page(request.GET.get("page"))
     query = f"{urlencode({'q': search})}&" if search else ""
@@ -134,7 +134,7 @@ def _list_members(request: HttpRequest, principal: Principal, team: Team) -> dic
 
 def _redirect_back(request: HttpRequest) -> HttpResponse:
     """Redirect to the previous position in the list."""
-    params = QueryDict(request.POST.get("at", "")[:LONGEST_AT])
+    params = QueryDict(request.POST.get("at", "")[:MAX_QUERY_LENGTH])
     query = {name: params[name] for name in ("q", "page") if params.get(name)}
     return redirect(f"{reverse('accounts:team')}?{urlencode(query)}" if query else "accounts:team")
 
@@ -162,6 +162,6 @@ def _page(
         "roles": roles,
         "invitation_form": form,
         "link": link,
-        "told_roles": [(label, TOLD_ROLES[Role(value)]) for value, label in Role.choices],
+        "told_roles": [(label, ROLE_DESCRIPTIONS[Role(value)]) for value, label in Role.choices],
     }
     return render(request, "accounts/team.html", context, status=status)

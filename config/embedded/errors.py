@@ -1,4 +1,4 @@
-"""Errors of the embedded services, each with a sentence that a person can act on."""
+"""Errors of the embedded services, each with a message that tells the operator what to do."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 """The paths of the embedded services' files, computed from the home folder alone.
 
-Nothing here starts or asks a process, so settings can name the addresses before anything runs.
+This module starts no process, so settings can use the addresses before any service runs.
 """
 
 import hashlib
@@ -11,13 +11,13 @@ from pathlib import Path
 
 
 # The kernel's limit on a unix socket's path is 108 bytes on Linux, 104 on macOS.
-LONGEST_SOCKET_PATH = 100
+MAX_SOCKET_PATH = 100
 SYSTEM_HOME = Path("/var/lib/mnemoflow")
 
 
 @dataclass(frozen=True)
 class Layout:
-    home: Path  # what the operator sees: .mnemoflow
+    home: Path  # the folder of the installation: .mnemoflow
     server_home: (
         Path  # where PostgreSQL's data is; the same, unless root's home is closed to its OS user
     )
@@ -64,13 +64,13 @@ def find_layout(home: Path) -> Layout:
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Return whether another OS user may reach this folder. The mode is only read: /root stays closed."""
+    """Return whether other OS users may enter this folder. The mode is only read and never changed."""
     existing = [folder for folder in (path, *path.parents) if folder.exists()]
     return all(folder.stat().st_mode & stat.S_IXOTH for folder in existing)
 
 
 def _find_sockets(server_home: Path, name: str) -> Path:
     inside = server_home / "run"
-    if len(os.fsencode(inside / ".s.PGSQL.5432")) <= LONGEST_SOCKET_PATH:
+    if len(os.fsencode(inside / ".s.PGSQL.5432")) <= MAX_SOCKET_PATH:
         return inside
     return Path("/tmp") / f"mnemoflow-{os.geteuid()}-{name[-10:]}"  # noqa: S108 -- made 0700 and its owner checked

@@ -1,4 +1,4 @@
-"""The OS user PostgreSQL runs as: itself for a plain user, an unprivileged one for root (PostgreSQL refuses root)."""
+"""The OS user that PostgreSQL runs as: the current user, or an unprivileged user for root (PostgreSQL refuses root)."""
 
 import os
 import pwd
@@ -19,14 +19,14 @@ NAME = "mnemoflow-pg"
 class OsUser:
     uid: int
     gid: int
-    changed: bool  # whether we have to become it
+    changed: bool  # whether the server process has to switch to this user
 
     @property
     def popen(self) -> PopenIdentity:
         return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.changed else {}
 
     def own(self, folder: Path) -> None:
-        """Create the folder, private to this user."""
+        """Create the folder with access for this user only."""
         folder.mkdir(parents=True, exist_ok=True)
         owner = folder.stat().st_uid
         if self.changed and owner != self.uid:

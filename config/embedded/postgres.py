@@ -46,14 +46,14 @@ class Postgres:
         return f"postgresql://{role}@/{name}?host={self.sockets}"
 
     def find_process(self) -> psutil.Process | None:
-        """Return the running server, whoever started it."""
+        """Return the running server, even if another process started it."""
         with suppress(OSError, ValueError, IndexError):
             pid = int((self.data / "postmaster.pid").read_text().splitlines()[0])
             return find_process(pid, argument=self.data)
         return None
 
     def start(self) -> bool:
-        """Start the server, and return whether that was necessary: one that a killed start left over is taken over."""
+        """Start the server, or use one that an earlier process left running; return whether it had to be started."""
         if self.find_process() and self._is_responding(timeout=10):
             return False
         user = choose_server_user(self.data)
@@ -77,7 +77,7 @@ class Postgres:
             binaries / "initdb", "-D", self.data, "-U", OWNER, "--auth=trust", "--encoding=UTF8", "--no-sync",
             "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C",
         ]  # fmt: skip
-        # Trust is safe here: the only way in is a socket in a folder closed to everybody else.
+        # Trust is safe here: the only access is a socket in a folder that other users can't enter.
         with self.log.open("ab") as log:
             result = subprocess.run(
                 command, stdout=log, stderr=log, cwd="/", check=False, **user.popen
@@ -100,7 +100,9 @@ class Postgres:
         raise ServiceFailed("PostgreSQL", self.log)
 
     def _forget_stale_pid(self) -> None:
-        """Remove a stale pid file: PostgreSQL doesn't start if its number lives again, as soon happens in a container."""
+        """Remove a stale pid file. PostgreSQL doesn't start if another process got its pid, which is common in
+        containers.
+        """
         if self.find_process() is None:
             (self.data / "postmaster.pid").unlink(missing_ok=True)
 
@@ -142,7 +144,7 @@ def _copy_for_server(install: Path) -> Path:
                     path.stat().st_mode
                     | (0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
                 )
-        with suppress(OSError):  # another start was first
+        with suppress(OSError):  # another process did it first
             draft.rename(copy)
         shutil.rmtree(draft, ignore_errors=True)
     return copy

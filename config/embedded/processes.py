@@ -25,7 +25,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class Service(subprocess.Popen[bytes]):
-    """A child that may outlive this program on purpose: Python would warn about it at exit."""
+    """A child that may outlive this process on purpose; Python would otherwise warn about it at exit."""
 
     def __del__(self) -> None:
         """Do nothing, so that Python doesn't warn."""

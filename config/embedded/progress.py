@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def step(what: str) -> Iterator[None]:
-    """Print to standard error: standard output belongs to the command."""
+    """Print the step and its duration to standard error, because standard output belongs to the command."""
     began = time.monotonic()
     open_line = sys.stderr.isatty()
     if open_line:
@@ -20,6 +20,6 @@ def step(what: str) -> Iterator[None]:
             print(" failed", file=sys.stderr, flush=True)
         raise
     seconds = time.monotonic() - began
-    # Without a terminal, one whole line: two halves would be torn apart by what the step itself says.
+    # Without a terminal one whole line is printed, because output of the step could separate two halves.
     line = f" {seconds:.1f} s" if open_line else f"  {what} … {seconds:.1f} s"
     print(line, file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
-"""The database, and the role that the app logs in as: it owns nothing and bypasses no row-level policy.
+"""The database, and the role that the app logs in as: it owns no table and bypasses no row-level policy.
 
-What it may do to later tables is said once, by default privileges of the role that makes them. There is no "grant on
-all tables" on every start: that would undo a migration that takes a right away (the audit trail's).
+Its rights to later tables come from default privileges of the role that creates them. "Grant on all tables" doesn't
+run on every start, because it would undo a migration that revokes a right (as the audit trail's does).
 """
 
 from contextlib import suppress
@@ -24,7 +24,7 @@ GRANTS = [
         "alter default privileges in schema public grant select, insert, update, delete on tables to {role}"
     ),
     sql.SQL("alter default privileges in schema public grant usage, select on sequences to {role}"),
-    # For tables older than the role: an installation that began with one role for everything.
+    # For tables that are older than the role, from installations that began with a single role.
     sql.SQL("grant select, insert, update, delete on all tables in schema public to {role}"),
     sql.SQL("grant usage, select on all sequences in schema public to {role}"),
 ]
@@ -43,7 +43,7 @@ def ensure_database(connection: psycopg.Connection[Any], name: str) -> None:
 
 
 def ensure_role(connection: psycopg.Connection[Any], role: str = APP_ROLE) -> None:
-    """Create the app's role with its rights, now and by default, and the vector type if there is one.
+    """Create the app's role with its privileges and default privileges, and the vector type if available.
 
     Run it once per database, as the owner and in autocommit.
     """
@@ -55,12 +55,12 @@ def ensure_role(connection: psycopg.Connection[Any], role: str = APP_ROLE) -> No
             for grant in GRANTS:
                 connection.execute(grant.format(**names))
     if connection.execute(VECTOR_MISSING).fetchone():
-        # Who may not make extensions can do without: memory then is found by its words (memory.embedding.vector_column).
+        # The extension is optional: without it, memory is searched by text (memory.embedding.vector_column).
         with suppress(psycopg.errors.InsufficientPrivilege):
             connection.execute("create extension vector")
 
 
 def join_role(connection: psycopg.Connection[Any], member: str, role: str = APP_ROLE) -> None:
-    """Give a login of another name the app role's rights."""
+    """Grant the app role's rights to a login with another name."""
     names = {"role": sql.Identifier(role), "member": sql.Identifier(member)}
     connection.execute(sql.SQL("grant {role} to {member}").format(**names))

@@ -1,8 +1,7 @@
-"""Runs the embedded services for as long as a process needs them.
+"""Runs the embedded services as long as a process needs them.
 
-Every process that uses them holds a shared lock on one file; the kernel releases it however the process ends, so
-nothing
-goes stale after kill -9. A process that leaves and can get the lock alone was the last, and stops the services.
+Every process that uses them holds a shared lock on one file. The kernel releases it however the process ends, so that
+no stale lock remains after kill -9. The last process to leave gets the exclusive lock and stops the services.
 """
 
 import fcntl
@@ -26,7 +25,7 @@ from config.env import Env, env
 
 DATABASE = "mnemoflow"
 
-# Commands that must work, and be quick, where no database is.
+# Commands that must work quickly and without a database.
 NEEDS_NOTHING = frozenset({
     "help", "version", "--version", "--help", "-h", "makemessages", "compilemessages", "collectstatic",
     "startapp", "startproject", "diffsettings", "findstatic", "check", "export_env", "export_openapi", "down",

@@ -77,7 +77,7 @@ class Valkey:
             while time.monotonic() < until:
                 if child is not None and child.poll() is not None:
                     return False
-                with suppress(redis.RedisError):  # still loading counts as not yet
+                with suppress(redis.RedisError):  # a server that is still loading isn't ready
                     client.ping()
                     return True
                 time.sleep(0.02)

@@ -1,9 +1,10 @@
-"""Secrets at rest: Fernet under a list of keys, so that a key can be replaced without a pause.
+"""Encrypts stored secrets with Fernet under a list of keys, so that a key can be replaced without downtime.
 
-The first key encrypts; every key decrypts. To rotate: put a new key in front, restart, re-encrypt with `rotate`,
-then drop the old one.
+The first key encrypts; every key decrypts. To rotate: put a new key in front, restart, re-encrypt with `rotate`, then
+remove the old key.
 
-The same keys sign what leaves this installation and must be recognised later, each purpose with a key of its own.
+The same keys sign documents that leave this installation and must be recognised later, with a derived key per
+purpose.
 """
 
 import base64
@@ -65,14 +66,14 @@ def _build_fernet(keys: tuple[str, ...]) -> MultiFernet:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """An Ed25519 signature, and the public key anybody checks it with; both as base64."""
+    """An Ed25519 signature and the public key that verifies it; both as base64."""
 
     key: str
     signature: str
 
 
 def sign(text: str, purpose: str) -> Signature:
-    """Sign in this installation's name, with a key derived from its newest one for this purpose alone."""
+    """Sign as this installation, with a key that is derived from its newest key for this purpose only."""
     private = _derive_signing_key(settings.SECRET_KEYS_AT_REST[0], purpose)
     return Signature(
         _encode_base64(private.public_key().public_bytes_raw()),
@@ -81,7 +82,7 @@ def sign(text: str, purpose: str) -> Signature:
 
 
 def is_signed(text: str, purpose: str, signed: Signature) -> bool:
-    """Return whether this installation signed the text, with its newest key or one that is still listed."""
+    """Return whether this installation signed the text with one of its listed keys."""
     ours = {
         _encode_base64(_derive_signing_key(key, purpose).public_key().public_bytes_raw())
         for key in settings.SECRET_KEYS_AT_REST

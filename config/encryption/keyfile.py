@@ -16,7 +16,7 @@ class Secrets:
 
 
 def load_secrets(home: Path) -> Secrets:
-    """Return the secrets of an earlier start, or generate them. Two first starts at once end up with the same."""
+    """Return the secrets of an earlier start, or generate them. Two simultaneous first starts get the same secrets."""
     path = home / "secrets.json"
     if not path.exists():
         home.mkdir(parents=True, exist_ok=True)

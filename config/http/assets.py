@@ -1,7 +1,7 @@
-"""Serves static files before a request reaches Django: the editor asks for a hundred modules at once.
+"""Serves static files before a request reaches Django, because the editor loads a hundred modules at once.
 
-WhiteNoise finds the files and their headers; through Django's middlewares and a thread each of them would cost several
-times as much. An address that carries the digest of its content may be cached forever.
+WhiteNoise finds the files and their headers; Django's middlewares and a thread per file would cost several times as
+much. A URL that contains the digest of its content may be cached permanently.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -23,11 +23,11 @@ Headers = list[tuple[bytes, bytes]]
 
 FOR_GOOD = (b"cache-control", b"max-age=31536000, public, immutable")
 NO_GUESSING = (b"x-content-type-options", b"nosniff")
-LARGE = 2_000_000  # bytes, from which on a file is sent in parts: Django does that
+LARGE = 2_000_000  # bytes; Django streams larger files in parts
 
 
 def hash_file(path: str | Path) -> str:
-    """Return the digest that an address carries, so that it changes with the content."""
+    """Return the digest for the URL of a file, so that the URL changes with the content."""
     return blake2b(Path(path).read_bytes(), digest_size=6).hexdigest()
 
 
@@ -83,7 +83,7 @@ class Assets:
         self._cache.pop(address, None)
         finder = self._finder
         file = finder.find_file(address) if finder.autorefresh else finder.files.get(address)
-        if not isinstance(file, StaticFile):  # nothing, or a redirect
+        if not isinstance(file, StaticFile):  # not found, or a redirect
             return None
         path = file.get_path_and_headers({})[0]
         about = Path(path).stat()

@@ -1,7 +1,7 @@
-"""Passes requests to Django under ASGI with one thread and one hop for synchronous views, which most are.
+"""Passes requests to Django under ASGI with one thread and one hop for synchronous views, which most views are.
 
-Django would run every middleware of a synchronous view as a coroutine that goes to the thread and back, twice for each
-of them. On a busy machine each of those turns waits for the processor.
+Django would run every middleware of a synchronous view as a coroutine that switches to the thread and back twice. On
+a busy machine each switch waits for the processor.
 """
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
@@ -13,7 +13,7 @@ from django.urls import Resolver404, ResolverMatch, resolve
 
 
 class _PreResolvedHandler(BaseHandler):
-    """Keeps the match that was looked up to choose the chain, so that the address is resolved once."""
+    """Keeps the match that was resolved to choose the chain, so that the URL is resolved once."""
 
     def resolve_request(self, request: HttpRequest) -> ResolverMatch:
         if request.resolver_match is None or hasattr(request, "urlconf"):
@@ -40,4 +40,4 @@ def _find_match(path: str) -> ResolverMatch | None:
     try:
         return resolve(path)
     except Resolver404:
-        return None  # the chain says so, with a page of its own
+        return None  # the chain responds with the 404 page

@@ -11,7 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Answer 200 if the database can be reached. The reason of a failure goes to the log only."""
+    """Respond 200 if the database can be reached. The reason of a failure is only logged."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("select 1")
@@ -22,7 +22,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Return Prometheus metrics, with the token from METRICS_TOKEN, or to this very machine when there is none."""
+    """Return Prometheus metrics: with the token from METRICS_TOKEN, or only to this machine if no token is set."""
     if not _may_read_metrics(request):
         return HttpResponseForbidden()
     return HttpResponse(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
@@ -32,5 +32,5 @@ def _may_read_metrics(request: HttpRequest) -> bool:
     if token := settings.METRICS_TOKEN:
         token_header = request.headers.get("Authorization", "").removeprefix("Bearer ")
         return hmac.compare_digest(token_header.encode(), token.encode())
-    # Behind a proxy everybody comes from this machine: then a token it must be.
+    # Behind a proxy all requests come from this machine, so that a token is required.
     return request.META.get("REMOTE_ADDR") in ("127.0.0.1", "::1") and settings.PUBLIC_URL is None

@@ -1,6 +1,6 @@
-"""Middleware around the API: writes must carry JSON and declare it, and every error is answered in JSON.
+"""Middleware around the API: writes must declare JSON, and every error response is JSON.
 
-A form or a text/plain body can be posted by any page on the web without asking first; JSON can't.
+Any page on the web can post a form or a text/plain body without a preflight request; JSON needs one.
 """
 
 from django.http import (
@@ -19,7 +19,7 @@ from django.utils.translation import gettext_noop
 API = "/api/"
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
-# Whose forms are read field by field. What is said to a workflow has its own way with such a character.
+# Content types whose fields are checked. Workflow inputs handle such characters separately.
 PLAIN = ("/memory/", "/team/")
 
 
@@ -41,7 +41,7 @@ class JsonWritesMiddleware(MiddlewareMixin):
 
 
 class NoNulMiddleware(MiddlewareMixin):
-    """Refuses NUL characters in addresses and plain forms, because the database can't store them."""
+    """Rejects NUL characters in URLs and plain forms, because the database can't store them."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         query = request.META.get("QUERY_STRING", "")
@@ -55,7 +55,7 @@ class NoNulMiddleware(MiddlewareMixin):
             return None
         try:
             fields = request.POST.lists()
-        except UnreadablePostError:  # who sent it went away
+        except UnreadablePostError:  # the client disconnected
             return None
         if any("\x00" in text for name, values in fields for text in (name, *values)):
             return HttpResponseBadRequest()
@@ -63,7 +63,7 @@ class NoNulMiddleware(MiddlewareMixin):
 
 
 class ApiErrorsMiddleware(MiddlewareMixin):
-    """Answers in JSON where a refusal never reached the API or broke it, instead of with a page."""
+    """Replaces error pages under the API by JSON, for errors that Ninja didn't handle."""
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.http.request import RawPostDataException
 
 
-LONGEST_NUMBER = 400  # digits; also what keeps int() from quadratic work
+MAX_DIGITS = 400  # per number; this also bounds the quadratic cost of int()
 DEEPEST = 64
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -34,7 +34,7 @@ def read_body(request: HttpRequest) -> bytes:
 
 
 def loads(data: bytes | str, *, deepest: int = DEEPEST) -> Any:
-    """Parse any JSON value. Raise ``NotStrictJson`` that says what is wrong."""
+    """Parse any JSON value. Raise ``NotStrictJson`` with the reason if it is invalid."""
     text = _decode(data)
     _check_depth(text, deepest)
     try:
@@ -85,20 +85,20 @@ def _refuse_constant(name: str) -> Never:
 
 
 def _parse_integer(digits: str) -> int:
-    if len(digits) > LONGEST_NUMBER:
-        raise NotStrictJson(f"A number has more than {LONGEST_NUMBER} digits")
+    if len(digits) > MAX_DIGITS:
+        raise NotStrictJson(f"A number has more than {MAX_DIGITS} digits")
     return int(digits)
 
 
 def _parse_number(digits: str) -> float:
     number = float(digits)
-    if len(digits) > LONGEST_NUMBER or math.isinf(number):
+    if len(digits) > MAX_DIGITS or math.isinf(number):
         raise NotStrictJson(f"The number {digits[:20]}… is out of range")
     return number
 
 
 def _check_text(value: Any) -> None:
-    """Refuse NUL and lone surrogates, which PostgreSQL can't store: a clear error here beats a server error there."""
+    """Refuse NUL and lone surrogates, which PostgreSQL can't store and which would cause a server error later."""
     stack = [value]
     while stack:
         item = stack.pop()

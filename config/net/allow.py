@@ -20,7 +20,7 @@ WEB_PORTS: Final = frozenset({80, 443})
 ANY_PORT: Final = frozenset(range(1, 65536))
 MAX_REDIRECTS: Final = 5
 
-# Nobody has a reason to call these from a workflow, and everybody who tries has the same one.
+# No workflow has a legitimate reason to call these addresses; calls are attempts to steal credentials.
 NEVER: Final = tuple(
     ip_network(text)
     for text in (
@@ -32,15 +32,15 @@ NEVER: Final = tuple(
         "100.100.100.200/32",  # Alibaba metadata
         "168.63.129.16/32",  # Azure's wire server, a public address
         "192.0.0.192/32",  # Oracle metadata
-        "0.0.0.0/8",  # "this host" by another name
+        "0.0.0.0/8",  # aliases of "this host"
         "::/128",
         "224.0.0.0/4",
         "255.255.255.255/32",
         "ff00::/8",
     )
 )
-# An operator's network may surround one of the single addresses (100.64.0.0/10); those stay shut
-# at connection time. One that overlaps a link-local range itself is a mistake worth stopping for.
+# An operator's network may surround one of the single addresses (100.64.0.0/10); those stay
+# blocked at connection time. An entry that overlaps a link-local range is rejected as a mistake.
 _LINK_LOCAL: Final = tuple(ip_network(text) for text in ("169.254.0.0/16", "fe80::/10"))
 
 
@@ -58,7 +58,7 @@ class Entry:
 
 
 def build_never_table() -> AddressTable:
-    """Build the table of addresses that are never allowed, also when they hide inside an IPv6 address."""
+    """Build the table of addresses that are never allowed, including those embedded in IPv6 addresses."""
     wrappers = [block for block in DEFAULT_DENIED.blocks if block.reach is Reach.TRANSLATED]
     blocks = [Block(network, "never", "policy", Reach.DENIED) for network in NEVER]
     return AddressTable((*wrappers, *blocks))
@@ -72,13 +72,13 @@ _NOTHING_PUBLIC: Final = AddressTable(
 
 @dataclass(frozen=True)
 class AllowList:
-    """The operator's list as policies of the guard, each built once per kind of target."""
+    """The operator's allow list as policies of ssrfguard. Each policy is built once per kind of target."""
 
     entries: tuple[Entry, ...] = ()
     _policies: dict[object, Policy] = field(default_factory=dict, compare=False, repr=False)
 
     def find_policy(self, host: str, port: int) -> Policy:
-        """Return the policy that decides about this host and port; it may refuse them."""
+        """Return the policy for this host and port; the policy may refuse them."""
         port_sets = self._list_host_ports(host.lower().rstrip("."))
         if any(port in ports for ports in port_sets):
             return self._cache_policy(("named", port), lambda: _build_host_policy(port))
@@ -111,17 +111,17 @@ def is_never(address: str) -> bool:
 
 
 def parse_allowed(entries: Iterable[str]) -> AllowList:
-    """Parse NET_ALLOW. Raise ``NetAllowInvalid`` naming the entry."""
+    """Parse NET_ALLOW. Raise ``NetAllowInvalid``, which names the invalid entry."""
     return AllowList(tuple(_parse_entry(text.strip()) for text in entries if text.strip()))
 
 
 def _build_host_policy(port: int) -> Policy:
-    """Allow a host that the operator named, wherever it resolves to, except where nothing may go."""
+    """Allow a host that the operator named, whatever it resolves to, except for addresses that are never allowed."""
     return Policy(denied_networks=_NEVER_TABLE, allowed_ports=frozenset({port}))
 
 
 def _build_network_policy(networks: tuple[Network, ...], port: int) -> Policy:
-    """Allow an unusual port inside some networks and nowhere else."""
+    """Allow a non-standard port inside some networks only."""
     return Policy(
         denied_networks=_NOTHING_PUBLIC,
         allowed_networks=networks,

@@ -1,7 +1,7 @@
-"""Reads a response in small raw steps and stops at a limit counted after decompression.
+"""Reads a response in small raw steps and stops at a limit that is counted after decompression.
 
-A raw chunk of 64 kB of zeros, compressed, inflates to some 64 MB before a naive client counts it.
-We ask for no compression; a server that compresses all the same is inflated here, piece by piece.
+A compressed chunk of 64 kB of zeros inflates to some 64 MB before a naive client counts it. Requests ask for no
+compression; if a server compresses anyway, the response is decompressed here in small pieces.
 """
 
 import zlib
@@ -23,7 +23,7 @@ _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
 class Body:
-    """Decodes raw chunks; raises ``BodyTooLarge`` at the first byte too many."""
+    """Decodes raw chunks; raises ``BodyTooLarge`` as soon as the limit is exceeded."""
 
     def __init__(self, limit: int, encoding: str) -> None:
         self._remaining = limit
@@ -53,7 +53,7 @@ class Body:
 
 
 def check_encoding(response: httpx.Response) -> str:
-    """Return the content encoding. Raise for headers beyond the limits or an encoding that can't be bounded."""
+    """Return the content encoding. Raise if headers exceed the limits or the encoding isn't supported."""
     raw = response.headers.raw
     if len(raw) > MAX_HEADERS or sum(len(k) + len(v) for k, v in raw) > MAX_HEADER_BYTES:
         raise HeadersTooLarge

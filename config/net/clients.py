@@ -1,4 +1,4 @@
-"""The two HTTP clients. They read and keep no proxy, netrc or cookie."""
+"""The two HTTP clients. They use no proxy settings, netrc file or cookies."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,7 +22,7 @@ from config.net.transport import (
 CONNECT_SECONDS: Final = 5.0
 MAX_BODY: Final = 10 * 1024 * 1024
 
-# What may follow a redirect to another site. Everything else could be a credential by another name.
+# Headers that may be sent after a redirect to another site. Any other header could contain credentials.
 _HARMLESS_HEADERS: Final = frozenset(
     {"host", "accept", "accept-encoding", "accept-language", "user-agent", "connection",
      "content-type", "content-length", "transfer-encoding"}
@@ -43,9 +43,9 @@ def client(
 ) -> httpx.AsyncClient:
     """Build an asynchronous client.
 
-    ``timeout`` bounds a whole exchange in seconds, redirects and body included; ``idle`` a single wait.
-    ``verify=False`` takes any certificate: the address is still the one that was checked. ``allow`` replaces the
-    operator's NET_ALLOW, ``resolver`` the system's name lookup: for tests.
+    ``timeout`` limits a whole exchange in seconds, including redirects and body; ``idle`` limits a single wait.
+    ``verify=False`` accepts any certificate, but the address is still checked. ``allow`` replaces NET_ALLOW and
+    ``resolver`` the system's name lookup, both for tests.
     """
     rules = replace(_build_rules(timeout, max_body, allow, resolver), verify=verify)
     return _AsyncClient(
@@ -116,7 +116,7 @@ class _SafeRedirects:
         has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
         leaves = not _is_same_origin(request.url, following.url)
         if leaves and has_body and response.status_code in _KEEPS_BODY:
-            # Refused when it is sent, not here: httpx builds it even for callers that won't follow.
+            # The request is refused when it is sent, because httpx builds it even for callers that don't follow.
             following.extensions = {**following.extensions, CROSS_ORIGIN_BODY: True}
         return following
 

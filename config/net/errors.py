@@ -1,7 +1,7 @@
-"""Errors of requests that our own guard stopped.
+"""Errors of requests that the application's guard stopped.
 
-They are httpx transport errors, so that whoever catches those catches these. No message ever contains a resolved
-address or anything the other side sent.
+They are httpx transport errors, so that code that catches those errors also catches these. No message ever contains a
+resolved address or data from the server.
 """
 
 import httpx

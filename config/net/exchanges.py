@@ -1,7 +1,7 @@
-"""One request and its complete response, for callers that want neither streams nor the client's types.
+"""One request and its complete response, for callers that need neither streams nor httpx types.
 
-The limit of the body is chosen once its headers have arrived; redirects are followed and each is checked like the first
-address.
+The size limit of the body is chosen once the headers have arrived. Redirects are followed, and each is checked like
+the first URL.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from config.net.clients import client
 from config.net.errors import BodyTooLarge, NetFault
 
 
-# What the connection says for itself; said twice or wrongly it could split one request into two.
+# Headers that the HTTP client sets. Duplicate or wrong values could split one request into two.
 _CONNECTION_HEADERS: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer",
      "keep-alive", "proxy-connection", "expect"}
@@ -61,7 +61,7 @@ async def exchange(
 ) -> Exchange:
     """Send a request and return its response. ``options`` are those of ``client``.
 
-    Raise ``ExchangeFailed``, whose sentence never names a resolved address.
+    Raise ``ExchangeFailed``, whose message never contains a resolved address.
     """
     try:
         async with client(follow_redirects=True, max_body=largest, **options) as http:
@@ -146,7 +146,7 @@ def _build_body(
         return {} if content is None else {"content": content}
     if not multipart:
         return {"content": str(httpx.QueryParams(list(form))).encode()}
-    # Parts without a file name are plain fields; this way also a form without files has parts.
+    # Parts without a file name are plain fields, so that a form without files can be multipart as well.
     fields: list[tuple[str, Any]] = [(name, (None, value.encode())) for name, value in form]
     parts = [(file.field, (file.name, file.content, file.mime_type)) for file in files]
     return {"files": [*fields, *parts]}

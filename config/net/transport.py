@@ -1,7 +1,7 @@
-"""The transports under both clients: policy, deadline and size limits.
+"""The transports of both clients: policy, deadline and size limits.
 
-ssrfguard resolves, checks every address and connects to the one it checked. This module adds the operator's list, one
-deadline for the whole exchange, and the limits on the response.
+ssrfguard resolves the name, checks every address and connects to a checked address. This module adds the operator's
+allow list, one deadline for the whole exchange, and the limits on the response.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class Rules:
     seconds: float
     max_body: int
     resolver: Resolver = field(default=socket.getaddrinfo)
-    verify: bool = True  # the other side's certificate
+    verify: bool = True  # whether to verify the server's certificate
 
     def find_policy(self, request: httpx.Request) -> Policy:
         port = request.url.port or _DEFAULT_PORTS.get(request.url.scheme, 0)
@@ -168,7 +168,7 @@ class _Stream(httpx.SyncByteStream):
 
 @cache
 def _load_tls_context(verify: bool) -> ssl.SSLContext:
-    """Load the certificate store once per process, because that takes longer than many a request."""
+    """Load the certificate store once per process, because loading it may take longer than a request."""
     return httpx.create_ssl_context(verify=verify, trust_env=False)
 
 
@@ -193,7 +193,7 @@ def _wrap_response(
 
 
 def _describe_error(error: Exception, request: httpx.Request) -> NetFault:
-    """Replace the guard's sentence, which names the resolved address, by one that names what the user wrote."""
+    """Replace the guard's message, which contains the resolved address, by a message with the user's URL."""
     if isinstance(error, NetFault) and not isinstance(error, AddressRefused):
         return error
     host = request.url.host[:100]

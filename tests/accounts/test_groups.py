@@ -145,7 +145,7 @@ QUERIES = 18
 def test_in_a_large_team_a_member_is_typed_instead_of_chosen(
     cast: Cast, support: Any, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("accounts.views.groups.MOST_TO_CHOOSE", 3)
+    monkeypatch.setattr("accounts.views.groups.MAX_CHOICES", 3)
     client, address = cast.ada.client, f"/team/groups/{support.pk}/add/"
 
     page = markup_of(client.get("/team/groups/"))

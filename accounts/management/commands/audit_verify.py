@@ -66,7 +66,7 @@ def _find_teams(name_or_id: str | None) -> list[Team]:
 
 
 def _check_heads(path: Path, teams: list[Team]) -> list[HeadCheck]:
-    """Check the heads of the chosen teams. A file with no head of theirs proves nothing and is an error."""
+    """Check the heads of the chosen teams. A file without a head of these teams is an error."""
     try:
         heads = list(read_heads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:

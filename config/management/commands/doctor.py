@@ -1,4 +1,4 @@
-"""Report which isolation layers hold on this machine. The exit status is 1 when a required one doesn't."""
+"""Report which isolation layers work on this machine. The exit status is 1 if a required layer fails."""
 
 import sys
 from typing import Any

@@ -1,4 +1,4 @@
-"""Stop what a killed start left running. Services in use are not touched."""
+"""Stop the services that a killed start left running. Services in use are not stopped."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Update the translation catalogs from the code. Django's makemessages finds the texts, and needs xgettext for it."""
+"""Update the translation catalogs from the code. Django's makemessages finds the strings, and needs xgettext for it."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ class Command(BaseCommand):
 
 
 def add_texts_of_files(path: Path, catalog_before: polib.POFile) -> None:
-    """Add the texts that apps keep in files which xgettext can't read, with their earlier translations."""
+    """Add the strings that apps keep in files which xgettext can't read, with their earlier translations."""
     translations = {(entry.msgctxt, entry.msgid): entry.msgstr for entry in catalog_before}
     catalogue = polib.pofile(str(path), wrapwidth=0)
     have = {(entry.msgctxt, entry.msgid) for entry in catalogue}
@@ -55,7 +55,7 @@ def add_texts_of_files(path: Path, catalog_before: polib.POFile) -> None:
 
 
 def clean_catalog(path: Path) -> int:
-    """Sort a catalog and drop metadata that changes with every run; return how many texts are untranslated."""
+    """Sort a catalog and drop metadata that changes with every run; return the number of untranslated strings."""
     catalogue = polib.pofile(str(path), wrapwidth=0)
     catalogue.header = ""
     for name in (

@@ -1,4 +1,4 @@
-"""Django's migrate, on the owner's connection: the role the site runs as owns no table and may make none."""
+"""Django's migrate on the owner's connection, because the site's role owns no table and may create none."""
 
 from typing import Any
 

@@ -96,13 +96,13 @@ def wait_until_ready(address: str, supervisor: Supervisor) -> bool:
         except (urllib.error.URLError, OSError):
             time.sleep(0.05)
         if any(child.has_died() for child in supervisor.children):
-            return False  # watch() says what and tries again
+            return False  # watch() prints the status and restarts it
     return False
 
 
 @contextmanager
 def hold_lock(locks: Path) -> Iterator[IO[str]]:
-    """Hold the lock of `up`. The kernel releases it however this process ends."""
+    """Hold the lock of `up`. The kernel releases it when the process ends, for whatever reason."""
     locks.mkdir(parents=True, exist_ok=True)
     with (locks / "up").open("a+") as note:
         try:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from config.embedded import layout as module
-from config.embedded.layout import LONGEST_SOCKET_PATH, find_layout, is_open_to_others
+from config.embedded.layout import MAX_SOCKET_PATH, find_layout, is_open_to_others
 
 
 def test_layout_short_home_keeps_sockets_inside(tmp_path: Path):
@@ -18,7 +18,7 @@ def test_layout_deep_home_moves_sockets_to_a_short_private_folder():
 
     sockets = find_layout(deep).sockets
 
-    assert len(os.fsencode(sockets / ".s.PGSQL.5432")) <= LONGEST_SOCKET_PATH
+    assert len(os.fsencode(sockets / ".s.PGSQL.5432")) <= MAX_SOCKET_PATH
     assert sockets != find_layout(deep.parent / "other").sockets
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.http.strict_json import DEEPEST, LONGEST_NUMBER, NotStrictJson, loads
+from config.http.strict_json import DEEPEST, MAX_DIGITS, NotStrictJson, loads
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
@@ -43,7 +43,7 @@ def test_loads_what_json_can_say_is_read_as_it_is(value):
         (b'{"a": 1,}', "Not JSON"),
         (b"", "Not JSON"),
         (b"\xef\xbb\xbf{}", "Not JSON"),
-        (b"9" * (LONGEST_NUMBER + 1), "digits"),
+        (b"9" * (MAX_DIGITS + 1), "digits"),
         (b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1), "deep"),
         (b"[" * 1_000_000, "deep"),
     ],

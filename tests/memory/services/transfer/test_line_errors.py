@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.http.strict_json import DEEPEST, LONGEST_NUMBER, NotStrictJson, loads
+from config.http.strict_json import DEEPEST, MAX_DIGITS, NotStrictJson, loads
 from memory.services.transfer.line_errors import describe_syntax_error
 
 
@@ -15,7 +15,7 @@ from memory.services.transfer.line_errors import describe_syntax_error
         (b"[" * (DEEPEST + 1), f"Nested more than {DEEPEST} levels deep."),
         (b'{"tea": 1, "tea": 2}', "Duplicate key tea in an object."),
         (b'{"a": NaN}', "NaN is not a valid JSON number."),
-        (b"9" * (LONGEST_NUMBER + 1), f"A number has more than {LONGEST_NUMBER} digits."),
+        (b"9" * (MAX_DIGITS + 1), f"A number has more than {MAX_DIGITS} digits."),
         (b"[1e999]", "Number out of range: 1e999…."),
         (b'["\\ud800"]', "The text contains a NUL character or an unpaired surrogate."),
     ],
