@@ -1,6 +1,6 @@
-"""The interfaces of everything that the engine needs from outside, as small protocols.
+"""The protocols of the services that the engine uses.
 
-The in-process runner gets plain implementations, the durable driver those of
+The in-process runner has plain implementations, the durable execution those of
 ``workflows.execution.ports.adapters``. The engine never imports either.
 """
 
@@ -43,7 +43,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The step of a run that makes a request: its provenance, and the key that makes a repeated effect harmless."""
+    """The step of a run that makes a request: its provenance, and the idempotency key of its effect."""
 
     run_id: str
     node_id: str
@@ -69,12 +69,11 @@ class MemoryHit(Protocol):
 
 
 class MemoryPort(Protocol):
-    """Memory as nodes see it: a scope word, never a namespace.
+    """The memory interface for nodes, which name a scope but never a namespace.
 
-    ``identity`` holds the run's system variables (conversation_id, user_id, app_id, workflow_id,
-    group_id, run_id). A server builds the namespace from what *it* knows of the run and uses
-    ``identity`` for nothing; only the in-process runner has no better source.
-    Raises an error of the memory package's family; a missing identity names the variable.
+    ``identity`` holds the run's system variables (conversation_id, user_id, app_id, workflow_id, group_id, run_id). A
+    server builds the namespace from its stored data about the run and ignores ``identity``; only the in-process
+    runner uses it. Raises the errors of the memory package; a missing identity names the variable.
     """
 
     async def recall(
@@ -87,9 +86,9 @@ class MemoryPort(Protocol):
         query_text: str | None = None,
         filter: Mapping[str, Json] | None = None,  # noqa: A002 -- the word of the nodes
         top_k: int | None = None,
-        injected: bool = False,  # the hits go into a prompt without further ado (enhanced_memory)
-        group_id: str | None = None,  # the workflow's own memory of another group than the run's
-        recency_days: float | None = None,  # what is newer counts more, half as much after so many
+        injected: bool = False,  # the hits are added to a prompt automatically (enhanced_memory)
+        group_id: str | None = None,  # the workflow's memory of another group than the run's
+        recency_days: float | None = None,  # half-life of the score
     ) -> Sequence[MemoryHit]: ...
 
     async def store(
@@ -118,7 +117,7 @@ class MemoryPort(Protocol):
 
 @runtime_checkable
 class RunScopedMemory(Protocol):
-    """A memory that keeps something for one run only and has to know when it ended. ``end_run`` raises nothing."""
+    """A memory that keeps data for one run only and has to be notified when it ended. ``end_run`` raises nothing."""
 
     async def end_run(self, run_id: str) -> None: ...
 
@@ -140,7 +139,7 @@ class Reminder:
 
 
 class ReminderPort(Protocol):
-    """Looks for memories before a chat model is called, if the node recalled none itself. It fails no run."""
+    """Searches for memories before a chat model is called, if the node did not recall any. Its errors fail no run."""
 
     async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None: ...
 
@@ -154,7 +153,7 @@ class ModelRequest:
     mode: Literal["chat", "completion"] = "chat"
     params: Mapping[str, Json] = field(default_factory=dict)
     json_schema: Mapping[str, Json] | None = None
-    # What memory put into the prompt; the offline provider cites it.
+    # The memories in the prompt, which the offline provider cites.
     memories: tuple[MemoryHit, ...] = ()
 
 
@@ -170,12 +169,12 @@ class ModelChunk:
 
 class ModelPort(Protocol):
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        """Stream one answer. Raises ``engine.errors.ModelFailed``, which knows whether a retry helps."""
+        """Stream one answer. Raises ``engine.errors.ModelFailed``, which says whether a retry may help."""
         ...
 
 
 class TemplatePort(Protocol):
-    """Renders Jinja2 outside this process (security.md §2.4). JSON in, text out."""
+    """Renders Jinja2 outside this process (security.md §2.4). The variables are JSON, the result is text."""
 
     async def render(self, template: str, inputs: Mapping[str, Json]) -> str: ...
 
@@ -191,7 +190,7 @@ class CodeRequest:
 
 @dataclass(frozen=True, slots=True)
 class CodeResult:
-    """The result of untrusted code: ``value`` is JSON, and nothing else about it is assumed."""
+    """The result of untrusted code: ``value`` is any JSON."""
 
     value: Json
     stdout: str = ""
@@ -231,7 +230,7 @@ class HttpRequest:
     verify_tls: bool = True
     max_text_bytes: int = 1024 * 1024
     max_binary_bytes: int = 10 * 1024 * 1024
-    # Sent with requests that change something, to tell a repeated request from a second one.
+    # Idempotency key, sent with requests that change data.
     idempotency_key: str | None = None
 
 
@@ -240,8 +239,10 @@ class HttpResponse:
     status: int
     headers: Mapping[str, str]  # names in lower case
     body: bytes
-    url: str = ""  # where the redirects ended
-    recorded_request: Mapping[str, Json] | None = None  # a pretend server's: what was sent to it
+    url: str = ""  # the URL after redirects
+    recorded_request: Mapping[str, Json] | None = (
+        None  # of a fake server: the request that it received
+    )
 
 
 class HttpPort(Protocol):
@@ -282,12 +283,10 @@ class Ports:
 
 
 class Journal(Protocol):
-    """Records a run, in a list (in process) or in rows that are fenced by attempt (durable).
-
-    ``record`` returns when the step may be relied on: at once for pure nodes (they are grouped),
-    after the commit for nodes with an effect; its events are stored with it. ``note`` takes an
-    event that matters before its step has ended (a node began, or tries again): published at
-    once, stored as a row with the next commit. ``publish`` is for tokens, which are never rows.
+    """Records a run, in a list (in process) or in rows that are fenced by attempt (durable). ``record`` returns when
+    the step is final: at once for pure nodes (they are grouped), after the commit for nodes with an effect; its
+    events are stored with it. ``note`` takes an event that matters before its step has ended (a node began, or tries
+    again): published at once, stored as a row with the next commit. ``publish`` is for tokens, which are never rows.
     """
 
     async def intend(self, step: StepKey) -> None: ...

@@ -1,4 +1,4 @@
-"""The built-in node kinds: each is a file of this package, found by itself."""
+"""The built-in node kinds: each is a module of this package, which is found automatically."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -15,7 +15,7 @@ from workflows.engine.language.memory_usage import RECALL_FIELD
 
 
 def _make_kinds(module: ModuleType) -> Iterator[AnyKind]:
-    """Make one of each kind that a module defines; a class without a name is a base for others."""
+    """Create an instance of each kind that a module defines; classes without a name are base classes."""
     classes = [value for value in vars(module).values() if isinstance(value, type)]
     for value in classes:
         is_own = value.__module__ == module.__name__
@@ -24,14 +24,14 @@ def _make_kinds(module: ModuleType) -> Iterator[AnyKind]:
 
 
 def find_kinds() -> Iterator[AnyKind]:
-    """Make the kinds of all modules of this package."""
+    """Create the kinds of all modules of this package."""
     for module in walk_packages(__path__, f"{__name__}."):
         yield from _make_kinds(import_module(module.name))
 
 
 NODE_KINDS: Final = tuple(sorted(find_kinds(), key=lambda kind: (kind.palette_order, kind.name)))
 
-# Also those that are not installed here, by every name that documents have for them.
+# Name or alias in documents → kind, including kinds that are not installed.
 KNOWN_KINDS: Final[Mapping[str, Appearance]] = {
     **FOREIGN_KINDS,
     **{name: kind for kind in NODE_KINDS for name in (kind.name, *kind.aliases)},
@@ -54,7 +54,7 @@ def build_kinds(
     scopes: Choices = (),
     languages: Choices = (),
 ) -> Kinds:
-    """Return the built-in kinds and those of plug-ins; without ``memory`` none that need one.
+    """Return the built-in kinds and those of plug-ins; without ``memory`` only those that need no memory.
 
     ``has_recall`` says whether nodes of other kinds may recall into their prompts; by default it is as ``memory``.
     ``scopes`` are added to the choices of memory fields, ``languages`` to those of code.

@@ -1,4 +1,4 @@
-"""Pauses a run before chosen nodes, so that somebody can look at it and resume it."""
+"""Pauses a run before chosen nodes, so that a user can check and resume it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -8,11 +8,12 @@ from workflows.engine.runtime.step_records import StepKey
 
 @dataclass(slots=True)
 class PauseControl:
-    """Decides before which nodes a run pauses. Once one node has to wait, all later ones do: the whole run pauses.
+    """Decides before which nodes a run pauses. Once a node has to wait, all later nodes wait, too, so that the whole
+    run pauses.
 
-    ``passed_steps`` are those the run paused before earlier and was resumed at.
-    ``open_containers`` are the containers inside which it paused; they start again to get there.
-    ``budget`` is how many more nodes may start; None means all.
+    ``passed_steps`` are the steps at which the run paused earlier and was resumed. ``open_containers`` are the
+    containers inside which it paused; they start again to reach the breakpoint. ``budget`` is how many more nodes may
+    start; None means all.
     """
 
     breakpoints: Collection[str] = frozenset()
@@ -40,5 +41,5 @@ class PauseControl:
 
 
 def format_step_name(key: StepKey) -> str:
-    """Return a name that is different for a node in every round, such as "node@1.2"."""
+    """Return a name that is unique for a node and its rounds, such as "node@1.2"."""
     return f"{key.node_id}@{'.'.join(map(str, key.rounds))}" if key.rounds else key.node_id

@@ -53,7 +53,7 @@ class BodyRounds:
             run_context.journal.note(event(*self._describe(), index=index))
         try:
             failure = await frame.run()
-        except Exception as fault:  # the journal, or a bug: not a failure of any node
+        except Exception as fault:  # an error of the journal or a bug, not a failure of a node
             raise RunHalted(fault) from fault
         except BaseException:
             frame.stream.abandon()
@@ -114,7 +114,7 @@ class BodyRounds:
         return pool
 
     def _get_start_inputs(self, rounds: tuple[int, ...]) -> Mapping[str, Json]:
-        """Return what the start of the round recorded. Other branches may have changed its source since."""
+        """Return the inputs that the start of the round recorded. Other branches may have changed its source since."""
         for record in self._frame.run_context.step_history.list_steps(self._node.id, rounds):
             index = self._plan.by_id.get(record.key.node_id)
             if index == self._plan.root:

@@ -1,4 +1,4 @@
-"""The events of a run. The name of an event on the wire is its ``name``."""
+"""The events of a run. Clients receive them under their ``name``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -112,7 +112,7 @@ LOOP_EVENTS: Final = RoundEvents(LoopStarted, LoopNext, LoopCompleted)
 
 @dataclass(frozen=True, slots=True)
 class TextChunk(Event):
-    """A piece of text for the user, in the order of the answer's template. It travels by pub/sub and is never a row."""
+    """A piece of text for the user, in the order of the answer's template. It is published but never stored."""
 
     name: ClassVar[str] = "text_chunk"
     node: str  # the response node whose template it belongs to
@@ -148,7 +148,7 @@ class MemoryWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryKeptOut(Event):
-    """The memory gate rejected a value; ``reasons`` are the gate's words for why.
+    """The memory gate rejected a value; ``reasons`` are the gate's reason codes.
 
     ``entry`` is the id of the quarantined entry, if it was quarantined.
     """
@@ -175,7 +175,7 @@ class MemoryForgotten(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryRetrievalError(Event):
-    """Memory failed, and the run goes on without it."""
+    """Memory failed, and the run continues without it."""
 
     name: ClassVar[str] = "memory_retrieval_error"
     node: str
@@ -184,7 +184,7 @@ class MemoryRetrievalError(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunPaused(Event):
-    """The run paused and is not driven until somebody resumes it. ``reason``: breakpoint | step."""
+    """The run paused and does not continue until a user resumes it. ``reason``: breakpoint | step."""
 
     name: ClassVar[str] = "run_paused"
     nodes: Sequence[str]  # the nodes that would start next

@@ -1,8 +1,8 @@
-"""Drives one scope of a run to its end: asks the scheduler what is ready, runs it and records it.
+"""Executes one scope of a run to its end: asks the scheduler for ready nodes, runs and records them.
 
-The top level of a run is a scope, and so is every round of a container. A single ready node is
-awaited in place; of several, those that wait become tasks that report into one queue. Nothing
-here depends on whether the journal is a list or a database.
+The top level of a run is a scope, and so is every round of a container. A single ready node is awaited directly; of
+several, the nodes that wait become tasks that report to one queue. The code works with any journal, a list or a
+database.
 """
 
 import asyncio
@@ -63,16 +63,16 @@ class Frame:
         self.is_paused = False  # a node here waits to be resumed
         self.changed_variables: set[str] = set()  # conversation variables that were set here
         self._ready: deque[int] = deque()
-        self._running_since: dict[int, float] = {}  # nodes that run now, since when
+        self._running_since: dict[int, float] = {}  # running node → its start
         self._tasks: set[asyncio.Task[None]] = set()
-        self._unsettled = 0  # tasks whose report hasn't been taken yet
+        self._unsettled = 0  # tasks whose report hasn't been processed yet
         self._reports: asyncio.Queue[tuple[PlanNode, StepRecord | None] | BaseException] = (
             asyncio.Queue()
         )
         self._muted = False
 
     async def run(self) -> Failure | None:
-        """Continue from where an earlier attempt left the scope, to its end."""
+        """Run the scope to its end, from the state after an earlier attempt."""
         try:
             self._replay(self.run_context.step_history)
             await self._run_ready_nodes()
@@ -86,14 +86,14 @@ class Frame:
         ready, nodes, run_context = self._ready, self.plan.nodes, self.run_context
         while self.failure is None and (ready or self._unsettled):
             if run_context.control.is_stopping:
-                # Where a cancellation on its way arrives; without one (stopped too early) raise it.
+                # A pending cancellation is raised here; without one (stopped too early) raise it.
                 await asyncio.sleep(0)
                 raise asyncio.CancelledError
             if not ready:
                 await self._settle_next_report()
                 continue
             node = nodes[ready.popleft()]
-            # The start of a round does nothing; limits and breakpoints are for what does.
+            # The start of a round has no effect, so limits and breakpoints do not apply.
             if node.kind.execution is not Execution.ENTRY:
                 if run_context.pause_control is not None and run_context.pause_control.pause_before(
                     self._build_key(node)
@@ -105,7 +105,7 @@ class Frame:
             await self._begin(node, alone=not ready and not self._unsettled)
 
     async def _begin(self, node: PlanNode, *, alone: bool) -> None:
-        """Start a node. Quick nodes run at once; one that has to wait is awaited here if it is alone."""
+        """Start a node. Quick nodes run at once; a node that has to wait is awaited here if no other node is ready."""
         mocks = self.run_context.mocks
         mock = mocks.find(node.id, node.kind_name) if mocks is not None else None
         step_start = self._mark_running(node)
@@ -168,8 +168,8 @@ class Frame:
             report = self._reports.get_nowait()
 
     def _settle(self, node: PlanNode, record: StepRecord | None) -> None:
-        """Apply a finished step: mark nodes ready or skipped, and print what may be printed now."""
-        if record is None:  # a container something is held in
+        """Apply a finished step: mark nodes ready or skipped, and print the available text."""
+        if record is None:  # a container with a paused node
             self._running_since.pop(node.index, None)
             self.is_paused = True
             return
@@ -202,7 +202,7 @@ class Frame:
         """Restore the state in which an earlier attempt left the scope.
 
         Its events are not published again, but its text is: a journal restarts its text with each
-        attempt, so that half an answer of a lost attempt is never joined to a complete one.
+        attempt, so that a partial answer of a lost attempt is never joined to a complete answer.
         """
         self.stream.begin()
         self._ready.append(self.plan.root)
@@ -226,7 +226,7 @@ class Frame:
         self._muted = False
 
     async def _abandon(self) -> None:
-        """Cancel all tasks of the scope: none may outlive it."""
+        """Cancel all tasks of the scope, so that none outlives it."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -242,7 +242,7 @@ class Frame:
     async def record_step(
         self, node: PlanNode, record: StepRecord, events: Sequence[Event]
     ) -> None:
-        # Before anything is awaited: a second assigner must see what the first one wrote.
+        # Set before anything is awaited, so that a second assigner reads the new value.
         self._add_record(node, record)
         change = build_end_event(node, record)
         await self._journal.record(record, (*events, change) if events else (change,))
@@ -304,5 +304,5 @@ class Frame:
 
 def _discard_task(task: asyncio.Task[None], tasks: set[asyncio.Task[None]], first: object) -> None:
     tasks.discard(task)
-    if isinstance(first, Coroutine):  # a task cancelled before its first turn never came to it
+    if isinstance(first, Coroutine):  # the task was cancelled before it ran
         first.close()

@@ -10,7 +10,7 @@ from workflows.engine.runtime.step_records import StepRecord, StepStatus
 
 _FINISHED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED})
 
-# A container and its own rounds; None and no rounds: the top.
+# A container and its rounds; None and no rounds: the top.
 Scope = tuple[str | None, tuple[int, ...]]
 
 
@@ -41,7 +41,7 @@ class StepHistory:
         node, rounds = record.key.node_id, record.key.rounds
         ancestors = self._list_ancestors(node)
         if node not in self._parents or len(ancestors) != len(rounds):
-            return  # the document has changed since: the step is no longer in it
+            return  # the document has changed, and the step is no longer in it
         if record.status in _FINISHED:
             self._steps[ancestors[0] if ancestors else None, rounds].append(record)
         for depth, container in enumerate(ancestors, start=1):

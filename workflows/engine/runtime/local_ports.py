@@ -27,7 +27,7 @@ class RandomIds:
 
 
 class ListJournal:
-    """Keeps every event in order. Any number of readers get all of them, whenever they start."""
+    """Keeps every event in order. Any number of readers get all of them, including earlier events."""
 
     def __init__(self) -> None:
         self.intents: list[StepKey] = []
@@ -50,11 +50,11 @@ class ListJournal:
         if self._readers:
             self._wake()
 
-    # Tokens are as good as any event here.
+    # Tokens are handled as any event.
     publish = note
 
     async def flush(self) -> None:
-        """Do nothing: there is no storage behind the list."""
+        """Do nothing, because there is no storage behind the list."""
 
     def close(self) -> None:
         self._closed = True

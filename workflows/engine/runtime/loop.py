@@ -1,4 +1,4 @@
-"""Drives one run to its end: its top scope, its time limit, stopping, and its result."""
+"""Executes a run to its end: its top scope, its time limit, stopping, and its result."""
 
 import asyncio
 from collections.abc import Sequence
@@ -31,12 +31,12 @@ async def drive(
 ) -> RunResult:
     """Run to the end, or continue from ``history``, whose steps do not run again.
 
-    With a ``pause_control`` the run may end paused. ``seeds`` are results of nodes that are not
-    in the plan; other nodes may read them.
+    With a ``pause_control`` the run may end paused. ``seeds`` are results of nodes that are not in the plan; other
+    nodes may read them.
 
-    The first and the last event of the run belong to the owner of the run (see
-    ``RunResult.build_event``). A cancellation that did not come through ``control`` is raised:
-    the driver lost the run, and another one will continue it.
+    The first and the last event of the run belong to the owner of the run (see ``RunResult.build_event``). A
+    cancellation that did not come through ``control`` is raised, because the worker lost the run and another worker
+    continues it.
     """
     control = control or RunControl()
     step_history = StepHistory(plan.document, history)

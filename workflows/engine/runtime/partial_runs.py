@@ -1,8 +1,8 @@
 """Runs a part of a workflow, or pauses on the way, for debugging.
 
-A part is a document of its own, extracted before it is compiled; the loop does not know about it. Steps of an earlier
-run come in as history, exactly as after a crash; ``select_valid_steps`` leaves out those that no longer follow from
-the graph. A ``PauseControl`` makes nodes wait; a run all of whose ready nodes wait is paused.
+A part is a separate document, extracted before compilation, so the loop does not distinguish it. Steps of an earlier
+run are passed as history, as after a crash; ``select_valid_steps`` leaves out those that no longer follow from the
+graph. A ``PauseControl`` makes nodes wait; a run all of whose ready nodes wait is paused.
 """
 
 from collections import deque
@@ -19,7 +19,7 @@ from workflows.engine.runtime.scheduler import Scheduler
 from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
 
 
-# A title is for people; code and Jinja get their variables through fields of their own.
+# Titles are for display; code and Jinja receive their variables through separate fields.
 _UNREAD_FIELDS: Final = frozenset({"title", "desc", "code", "template", "sub_graph"})
 
 
@@ -27,9 +27,9 @@ class Extent(StrEnum):
     """The part of a workflow that runs."""
 
     ALL = "all"
-    ONLY = "only"  # these nodes, everything they read is given
-    UNTIL = "until"  # these nodes and all that leads to them
-    FROM = "from"  # these nodes and all that follows; what came before is kept
+    ONLY = "only"  # these nodes, with all inputs provided
+    UNTIL = "until"  # these nodes and their ancestors
+    FROM = "from"  # these nodes and their descendants; earlier results are reused
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def find_outermost(document: Document, node: str) -> str:
 def select_reusable_steps(
     document: Document, history: Sequence[StepRecord], restarted: Iterable[str]
 ) -> list[StepRecord]:
-    """Return the steps of a previous run that a run which starts at ``restarted`` need not repeat."""
+    """Return the steps of a previous run that a run from ``restarted`` need not repeat."""
     starts = [find_outermost(document, node) for node in restarted]
     rerun = find_descendants(document, starts) | set(starts)
     return [
@@ -126,7 +126,7 @@ def is_completed(record: StepRecord) -> bool:
 
 
 def select_valid_steps(plan: Plan, history: Sequence[StepRecord]) -> list[StepRecord]:
-    """Return the steps that a run could have taken by now, in an order in which it could have taken them.
+    """Return the steps that are still valid in the graph, in an order in which a run could have taken them.
 
     The graph may have changed since. A new node has no result yet, so everything behind it runs
     again; a node that no edge leads to any more is left out.
@@ -156,7 +156,7 @@ def select_missing_node_steps(plan: Plan, history: Sequence[StepRecord]) -> list
 
 
 def build_manual_step(node: str, kind: str, outputs: Mapping[str, Json]) -> StepRecord:
-    """Return a step that never ran: a user typed in its outputs."""
+    """Return a step with outputs that a user entered; it never ran."""
     return StepRecord(StepKey(node), kind, StepStatus.SUCCEEDED, outputs=outputs)
 
 
@@ -176,7 +176,7 @@ def _iter_reads(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[Select
 
 
 def _isolate_nodes(document: Document, nodes: Sequence[str], root: str | None) -> Document:
-    """Connect the nodes directly to the root; what they read comes from seeds."""
+    """Connect the nodes directly to the root; their inputs come from seeds."""
     node_ids = set(nodes)
     included = include_inner_nodes(document, node_ids)
     tops = [replace(n, parent=None) for n in document.nodes if n.id in node_ids or n.id == root]

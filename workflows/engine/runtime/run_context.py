@@ -1,4 +1,4 @@
-"""The state that all scopes of a run share: its ports, its journal, its limits and its totals."""
+"""The state that all scopes of a run use: its ports, its journal, its limits and its totals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Failure:
 
 
 class RunHalted(BaseException):
-    """The run cannot continue, however the containers around handle errors.
+    """The run cannot continue, regardless of the error handling of the containers around.
 
     This is not an Exception, so that no retry, strategy or error mode of a node handles it.
     """
@@ -56,7 +56,7 @@ class Body(Rounds, Protocol):
     async def close(
         self, record: StepRecord, events: Sequence[Event]
     ) -> tuple[StepRecord, Sequence[Event]]:
-        """Return the step's own record and events, once no round is running any more."""
+        """Return the step's record and events, after all rounds have ended."""
 
 
 class Bodies(Protocol):
@@ -65,7 +65,7 @@ class Bodies(Protocol):
     def open(self, frame: "Frame", node: PlanNode) -> Body: ...
 
     def absorb(self, frame: "Frame", node: PlanNode) -> None:
-        """Restore what an earlier attempt's rounds of a finished container left behind."""
+        """Restore the state after a finished container's rounds in an earlier attempt."""
 
 
 class RunContext:
@@ -105,12 +105,12 @@ class RunContext:
         self.pause_control = pause_control
         now = ports.clock.now().timestamp()
         self.started = ports.clock.monotonic()
-        self.wall_offset = now - self.started  # turns monotonic into unix seconds: one clock a step
+        self.wall_offset = now - self.started  # added to monotonic seconds gives unix seconds
         self.state = RunState(plan, start, now)
         self.session_queue = SessionQueue(self.publish)
         self.steps = 0
         self.steps_since_yield = 0
-        # Steps that had begun when their scope ended, not yet written down.
+        # Steps that were running when their scope ended and are not recorded yet.
         self.unfinished_steps: list[tuple[PlanNode, StepKey, float]] = []
 
     def publish(self, event: Event) -> None:
@@ -121,7 +121,7 @@ class RunContext:
         return self.wall_offset + self.ports.clock.monotonic()
 
     def get_seconds_left(self) -> float | None:
-        """Return how much longer the run may take; None means without limit."""
+        """Return the remaining seconds of the run; None means without limit."""
         limit = self.start.timeout_seconds
         if limit is None:
             return None

@@ -1,4 +1,4 @@
-"""The input and the result of a run, as its owner passes them to the engine and gets them back."""
+"""The input of a run for the engine, and its result."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -23,7 +23,7 @@ class RunStart:
     system: Mapping[str, Json] = field(default_factory=dict)
     environment: Mapping[str, Json] = field(default_factory=dict)
     conversation: Mapping[str, Json] = field(default_factory=dict)
-    untrusted: Collection[str] = ()  # where earlier turns left untrusted content in it
+    untrusted: Collection[str] = ()  # its variables with untrusted content from earlier turns
     started_at: float | None = None  # unix seconds; None: now
     max_steps: int = MAX_STEPS  # starts of nodes, retries included
     steps_setting: str = "max_steps"  # the setting that raises the limit, for the error message
@@ -39,13 +39,15 @@ class RunResult:
     error_node: str | None = None
     usage: Usage = field(default_factory=Usage)
     steps: tuple[StepRecord, ...] = ()
-    stream: str = ""  # everything that was streamed to the person, in order
-    conversation: Mapping[str, Json] = field(default_factory=dict)  # its variables, as they are now
-    untrusted: tuple[str, ...] = ()  # where it contains untrusted content now
+    stream: str = ""  # all text that was streamed to the user, in order
+    conversation: Mapping[str, Json] = field(
+        default_factory=dict
+    )  # the current variables of the conversation
+    untrusted: tuple[str, ...] = ()  # its variables with untrusted content
     writes: tuple[Write, ...] = ()
     exceptions_count: int = 0
     elapsed: float = 0.0
-    waiting_steps: tuple[StepKey, ...] = ()  # nodes a paused run stopped before
+    waiting_steps: tuple[StepKey, ...] = ()  # nodes before which a paused run stopped
 
     @property
     def is_successful(self) -> bool:
@@ -65,10 +67,7 @@ class RunResult:
 
 
 class RunControl:
-    """Stops a run from outside, at once, whatever it is waiting for.
-
-    Use it in the event loop that drives the run.
-    """
+    """Stops a run at once, even while it waits. Use it in the event loop of the run."""
 
     __slots__ = ("_task", "reason")
 
@@ -92,7 +91,7 @@ class RunControl:
 
 
 def build_system_variables(start: RunStart, mode: Mode, now: float) -> dict[str, Json]:
-    """Return the ``sys.*`` variables of a run. Which ones there are depends on the mode; passed values win."""
+    """Return the ``sys.*`` variables of a run, which depend on its mode; passed values have priority."""
     overrides = {name: value for name, value in start.system.items() if value is not None}
     system: dict[str, Json] = {
         "files": [],

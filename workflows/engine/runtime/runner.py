@@ -41,7 +41,7 @@ from workflows.engine.testing.mocks import Mocks
 
 
 class WorkflowRunner:
-    """Compiles a document once; call ``start`` as often as needed, also concurrently.
+    """Compiles a document once. Call ``start`` any number of times, also concurrently.
 
     ``memory`` is a memory port, or a provider whose memory then outlives the run. With
     ``checked=True`` the inputs are not checked against the start form.
@@ -131,11 +131,11 @@ class RunHandle:
         self._task = asyncio.create_task(self._drive(plan, start, ports, mocks))
 
     def events(self) -> AsyncIterator[Event]:
-        """Return all events of the run from the first on, whenever this is called."""
+        """Return all events of the run from the first on, also if the run has ended."""
         return self._journal.read()
 
     async def result(self) -> RunResult:
-        # Shielded: who gives up waiting for the result doesn't thereby stop the run.
+        # Shielded, so that a cancelled wait for the result doesn't stop the run.
         return await asyncio.shield(self._task)
 
     def stop(self, reason: str = "The run was stopped.") -> None:
@@ -151,7 +151,7 @@ class RunHandle:
             journal.note(result.build_event())
         finally:
             journal.close()
-            memory: object = ports.memory  # a port need not keep notes
+            memory: object = ports.memory  # a port need not record requests
             if isinstance(memory, RunScopedMemory):
                 await memory.end_run(start.run_id)
         return result

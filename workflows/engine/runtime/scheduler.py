@@ -1,7 +1,7 @@
-"""Decides which nodes are ready or skipped, from the edges decided so far. Pure.
+"""Decides which nodes are ready or skipped, from the edges decided so far. It has no side effects.
 
 A node is ready when no edge into it is unknown any more and at least one was taken; it runs once.
-Skips spread before taken edges are followed, so a join that a skip releases comes first.
+Skips are propagated before taken edges are followed, so a join that becomes ready by a skip comes first.
 """
 
 from enum import IntEnum
@@ -25,7 +25,7 @@ class Scheduler:
         self.edges = bytearray(len(plan.edges))  # an EdgeState each
 
     def finish(self, index: int, handle: str | None) -> tuple[list[int], list[int]]:
-        """Return the (ready, skipped) nodes, in order, after a node ended. ``handle`` is what a branch chose."""
+        """Return the (ready, skipped) nodes, in order, after a node ended. ``handle`` is the choice of a branch."""
         node = self._nodes[index]
         ready: list[int] = []
         skipped: list[int] = []
@@ -57,5 +57,5 @@ class Scheduler:
                 ready.append(target)
                 continue
             skipped.append(target)
-            # Reversed, because the last one pushed is looked at first.
+            # Reversed, because the stack returns the last pushed node first.
             pending += [(out.index, out.target) for out in reversed(self._nodes[target].out)]

@@ -26,7 +26,7 @@ class NodeState(StrEnum):
     RUNNING = "running"
     RETRYING = "retrying"
     SUCCEEDED = "succeeded"
-    EXCEPTION = "exception"  # failed, and its error strategy dealt with it
+    EXCEPTION = "exception"  # failed, and its error strategy handled the failure
     FAILED = "failed"
     SKIPPED = "skipped"
     STOPPED = "stopped"
@@ -56,7 +56,7 @@ NODE_MOVES: Mapping[NodeState, frozenset[NodeState]] = {
 
 _ENDS = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.STOPPED})
 RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
-    # A run may fail or be stopped before anybody took it up.
+    # A run may fail or be stopped before a worker claimed it.
     RunStatus.QUEUED: frozenset({RunStatus.RUNNING, RunStatus.FAILED, RunStatus.STOPPED}),
     RunStatus.RUNNING: _ENDS | {RunStatus.PAUSED, RunStatus.QUEUED},
     RunStatus.PAUSED: frozenset({RunStatus.QUEUED, RunStatus.FAILED, RunStatus.STOPPED}),
@@ -65,7 +65,7 @@ RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
 
 
 class MoveNotAllowed(WorkflowFault):
-    """The state cannot change that way; the engine is at fault."""
+    """The change of state is not allowed, which is an error of the engine."""
 
 
 class RunState:
@@ -124,7 +124,7 @@ class RunState:
         if record.status is StepStatus.EXCEPTION or (
             record.status is StepStatus.FAILED and record.key.rounds
         ):
-            self.exceptions += 1  # a failure in a round is its container's to deal with
+            self.exceptions += 1  # the container handles a failure in a round
         if has_untrusted_input(record.kind, record.inputs):
             self._mark_untrusted(record)
         if node.kind.execution is Execution.RESPONSE:
@@ -149,7 +149,7 @@ class RunState:
         self.outputs["answer"] = "".join(self.answers)
 
     def resolve_status(self) -> RunStatus:
-        """Return the status of a run that was driven to its end."""
+        """Return the status of a run that was executed to its end."""
         return RunStatus.PARTIAL if self.exceptions else RunStatus.SUCCEEDED
 
 

@@ -10,7 +10,7 @@ from workflows.engine.language.document import Json, Selector
 class StepStatus(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
-    EXCEPTION = "exception"  # failed, and its error strategy dealt with it
+    EXCEPTION = "exception"  # failed, and its error strategy handled the failure
     SKIPPED = "skipped"
     STOPPED = "stopped"
     PAUSED = "paused"
@@ -22,7 +22,7 @@ class RunStatus(StrEnum):
     SUCCEEDED = "succeeded"
     PARTIAL = "partial-succeeded"  # finished, but a node failure was handled on the way
     FAILED = "failed"
-    STOPPED = "stopped"  # by a person
+    STOPPED = "stopped"  # by a user
     PAUSED = "paused"
 
 

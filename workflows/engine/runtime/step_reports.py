@@ -15,7 +15,7 @@ from workflows.engine.runtime.step_records import StepError, StepRecord, StepSta
 
 log = logging.getLogger(__name__)
 
-# How a step ended → the node's state, and the word of its event.
+# Result of a step → the node's state, and the status in its event.
 END_STATES: Mapping[StepStatus, tuple[NodeState, str]] = {
     StepStatus.SUCCEEDED: (NodeState.SUCCEEDED, "completed"),
     StepStatus.EXCEPTION: (NodeState.EXCEPTION, "failed"),
@@ -75,9 +75,7 @@ def build_retry_event(
 def build_step_error(fault: Exception, node_id: str) -> StepError:
     if isinstance(fault, WorkflowFault):
         return StepError(fault.error_type, fault.message)
-    if not hasattr(
-        fault, "is_recoverable"
-    ):  # memory's faults are expected, they only live elsewhere
+    if not hasattr(fault, "is_recoverable"):  # errors of the memory package are expected, too
         log.error("node_broke", exc_info=fault, extra={"node": node_id})
     return StepError(type(fault).__name__, str(fault) or (type(fault).__doc__ or "").strip())
 

@@ -1,9 +1,8 @@
 """Decides in which order users see text: response nodes take turns, each printing its template from left to right.
 
-The session of a response node opens once every edge on some path to it that could still change
-things was taken, which may be long before the node runs. One session is active in a run, from
-whichever scope; it prints text at once, follows a stream chunk by chunk, waits for a value that
-is not there yet, and passes over what was skipped. Chunks of later streams are buffered.
+The session of a response node opens once every edge on some path to it that can change its text was taken, which may
+be long before the node runs. One session is active in a run, from any scope; it prints text at once, forwards a
+stream chunk by chunk, waits for missing values, and leaves out skipped nodes. Chunks of later streams are buffered.
 """
 
 from collections import deque
@@ -35,8 +34,8 @@ class SessionQueue:
         self._position = 0
         self._pending: deque[tuple[ScopeStreaming, Session]] = deque()
         self.offset = 0  # chunks of the awaited stream that were printed
-        self.awaited_scope: ScopeStreaming | None = None  # the scope whose output comes next …
-        self.awaited_node = -1  # … and which node that is
+        self.awaited_scope: ScopeStreaming | None = None  # the scope of the next output
+        self.awaited_node = -1  # the node of the next output
         self.text: list[str] = []
 
     def enqueue(self, scope: "ScopeStreaming", sessions: Iterable[Session]) -> None:
@@ -99,7 +98,7 @@ class ScopeStreaming:
         self._advance_if_awaited(node)
 
     def restart(self, node: int) -> None:
-        """Drop what nobody saw yet of a node's first try; the node tries again.
+        """Drop the unprinted text of a node's failed try before its next try.
 
         Text that was printed cannot be taken back; the new try's text follows it.
         """
@@ -133,17 +132,17 @@ class ScopeStreaming:
             self._open(sessions)
 
     def replay(self, sessions: Iterable[Session]) -> None:
-        """Print again, in its turn, the text of rounds that an earlier attempt finished."""
+        """Print the text of rounds that an earlier attempt finished again, when it is their turn."""
         self._queue.enqueue(self, sessions)
         self._queue.advance()
 
     def finish(self) -> None:
-        """End the scope: values that are missing now will not come."""
+        """End the scope, so that missing values are no longer awaited."""
         self._ended = bytearray(ended or 2 for ended in self._ended)
         self._queue.advance()
 
     def abandon(self) -> None:
-        """Leave out what a failed or paused round has not printed yet."""
+        """Drop the text that a failed or paused round has not printed yet."""
         self._queue.remove_scope(self)
 
     # -- called by the queue --------------------------------------------------------------------
@@ -202,7 +201,7 @@ class ScopeStreaming:
     def _print_external(self, session: Session, segment: tuple[str, ...]) -> bool:
         """Print a built-in variable, one of an enclosing scope, or the name of an unknown one."""
         if segment[0] in self._plan.unreached:
-            return True  # a node no path leads to: as good as skipped
+            return True  # a node that no path leads to counts as skipped
         value = self._pool.get(segment)
         self._queue.print(
             session, ".".join(segment) if value is MISSING else as_markdown(value), None

@@ -1,7 +1,7 @@
 """Conditions of branches and loops: one table from operator to function.
 
 ``parse_condition`` and ``parse_group`` read them, ``is_met`` decides. A selector without a value raises an error, and
-so does a value that the operator does not fit: a guess would send a run the wrong way unnoticed.
+so does a value of a wrong type for the operator, because a guess could silently choose the wrong branch.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from workflows.engine.language.variables import VariablePool
 
 Logic = Literal["and", "or"]
 
-# Operators that ask an array of files about the files in it.
+# Operators that compare the files in an array of files.
 OVER_FILES: Final = frozenset({"contains", "not contains", "all of"})
 
 
@@ -38,7 +38,7 @@ class FileCondition:
 
     def is_met(self, files: Sequence[Mapping[str, Json]]) -> bool:
         answers = (self._is_met_by(file) for file in files)
-        # "none of them is a pdf", yet "one of them is a pdf".
+        # Negations must hold for all files, other operators for one file.
         return all(answers) if "not" in self.operator else any(answers)
 
     def _is_met_by(self, file: Mapping[str, Json]) -> bool:
@@ -75,12 +75,12 @@ class Condition:
         return compare(self.operator, actual, convert_expected(actual, _render(self.value, pool)))
 
     def _compares_files(self, actual: Json) -> bool:
-        # An empty list doesn't tell what it is a list of; the condition's shape does.
+        # The type of an empty list is unknown, so the condition's form decides.
         return _are_files(actual) or (actual == [] and self.over_files is not None)
 
     @property
     def references(self) -> tuple[Selector, ...]:
-        """Return every variable that the condition looks at."""
+        """Return every variable that the condition reads."""
         values = self.value if isinstance(self.value, list | tuple) else [self.value]
         inside = [Template.of(value).references for value in values if isinstance(value, str)]
         return (self.selector, *(selector for references in inside for selector in references))
@@ -98,7 +98,7 @@ class ConditionGroup:
 
 
 def parse_condition(data: Mapping[str, Json]) -> Condition:
-    """Read a condition as documents write it. Raise ConditionInvalid with what is wrong."""
+    """Read a condition as documents write it. Raises ConditionInvalid with the problem."""
     selector = data.get("variable_selector")
     if not isinstance(selector, list | tuple) or len(selector) < 2:
         raise ConditionInvalid("A condition needs a variable")
@@ -166,7 +166,7 @@ def _require_mapping(value: Json) -> Mapping[str, Json]:
 
 
 def _combine(logic: Logic, answers: Iterable[bool]) -> bool:
-    # all() and any() stop at the first answer that decides: later conditions aren't evaluated.
+    # all() and any() stop at the first result that decides: later conditions aren't evaluated.
     return _LOGIC[logic](answers)
 
 

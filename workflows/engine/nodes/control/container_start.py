@@ -1,4 +1,4 @@
-"""Iteration start and loop start: the nodes at which each round of a container begins. They do nothing themselves."""
+"""Iteration start and loop start: the nodes at which each round of a container begins. They have no effect."""
 
 from workflows.engine.kinds import (
     Execution,
@@ -22,7 +22,7 @@ class _ContainerStart(NodeKind[NodeConfig, str]):
         return spec.parent or ""
 
     def run(self, prepared: str, ctx: NodeContext) -> NodeResult:
-        """Record the initial variables of the round as inputs, so that a later attempt starts it with the same."""
+        """Record the initial variables of the round as inputs, for later attempts to start with."""
         return NodeResult(inputs=dict(ctx.pool.get_head(prepared)))
 
 

@@ -27,7 +27,7 @@ class EndOutput(BaseModel):
 
     variable: str
     value_selector: tuple[str, ...]
-    value_type: Any = "any"  # informative only, and written in many ways
+    value_type: Any = "any"  # informative only, with many spellings
 
 
 class EndConfig(NodeConfig):

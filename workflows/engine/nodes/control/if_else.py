@@ -1,4 +1,4 @@
-"""If-else: the first case whose conditions hold decides the way; none of them means ``false``."""
+"""If-else: the first case whose conditions hold selects the handle; if none holds, it is ``false``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text
 
 
-# Conditions are read by the conditions module; here they are only carried.
+# Parsed by the conditions module.
 _Conditions = tuple[dict[str, Any], ...]
 
 
@@ -34,7 +34,7 @@ class IfElseConfig(NodeConfig):
     conditions: _Conditions | None = None
 
     def list_cases(self) -> tuple[dict[str, Any], ...]:
-        """Return the cases; documents from before there were several have one, without a name."""
+        """Return the cases; old documents have one case without a name."""
         if self.cases is not None:
             return self.cases
         legacy = {"logical_operator": self.logical_operator, "conditions": self.conditions or ()}
@@ -120,7 +120,7 @@ def _get_case_id(case: Mapping[str, Any]) -> str:
 
 
 def _describe_case(case: Data) -> Sequence[Text]:
-    """Return a case's conditions as people read them."""
+    """Return a case's conditions in readable form."""
     is_or = as_text(case.get("logical_operator")) == "or"
     parts: list[Text] = []
     for condition in list_objects(case.get("conditions")):
@@ -140,5 +140,5 @@ def _describe_condition(condition: Data) -> Iterator[Text]:
 
 
 def _quote_sign(value: str) -> str:
-    """Quote a value that is only a sign: it would be lost among words."""
+    """Quote a value without letters or digits, so that it is visible among words."""
     return value if any(letter.isalnum() for letter in value) else f"“{value}”"

@@ -1,7 +1,7 @@
 """Iteration: runs its body once for each item of a list, and collects the results.
 
-Rounds see the variables that there were before them, on a copy: nothing of one reaches another but
-changes to conversation variables, and nothing reaches the outside but the collected list.
+Rounds see the variables that there were before them, on a copy: only changes to conversation variables pass from one
+round to another, and only the collected list leaves the iteration.
 """
 
 from collections.abc import Iterable
@@ -32,14 +32,14 @@ from workflows.engine.runtime.rounds import Round, RoundFailed, Rounds, run_conc
 from workflows.engine.texts import Phrase, Text
 
 
-# Under this head xworkflow's bodies look for what belongs to their round.
+# The head under which xworkflow's bodies read the values of their round.
 SCOPE = "__scope__"
 
 
 class ErrorMode(StrEnum):
     TERMINATED = "terminated"  # the first failed round fails the iteration
     CONTINUE = "continue-on-error"  # null in its place
-    REMOVE = "remove-abnormal-output"  # its place is left out
+    REMOVE = "remove-abnormal-output"  # its result is left out
 
 
 class IterationConfig(NodeConfig):
@@ -52,7 +52,7 @@ class IterationConfig(NodeConfig):
     parallel_nums: int = Bounded(default=10, ge=1)
     error_handle_mode: ErrorMode = ErrorMode.TERMINATED
     flatten_output: bool = True
-    # xworkflow's: rounds end with End nodes, and the output has a name of its own.
+    # In xworkflow rounds end with End nodes, and the output has a custom name.
     output_variable: str | None = None
     max_iterations: int | None = Bounded(default=None, ge=0)
 
@@ -157,7 +157,7 @@ def _get_items(config: IterationConfig, ctx: NodeContext) -> list[Json]:
 
 
 class _Results:
-    """Collects the results of the rounds, each at its place."""
+    """Collects the results of the rounds, in the order of the items."""
 
     def __init__(
         self, config: IterationConfig, node_id: str, items: list[Json], body: Rounds

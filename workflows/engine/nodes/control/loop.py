@@ -53,7 +53,7 @@ from workflows.engine.texts import Phrase, Text
 
 
 ROUND: Final = "loop_round"
-# Where bodies of xworkflow look for loop variables, and for what belongs to their round.
+# The heads under which xworkflow's bodies read loop variables and the values of their round.
 LOOP, SCOPE, ITERATION, ITERATIONS = "loop", "__scope__", "_iteration", "_iterations"
 MAX_ROUNDS: Final = 100  # xworkflow's default
 
@@ -73,8 +73,8 @@ class LoopConfig(NodeConfig):
     logical_operator: str | None = "and"
     loop_variables: tuple[LoopVariable, ...] = ()
     start_node_id: str | None = None
-    error_handle_mode: Any = "terminated"  # the only one there is
-    # xworkflow's form: goes on while the condition holds, End nodes inside set the variables.
+    error_handle_mode: Any = "terminated"  # the only choice
+    # In xworkflow the loop continues while the condition holds, and End nodes inside set the variables.
     condition: dict[str, Any] | None = None
     initial_vars: dict[str, Any] | None = None
     max_iterations: int | None = Bounded(default=None, ge=0)
@@ -188,7 +188,7 @@ class Loop(NodeKind[LoopConfig, Prepared]):
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         prepared = self.prepare(spec)
         if isinstance(prepared, While):
-            return ()  # its condition is about its own variables, under a head of their own
+            return ()  # the condition reads the loop's variables, under a separate head
         compared = (
             selector
             for condition in prepared.exit_conditions.conditions
@@ -214,7 +214,7 @@ async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeRes
     pool.set_outputs(name, initial)
     body.begin(prepared.count)
     if _is_over_before_start(exit_conditions, pool):
-        # No outputs, for there was no round; the variables can be read all the same.
+        # No outputs without a round; the variables can be read nevertheless.
         return NodeResult(writes=tuple(Write((name, label), initial[label]) for label in initial))
     rounds = 0
     for index in range(prepared.count):

@@ -1,6 +1,6 @@
 """Assigner: sets conversation and loop variables. Documents write assignments in three forms; they become one list.
 
-All or nothing: the assignments of a node see one another, and none of them counts unless all succeed.
+Each assignment of a node reads the results of the previous ones, and none takes effect unless all succeed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,11 +46,11 @@ class AssignerItem(BaseModel):
 class AssignerConfig(NodeConfig):
     version: Any = "1"
     items: tuple[AssignerItem, ...] | None = None
-    # The first form: one target, one source, a mode.
+    # The first form has one target, one source and a mode.
     assigned_variable_selector: tuple[str, ...] = ()
     write_mode: str = "over-write"
     input_variable_selector: tuple[str, ...] | None = None
-    value: Any = None  # xworkflow: a constant in place of the source
+    value: Any = None  # xworkflow: a constant instead of the source
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Assignment:
     operation: str
     source: str
     operand: Json  # a selector or a constant, by ``source``
-    strict: bool  # the second form says what may come from where; the others don't care
+    strict: bool  # whether the source is checked, as in the second form
 
 
 class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):

@@ -32,7 +32,7 @@ class Operation:
 
 
 def apply_operation(name: str, current: Json, operand: Json, kind: ValueType, source: str) -> Json:
-    """Return the variable's new value. Raise OperationInvalid when the parts don't fit together."""
+    """Return the variable's new value. Raises OperationInvalid if variable, operation and operand don't match."""
     operation = find_operation(name)
     if kind not in operation.targets:
         raise OperationInvalid(f"Operation {name} is not supported for type {kind}")
@@ -48,7 +48,9 @@ def find_operation(name: str) -> Operation:
 
 
 def check_source(name: str, source: str, kind: ValueType) -> None:
-    """Check where the operand comes from; as in the reference this comes first, also for operations without an operand."""
+    """Check where the operand comes from; as in the reference this comes first, also for operations without an
+    operand.
+    """
     allowed = find_operation(name).sources
     if source == CONSTANT and kind in _ARRAYS:
         allowed = allowed - {CONSTANT}
@@ -128,5 +130,5 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "/=": Operation(NUMBERS, _ONLY_CONSTANT, _make_arithmetic(operator.truediv)),
 }
 
-# xworkflow writes one of them in one word.
+# xworkflow's spelling of an operation.
 ALIASES: Final[Mapping[str, str]] = {"overwrite": "over-write"}

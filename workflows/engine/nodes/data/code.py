@@ -1,4 +1,4 @@
-"""Code: runs a program of the author's in the runner pool and checks its result against the declared outputs."""
+"""Code: runs the author's program in the runner pool and checks its result against the declared outputs."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ from workflows.engine.texts import Text
 
 
 PYTHON: Final = "python3"
-FULL: Final = "python-full"  # all of CPython, where the installation has a jail for it
+FULL: Final = "python-full"  # full CPython, if the installation has a sandbox for it
 LANGUAGES: Final[Mapping[str, str]] = {"python3": PYTHON, "python": PYTHON, FULL: FULL}
 OUTPUT_TYPES: Final = (
     ValueType.STRING,
@@ -68,8 +68,7 @@ class CodeConfig(NodeConfig):
     code: str = ""
     variables: tuple[CodeVariable, ...] = ()
     outputs: dict[str, CodeOutput | str] | None = None
-    # How main is called, and with it whether outputs nobody declared are kept: xworkflow's way is
-    # one object in, everything out.
+    # How main is called and whether undeclared outputs are kept: xworkflow passes one object and keeps all outputs.
     calling: Literal["keywords", "inputs"] = "keywords"
 
 

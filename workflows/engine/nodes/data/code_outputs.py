@@ -1,7 +1,7 @@
 """Checks the result of a code node: exactly the declared outputs, of their types, within bounds.
 
 The check returns new values: booleans where numbers are declared become integers, NUL characters are removed, and
-tuples don't exist (the value came as JSON). Whatever doesn't fit fails with a sentence that names the output.
+tuples don't exist (the value came as JSON). Other values fail with a message that names the output.
 """
 
 from collections.abc import Callable, Mapping
@@ -123,7 +123,7 @@ def _check_object(
 
 
 def _check_undeclared(value: Json, path_name: str, depth: int) -> Json:
-    """Check a value that nobody declared: any JSON within the bounds."""
+    """Check an undeclared value: any JSON within the bounds."""
     if isinstance(value, Mapping):
         return _check_object(value, None, path_name, depth)
     if isinstance(value, list):

@@ -29,7 +29,7 @@ def build_error(message: str) -> NodeFailed:
 
 
 def check_items(value: Json) -> list[Json]:
-    """Return the items of a list of texts, numbers, booleans or files. Raise for any other value."""
+    """Return the items of a list of strings, numbers, booleans or files. Raises NodeFailed for any other value."""
     if not isinstance(value, list | tuple):
         raise build_error("The variable is not a list")
     items = list(value)
@@ -66,7 +66,7 @@ def pick_item(items: Sequence[Json], serial: str) -> list[Json]:
 
 
 def sort_items(items: Sequence[Json], key: str, *, descending: bool) -> list[Json]:
-    """Sort items; equal ones keep their order, and those without a value come last."""
+    """Sort items; equal items keep their order, and items without a value come last."""
 
     def get_sort_key(item: Json) -> tuple[bool, Any]:
         value = _get_compared_value(item, key)

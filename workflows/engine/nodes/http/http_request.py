@@ -1,4 +1,4 @@
-"""HTTP request: one exchange with an address, through the guarded client."""
+"""HTTP request: sends a request to a URL, through the guarded client."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text
 
 
-# Headers whose value isn't shown; besides these the one the authorization names.
+# Headers whose value isn't shown, in addition to the header that the authorization names.
 _SECRET_HEADERS: Final = frozenset(
     {"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"}
 )
@@ -152,7 +152,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
 
 
 async def _fetch(http: HttpPort, url: str) -> bytes:
-    """Fetch the content of a file that is sent on."""
+    """Fetch the content of a file to send."""
     response = await http.send(HttpRequest("GET", url, timeout_seconds=60, idle_seconds=30))
     if not 200 <= response.status < 300:
         message = f"The file URL returned status code {response.status}"
@@ -177,7 +177,7 @@ def _build_outputs(response: HttpResponse, request: HttpRequest) -> dict[str, Js
 def _describe_exchange(
     prepared: Prepared, request: HttpRequest, response: HttpResponse | None
 ) -> dict[str, Json]:
-    """Describe the exchange for people, without secrets."""
+    """Describe the exchange for display, without secrets."""
     secret_headers = _list_secret_headers(prepared.config)
     description: dict[str, Json] = {
         "method": request.method,
@@ -230,7 +230,7 @@ def _clean(value: str) -> str:
 
 
 def _find_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
-    """Yield what is wrong without running. A reference may become anything, so it is skipped."""
+    """Yield the problems that are visible without a run. Values with references are skipped."""
     if config.method.strip().upper() not in METHODS and not list_references(config.method):
         message = f"Unsupported method {config.method}; use one of: {', '.join(METHODS)}"
         yield build_warning("http.method", message, node=spec.id, field="method")

@@ -1,4 +1,4 @@
-"""HTTP responses as workflows see them: as text or as a file, within limits of size."""
+"""Converts HTTP responses to outputs: text or a file, within size limits."""
 
 import hashlib
 import re
@@ -52,7 +52,7 @@ def is_file_answer(response: HttpResponse) -> bool:
 
 
 def find_limit(headers: Mapping[str, str]) -> int:
-    """Return the size limit; if the headers leave it open the larger one, because the beginning of the body decides."""
+    """Return the size limit, or the larger one if only the beginning of the body decides the type."""
     return MAX_TEXT_BYTES if is_declared_file(headers) is False else MAX_BINARY_BYTES
 
 
@@ -75,7 +75,7 @@ def decode_text(response: HttpResponse) -> str:
 
 
 def build_file(response: HttpResponse, url: str) -> dict[str, Json]:
-    """Describe a file as workflows know it: its address, and its properties at this time."""
+    """Describe a file as a workflow value: its URL, and its current properties."""
     mime = get_media_type(response.headers) or "application/octet-stream"
     name = parse_disposition(response.headers)[1] or PurePosixPath(unquote(urlsplit(url).path)).name
     name = _clean_name(name) or "file"

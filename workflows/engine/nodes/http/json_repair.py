@@ -1,9 +1,10 @@
-"""Reads JSON the way people write it in a form: quotes forgotten, commas too many, comments, Python's words.
+"""Reads malformed JSON from forms: missing quotes, extra commas, comments, Python's constants.
 
-Strict JSON is read by the standard library, to the letter. Only what that refuses is read here.
+The standard
+library reads strict JSON. Only text that it rejects is read here.
 
-The json-repair package (0.64) was tried instead and isn't used: it finds a value in any text, so that "just words" would
-be sent as "", it drops what stands behind the value, and 8,000 hostile characters keep it busy for nine seconds.
+The json-repair package (0.64) was tried instead and isn't used: it finds a value in any text, so that "just words"
+would be sent as "", it drops text behind the value, and 8,000 malicious characters take it nine seconds.
 """
 
 import json
@@ -122,7 +123,7 @@ class _Reader:
             if character == closing:
                 return _join_parts(parts)
             parts.append(self._read_escape() if character == "\\" else character)
-        return _join_parts(parts)  # the closing quote was forgotten: all that is left
+        return _join_parts(parts)  # without a closing quote the string extends to the end
 
     def _read_escape(self) -> str:
         character = self._text[self._position : self._position + 1]
@@ -159,7 +160,7 @@ class _Reader:
 
 
 def _join_parts(parts: list[str]) -> str:
-    """Join the parts and surrogate pairs; half of a pair is replaced."""
+    """Join the parts and surrogate pairs; a single surrogate is replaced."""
     return "".join(parts).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -1,4 +1,4 @@
-"""The settings of an HTTP request as documents write them: in Dify's words, and a few of xworkflow's that Dify lacks."""
+"""The settings of an HTTP request in documents: Dify's, and a few of xworkflow's that Dify lacks."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -9,11 +9,11 @@ from workflows.engine.kinds import NodeConfig
 
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
-# Seconds, where a document gives none.
+# Seconds, if a document sets no timeout.
 CONNECT_SECONDS: Final = 10.0
 READ_SECONDS: Final = 600.0
 WRITE_SECONDS: Final = 600.0
-# No exchange takes longer, whatever a document asks for.
+# The maximum for an exchange, whatever the document's timeouts are.
 MAX_SECONDS: Final = 600.0
 
 
@@ -75,7 +75,7 @@ class Body(_Part):
 
 
 class Timeout(_Part):
-    """Zero and null mean the default. Exports may hold ``max_*_timeout`` beside, which are limits of a form."""
+    """Zero and null mean the default. Exports may also have ``max_*_timeout``, which are limits of a form."""
 
     connect: float | None = Field(default=None, ge=0)
     read: float | None = Field(default=None, ge=0)
@@ -131,7 +131,7 @@ def split_lines(lines: str | tuple[KeyValue, ...]) -> tuple[tuple[str, str], ...
 
 
 def has_strategy(data: Mapping[str, Any]) -> bool:
-    """Return whether the node handles its own failures, so that an error status is one."""
+    """Return whether the node handles its own failures, so that an error status counts as a failure."""
     retry, strategy = data.get("retry_config"), data.get("error_strategy")
     if isinstance(strategy, Mapping):
         strategy = strategy.get("type")

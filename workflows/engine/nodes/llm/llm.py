@@ -51,7 +51,7 @@ class ModelChoice(BaseModel):
 class StructuredOutput(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    # Called ``schema`` in documents, which pydantic keeps for itself.
+    # Named ``schema`` in documents, which is a reserved name in pydantic.
     def get_schema(self) -> dict[str, Any] | None:
         return (self.model_extra or {}).get("schema")
 
@@ -215,7 +215,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
         try:
             window = self.configure(spec).memory
         except ValidationError:
-            return False  # a draft; it won't run like this
+            return False  # an incomplete draft, which cannot run
         return window is not None and window.enabled and not window.variable_selector
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
@@ -271,7 +271,7 @@ async def _stream_answer(
     if model is None:
         raise PortMissing("model")
     usage, finish_reason = Usage(), None
-    # Closed whatever happens, or a cancelled run would leave its connection to the garbage collector.
+    # Always close the stream, or the connection of a cancelled run would stay open until garbage collection.
     async with aclosing(model.stream(request)) as chunks:  # type: ignore[type-var]
         async for chunk in chunks:
             text = reasoning.feed(chunk.text, chunk.reasoning)
@@ -300,7 +300,7 @@ def _describe_usage(usage: Usage) -> dict[str, Json]:
 
 
 def _parse_object(text: str) -> Json:
-    """Parse the object in an answer, which may think aloud first and put its JSON into a fence."""
+    """Parse the object in an answer, which may have reasoning before it and put its JSON into a code fence."""
     answer = text.rsplit("</think>", 1)[-1].strip()
     start, end = answer.find("{"), answer.rfind("}")
     try:

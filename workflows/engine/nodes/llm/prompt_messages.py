@@ -28,7 +28,7 @@ from workflows.engine.text_rendering import as_text
 CONTEXT_MARK = "{{#context#}}"
 HISTORY_MARK = "{{#histories#}}"
 
-# Room for history when nothing is known of the model.
+# Tokens for the history if the model's context window is unknown.
 _HISTORY_TOKENS = 2000
 
 
@@ -124,7 +124,7 @@ class Prompt:
 
 
 async def build_prompt(spec: PromptSpec, ctx: NodeContext, *, with_memory: bool = True) -> Prompt:
-    """Build the prompt. Empty messages are dropped; raise NodeFailed if none is left."""
+    """Build the prompt. Empty messages are dropped; raises NodeFailed if none is left."""
     messages = [
         Message(message.role, text)
         for message in spec.messages
@@ -175,7 +175,7 @@ async def _render_message(message: PromptMessage, spec: PromptSpec, ctx: NodeCon
         }
         source = (message.jinja2_text or message.text).replace(CONTEXT_MARK, "{{ _context }}")
         return await render_jinja(source, {**inputs, "_context": context}, ctx)
-    # Cut at the mark first: what a variable holds is never looked at again.
+    # Split at the marker first, so that the values of variables are not searched for it.
     parts = message.text.split(CONTEXT_MARK)
     return context.join(Template.of(part).render_text(ctx.pool) for part in parts)
 
@@ -195,12 +195,12 @@ async def _add_window(
     question = Template.of(template).render_text(ctx.pool) if ctx.pool.get(("sys", "query")) else ""
     question_message = [Message("user", question)] if question.strip() else []
     if question_message and messages and messages[-1] == question_message[0]:
-        messages = messages[:-1]  # the prompt ends with the very question already
+        messages = messages[:-1]  # the prompt already ends with the question
     return [*messages, *past, *question_message]
 
 
 async def _load_turns(window: WindowConfig, ctx: NodeContext) -> list[Message]:
-    """Load the chat so far; ``size`` counts messages, two of which make a turn."""
+    """Load the previous turns of the chat; ``size`` counts messages, two for each turn."""
     if ctx.ports.history is None:
         return []
     size = window.window.size if window.window.enabled else None
@@ -232,7 +232,7 @@ def _estimate_tokens(text: str) -> int:
 
 
 def _read_messages(items: Iterable[Json]) -> list[Message]:
-    """Read messages as people keep them in a variable: role and content, question and answer, or bare text."""
+    """Read messages from a variable, with role and content, with question and answer, or as plain strings."""
     messages: list[Message] = []
     for item in items:
         if not isinstance(item, Mapping):
@@ -318,7 +318,7 @@ def _find_last(messages: Sequence[Message], role: str) -> int:
 async def _build_completion(
     spec: PromptSpec, ctx: NodeContext, messages: list[Message]
 ) -> list[Message]:
-    """Build the one text of a completion model, with the chat so far written into it."""
+    """Build the single prompt of a completion model, including the previous turns of the chat."""
     window = spec.window
     if not messages or window is None or not window.enabled:
         return [replace(message, role="user") for message in messages[:1]]

@@ -13,13 +13,13 @@ class Reasoning:
         self._tagged = tagged
         self._inside = False  # between the tags
         self._started = False  # something besides white space was streamed
-        self._buffer = ""  # may be the beginning of a tag
-        self._open_tag = False  # a tag of our own, for models that send thinking separately
+        self._buffer = ""  # may be the start of a tag
+        self._open_tag = False  # an added tag, for models that send thinking separately
         self.text: list[str] = []
         self.reasoning: list[str] = []
 
     def feed(self, text: str, reasoning: str = "") -> str:
-        """Take a piece and return what of it belongs to the answer."""
+        """Process a piece and return its part of the answer."""
         if self._tagged:
             answer = self._retag(text, reasoning)
         else:

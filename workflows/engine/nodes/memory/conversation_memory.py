@@ -1,4 +1,4 @@
-"""Conversation history: the messages so far, kept small enough for a model and readable for people."""
+"""Conversation history: appends, reads, clears and summarizes the messages of a conversation."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -126,7 +126,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
     )  # fmt: skip
 
     def summarize(self, data: Data) -> Iterable[Text]:
-        """Return the action, and the window where there is one."""
+        """Return the action, and the window if there is one."""
         label = _ACTIONS.get(as_text(data.get("action")) or APPEND)
         turns = data.get("max_turns") if data.get("strategy") == "sliding_window" else None
         window = Phrase(gettext_noop("last %(count)s turns"), {"count": turns})
@@ -205,7 +205,7 @@ _RULES = (
 
 
 def _collect_messages(prepared: Prepared, ctx: NodeContext) -> list[Json]:
-    """Return the messages written in the node, then those of the variable."""
+    """Return the messages configured in the node, then those of the variable."""
     messages = [
         {
             "role": item.role,
@@ -232,7 +232,7 @@ def _get_origin(selectors: Sequence[Selector | None], ctx: NodeContext) -> dict[
 
 
 def _remove_origin(message: Mapping[str, Json]) -> dict[str, Json]:
-    """Remove what a message says of its origin: a model may have written it."""
+    """Remove the origin that a message states, because a model may have written it."""
     return {name: value for name, value in message.items() if name != "origin"}
 
 

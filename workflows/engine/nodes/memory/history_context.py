@@ -1,7 +1,7 @@
 """The text that memory-retrieval makes for a prompt: working memory first, then verified memory, as Markdown.
 
 The newest working entries count as fully relevant, whatever the query; long-term hits come with
-the score of their search. All are sorted by score; among equals working entries stay first.
+the score of their search. All are sorted by score; with equal scores working entries come first.
 """
 
 import json
@@ -25,7 +25,7 @@ H = TypeVar("H", bound=MemoryHit, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Record(Generic[H]):
-    """An entry with its relevance in this text, which isn't that of its search."""
+    """An entry with its relevance in this text, which differs from the relevance of its search."""
 
     hit: H
     score: float
@@ -59,7 +59,7 @@ def merge(
     *,
     newest: int = WORKING_ENTRIES,
 ) -> list[Record[H]]:
-    """Merge by score, best first, each text once; working entries come newest first, long-term hits best first."""
+    """Merge by score without repeated texts; working entries are sorted newest first, long-term hits best first."""
     records = [Record(hit, WORKING_SCORE) for hit in list(working)[:newest]]
     records += [Record(hit, hit.score or 0.0) for hit in long_term]
     records.sort(key=lambda record: record.score, reverse=True)  # stable
@@ -67,7 +67,7 @@ def merge(
 
 
 def render_markdown(records: Sequence[Record[MemoryHit]], wording: Wording = ENGLISH) -> str:
-    """Render the records; without any the text is empty, because a heading over nothing would only cost tokens."""
+    """Render the records; without any the text is empty, because a heading alone would only cost tokens."""
     if not records:
         return ""
     parts = [f"## {wording.heading}"]
@@ -79,7 +79,7 @@ def render_markdown(records: Sequence[Record[MemoryHit]], wording: Wording = ENG
 
 
 def choose_wording(language: str, *texts: str) -> Wording:
-    """Choose the wording by the code of a language, or else by the first text that has words."""
+    """Choose the wording by a language code, or else by the first text that has words."""
     if language:
         return CHINESE if language.casefold().startswith("zh") else ENGLISH
     text = next((text for text in texts if _LETTERS.search(text)), "")
@@ -87,14 +87,14 @@ def choose_wording(language: str, *texts: str) -> Wording:
 
 
 def to_text(value: Json) -> str:
-    """Return text as it is and other values as compact JSON."""
+    """Return strings unchanged and other values as compact JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _render_value(hit: MemoryHit) -> str:
-    """Render the value, and quote it if it could pass for a record of its own or comes from strangers."""
+    """Render the value, and quote it if it looks like a separate record or is untrusted."""
     text = to_text(hit.value)
     if needs_quoting(hit):
         return quote_block(text)
@@ -124,6 +124,6 @@ def _remove_duplicates(records: Iterable[Record[H]]) -> list[Record[H]]:
 
 
 def _normalize(text: str) -> str:
-    """Normalize case, spaces and punctuation; a text of signs alone keeps them."""
+    """Normalize case, spaces and punctuation; a text without words keeps its punctuation."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(_WORD.findall(plain)) or plain.strip()

@@ -35,7 +35,7 @@ DEFAULT_TOP_K, DEFAULT_MIN_SCORE = 5, 0.1
 
 
 class Multiple(BaseModel):
-    """Dify's settings; reranking needs a model, and there is none here."""
+    """Dify's settings; reranking is ignored, because it needs a model."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -140,7 +140,7 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
 
 
 def _build_result(position: int, hit: PageHit) -> dict[str, Json]:
-    """Build a result like a document of Dify's knowledge, so that a prompt written for one takes the other."""
+    """Build a result like a document of Dify's knowledge, so that prompts written for Dify work unchanged."""
     page: dict[str, Any] = dict(hit.page)
     return {
         "title": page["title"],

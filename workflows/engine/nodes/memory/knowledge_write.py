@@ -1,4 +1,4 @@
-"""Write pages: into the page that is about the same, so that no two are about one thing."""
+"""Write pages: new content is merged into the page on the same subject, so that there is one page for each subject."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ REPLACE: Mode = "replace"
 
 
 class WriteConfig(NodeConfig):
-    """The settings; it is ``page_title`` because every node has a title of its own."""
+    """The settings; the page's title is ``page_title``, because ``title`` is the node's."""
 
     scope: str = "global"
     mode: Mode = MERGE
@@ -184,7 +184,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
 
 
 def _collect_drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json]]:
-    """Return the page written in the node, then those of the variable; a list may well be empty."""
+    """Return the page configured in the node, then those of the variable, which may be an empty list."""
     config = prepared.config
     texts: dict[str, Json] = {
         name: template.render_text(ctx.pool) for name, template in prepared.texts.items()
@@ -215,7 +215,7 @@ def _add_origin(
     prepared: Prepared,
     ctx: NodeContext,
 ) -> dict[str, Json]:
-    """Replace what a draft says of its origin: a model may have written it."""
+    """Replace the origin that a draft states, because a model may have written it."""
     plain = {name: value for name, value in draft.items() if name not in ("origin", "hold")}
     if not has_untrusted_source(selectors, ctx.untrusted):
         return plain

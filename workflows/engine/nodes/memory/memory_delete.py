@@ -1,4 +1,4 @@
-"""Forget: removes softly, so that it can be undone, the entry of a key or all that a filter matches."""
+"""Forget: soft-deletes the entry of a key or all entries that match a filter; this can be undone."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class DeleteConfig(NodeConfig):
 
     @model_validator(mode="after")
     def _check_selection(self) -> "DeleteConfig":
-        """Reject empty settings: an empty field must not forget all of a memory."""
+        """Reject empty settings, because an empty field must not delete a whole memory."""
         if not self.key and not self.filter:
             raise ValueError("Set a key or a metadata filter to select what to forget")
         return self
@@ -96,7 +96,7 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
 
 
 def _fill_key(template: Template | None, ctx: NodeContext) -> str | None:
-    """Fill in the key. A missing variable must not become a key of its name, nor an empty one no key at all."""
+    """Fill in the key. Raises an error for a missing or empty variable, which would name another key or none."""
     if template is None:
         return None
     for selector in template.references:

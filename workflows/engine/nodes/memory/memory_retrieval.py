@@ -1,6 +1,6 @@
 """Memory retrieval: working and long-term memory on a topic, as one text for a prompt.
 
-It is an extra: a memory that fails or is missing leaves the text empty, an event reports it, and the run continues.
+Memory is optional here: if it fails or is missing, the text is empty, an event reports it, and the run continues.
 """
 
 import asyncio
@@ -49,9 +49,9 @@ log = logging.getLogger(__name__)
 
 WORKFLOW: Final = "workflow"  # the scope
 CONTEXT: Final = "history_context"
-# In this order they are what is searched for.
+# The inputs that may be the query, in order of preference.
 QUERY_FIELDS: Final = ("topic", "content", "document")
-TIMEOUT_SECONDS: Final = 20.0  # seconds; a memory that never answers has failed
+TIMEOUT_SECONDS: Final = 20.0  # for the query of memory
 
 
 class RetrievalConfig(NodeConfig):
@@ -142,7 +142,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 records, withheld = await _retrieve(prepared, ctx, query, _get_group(inputs))
         except Exception as fault:
-            # Whatever it was: memory is an extra here. What isn't expected is loud in the log.
+            # Any exception, because memory is optional here; the log has its traceback.
             failed = MemoryRetrievalError(ctx.node_id, _describe_fault(fault))
             log.warning("memory_retrieval_failed", exc_info=fault, extra={"node": ctx.node_id})
             return NodeResult({**inputs, CONTEXT: ""}, events=(failed,))
@@ -176,7 +176,7 @@ async def _retrieve(
             recency_days=config.recency_days if text else None,
         )
         withheld = getattr(hits, "withheld", None)
-        # An author's own metadata may be called "tier", too.
+        # The author's metadata may have a key "tier", too.
         return [hit for hit in hits if getattr(hit, "tier", tier) == tier]
 
     working = await recall_tier("working", None, WORKING_ENTRIES)
@@ -202,11 +202,11 @@ def _build_event(
 
 
 def _describe_fault(fault: Exception) -> str:
-    """Describe a fault in words for people where it has some; the details stay in the log."""
+    """Describe a fault for users, if it has a message for them; the details are only logged."""
     if isinstance(fault, WorkflowFault):
         return fault.message
     if isinstance(fault, TimeoutError):
         return f"Memory did not respond within {TIMEOUT_SECONDS:g} s"
-    if hasattr(fault, "is_recoverable"):  # memory's own family
+    if hasattr(fault, "is_recoverable"):  # errors of the memory package
         return str(fault) or (type(fault).__doc__ or "").strip()
     return "Memory could not be reached"

@@ -1,4 +1,4 @@
-"""Remember: puts a value into memory, which every later node and every later run sees at once."""
+"""Remember: stores a value in memory, which later nodes and runs can read at once."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -162,7 +162,7 @@ def _list_selectors(prepared: Prepared) -> tuple[Selector, ...]:
 
 
 def _choose_tier(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any]) -> str:
-    """Return the tier, and mark the metadata of untrusted content; the author's own setting is trusted."""
+    """Return the tier, and mark the metadata of untrusted content; the author's setting is trusted."""
     config = prepared.config
     if not has_untrusted_source(_list_selectors(prepared), ctx.untrusted):
         return config.tier
@@ -170,7 +170,7 @@ def _choose_tier(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any])
     if "origin" not in author_metadata:
         metadata["origin"] = WEB
     if "review" not in author_metadata:
-        metadata.pop("review", None)  # whether a person has looked at it isn't for strangers to say
+        metadata.pop("review", None)  # untrusted content must not state that it was reviewed
     if config.tier == QUARANTINE or not needs_review(config.scope, trusted=config.trusts_outside):
         return config.tier
     metadata["quarantined_for"] = [{"reason": FROM_OUTSIDE, "detail": ""}]
