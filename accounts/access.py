@@ -191,7 +191,7 @@ def filter_shared(
 ) -> Q:
     """Return a condition on ``model`` for the rows that were shared with the principal for one verb.
 
-    It asks for one permission at a time and for object permissions only: a model-wide one would show the whole table.
+    It checks a single object permission, because a model-wide permission would show the whole table.
     """
     if principal.user_id is None:
         return Q(pk__in=[])

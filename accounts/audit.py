@@ -149,14 +149,12 @@ class DisplayName:
 
 # A function of reader, team and names in the audit trail; it returns the names that it knows with their labels.
 Namer = Callable[[HasTeams, UUID, Sequence[str]], Mapping[str, DisplayName]]
+NAMERS: dict[str, Namer] = {}
 
 
 def register_namer(of_actions: str, namer: Namer) -> None:
     """Register the function that names the subjects of a family of actions, such as ``memory`` or ``run``."""
     NAMERS[of_actions] = namer
-
-
-NAMERS: dict[str, Namer] = {}
 
 
 def register_actions(actions: Mapping[str, Promise]) -> None:

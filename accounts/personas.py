@@ -16,7 +16,7 @@ def make_persona_id(name: str, player: UUID) -> str:
 
 
 def find_player(subject: str) -> UUID | None:
-    """Return the member whose test persona this is, or None for any other id."""
+    """Return the member who plays this test persona, or None for any other id."""
     name, at, player = subject[: -_LENGTH - 1], subject[-_LENGTH - 1 : -_LENGTH], subject[-_LENGTH:]
     if not name or at != "@":
         return None
@@ -37,7 +37,7 @@ def make_key_subject(key: UUID) -> str:
 
 
 def find_key_id(subject: str) -> UUID | None:
-    """Return the key whose own subject this is; no other key may name it."""
+    """Return the id of the key that this subject belongs to; no other key may use the subject."""
     if not subject.startswith(_KEY):
         return None
     try:

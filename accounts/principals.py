@@ -124,7 +124,7 @@ def get_principal(request: HttpRequest) -> Principal:
         if not request.user.is_authenticated:
             raise NotSignedIn
         principal = load_user_principal(request.user)
-        request.principal = principal  # type: ignore[attr-defined]  # our own attribute
+        request.principal = principal  # type: ignore[attr-defined]  # set by this application
     return principal
 
 

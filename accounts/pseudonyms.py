@@ -17,10 +17,8 @@ Swap = Callable[[str], str]
 
 # Replaces strings that can't be an id: they were refused, and no person could request their erasure.
 INVALID_ID: Final = "~-"
-PROSE: Final = (
-    "why",
-    "reason",
-)  # fields that hold prose; values of other fields are prose if they contain spaces
+# Fields that hold prose; values of other fields are prose if they contain spaces.
+PROSE: Final = ("why", "reason")
 
 _ID = re.compile(r"[!-9;-~]{1,80}")
 # Accounts and API keys are identified by UUIDs of version 7 and need no pseudonym. Ids of external users are mostly
@@ -28,6 +26,7 @@ _ID = re.compile(r"[!-9;-~]{1,80}")
 _OWN_UUID = re.compile(r"(?:key-)?[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _PSEUDONYM = re.compile(r"~[a-z2-7]{26}(?![a-z2-7])")
 _MAX_QUOTED_LENGTH = 100  # characters of an invalid id that a refusal quotes
+_PREFIXES: dict[str, Prefixes] = {"persons": lambda: ("user",)}
 
 
 def register_person_prefixes(prefixes: Prefixes) -> None:
@@ -58,7 +57,7 @@ def find_persons(subject: str, detail: Mapping[str, Any]) -> set[str]:
 
 def hide(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict[str, Any]]:
     """Return the same entry with ``swap`` applied to every external user's id."""
-    pairs = [("", subject), *_walk_texts(detail)]
+    pairs = [("", subject), *_iterate_strings(detail)]
     if not _compile_person_pattern(_load_prefixes()).search(
         "\n".join(text for _name, text in pairs)
     ):
@@ -79,19 +78,21 @@ def hide(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict
             else _swap_in_name(text, swap)
         )
 
-    return _swap_in_name(subject, swap), _map_texts(detail, swap_text)
+    return _swap_in_name(subject, swap), _map_strings(detail, swap_text)
 
 
 def substitute_names(value: Any, names: Mapping[str, str]) -> Any:  # Any: JSON
     """Return the value with its pseudonyms replaced by ``names``; unknown pseudonyms stay."""
-    return _map_texts(
+    return _map_strings(
         value, lambda _name, text: _PSEUDONYM.sub(lambda match: names.get(match[0], match[0]), text)
     )
 
 
 def list_pseudonyms(value: Any) -> set[str]:  # Any: JSON
     return {
-        pseudonym for _name, text in _walk_texts(value) for pseudonym in _PSEUDONYM.findall(text)
+        pseudonym
+        for _name, text in _iterate_strings(value)
+        for pseudonym in _PSEUDONYM.findall(text)
     }
 
 
@@ -157,27 +158,27 @@ def _is_prose(name: str, text: str) -> bool:
     )
 
 
-def _map_texts(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
+def _map_strings(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
     if isinstance(value, str):
         return change(name, value)
     if isinstance(value, Mapping):
-        return {change("", key): _map_texts(item, change, key) for key, item in value.items()}
+        return {change("", key): _map_strings(item, change, key) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_map_texts(item, change, name) for item in value]
+        return [_map_strings(item, change, name) for item in value]
     return value
 
 
-def _walk_texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+def _iterate_strings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """Yield each string with the name of its field."""
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield "", key
-            yield from _walk_texts(item, key)
+            yield from _iterate_strings(item, key)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _walk_texts(item, name)
+            yield from _iterate_strings(item, name)
 
 
 @cache
@@ -193,6 +194,3 @@ def _join_prefixes() -> str:
 
 def _load_prefixes() -> tuple[str, ...]:
     return tuple(_PREFIXES["persons"]())
-
-
-_PREFIXES: dict[str, Prefixes] = {"persons": lambda: ("user",)}

@@ -42,7 +42,7 @@ def tenant(team_ids: Iterable[UUID], *, using: str = DEFAULT_DB_ALIAS) -> Iterat
     the outermost block.
     """
     value = "{" + ",".join(sorted(str(UUID(str(team_id))) for team_id in team_ids)) + "}"
-    outermost = using == DEFAULT_DB_ALIAS and not _read_note(TEAMS_SETTING, using)
+    outermost = using == DEFAULT_DB_ALIAS and not _read_current_setting(TEAMS_SETTING, using)
     rescued: list[Work] = []
     try:
         with _local_setting(TEAMS_SETTING, value, using=using):
@@ -98,8 +98,8 @@ def lookup(key: str, *, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
 
 
 def get_current_team_ids(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[UUID]:
-    """Return the teams whose rows this transaction sees."""
-    value = _read_note(TEAMS_SETTING, using).strip("{}")
+    """Return the ids of the visible teams of this transaction."""
+    value = _read_current_setting(TEAMS_SETTING, using).strip("{}")
     return frozenset(UUID(part) for part in value.split(",") if part)
 
 
@@ -273,7 +273,7 @@ def _note(name: str, value: str, using: str) -> None:
     _get_notes(using)[name] = value
 
 
-def _read_note(name: str, using: str) -> str:
+def _read_current_setting(name: str, using: str) -> str:
     # Stored on the connection like the setting; outside a transaction no teams are set, whatever this copy says.
     return _get_notes(using).get(name, "") if connections[using].in_atomic_block else ""
 

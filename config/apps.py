@@ -14,7 +14,7 @@ class WiringConfig(AppConfig):
         compile_stale(settings.LOCALE_PATHS)
         for secret in self._list_secrets():
             log_redactor.add(secret)
-        # Inline import: checks need the app registry; tasks need the Celery app, or they'd ask a default broker.
+        # Inline import: checks need the app registry; tasks need the Celery app, or they would use a default broker.
         from config import celery, checks  # noqa: F401, PLC0415
 
     def _list_secrets(self) -> list[str]:

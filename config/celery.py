@@ -57,7 +57,7 @@ app.autodiscover_tasks()
 
 
 @app.on_after_finalize.connect
-def fill_timetable(sender: Celery, **_: Any) -> None:
+def merge_schedules(sender: Celery, **_: Any) -> None:
     """Merge the schedules of the apps: each app with periodic tasks defines BEAT_SCHEDULE in its ``tasks`` module."""
     for name in ("accounts", "memory", "workflows"):
         if apps.is_installed(name):
@@ -66,5 +66,5 @@ def fill_timetable(sender: Celery, **_: Any) -> None:
 
 
 @setup_logging.connect
-def keep_our_logging(**_: Any) -> None:
+def keep_django_logging(**_: Any) -> None:
     """Do nothing. It is connected so that Celery doesn't replace Django's logging configuration."""

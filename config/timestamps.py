@@ -6,6 +6,7 @@ from django.utils import timezone
 
 
 FIRST_YEAR, LAST_YEAR = 1970, 9000
+OUTSIDE = f"A timestamp from {FIRST_YEAR} to {LAST_YEAR}."
 
 
 def to_utc(moment: datetime) -> datetime:
@@ -31,6 +32,3 @@ def find_midnight(day: date, *, later: int = 0) -> datetime:
     except OverflowError:
         raise ValueError(OUTSIDE) from None
     return to_utc(datetime.combine(target_day, time.min))
-
-
-OUTSIDE = f"A timestamp from {FIRST_YEAR} to {LAST_YEAR}."

@@ -1,4 +1,4 @@
-"""Authentication of the API: clients with a key, and our own pages with the session and its CSRF token."""
+"""Authentication of the API: API keys for clients, and the session with its CSRF token for the application's pages."""
 
 from __future__ import annotations
 

@@ -14,10 +14,10 @@ class PersonLanguageMiddleware(MiddlewareMixin):
     def process_request(self, request: HttpRequest) -> None:
         user = getattr(request, "user", None)
         locale = getattr(user, "locale", "")  # an anonymous user has none
-        if is_spoken(locale):
+        if is_supported_language(locale):
             translation.activate(locale)
             request.LANGUAGE_CODE = translation.get_language()
 
 
-def is_spoken(locale: str) -> bool:
+def is_supported_language(locale: str) -> bool:
     return locale in dict(settings.LANGUAGES)

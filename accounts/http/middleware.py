@@ -64,7 +64,7 @@ class TenantMiddleware:
         principal = _find_principal(request)
         if principal is None:
             return
-        request.principal = principal  # type: ignore[attr-defined]  # our own attribute
+        request.principal = principal  # type: ignore[attr-defined]  # set by this application
         if not iscoroutinefunction(view):
             stack = ExitStack()
             stack.enter_context(tenant(principal.team_ids))

@@ -125,11 +125,11 @@ def describe_entries(
             actors.get(row.actor, DisplayName(row.actor)),
             str(audit.AUDIT_ACTIONS.get(row.action, row.action)),
             subjects.get(
-                (_get_family(row), row.subject), DisplayName(_replace_erased(row.subject))
+                (_get_family(row), row.subject), DisplayName(_replace_erased_persons(row.subject))
             ),
             list_changes(row.detail),
             {
-                name: _replace_erased(value)
+                name: _replace_erased_persons(value)
                 for name, value in _list_other_details(row.detail).items()
             },
         )
@@ -241,7 +241,7 @@ def _shift(moment: datetime, by: timedelta) -> datetime:
         return moment
 
 
-def _replace_erased(text: str) -> str:
+def _replace_erased_persons(text: str) -> str:
     """Replace the remaining pseudonyms, which are those of erased people."""
     return replace_pseudonyms(text, _("erased user"))
 

@@ -8,13 +8,13 @@ from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
 from accounts import services
-from accounts.http.language import is_spoken
+from accounts.http.language import is_supported_language
 from accounts.models import User
 
 
 @require_POST
 def choose(request: HttpRequest) -> HttpResponseBase:
     locale = request.POST.get("language", "")
-    if isinstance(request.user, User) and is_spoken(locale):
+    if isinstance(request.user, User) and is_supported_language(locale):
         services.change_language(request.user, locale=locale)
     return set_language(request)

@@ -181,7 +181,7 @@ class CursorPage(Generic[Model]):
     query: QueryDict
     has_previous_page: bool
     has_next_page: bool
-    is_counted: ClassVar[bool] = False  # the pager says "newer" and "older"
+    is_counted: ClassVar[bool] = False  # the pager shows "newer" and "older"
 
     @property
     def has_other_pages(self) -> bool:

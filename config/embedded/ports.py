@@ -20,9 +20,8 @@ def find_free_port(host: str, first_port: int) -> int:
 def _is_free(host: str, port: int) -> bool:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with closing(socket.socket(family, socket.SOCK_STREAM)) as test_socket:
-        test_socket.setsockopt(
-            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # as the server does; a port with a listener still fails
+        # The server sets this as well; a port with a listener still fails.
+        test_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             test_socket.bind((host, port))
         except OSError:

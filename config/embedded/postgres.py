@@ -1,7 +1,7 @@
-"""PostgreSQL from a wheel, as a child process: a unix socket, no port, data kept in the home folder.
+"""PostgreSQL from a wheel, as a child process: a unix socket, no port, data stored in the home folder.
 
-The wheel's own starter is not used: it takes a lock in /tmp that the first user on a machine then owns, opens
-every parent folder to everyone when run as root, and sleeps for whole seconds. Its binaries are all we need.
+The wheel's own starter is not used: it takes a lock in /tmp that the first user on a machine then owns, opens every
+parent folder to all users when run as root, and sleeps for whole seconds. Only its binaries are used.
 """
 
 import importlib.util

@@ -35,7 +35,7 @@ NEEDS_NOTHING = frozenset({
 Announce = Callable[[str], AbstractContextManager[None]]
 
 
-def announce_nothing(what: str) -> AbstractContextManager[None]:
+def skip_announcement(label: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 
@@ -56,18 +56,18 @@ class Services:
             else None,
         )
 
-    def start(self, say: Announce = announce_nothing) -> None:
+    def start(self, announce: Announce = skip_announcement) -> None:
         if self.postgres:
-            with say("Starting PostgreSQL"):
+            with announce("Starting PostgreSQL"):
                 if self.postgres.start():
                     prepare(self.postgres, DATABASE)
         if self.valkey:
             try:
-                with say("Starting Valkey"):
+                with announce("Starting Valkey"):
                     self.valkey.start()
             except (
                 EmbeddedFault
-            ) as fault:  # workers then ask the database for work, see docs/operate/run-it.md
+            ) as fault:  # workers then poll the database, see docs/operate/run-it.md
                 print(f"Continuing without Valkey: {fault}", file=sys.stderr)
 
     def stop(self) -> None:
@@ -90,12 +90,12 @@ def run_services_for(argv: Sequence[str]) -> Iterator[None]:
     if command in NEEDS_NOTHING or "--help" in argv:
         yield
         return
-    with run_services(step if command == "up" else announce_nothing):
+    with run_services(step if command == "up" else skip_announcement):
         yield
 
 
 @contextmanager
-def run_services(say: Announce = announce_nothing) -> Iterator[Services]:
+def run_services(announce: Announce = skip_announcement) -> Iterator[Services]:
     settings = env()
     services = Services.from_settings(settings)
     if services == Services(None, None):
@@ -108,7 +108,7 @@ def run_services(say: Announce = announce_nothing) -> Iterator[Services]:
         with _hold_start_lock(layout):
             fcntl.flock(in_use, fcntl.LOCK_SH)
             try:
-                services.start(say)
+                services.start(announce)
             except EmbeddedFault as fault:
                 sys.exit(str(fault))
         try:

@@ -132,7 +132,7 @@ class Supervisor:
         return self._ending.is_set()
 
     def watch(self) -> int:
-        """Watch the children until asked to end, or until one can't be restarted; return the exit status."""
+        """Watch the children until the end is requested or a child can't be restarted; return the exit status."""
         self.start_rest()
         while not self._ending.wait(0.2):
             for child in self.children:

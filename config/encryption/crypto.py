@@ -83,11 +83,11 @@ def sign(text: str, purpose: str) -> Signature:
 
 def is_signed(text: str, purpose: str, signed: Signature) -> bool:
     """Return whether this installation signed the text with one of its listed keys."""
-    ours = {
+    known_keys = {
         _encode_base64(_derive_signing_key(key, purpose).public_key().public_bytes_raw())
         for key in settings.SECRET_KEYS_AT_REST
     }
-    if signed.key not in ours:
+    if signed.key not in known_keys:
         return False
     try:
         public = Ed25519PublicKey.from_public_bytes(base64.b64decode(signed.key))

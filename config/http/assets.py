@@ -93,7 +93,7 @@ class Assets:
 
     @cached_property
     def _finder(self) -> WhiteNoiseMiddleware:
-        """Build the finder when the first file is asked for, because finders need the apps."""
+        """Build the finder when the first file is requested, because finders need the apps."""
         return WhiteNoiseMiddleware(lambda _request: None, settings)
 
 

@@ -19,8 +19,15 @@ from django.utils.translation import gettext_noop
 API = "/api/"
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
-# Content types whose fields are checked. Workflow inputs handle such characters separately.
+# Paths whose forms may contain no NUL character. Workflow inputs handle such characters separately.
 PLAIN = ("/memory/", "/team/")
+_MESSAGES = {
+    400: ("BadRequest", gettext_noop("The request is malformed.")),
+    403: ("Forbidden", gettext_noop("You don't have permission to do that.")),
+    404: ("NotFound", gettext_noop("Not found.")),
+    405: ("MethodNotAllowed", gettext_noop("This method isn't allowed here.")),
+    500: ("ServerError", gettext_noop("Something went wrong on the server.")),
+}
 
 
 class JsonWritesMiddleware(MiddlewareMixin):
@@ -72,25 +79,16 @@ class ApiErrorsMiddleware(MiddlewareMixin):
             return response
         if response.headers.get("Content-Type", "").startswith("application/json"):
             return response
-        kind, sentence = _SENTENCES.get(
-            response.status_code, _SENTENCES[_round_status(response.status_code)]
+        kind, message = _MESSAGES.get(
+            response.status_code, _MESSAGES[_round_status(response.status_code)]
         )
-        error = {"type": kind, "message": _(sentence), "retryable": False}
+        error = {"type": kind, "message": _(message), "retryable": False}
         answer = JsonResponse({"error": error}, status=response.status_code)
         answer.cookies = response.cookies
         for name in ("Allow", "Retry-After"):
             if name in response.headers:
                 answer[name] = response.headers[name]
         return answer
-
-
-_SENTENCES = {
-    400: ("BadRequest", gettext_noop("The request is malformed.")),
-    403: ("Forbidden", gettext_noop("You don't have permission to do that.")),
-    404: ("NotFound", gettext_noop("Not found.")),
-    405: ("MethodNotAllowed", gettext_noop("This method isn't allowed here.")),
-    500: ("ServerError", gettext_noop("Something went wrong on the server.")),
-}
 
 
 def _round_status(status: int) -> int:

@@ -24,9 +24,7 @@ LongNumber = Annotated[int, Field(ge=1, lt=2**63)]  # of an audit entry
 
 
 class Body(Schema):
-    """The base of request bodies. Unknown fields are rejected: they are a mistake, or an attempt to set what isn't
-    offered.
-    """
+    """The base of request bodies. Unknown fields are rejected as mistakes or attempts to set protected values."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False, frozen=True)
 

@@ -13,7 +13,7 @@ from django.http.request import RawPostDataException
 
 
 MAX_DIGITS = 400  # per number; this also bounds the quadratic cost of int()
-DEEPEST = 64
+MAX_DEPTH = 64
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKETS = re.compile(r"[\[\]{}]")
@@ -33,7 +33,7 @@ def read_body(request: HttpRequest) -> bytes:
         return b"a form"
 
 
-def loads(data: bytes | str, *, deepest: int = DEEPEST) -> Any:
+def loads(data: bytes | str, *, deepest: int = MAX_DEPTH) -> Any:
     """Parse any JSON value. Raise ``NotStrictJson`` with the reason if it is invalid."""
     text = _decode(data)
     _check_depth(text, deepest)

@@ -19,6 +19,17 @@ _CONNECTION_HEADERS: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer",
      "keep-alive", "proxy-connection", "expect"}
 )  # fmt: skip
+_MESSAGES: Final[Mapping[type[Exception], tuple[str, bool]]] = {
+    httpx.InvalidURL: ("{host} is not a valid address.", False),
+    httpx.UnsupportedProtocol: ("Only http and https URLs can be called.", False),
+    httpx.TooManyRedirects: ("{host} redirects too often.", False),
+    httpx.ConnectTimeout: ("{host} took too long to connect.", True),
+    httpx.TimeoutException: ("{host} took too long to respond.", True),
+    httpx.LocalProtocolError: ("The request is not valid HTTP.", False),
+    httpx.RemoteProtocolError: ("{host} closed the connection or doesn't speak HTTP.", True),
+    httpx.ConnectError: ("{host} could not be reached.", True),
+    UnicodeError: ("{host} is not a valid address.", False),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +165,9 @@ def _build_body(
 
 def _describe_error(error: Exception, url: str) -> ExchangeFailed:
     host = _format_host(url)
-    for kind, (sentence, retryable) in _SENTENCES.items():
+    for kind, (message, retryable) in _MESSAGES.items():
         if isinstance(error, kind):
-            return ExchangeFailed(sentence.format(host=host), retryable=retryable)
+            return ExchangeFailed(message.format(host=host), retryable=retryable)
     return ExchangeFailed(f"{host} could not be reached.", retryable=True)
 
 
@@ -165,16 +176,3 @@ def _format_host(url: str) -> str:
         return repr(httpx.URL(url).host[:100])
     except httpx.InvalidURL:
         return "The address"
-
-
-_SENTENCES: Final[Mapping[type[Exception], tuple[str, bool]]] = {
-    httpx.InvalidURL: ("{host} is not a valid address.", False),
-    httpx.UnsupportedProtocol: ("Only http and https URLs can be called.", False),
-    httpx.TooManyRedirects: ("{host} redirects too often.", False),
-    httpx.ConnectTimeout: ("{host} took too long to connect.", True),
-    httpx.TimeoutException: ("{host} took too long to respond.", True),
-    httpx.LocalProtocolError: ("The request is not valid HTTP.", False),
-    httpx.RemoteProtocolError: ("{host} closed the connection or doesn't speak HTTP.", True),
-    httpx.ConnectError: ("{host} could not be reached.", True),
-    UnicodeError: ("{host} is not a valid address.", False),
-}

@@ -1,7 +1,7 @@
-"""Recompute the audit chain of every team, or of one; the exit code is 1 if a link doesn't fit.
+"""Recompute the audit chain of every team, or of one team; the exit code is 1 if a link doesn't fit.
 
-With ``--head FILE`` the trail is also compared with signed heads that were kept elsewhere: it must still reach as far
-as they say, by the very same entries.
+With ``--head FILE`` the trail is also compared with signed heads that were stored elsewhere: it must still contain
+the entries that they name.
 """
 
 from pathlib import Path

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.http.strict_json import DEEPEST, MAX_DIGITS, NotStrictJson, loads
+from config.http.strict_json import MAX_DEPTH, MAX_DIGITS, NotStrictJson, loads
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
@@ -44,7 +44,7 @@ def test_loads_what_json_can_say_is_read_as_it_is(value):
         (b"", "Not JSON"),
         (b"\xef\xbb\xbf{}", "Not JSON"),
         (b"9" * (MAX_DIGITS + 1), "digits"),
-        (b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1), "deep"),
+        (b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1), "deep"),
         (b"[" * 1_000_000, "deep"),
     ],
 )
@@ -58,4 +58,4 @@ def test_loads_brackets_inside_text_are_not_depth():
 
 
 def test_loads_deepest_allowed_is_allowed():
-    assert loads("[" * DEEPEST + "]" * DEEPEST)
+    assert loads("[" * MAX_DEPTH + "]" * MAX_DEPTH)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.http.strict_json import DEEPEST, MAX_DIGITS, NotStrictJson, loads
+from config.http.strict_json import MAX_DEPTH, MAX_DIGITS, NotStrictJson, loads
 from memory.services.transfer.line_errors import describe_syntax_error
 
 
@@ -12,7 +12,7 @@ from memory.services.transfer.line_errors import describe_syntax_error
         (b"hello", "Invalid JSON at character 0."),
         (b'{"a": 1} {}', "Invalid JSON at character 9."),
         (b'{"a": "\xff"}', "Invalid UTF-8 at byte 7."),
-        (b"[" * (DEEPEST + 1), f"Nested more than {DEEPEST} levels deep."),
+        (b"[" * (MAX_DEPTH + 1), f"Nested more than {MAX_DEPTH} levels deep."),
         (b'{"tea": 1, "tea": 2}', "Duplicate key tea in an object."),
         (b'{"a": NaN}', "NaN is not a valid JSON number."),
         (b"9" * (MAX_DIGITS + 1), f"A number has more than {MAX_DIGITS} digits."),
