@@ -37,7 +37,7 @@ def start(request: HttpRequest, token: str) -> HttpResponse:
     try:
         user = services.redeem_start_token(token)
     except StartTokenUnusable:
-        # A separate page, because without the link there is no other way to sign in.
+        # A separate page that explains how to get a new link.
         return render(request, "accounts/start_lost.html", {"gallery": _find_gallery()}, status=410)
     login(request, user, backend=BACKEND)
     return redirect(_find_gallery())
