@@ -27,14 +27,14 @@ Convert = Callable[[Any], Any]  # from one form of a value to another
 Names = tuple[str, ...]
 
 
-def _names_of(record: type) -> Names:
+def _list_field_names(record: type) -> Names:
     return tuple(field.name for field in fields(record))
 
 
-CONTENT: Final = _names_of(EntryContent)
-STATE: Final = _names_of(EntryState)
-ENTRY: Final = _names_of(MemoryEntry)
-PARAMS: Final = _names_of(StoreParams)
+CONTENT: Final = _list_field_names(EntryContent)
+STATE: Final = _list_field_names(EntryState)
+ENTRY: Final = _list_field_names(MemoryEntry)
+PARAMS: Final = _list_field_names(StoreParams)
 
 
 def get_state(source: object, names: Names = STATE) -> dict[str, Any]:

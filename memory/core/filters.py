@@ -49,8 +49,8 @@ Filter = Condition | And | Or | Not
 
 
 def parse_filter(raw: Mapping[str, Json] | None) -> Filter:
-    """Return the parsed filter. Refuse an unknown operator by name, because a filter that silently matches no entry
-    would look like lost memory.
+    """Return the parsed filter; raise InvalidInput with the name of an unknown operator. A filter that silently matched
+    no entry would be mistaken for lost memory.
     """
     if raw is None:
         return And(())

@@ -20,9 +20,9 @@ class MemorySecurityPolicy:
         """Return the policy under which both apply: an app's policy can tighten its team's and never widen it."""
         return MemorySecurityPolicy(
             _intersect_prefixes(self.allowed_namespace_prefixes, other.allowed_namespace_prefixes),
-            _find_least(self.max_entries_per_namespace, other.max_entries_per_namespace),
-            _find_least(self.max_value_bytes, other.max_value_bytes),
-            _find_least(self.max_namespace_bytes, other.max_namespace_bytes),
+            _find_minimum(self.max_entries_per_namespace, other.max_entries_per_namespace),
+            _find_minimum(self.max_value_bytes, other.max_value_bytes),
+            _find_minimum(self.max_namespace_bytes, other.max_namespace_bytes),
         )
 
 
@@ -44,7 +44,9 @@ def check_value(policy: MemorySecurityPolicy, value: Json) -> int:
 
 
 def check_room(policy: MemorySecurityPolicy, namespace: str, *, entries: int, size: int) -> None:
-    """Refuse a write that would exceed the limits; ``entries`` and ``size`` are those of the namespace after it."""
+    """Raise QuotaExceeded for a write that would exceed the limits; ``entries`` and ``size`` are the namespace's after
+    it.
+    """
     max_entries = policy.max_entries_per_namespace
     if max_entries is not None and entries > max_entries:
         raise QuotaExceeded(f"{namespace} is full: {max_entries} entries are allowed.")
@@ -53,7 +55,7 @@ def check_room(policy: MemorySecurityPolicy, namespace: str, *, entries: int, si
         raise QuotaExceeded(f"{namespace} is full: {max_bytes} bytes are allowed.")
 
 
-def _find_least(first: int | None, second: int | None) -> int | None:
+def _find_minimum(first: int | None, second: int | None) -> int | None:
     limits = [limit for limit in (first, second) if limit is not None]
     return min(limits) if limits else None
 

@@ -27,8 +27,8 @@ class ScopeKind:
 
     ``ids`` builds ``arity`` ids from the run's system variables. It raises ``InvalidInput`` with the name of a
     missing variable, as ``memory.core.scopes.require_variable`` does. ``lives_seconds`` is the longest lifetime of an
-    entry; ``None`` leaves it to the author. ``is_offered`` means that authors can choose the scope; they cannot name
-    the one for a run's metadata.
+    entry; ``None`` leaves it to the author. ``is_offered`` means that authors can choose the scope; the scope of run
+    metadata is not offered.
     """
 
     word: str

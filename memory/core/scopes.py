@@ -1,8 +1,8 @@
 """Scope words and the namespaces that they resolve to.
 
-The author of a workflow chooses a word. Only this module builds the namespace string, from what the server knows. The
-grammar is strict because two spellings of one person would be two memories, and one spelling of two people would be a
-leak.
+The author of a workflow chooses a word. Only this module builds the namespace string, from variables that the server
+sets. The grammar is strict: two spellings of one person would be two memories, and one spelling of two people would
+leak memory.
 """
 
 import hashlib
@@ -81,9 +81,9 @@ def metadata_namespace(run_id: str) -> str:
 def stream_of(names: Sequence[str]) -> str:
     """Return the name of the stream of merged workflows: ``chat`` and ``desktop`` make ``chat-desktop``.
 
-    The order matters: the first one leads. A server that must keep streams apart passes ids. They all have the same
-    length, so no two lists of them make the same name. A name that is longer than an id can be keeps its beginning
-    and gets a digest of all of it, so that two such names still differ.
+    The order matters: the first name leads. A server that must keep streams apart passes ids, which have the same
+    length, so that no two lists of them make the same name. A name that is too long for an id keeps its beginning and
+    gets a digest of the whole name, so that two such names still differ.
     """
     stream = "-".join(names)
     if len(stream) <= MAX_ID_LENGTH:
@@ -93,7 +93,7 @@ def stream_of(names: Sequence[str]) -> str:
 
 
 def compute_lifetime(scope: str, ttl_seconds: float | None, tier: str = "") -> float | None:
-    """Return the lifetime of an entry in seconds: the one its author chose, but no longer than its scope allows.
+    """Return the lifetime of an entry in seconds: the author's choice, limited by its scope.
 
     Working memory lives for a day unless its author chose a lifetime.
     """

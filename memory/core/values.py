@@ -32,7 +32,7 @@ def search_text(key: str, value: Json) -> str:
 
 
 def check_params(params: StoreParams) -> None:
-    """Refuse values that some provider could not return unchanged."""
+    """Raise InvalidInput for values that some provider could not return unchanged."""
     _check_key(params.key)
     check_json(params.value, "value")
     if not isinstance(params.metadata, Mapping):

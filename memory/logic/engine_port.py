@@ -249,7 +249,7 @@ class ProviderPort(EnginePort):
         return self._entries.recall(replace(query, namespace=step.namespace))
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
-        """Store without secrets; untrusted instructions are quarantined and replace nothing in use."""
+        """Store without secrets. Untrusted instructions are quarantined and don't replace an entry in use."""
         params = StoreParams(
             step.namespace,
             request.key,

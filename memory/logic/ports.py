@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 
-# Returns a unique name; the caller decides whether ids sort by time.
+# Returns a unique id; the caller decides whether ids sort by time.
 NewId = Callable[[], str]
 
-# Takes one prompt and returns one text; whatever it raises, its caller reports and continues.
+# Takes one prompt and returns the model's response; the caller reports any exception and continues.
 AskModel = Callable[[str], Awaitable[str]]

@@ -66,7 +66,7 @@ def compare_sides(before: Json | _Absent, after: Json | _Absent) -> SideBySide:
 
 
 def render_value(value: Json) -> str:
-    """Render a value for reading: a single text as it is, a member a line, anything deeper as JSON."""
+    """Render a value for reading: a string as it is, the members of an object one a line, deeper values as JSON."""
     if (text := get_editable_text(value)) is not None:
         return text
     if isinstance(value, dict) and value:
@@ -80,7 +80,7 @@ def get_editable_text(value: Json) -> str | None:
 
 
 def replace_text(value: Json, text: str) -> Json:
-    """Return the value with another text in the same wrapping."""
+    """Return the value with its only string replaced."""
     if isinstance(value, dict):
         return {name: replace_text(member, text) for name, member in value.items()}
     if isinstance(value, list):

@@ -41,7 +41,7 @@ class GrantIn(Body):
     group: UUID | None = None
 
     @model_validator(mode="after")
-    def one_of_the_two(self) -> Self:
+    def check_member_or_group(self) -> Self:
         if (self.member is None) == (self.group is None):
             raise ValueError("use either a member or a group")
         return self
@@ -52,9 +52,11 @@ class GrantOut(Body):
     member: UUID | None
     group: UUID | None
     name: str
-    by: str = Field(description="who shared it, as the audit trail calls them")
+    by: str = Field(description="the actor who shared it, as named in the audit trail")
     at: datetime | None
-    holds: bool = Field(description="false: a group's, on something private; it lets nobody in")
+    holds: bool = Field(
+        description="false for a group's grant on a private namespace, which has no effect"
+    )
 
 
 class ReasonOut(Body):
@@ -111,8 +113,8 @@ class EmergencyAccessOut(Body):
     expires_at: datetime
     ended_at: datetime | None
     is_open: bool
-    reads: int = Field(description="how often something was read under it")
-    entries: list[UUID] = Field(description="those looked at one by one; only for whose they are")
+    reads: int = Field(description="the number of reads under this access")
+    entries: list[UUID] = Field(description="the entries that were opened; only for their owner")
 
 
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)] | None

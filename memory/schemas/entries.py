@@ -21,14 +21,14 @@ from memory.services.erasure.erase import Receipt
 Json = Any  # a stored value can be any JSON
 
 
-def _exactly(moment: datetime) -> str:
+def _format_moment(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
 # Times have microseconds, unlike Django's JSON: an entry expires at an exact moment.
 Moment = Annotated[
     datetime,
-    PlainSerializer(_exactly),
+    PlainSerializer(_format_moment),
     WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
 ]
 

@@ -260,14 +260,16 @@ def opened_out(view: PageView) -> OpenedOut:
         page=page_out(view.page, view.entry),
         links=list(view.links),
         backlinks=list(view.backlinks),
-        stale=_stale(view.stale),
+        stale=_build_stale_references(view.stale),
         held_for=list(view.held_for),
     )
 
 
 def links_out(view: PageView) -> LinksOut:
     return LinksOut(
-        links=list(view.links), backlinks=list(view.backlinks), stale=_stale(view.stale)
+        links=list(view.links),
+        backlinks=list(view.backlinks),
+        stale=_build_stale_references(view.stale),
     )
 
 
@@ -275,7 +277,7 @@ def knowledge_base_out(knowledge_base: KnowledgeBase) -> KnowledgeBaseOut:
     return KnowledgeBaseOut(
         pages=[page_out(page, knowledge_base.entries[page.id]) for page in knowledge_base.pages],
         links={name: list(targets) for name, targets in knowledge_base.index.links.items()},
-        stale=_stale(knowledge_base.index.stale),
+        stale=_build_stale_references(knowledge_base.index.stale),
     )
 
 
@@ -297,26 +299,26 @@ def kept_out(result: PageWriteResult) -> KeptOut:
 
 def history_out(view: HistoryView) -> FoldedHistoryOut:
     return FoldedHistoryOut(
-        messages=[_message(item) for item in view.messages],
+        messages=[_build_message(item) for item in view.messages],
         summary=view.summary,
         tokens=view.tokens,
-        folds=[_fold(item) for item in view.folds],
+        folds=[_build_fold(item) for item in view.folds],
     )
 
 
-def _stale(marks: Sequence[StaleMark]) -> list[StaleOut]:
+def _build_stale_references(marks: Sequence[StaleMark]) -> list[StaleOut]:
     return [
         StaleOut(page=mark.page_id, reference=mark.reference, why=mark.why, since=mark.since)
         for mark in marks
     ]
 
 
-def _message(message: Message) -> dict[str, Json]:
+def _build_message(message: Message) -> dict[str, Json]:
     body: Mapping[str, Json] = to_json(message)
     return dict(body)
 
 
-def _fold(view: FoldView) -> FoldOut:
+def _build_fold(view: FoldView) -> FoldOut:
     fold = view.fold
     messages = [
         FoldedOut(

@@ -51,7 +51,7 @@ class RememberedOut(Body):
     memory: entries.EntryOut
     text: str
     learnt: LearntInOut | None
-    uses: int = Field(description="In how many runs it was recalled")
+    uses: int = Field(description="The number of runs that recalled it")
     used_at: datetime | None
 
 

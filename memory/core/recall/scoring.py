@@ -44,7 +44,9 @@ def saturate(count: float, weight: float) -> float:
 
 
 def normalize(score: float, highest: float) -> float:
-    """Return the share of the highest score; 0 is a text without any of the words, even if all have some."""
+    """Return the share of the highest score. Only a text without any of the words gets 0; the lowest score is not mapped
+    to 0.
+    """
     return score / highest if highest else score
 
 

@@ -23,7 +23,7 @@ from memory.logic.ports import NewId
 
 @dataclass(frozen=True, slots=True)
 class ConversationRequest:
-    """A request. ``step`` identifies the step: repeated, it adds nothing a second time."""
+    """A request. ``step`` identifies the step: a repeated request of a step adds no message a second time."""
 
     action: str
     messages: tuple[ScreenedMessage, ...] = ()
@@ -31,7 +31,7 @@ class ConversationRequest:
     has_summary: bool = False
     step: str = ""
     summary_fields: Mapping[str, str] = field(default_factory=dict)  # text, instead_of, by
-    source: Source = field(default_factory=Source)  # of what it stores; ``handle_request`` sets it
+    source: Source = field(default_factory=Source)  # of stored entries; ``handle_request`` sets it
 
 
 @dataclass(frozen=True, slots=True)

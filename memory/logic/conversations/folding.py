@@ -101,7 +101,7 @@ class FoldingPlan:
 def plan_folding(
     messages: Sequence[Message], policy: FoldingPolicy, *, overhead: int = 0
 ) -> FoldingPlan:
-    """Decide what to fold. ``overhead``: tokens that always go along, such as the summary's."""
+    """Plan the folding. ``overhead`` is the number of tokens sent with each prompt, such as the summary's."""
     state = _FoldingState(list(messages))
     if policy.strategy is Strategy.SLIDING_WINDOW:
         _slide(state, policy.max_turns)

@@ -73,7 +73,7 @@ def _is_wide(character: str) -> bool:
 def group_messages(messages: Sequence[Message]) -> list[Group]:
     """Group the messages that may only leave together: a call with all its results; others alone.
 
-    Groups are in the order of their first messages. A result without its call is a group of its own.
+    Groups are in the order of their first messages. A result without its call is a separate group.
     """
     groups: list[list[Message]] = []
     open_calls: dict[str, list[Message]] = {}

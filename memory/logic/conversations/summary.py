@@ -45,7 +45,7 @@ class ExtractiveSummariser:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a text into sentences, Chinese ones too; a line is one even without a full stop."""
+    """Split a string into sentences, Chinese ones too; a line ends a sentence even without a full stop."""
     return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
 
 
@@ -58,7 +58,7 @@ _MAX_SENTENCE_LENGTH = 240
 
 
 def _pick_sentences(content: str) -> Iterator[str]:
-    """Yield the first few sentences with more than small talk in them."""
+    """Yield the first few sentences that are more than small talk."""
     significant = (
         sentence_
         for sentence_ in split_sentences(content)

@@ -15,7 +15,7 @@ def split_batches(
 ) -> Iterator[list[T]]:
     """Yield batches in order, each within ``budget`` and of at most ``max_items`` items.
 
-    An item that alone costs more makes a batch of its own, and its reader has to clip it.
+    An item that alone exceeds the budget is a separate batch; the caller has to clip it.
     """
     if budget < 1 or max_items < 1:
         raise InvalidInput("budget, most: must be at least 1.")
@@ -33,10 +33,10 @@ def split_batches(
 
 
 def split_text(text: str, budget: int) -> Iterator[str]:
-    """Yield pieces of a text within the budget.
+    """Yield pieces of a string within the budget.
 
-    They are cut at an empty line, the end of a line or a sentence, or a space; in the middle of a
-    word only where there is none of them.
+    They are cut at an empty line, the end of a line or a sentence, or a space; within a word only if there is none of
+    these.
     """
     if budget < 1:
         raise InvalidInput("budget: must be at least 1.")
@@ -50,15 +50,15 @@ def split_text(text: str, budget: int) -> Iterator[str]:
 
 
 def clip_text(text: str, tokens: int) -> str:
-    """Cut out the middle of a text that is too long."""
+    """Return the string, without its middle if it exceeds the tokens; a marker has the number of removed characters."""
     if estimate_tokens(text) <= tokens:
         return text
-    length = max(0, tokens - _MARK_COSTS)
+    length = max(0, tokens - _GAP_MARKER_TOKENS)
     head, tail = _take_prefix(text, length * 2 // 3), _take_prefix(text[::-1], length // 3)[::-1]
     return f"{head}\n[… {len(text) - len(head) - len(tail)} …]\n{tail}"
 
 
-_MARK_COSTS = 8
+_GAP_MARKER_TOKENS = 8
 _MAX_TOKEN_LENGTH = 4  # characters, as ``estimate_tokens`` counts
 
 
@@ -68,9 +68,9 @@ _PAUSES = ("\n\n", "\n", "。", ". ", "；", "; ", " ")
 
 def _find_cut(head: str) -> int:
     cuts = (
-        head.rfind(mark, len(head) // 2) + len(mark)
-        for mark in _PAUSES
-        if mark in head[len(head) // 2 :]
+        head.rfind(pause, len(head) // 2) + len(pause)
+        for pause in _PAUSES
+        if pause in head[len(head) // 2 :]
     )
     return next(cuts, max(1, len(head)))
 

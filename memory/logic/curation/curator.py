@@ -158,7 +158,7 @@ def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:
 
 
 def _is_summary_known(summary: str, work: FinishedWork, known_texts: KnownTexts) -> bool:
-    """Return whether the summary only repeats what is known or what the run itself stored."""
+    """Return whether the summary only repeats known content or content that the run itself stored."""
     return (
         (known_texts.covers(summary) and not mentions_task(work.task, summary))
         or KnownTexts.of(work.stored_texts).covers(work.task)

@@ -41,7 +41,7 @@ def find_term_links(
 
 
 _MIN_SHARED = 2
-_COMMON_SHARE = 0.5  # a term in more than half of the entries links nothing
+_COMMON_SHARE = 0.5  # a term in more than half of the entries makes no links
 _MAX_ENTRIES = 200  # nor does one in so many entries: there would be too many pairs
 
 

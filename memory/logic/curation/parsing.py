@@ -22,7 +22,7 @@ class Analysis:
 
 
 def parse_analysis(answer: str) -> Analysis:
-    """Parse the answer; raise ``UnreadableAnswer``, whose message can be shown to the model."""
+    """Parse the response; raise ``UnreadableAnswer`` with a message that can be shown to the model."""
     parsed = read_object(answer, expected=_NAMES)
     value = {
         name.strip().casefold().replace(" ", "_"): member for name, member in parsed.value.items()
@@ -32,10 +32,10 @@ def parse_analysis(answer: str) -> Analysis:
         raise UnreadableAnswer("summary: must be a text.")
     return Analysis(
         summary=_normalize_text(summary),
-        key_learnings=_parse_texts(value, "key_learnings"),
-        errors=_parse_texts(value, "errors"),
-        solutions=_parse_texts(value, "solutions"),
-        tags=tuple(tag[:_MAX_TAG_LENGTH] for tag in _parse_texts(value, "tags"))[:_MAX_TAGS],
+        key_learnings=_parse_string_list(value, "key_learnings"),
+        errors=_parse_string_list(value, "errors"),
+        solutions=_parse_string_list(value, "solutions"),
+        tags=tuple(tag[:_MAX_TAG_LENGTH] for tag in _parse_string_list(value, "tags"))[:_MAX_TAGS],
         category=_parse_category(value.get("category")),
         repairs=parsed.repairs,
     )
@@ -49,8 +49,8 @@ def build_drafts(
 ) -> list[StoreParams]:
     """Build ``task:…`` unless there is no summary, and ``error:…`` and ``learning:…`` as needed.
 
-    Each learning is an entry of its own, so that it is found, merged, contradicted and rejected
-    alone. The solutions are stored with the error, or with the task if there was none.
+    Each learning is a separate entry, so that it is found, merged, contradicted and rejected alone. The solutions are
+    stored with the error, or with the task if there was none.
     """
     solutions: dict[str, Json] = (
         {"solutions": list(analysis.solutions)} if analysis.solutions else {}
@@ -94,13 +94,13 @@ _EMPTY = frozenset({"", "none", "n/a", "null", "无", "没有", "-"})
 
 
 def _parse_category(value: Json) -> str:
-    """Return the category; ``Execution|Result|Error`` copied from the prompt is no answer."""
+    """Return the category; ``Execution|Result|Error`` copied from the prompt counts as none."""
     word = value.strip().casefold() if isinstance(value, str) else ""
     return _CATEGORIES.get(word, "execution")
 
 
-def _parse_texts(value: Mapping[str, Json], name: str) -> tuple[str, ...]:
-    """Return a list of texts; a single text is a list of one, and an object becomes a text."""
+def _parse_string_list(value: Mapping[str, Json], name: str) -> tuple[str, ...]:
+    """Return a list of strings; a single string is a list of one, and an object becomes a string."""
     items = value.get(name)
     if items is None:
         return ()

@@ -1,12 +1,12 @@
 """Tolerant parsing of JSON as models write it.
 
-Models wrap JSON in fences and prose, use single or curly quotes, leave commas behind the last item, write Python's
-words, add comments, put line ends into texts, and stop in the middle when their tokens run out. A value that was cut
-is dropped, since half a sentence is a wrong one; what was complete before it stays, and the repair is named.
+Models wrap JSON in fences and prose, use single or curly quotes, leave commas after the last item, write Python's
+words, add comments, put line ends into strings, and stop in the middle when their tokens run out. A value that was
+cut is dropped, since half a sentence is wrong; the complete values before it stay, and the repair is reported.
 
-The json-repair package (0.64) was tried instead and isn't used: it keeps values that were cut,
-takes prose for values and doesn't say what it did (14 of the 33 cases of the test), and 8,000
-hostile characters keep it busy for nine seconds.
+The json-repair package (0.64) was tried instead and isn't used: it keeps values that were cut, takes prose for values
+and doesn't report its repairs (14 of the 33 cases of the test), and 8,000 hostile characters keep it busy for nine
+seconds.
 """
 
 import json
@@ -34,7 +34,7 @@ class RepairedObject:
 
 
 def read_object(text: str, *, expected: frozenset[str] = frozenset()) -> RepairedObject:
-    """Return the object with the most expected names, of equal ones the last.
+    """Return the object with the most expected names; of several, the last.
 
     A model that thinks aloud shows drafts before its answer. Raises ``UnreadableAnswer``.
     """
@@ -91,11 +91,11 @@ def _list_candidates(text: str) -> list[RepairedObject]:
 
 
 class _NoObject(Exception):
-    """The text at this position is no object."""
+    """There is no object at this position."""
 
 
 class _EndOfText(Exception):
-    """The text ended inside a value."""
+    """The input ended inside a value."""
 
 
 _WORDS: dict[str, Json] = {
@@ -219,7 +219,7 @@ class _Reader:
             parts.append(character)
 
     def _closes(self, closing: str) -> bool:
-        """Return whether a quotation mark ends a text: where the grammar goes on after it."""
+        """Return whether a quotation mark ends a string, because the grammar continues after it."""
         after = _SPACES.match(self.text, self.position)
         position = after.end() if after else self.position
         if position >= len(self.text) or self.text[position] in ",:}]：，/#":

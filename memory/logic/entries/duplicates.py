@@ -149,7 +149,7 @@ def _stems(words: str) -> frozenset[str]:
     return frozenset(stem for word in words.split() for stem in (word, *extract_terms(word)))
 
 
-# Words that change nothing when they are added or left out.
+# Words that don't change the meaning when they are added or left out.
 _HARMLESS = _stems("a an the please just also that 的 了 吧 呢 啊")
 
 # Words that change the meaning: negations, limits, times, amounts.

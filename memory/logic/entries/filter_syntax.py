@@ -17,7 +17,7 @@ def read_filter(text: str) -> dict[str, Json]:
     """
     text = text.strip()
     conditions = _parse_json(text) if text.startswith("{") else _parse_conditions(text)
-    parse_filter(conditions)  # raises what the query would raise
+    parse_filter(conditions)  # raises the same error as the query
     return conditions
 
 
@@ -73,7 +73,7 @@ def _parse_alternatives(value: str) -> Json:
 
 
 def _parse_value(value: str) -> Json:
-    """Return the JSON scalar that the text is, or else the text itself."""
+    """Return the JSON scalar that the string spells, or else the string itself."""
     try:
         parsed: Json = json.loads(value)
     except ValueError:

@@ -83,7 +83,7 @@ class RuleFinding:
 
 @dataclass(frozen=True, slots=True)
 class IngressDecision:
-    """The outcome, its reasons, and what to store, if anything: redacted and in its tier."""
+    """The outcome, its reasons, and the redacted parameters to store, if any."""
 
     outcome: IngressOutcome
     findings: tuple[RuleFinding, ...]
@@ -151,7 +151,7 @@ def screen_params(
 def list_quarantine_reasons(entry: MemoryEntry) -> tuple[str, ...]:
     """Return the reasons why an entry waits in quarantine; none if it is in use.
 
-    An author's own metadata may look alike.
+    An author's metadata may have the same shape.
     """
     reasons = entry.metadata.get(QUARANTINE_REASONS)
     if entry.tier is not Tier.QUARANTINE or not isinstance(reasons, list):

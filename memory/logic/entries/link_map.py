@@ -1,7 +1,7 @@
 """A map of entries that link to each other: a row for each, and arcs between the rows.
 
-Linked entries are neighbors, nothing overlaps however many there are, and the rows are as
-readable on a narrow screen as on a wide one.
+Linked entries are neighbors, and no labels overlap, however many entries there are. The rows are as readable on a
+narrow screen as on a wide one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

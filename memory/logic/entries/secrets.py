@@ -1,8 +1,8 @@
 """Secrets in a string, detected by their shape, so that none is stored or sent to a model.
 
-A key with a known shape is detected anywhere. What merely follows "password:" has to look like a secret as well, or
-every form with such a field would be redacted. A check digit or a length decides where there is one. The patterns
-take one pass over a long text: no nested repetition, every repetition bounded.
+A key with a known shape is detected anywhere. A value after "password:" must also resemble a secret, or every form
+with such a field would be redacted. For card numbers and the like, a check digit or the length decides. The patterns
+take one pass over a long string: they have no nested repetition, and every repetition is bounded.
 """
 
 import re
@@ -63,7 +63,7 @@ def redact(text: str, known_secrets: Iterable[str] = ()) -> Redaction:
 
 
 def redact_json(value: Json, known_secrets: Iterable[str] = ()) -> Redaction:
-    """Redact all texts in a value and its names; a value under a secret's name is redacted whole."""
+    """Redact all strings in a value and its names; a value under a secret's name is redacted as a whole."""
     known_secrets = tuple(known_secrets)
     kinds: list[str] = []
 
@@ -102,7 +102,7 @@ def _find_all(form: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _remove_overlaps(secrets: Iterable[Secret]) -> tuple[Secret, ...]:
-    """Join overlapping secrets under the kind of the one that starts first, or the longer one."""
+    """Join overlapping secrets under the kind of the secret that starts first, or of the longer one."""
     result: list[Secret] = []
     for secret in sorted(secrets, key=lambda item: (item.start, -item.end, item.kind)):
         if not result or secret.start >= result[-1].end:

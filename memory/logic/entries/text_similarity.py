@@ -22,7 +22,7 @@ def build_grams(text: str, language: str = DEFAULT_LANGUAGE) -> Grams:
 
 def list_significant_terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
     """Return the significant terms in order; a text of one Chinese character keeps it."""
-    # query_terms returns stop words if there is nothing else; an appended word that is none prevents that.
+    # ``extract_query_terms`` returns stop words if there are no other words; an appended other word prevents that.
     terms = extract_query_terms(f"{text} {_NO_STOP_WORD}", language)[:-1]
     longer = [term for term in terms if len(term) > 1]
     return longer or [term for term in terms if is_unspaced(term)]
@@ -32,7 +32,7 @@ _NO_STOP_WORD = "qzxjvk"
 
 
 def compute_dice_coefficient(first: Set[tuple[str, ...]], second: Set[tuple[str, ...]]) -> float:
-    """Return twice what two sets share over what they have together (Dice's coefficient), from 0.0 to 1.0."""
+    """Return the Dice coefficient of two sets, from 0.0 to 1.0: 2 × common / total."""
     if not first or not second:
         return 0.0
     return 2 * len(first & second) / (len(first) + len(second))

@@ -8,7 +8,7 @@ from memory.core.records import Json
 
 def list_texts(value: Json) -> list[str]:
     """Return all strings in the value in order, without the names of members."""
-    return list(_walk(value))
+    return list(_iterate_strings(value))
 
 
 def get_single_text(value: Json) -> str | None:
@@ -18,7 +18,7 @@ def get_single_text(value: Json) -> str | None:
 
 
 def split_words(text: str) -> list[str]:
-    """Split a text into words, spaces and single signs; without spaces, every character is a word."""
+    """Split a string into words, spaces and single signs; in scripts without spaces, every character is a word."""
     return _WORD.findall(text)
 
 
@@ -27,12 +27,12 @@ _WORD = re.compile(
 )
 
 
-def _walk(value: Json) -> Iterator[str]:
+def _iterate_strings(value: Json) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from _walk(item)
+            yield from _iterate_strings(item)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _walk(item)
+            yield from _iterate_strings(item)

@@ -134,7 +134,7 @@ def _expires_soon(entry: MemoryEntry, now: datetime, margin: timedelta) -> bool:
     return now < entry.expires_at <= now + margin
 
 
-_MIN_EVIDENCE = 2  # different steps that said it
+_MIN_EVIDENCE = 2  # different steps that wrote it
 _MIN_RUNS = 2  # different runs that recalled it
 _MIN_IMPORTANCE = 0.7
 _PROMOTED_CATEGORIES = frozenset({"fact", "learning", "result", "error"})

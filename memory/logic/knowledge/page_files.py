@@ -119,7 +119,7 @@ def _parse_header(header: str) -> dict[str, Any]:
 
 
 def _parse_yaml(text: str) -> dict[str, Any] | None:
-    """Return names and values as texts, or None if the text is no mapping."""
+    """Return names and values as strings, or None if the string is no mapping."""
     try:
         fields = yaml.load(text, Loader=_Loader)  # noqa: S506 - this loader makes texts only
     except (yaml.YAMLError, RecursionError, ValueError):

@@ -58,7 +58,7 @@ def check_page(page: KnowledgePage) -> None:
 
 
 def normalize_page(page: KnowledgePage) -> KnowledgePage:
-    """Remove repeats and blanks from the lists; the order is the author's."""
+    """Remove repeated and blank items from the lists; the author's order stays."""
     return replace(
         page,
         tags=_deduplicate(page.tags),
@@ -92,7 +92,7 @@ def from_entry(entry: MemoryEntry) -> KnowledgePage:
 
 
 def parse_page(key: str, value: Json, metadata: Mapping[str, Json], revision: int) -> KnowledgePage:
-    """Parse a page from an entry's fields, so that of thousands only these need to be read."""
+    """Parse a page from the fields of an entry, so that only these have to be read for thousands of pages."""
     try:
         header = value.get("header")
         return KnowledgePage(
@@ -125,7 +125,7 @@ def build_slug(title: str) -> str:
 
 
 def list_wiki_links(content: str) -> tuple[str, ...]:
-    """List the ids, titles or aliases that ``[[this]]`` and ``[[this|read as that]]`` name."""
+    """List the ids, titles or aliases in links such as ``[[target]]`` and ``[[target|label]]``."""
     return _deduplicate(name.strip() for name in _WIKI_LINK.findall(content))
 
 

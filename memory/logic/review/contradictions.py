@@ -56,7 +56,7 @@ def find_contradictions(
 
 
 def find_conflict(first: Json, second: Json) -> tuple[Conflict, str] | None:
-    """Return the kind of the conflict and its subject, or None; values may be texts or claims."""
+    """Return the kind of the conflict and its subject, or None; values may be strings or claims."""
     first_claim, second_claim = parse_claim(first), parse_claim(second)
     if (
         first_claim
@@ -122,7 +122,7 @@ _CHINESE_CLAIMS = [
     for attribute, verbs in _CHINESE.items()
 ]
 
-# "is" states the one value of a possession (the deadline, my name, Ann's desk); what a thing is has many.
+# "is" states the single value of a possession (the deadline, my name, Ann's desk); a thing can be several things.
 _POSSESSIVE = re.compile(r"^(?:the|my|our|your|his|her|its|their)\s|'s\s|的", re.I)
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.I)
 

@@ -30,7 +30,7 @@ class OutdatedProposal(InvalidInput):
 
 
 def apply_proposal(proposal: Proposal, entries: NamespaceStore) -> AppliedProposal:
-    """Apply all of the plan or nothing; raise ``OutdatedProposal`` if the plan has problems."""
+    """Apply the whole plan or none of it; raise ``OutdatedProposal`` if the plan has problems."""
     applied = change_state(proposal, ReviewState.APPLIED)
     diff = plan_changes(proposal, partial(find_entry, entries, proposal.namespace))
     if not diff.is_applicable:
@@ -49,7 +49,7 @@ def apply_proposal(proposal: Proposal, entries: NamespaceStore) -> AppliedPropos
 
 
 def undo_proposal(applied: AppliedProposal, entries: NamespaceStore, now: datetime) -> Proposal:
-    """Restore everything as it was before; raise ``OutdatedProposal`` if it was changed since.
+    """Restore all entries as they were before; raise ``OutdatedProposal`` if one was changed since.
 
     An entry that would have expired in the meantime is not restored.
     """

@@ -44,7 +44,7 @@ class ProposalDiff:
 
 
 def plan_changes(proposal: Proposal, lookup: Lookup) -> ProposalDiff:
-    """Compute what applying would change now. Nothing is written."""
+    """Compute the changes that applying the proposal would make now, without writing."""
     present = {target.key: lookup(target.key) for target in proposal.targets}
     problems = [
         (target.key, problem)

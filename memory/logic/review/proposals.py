@@ -60,7 +60,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposed change. ``new`` is what an add, an edit or a merge stores; ``score`` its certainty."""
+    """A proposed change. ``new`` is the value that an add, an edit or a merge stores; ``score`` is its certainty."""
 
     id: str
     kind: ChangeKind
