@@ -13,7 +13,7 @@ from workflows.samples.wording import FOLDER, translate_text, translate_tree
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A shipped workflow. Its four ``lines`` say what it does, what to try, what to look at and what to change."""
+    """A shipped workflow. Its four ``lines`` are its purpose and suggestions for what to try, check and change."""
 
     slug: str
     title: Promise

@@ -56,6 +56,7 @@ def create_credential(
 
 
 def replace_secret(principal: Principal, *, credential: Credential, secret: str) -> Credential:
+    """Store a new encrypted secret and its hint, and record the change in the audit log."""
     permissions.check_manage(principal, credential)
     with tenant([credential.team_id]):
         credential.secret = encrypt(_clean_secret(secret))

@@ -1,4 +1,4 @@
-"""Erase and export what workflows store of a person: conversations, tasks, and runs made for them."""
+"""Erase and export the workflow data of a person: conversations, tasks, and runs for that person."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

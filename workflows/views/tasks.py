@@ -1,4 +1,4 @@
-"""Pages of tasks: create one, run it, and read its result and what was learned from it."""
+"""Pages of tasks: create and run a task, and read its result and the rules learned from it."""
 
 from typing import Any
 from uuid import UUID

@@ -22,6 +22,7 @@ from workflows.services.editor import drafts
 def create_folder(
     principal: Principal, *, team_id: UUID, name: str, parent: Folder | None = None
 ) -> Folder:
+    """Create a folder. Raises InvalidValue at the limits of number or depth, and NameTaken."""
     permissions.check_arrange(principal, team_id)
     _check_team(team_id, parent)
     with tenant([team_id]):
@@ -42,6 +43,7 @@ def create_folder(
 
 
 def rename_folder(principal: Principal, *, folder: Folder, name: str) -> Folder:
+    """Rename a folder. Raises NotFound if it has been deleted, and NameTaken."""
     permissions.check_arrange(principal, folder.team_id)
     with tenant([folder.team_id]):
         locked = _get_current(_lock_folders(folder.team_id), folder)
@@ -53,7 +55,7 @@ def rename_folder(principal: Principal, *, folder: Folder, name: str) -> Folder:
 
 
 def move_folder(principal: Principal, *, folder: Folder, into: Folder | None) -> Folder:
-    """Move a folder with its content; ``into`` None is the top level."""
+    """Move a folder with its content; ``into`` None is the top level. Raises InvalidValue and NameTaken."""
     permissions.check_arrange(principal, folder.team_id)
     _check_team(folder.team_id, into)
     with tenant([folder.team_id]):

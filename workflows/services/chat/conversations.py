@@ -100,6 +100,7 @@ def add_message(conversation: Conversation, *, run: Run, query: str, answer: str
 
 
 def save_variables(conversation: Conversation, variables: Mapping[str, Json]) -> None:
+    """Replace the stored conversation variables; the given object is not changed."""
     with tenant([conversation.team_id]):
         Conversation.objects.unscoped().filter(pk=conversation.pk).update(variables=dict(variables))
 
@@ -110,10 +111,12 @@ def archive(principal: Principal, *, conversation: Conversation) -> Conversation
 
 
 def unarchive(principal: Principal, *, conversation: Conversation) -> Conversation:
+    """Show the conversation in the lists again."""
     return _set_archived(principal, conversation, None)
 
 
 def rename(principal: Principal, *, conversation: Conversation, name: str) -> Conversation:
+    """Rename the conversation; the name is cut to 255 characters."""
     permissions.check_rename(principal, conversation)
     with tenant([conversation.team_id]):
         conversation.name = " ".join(name.split())[:255]

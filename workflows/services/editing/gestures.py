@@ -179,7 +179,7 @@ def _list_problems(store: Rows, items: Iterable[Item]) -> tuple[Problem, ...]:
     """Check the configuration of these nodes, without reading the rest of the draft.
 
     Problems that concern the whole graph (references, paths, cycles) are in the full list, which
-    has a route of its own.
+    has a separate route.
     """
     nodes = tuple(build_node(item) for item in items if not item.is_note)
     document = Document(Mode(store.workflow.mode), nodes, ())

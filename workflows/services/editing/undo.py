@@ -75,7 +75,7 @@ def redo(
     key: str | None = None,
     resolution: Resolution | None = None,
 ) -> Change:
-    """Redo what the principal undid last. Raises NothingToUndo or EditClash."""
+    """Redo the edit that the principal undid last. Raises NothingToUndo or EditClash."""
     return _undo_or_redo(principal, workflow, RevisionKind.REDO, client, key, resolution)
 
 

@@ -56,6 +56,7 @@ def list_threads(
 
 
 def get_comment(principal: Principal, comment_id: UUID) -> Comment:
+    """Return a comment that the principal may see; raises NotFound if it doesn't exist or is deleted."""
     comment = (
         Comment.objects.visible_to(principal)
         .select_related("workflow", "thread")
@@ -69,7 +70,7 @@ def get_comment(principal: Principal, comment_id: UUID) -> Comment:
 
 
 def count_open(threads: Sequence[Thread]) -> dict[str, int]:
-    """Return how many comments each node has in unresolved threads."""
+    """Return the number of comments in unresolved threads for each node."""
     counts: dict[str, int] = {}
     for thread in threads:
         if not thread.is_resolved:
@@ -114,6 +115,7 @@ def write(
 
 
 def change(principal: Principal, *, comment: Comment, body: str) -> Comment:
+    """Change a comment's text and mentions; an equal text changes nothing."""
     permissions.check_change_comment(principal, comment)
     text = _clean_text(body)
     if text == comment.body:

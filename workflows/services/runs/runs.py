@@ -134,7 +134,7 @@ def build_run_request(
     document = from_json(snapshot.document)
     checked = check_start(document, inputs or {})
     if mocks:
-        Mocks(mocks)  # raises NodeFailed for what isn't a mock
+        Mocks(mocks)  # raises NodeFailed for an invalid mock
     if workflow.is_chat and not (query or "").strip():
         raise InvalidValue(_("A chat workflow needs a message."), field="query")
     opened_conversation = None

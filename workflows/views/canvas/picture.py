@@ -1,4 +1,4 @@
-"""The drawing of a graph as a self-contained picture: plain SVG without HTML, for every viewer."""
+"""The drawing of a graph as a self-contained SVG picture without HTML, which every viewer supports."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping

@@ -197,7 +197,7 @@ def _render_records(
 
 
 def _explain_missing_selection(config: Mapping[str, Any]) -> str:
-    """Return the reason why the preview can't show yet what the node would forget, or an empty string."""
+    """Return the reason why the preview can't list the memories to forget yet, or an empty string."""
     if "{{#" in str(config["key"] or ""):
         return _("The key is only known during the run, so there is no preview.")
     if not config["key"] and not config["filter"]:
