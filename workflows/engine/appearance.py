@@ -27,7 +27,7 @@ Data = Mapping[str, Json]
 class Appearance:
     """Describes how nodes of a kind are shown, also where the kind isn't installed.
 
-    A draft holds whatever its author wrote so far, so the methods must accept any data.
+    A draft may hold incomplete or invalid data, so the methods must accept any data.
     """
 
     name: ClassVar[str]

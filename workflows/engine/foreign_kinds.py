@@ -1,6 +1,6 @@
 """Kinds of other products: imported documents keep such nodes, but the engine cannot run them.
 
-They are shown with their own icon and exported unchanged; validation reports them as unknown.
+They are shown with their product's icon and exported unchanged; validation reports them as unknown.
 """
 
 from collections.abc import Iterable, Mapping

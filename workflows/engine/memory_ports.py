@@ -85,7 +85,7 @@ class ConversationPort(Protocol):
 
         The action is ``append``, ``read``, ``clear``, or ``summarise``, which replaces the summary ``instead_of`` by
         the ``text`` of ``rules``. A message may name its ``origin``: person, model, tool, web or rule. ``rules``:
-        strategy, max_turns, max_messages, context_window, reserved_tokens, keep_recent, summary; a missing one
+        strategy, max_turns, max_messages, context_window, reserved_tokens, keep_recent, summary; a missing rule
         removes nothing.
         """
         ...
@@ -114,7 +114,7 @@ class KnowledgePort(Protocol):
         pages: Sequence[Mapping[str, Json]],
         mode: str = "merge",
     ) -> Sequence[StoredPage]:
-        """Write all pages or none: ``merge`` into the page on the same subject, or ``replace`` the one of that name.
+        """Write all pages or none: ``merge`` into the page on the same subject, or ``replace`` the page of that name.
 
         A page may name its origin, as a message does, and ``hold`` that it has to be reviewed.
         """

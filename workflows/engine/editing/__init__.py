@@ -1,8 +1,8 @@
-"""Operations on a document: read, expanded, applied, reverted, rebased, compared. Plain Python.
+"""Reads, expands, applies, reverts, rebases and compares operations on a document.
 
 ``read_ops`` takes a client's JSON; ``perform`` applies a gesture to a ``Store``; its ``inverse`` reverts it;
-``rebase`` fits operations to what others did meanwhile; ``diff`` finds what leads from one document to another.
-``InMemoryStore`` is the plain store, and the oracle for the rows.
+``rebase`` adapts operations to concurrent ones; ``diff`` computes the operations from one document to another.
+``InMemoryStore`` is the simple store, and the reference for the rows.
 """
 
 from workflows.engine.editing.apply import apply, apply_all

@@ -6,7 +6,7 @@ from typing import Final
 
 from workflows.engine.editing.records import Item
 from workflows.engine.kinds import AnyKind, Execution, Field
-from workflows.engine.language.containers import CONTAINERS, get_inside_marks
+from workflows.engine.language.containers import CONTAINERS, get_content_markers
 from workflows.engine.language.document import Json
 from workflows.engine.layout import Box
 
@@ -58,9 +58,9 @@ def _collect_defaults(fields: tuple[Field, ...]) -> dict[str, Json]:
     return defaults
 
 
-def build_marks(parent: Item | None) -> dict[str, Json]:
+def build_markers(parent: Item | None) -> dict[str, Json]:
     """Return the keys in the data of a node that say that it is inside this container."""
     if parent is None or parent.kind not in CONTAINERS:
         return {}
-    switch, key = get_inside_marks(parent.kind)
+    switch, key = get_content_markers(parent.kind)
     return {switch: True, key: parent.id}

@@ -12,7 +12,7 @@ from workflows.engine.editing.apply import require_item
 from workflows.engine.editing.context import (
     CONTAINER,
     Context,
-    build_marks,
+    build_markers,
 )
 from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.layout.auto_layout import expand_tidy
@@ -40,7 +40,7 @@ from workflows.engine.editing.paths import ABSENT, get_value, normalize_change
 from workflows.engine.editing.records import Item, Wire
 from workflows.engine.editing.store import Store
 from workflows.engine.editing.variables import expand_variable
-from workflows.engine.editing.wiring import complete_wire
+from workflows.engine.editing.wiring import complete_edge
 from workflows.engine.language.containers import CONTAINERS, INSIDE_MARKS, get_entry_kind
 from workflows.engine.language.document import Json
 
@@ -65,7 +65,7 @@ def _add(store: Store, op: Add, context: Context) -> Plain:
         return
     guards.check_root(store, item)
     title = item.title or context.get_title(item.kind)
-    data = {**context.get_defaults(item.kind), **item.data, **build_marks(parent)}
+    data = {**context.get_defaults(item.kind), **item.data, **build_markers(parent)}
     data |= {"type": item.kind, "title": title}
     has_entry = item.kind in CONTAINERS and not data.get("start_node_id")
     if has_entry:
@@ -91,7 +91,7 @@ def _build_entry(container: Item) -> Item:
         y=68.0,
         width=44.0,
         height=48.0,
-        data={"type": kind, "title": "", "desc": "", **build_marks(container)},
+        data={"type": kind, "title": "", "desc": "", **build_markers(container)},
         extra={"draggable": False, "selectable": False},
     )
 
@@ -130,8 +130,8 @@ def _heal(store: Store, id_: str, wires: list[Wire]) -> Plain:
                 outgoing.target_handle,
                 incoming.extra,
             )
-            if incoming.source != outgoing.target and not guards.has_wire(store, bridge):
-                yield Connect(complete_wire(store, bridge))
+            if incoming.source != outgoing.target and not guards.has_edge(store, bridge):
+                yield Connect(complete_edge(store, bridge))
 
 
 def _move(store: Store, op: Move, context: Context) -> Plain:
@@ -168,10 +168,10 @@ def _rename(store: Store, op: Rename, context: Context) -> Plain:
 
 def _connect(store: Store, op: Connect, context: Context) -> Plain:
     wire = op.wire
-    guards.check_wire(store, wire)
+    guards.check_edge(store, wire)
     if wire.id and store.get_wire(wire.id) is not None:
         raise build_refusal("edge_taken", f"Edge {wire.id} already exists", edge=wire.id)
-    yield Connect(complete_wire(store, wire))
+    yield Connect(complete_edge(store, wire))
 
 
 def _disconnect(store: Store, op: Disconnect, context: Context) -> Plain:
@@ -194,7 +194,7 @@ def _reparent(store: Store, op: Reparent, context: Context, together: Companions
             yield Disconnect(wire.id)
     yield op
     if not item.is_note:
-        yield from _change_marks(item, build_marks(parent))
+        yield from _change_marks(item, build_markers(parent))
 
 
 def _change_marks(item: Item, marks: Mapping[str, Json]) -> Plain:

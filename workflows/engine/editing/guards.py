@@ -76,7 +76,7 @@ def check_not_entry(store: Store, item: Item, verb: str) -> None:
         raise build_refusal("container_start", message, node=item.id)
 
 
-def check_wire(store: Store, wire: Wire) -> None:
+def check_edge(store: Store, wire: Wire) -> None:
     """Check the rules about the two ends; cycles are searched when the gesture is complete."""
     source, target = require_item(store, wire.source), require_item(store, wire.target)
     for end in (source, target):
@@ -86,11 +86,11 @@ def check_wire(store: Store, wire: Wire) -> None:
         raise build_refusal("edge_self", "A node can't be connected to itself", node=source.id)
     if is_root(target) or target.kind in ENTRY_KINDS:
         raise build_refusal("edge_into_start", "The start node has no input", node=target.id)
-    if has_wire(store, wire):
+    if has_edge(store, wire):
         raise build_refusal("edge_twice", "These nodes are already connected", node=source.id)
 
 
-def has_wire(store: Store, wire: Wire) -> bool:
+def has_edge(store: Store, wire: Wire) -> bool:
     return any(other.ends == wire.ends for other in store.list_wires(wire.source))
 
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from workflows.engine.editing import guards
-from workflows.engine.editing.context import Context, build_marks
+from workflows.engine.editing.context import Context, build_markers
 from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.layout.extents import compute_frame
 from workflows.engine.editing.ops import Add, Connect, Op, Paste, Variable
 from workflows.engine.editing.records import UNRANKED, Item
 from workflows.engine.editing.references import Names, rename_references
 from workflows.engine.editing.store import AREAS, InMemoryStore, Store, is_root
-from workflows.engine.editing.wiring import complete_wire
+from workflows.engine.editing.wiring import complete_edge
 from workflows.engine.language.containers import INSIDE_MARKS
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.dsl import load_document, load_tree
@@ -28,7 +28,7 @@ MARGIN: Final = 8.0
 def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
     """Yield additions of the nodes, the edges between them, and missing variables.
 
-    A second start is left out; what followed it follows the existing one.
+    A second start is left out; its successors follow the existing start.
     """
     pasted = InMemoryStore(read_fragment(op.text))
     parent = guards.get_container(store, "", op.parent, context)
@@ -46,7 +46,7 @@ def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
         if source and wire.target in ids:
             copy = replace(wire, id="", source=source, target=ids[wire.target], rank=UNRANKED)
             yield Connect(
-                complete_wire(store, replace(copy, extra=rename_references(copy.extra, names)))
+                complete_edge(store, replace(copy, extra=rename_references(copy.extra, names)))
             )
     yield from _iter_variables(store, pasted)
 
@@ -199,7 +199,7 @@ def _copy_item(
         parent=parent.id if parent else None,
         x=item.x + shift.x,
         y=item.y + shift.y,
-        data=data if item.is_note else {**data, **build_marks(parent)},
+        data=data if item.is_note else {**data, **build_markers(parent)},
     )
 
 

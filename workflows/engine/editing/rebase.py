@@ -38,7 +38,7 @@ GONE: Final = "gone"  # the value that a clash reports for a side that deleted t
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The author of an operation. Two people may have the same name, so the id counts."""
+    """The author of an operation. Members may have the same name, so the id counts."""
 
     name: str = ""
     id: UUID | None = None
@@ -138,7 +138,7 @@ class _Write:
 
     @property
     def shifts(self) -> bool:
-        """Return whether it moves what comes after it in a list."""
+        """Return whether it moves the later items of a list."""
         return self.rule is ChangeRule.INSERT or (
             self.rule is ChangeRule.REMOVE and isinstance(self.path[-1], int)
         )

@@ -18,7 +18,7 @@ from workflows.engine.language.values import parse_type
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,29}")
 # Area → the first part of its selectors.
-HEADS: Final = {"environment": "env", "conversation": "conversation"}
+VARIABLE_SCOPES: Final = {"environment": "env", "conversation": "conversation"}
 
 
 def expand_variable(store: Store, op: Variable, context: Context) -> Iterator[Op]:
@@ -51,8 +51,8 @@ def _rename_variable(store: Store, op: Variable, previous: VariableRecord | None
     _check_type(spec)
     yield Variable(op.area, op.name, None)
     yield Variable(op.area, name, replace(spec, name=name, rank=previous.rank))
-    head = HEADS[op.area]
-    old, new = (head, op.name), (head, name)
+    scope = VARIABLE_SCOPES[op.area]
+    old, new = (scope, op.name), (scope, name)
     for item in store.find_mentions(op.name):
         for path, value, rule in iter_changes(item.data, rename_references(item.data, {old: new})):
             yield Set(item.id, path, value, rule)

@@ -1,17 +1,17 @@
-"""Completes an edge: its id, and what Dify's canvas stores about its ends."""
+"""Completes an edge with its id and the data that Dify's canvas stores about its ends."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 from workflows.engine.editing.apply import require_item
-from workflows.engine.editing.context import build_marks
+from workflows.engine.editing.context import build_markers
 from workflows.engine.editing.records import Wire
 from workflows.engine.editing.store import Store
 from workflows.engine.language.containers import INSIDE_MARKS
 from workflows.engine.language.document import Json
 
 
-def complete_wire(store: Store, wire: Wire) -> Wire:
+def complete_edge(store: Store, wire: Wire) -> Wire:
     """Return the edge with an id and the data about its ends for Dify's canvas."""
     id_ = wire.id or build_edge_id(wire)
     if not wire.id:
@@ -23,7 +23,7 @@ def complete_wire(store: Store, wire: Wire) -> Wire:
     edge_data = wire.extra.get("data")
     known_data = {} if not isinstance(edge_data, Mapping) else edge_data
     data: dict[str, Json] = {name: v for name, v in known_data.items() if name not in INSIDE_MARKS}
-    data |= {"sourceType": source.kind, "targetType": target.kind, **build_marks(parent)}
+    data |= {"sourceType": source.kind, "targetType": target.kind, **build_markers(parent)}
     return replace(wire, id=id_, extra={**wire.extra, "data": data})
 
 

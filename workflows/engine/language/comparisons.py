@@ -1,6 +1,6 @@
 """Compares a value with an expected one: the operators and their table.
 
-The wording of the errors follows Dify's, which people search the web for.
+The wording of the errors follows Dify's, so that users can search the web for them.
 """
 
 import json

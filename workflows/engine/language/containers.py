@@ -11,12 +11,12 @@ def get_entry_kind(container: str) -> str:
     return f"{container}-start"
 
 
-def get_inside_marks(container: str) -> tuple[str, str]:
+def get_content_markers(container: str) -> tuple[str, str]:
     """Return the keys that Dify writes into a node inside: the switch, and the container's id."""
     return f"isIn{container.capitalize()}", f"{container}_id"
 
 
 ENTRY_KINDS: Final = frozenset(map(get_entry_kind, CONTAINERS))
 INSIDE_MARKS: Final = tuple(
-    mark for container in CONTAINERS for mark in get_inside_marks(container)
+    mark for container in CONTAINERS for mark in get_content_markers(container)
 )

@@ -1,4 +1,4 @@
-"""Reads a node's policy for its own failures: retries, time limit, and where a run continues after the last try."""
+"""Reads a node's policy for its failures: retries, time limit, and where a run continues after the last try."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

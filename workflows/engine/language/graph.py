@@ -110,8 +110,8 @@ class Graph:
     def find_visible(self, node: str) -> frozenset[str]:
         """Return the nodes whose outputs may exist when the node runs.
 
-        These are the nodes upstream, the containers around it with what is upstream of *them*, and for a container
-        its content, from which its result is picked.
+        These are the nodes upstream, the containers around it with the nodes upstream of *them*, and for a container
+        its content, which provides its result.
         """
         containers = self.list_containers(node)
         visible = set(self.find_upstream(node)) | self.list_inside(node)

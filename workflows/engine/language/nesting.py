@@ -1,4 +1,4 @@
-"""Checks which nodes lie in which containers."""
+"""Checks which nodes are in which containers."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -20,7 +20,7 @@ _LOOKUP: Final = re.compile(
 )
 _NEWLINE: Final = re.compile(r"\r\n|\r|\n")
 
-# Names with a meaning of their own in an expression, and Jinja's globals.
+# Reserved names in an expression, and Jinja's globals.
 _SPECIAL: Final = frozenset(keyword.kwlist) | {
     *("true", "false", "none", "self", "super", "caller", "varargs", "kwargs", "loop"),
     *("range", "dict", "lipsum", "cycler", "joiner", "namespace"),

@@ -42,7 +42,8 @@ class Flow:
     def find_untrusted(self, additional: Collection[str] = ()) -> frozenset[str]:
         """Return the nodes whose outputs may be untrusted, by id, and such conversation variables, dotted.
 
-        ``additional`` are nodes that memory gave untrusted content, and what earlier turns left.
+        ``additional`` are nodes that received untrusted content from memory, and the untrusted variables of earlier
+        turns.
         """
         return self.propagate(self.sources.union(additional)) if additional else self._initial
 

@@ -1,7 +1,7 @@
 """The types of workflow values: inferring them, checking them, parsing them from text.
 
-Values are plain JSON values and are never changed in place: variable pools share them. A file is an object that says
-what kind of file it is and how it is transferred (``is_file``).
+Values are plain JSON values and are never changed in place: variable pools share them. A file is an object with its
+kind of file and its transfer method (``is_file``).
 """
 
 import json
@@ -66,7 +66,7 @@ ALIASES: Final[Mapping[str, ValueType]] = {
     "array[float]": ValueType.ARRAY_NUMBER,
 }
 
-FILE_MARK: Final = "__dify__file__"
+FILE_MARKER: Final = "__dify__file__"
 FILE_KINDS: Final = frozenset({"image", "document", "audio", "video", "custom"})
 TRANSFER_METHODS: Final = frozenset({"local_file", "remote_url", "tool_file", "datasource_file"})
 
@@ -95,7 +95,7 @@ def parse_type(text: str) -> ValueType | None:
 def is_file(value: Json) -> bool:
     if not isinstance(value, Mapping):
         return False
-    if value.get("dify_model_identity") == FILE_MARK:
+    if value.get("dify_model_identity") == FILE_MARKER:
         return True
     return value.get("transfer_method") in TRANSFER_METHODS and value.get("type") in FILE_KINDS
 

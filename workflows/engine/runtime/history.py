@@ -34,7 +34,7 @@ class StepHistory:
         return self._steps.get((container, rounds), ())
 
     def list_inner_steps(self, container: str, rounds: tuple[int, ...]) -> Sequence[StepRecord]:
-        """Return the steps of all rounds of a container, at every depth. ``rounds`` are the container's own."""
+        """Return the steps of all rounds of a container, at every depth. ``rounds`` are the container's."""
         return self._inside.get((container, rounds), ())
 
     def _add(self, record: StepRecord) -> None:

@@ -70,7 +70,7 @@ def find_root(document: Document, kinds: Mapping[str, AnyKind]) -> str | None:
 def list_external_reads(
     document: Document, node: str, kinds: Mapping[str, AnyKind]
 ) -> list[Selector]:
-    """Return every variable that a node reads from outside itself; for a container, what its inner nodes read."""
+    """Return every external variable that a node reads, including the inner nodes of a container."""
     inner_ids = include_inner_nodes(document, {node})
     selectors: dict[Selector, None] = {}
     for spec in document.nodes:

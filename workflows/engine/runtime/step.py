@@ -1,4 +1,4 @@
-"""Runs one step with its retries, and builds its record whatever the outcome."""
+"""Runs one step with its retries, and builds its record for any outcome."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence

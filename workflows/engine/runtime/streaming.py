@@ -42,7 +42,7 @@ class SessionQueue:
         self._pending.extend((scope, session) for session in sessions)
 
     def remove_scope(self, scope: "ScopeStreaming") -> None:
-        """Drop what the scope has not printed yet."""
+        """Drop the text that the scope has not printed yet."""
         self._pending = deque(entry for entry in self._pending if entry[0] is not scope)
         if self._active is not None and self._active[0] is scope:
             self._active = None
@@ -151,7 +151,7 @@ class ScopeStreaming:
         return self._plan.by_id[node]
 
     def print_segment(self, session: Session, segment: str | tuple[str, ...]) -> bool:
-        """Print what is available of a segment, and return whether it is complete."""
+        """Print the available part of a segment, and return whether it is complete."""
         queue = self._queue
         if isinstance(segment, str):
             queue.print(session, segment, None)

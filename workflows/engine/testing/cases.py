@@ -148,7 +148,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of a check; ``actual`` is shortened for people."""
+    """The result of a check; ``actual`` is shortened for display."""
 
     check: str
     ok: bool

@@ -1,7 +1,7 @@
 """Mocks steps, so that a run needs none of the services that its workflow uses.
 
-Keys are node ids or ``type:<node kind>``; a node's own mock wins. The editor's pins, saved test cases and the
-conformance suite use them.
+Keys are node ids or ``type:<node kind>``; the mock of a node has priority. The editor's pins, saved test cases and
+the conformance suite use them.
 """
 
 import re

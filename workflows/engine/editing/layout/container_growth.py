@@ -1,4 +1,4 @@
-"""Grows containers around new content, and moves what they would then cover."""
+"""Grows containers around new content, and moves the nodes that they would then cover."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

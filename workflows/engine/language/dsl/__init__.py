@@ -1,7 +1,7 @@
 """Workflow documents as text: reads and writes both dialects.
 
-``load_document`` takes YAML, JSON or a tree; ``export_document`` gives text and warnings of what the dialect cannot
-express. The rest of the engine does not depend on the dialect.
+``load_document`` takes YAML, JSON or a tree; ``export_document`` returns text, and warnings about parts that the
+dialect cannot express. The rest of the engine does not depend on the dialect.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Removes what a document must not contain when it is exported without secrets."""
+"""Removes credentials from a document that is exported without secrets."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -82,7 +82,7 @@ def check_tree(tree: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def measure_tree(tree: Json) -> int:
-    """Return the size as ``check_tree`` counts it: the characters of keys and texts, and one for each member."""
+    """Return the size as ``check_tree`` counts it: the characters of keys and strings, and one for each member."""
     size = 0
     pending = [tree]
     while pending:

@@ -1,9 +1,9 @@
 """Converts bodies of xworkflow's containers, which are written inside the container, to nodes of the document and
 back.
 
-Every body has ids of its own (each has a ``start``), so a duplicate id of a node or edge gets its container's id as a
-prefix, and so do the references to it in the body. The original form of a node is kept under ``sub_graph`` in its
-extra, until it is written back.
+Ids are unique only inside a body (each has a ``start``), so a duplicate id of a node or edge gets its container's id
+as a prefix, and so do the references to it in the body. The original form of a node is kept under ``sub_graph`` in
+its extra, until it is written back.
 """
 
 import re

@@ -32,7 +32,7 @@ OPERATORS: Final[Mapping[str, str]] = {
 
 
 # xworkflow has no switch besides the number of retries; this key keeps the number while retries are off.
-SWITCHED_OFF: Final = "max_retries_when_enabled"
+DISABLED_RETRIES: Final = "max_retries_when_enabled"
 
 
 def translate_to_dify(kind: str, data: Mapping[str, Json]) -> Data:
@@ -76,8 +76,8 @@ def _translate_policy_to_xworkflow(data: Data) -> Data:
 
 
 def _translate_retry_to_dify(retry: Data) -> Data:
-    if SWITCHED_OFF in retry:
-        return {**drop_keys(retry, SWITCHED_OFF), "max_retries": retry[SWITCHED_OFF]}
+    if DISABLED_RETRIES in retry:
+        return {**drop_keys(retry, DISABLED_RETRIES), "max_retries": retry[DISABLED_RETRIES]}
     if "retry_enabled" in retry:
         return retry
     retries = retry.get("max_retries")
@@ -87,7 +87,7 @@ def _translate_retry_to_dify(retry: Data) -> Data:
 def _translate_retry_to_xworkflow(retry: Data) -> Data:
     enabled = bool(retry.get("retry_enabled"))
     if not enabled and retry.get("max_retries"):
-        return {**retry, "max_retries": 0, SWITCHED_OFF: retry["max_retries"]}
+        return {**retry, "max_retries": 0, DISABLED_RETRIES: retry["max_retries"]}
     return drop_keys(retry, "retry_enabled")
 
 

@@ -55,7 +55,7 @@ def translate_http_to_xworkflow(data: Data) -> Data:
         if _TO_DIFY[name](result[name]) != data[name]:
             dify_values[name] = data[name]
     if "timeout" not in data:
-        # xworkflow's own default is ten seconds, Dify's ten minutes.
+        # xworkflow's default is ten seconds, Dify's ten minutes.
         result["timeout"], dify_values["timeout"] = MAX_SECONDS, None
     return {**result, AS_DIFY: dify_values} if dify_values else result
 

@@ -1,8 +1,8 @@
 """Parses the safe part of YAML: no anchors, aliases, merge keys, tags or second documents.
 
-The tree is built from the parser's events, so that a bomb is rejected at its first alias and nothing is ever
-expanded. Plain scalars become something else than text only where YAML 1.1 and 1.2 readers agree: ``NO``,
-``1:30:45``, ``010``, ``1e3`` and dates stay text.
+The tree is built from the parser's events, so that a document is rejected at its first alias and nothing is ever
+expanded. Plain scalars are converted from text only if YAML 1.1 and 1.2 readers agree: ``NO``, ``1:30:45``, ``010``,
+``1e3`` and dates stay text.
 """
 
 import re

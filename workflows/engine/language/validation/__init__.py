@@ -29,7 +29,7 @@ __all__ = ["Problem", "Severity", "build_warning", "select_errors", "validate", 
 
 
 def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
-    """Return all problems in a stable order: errors first, then by what they are about."""
+    """Return all problems in a stable order: errors first, then by their subject."""
     too_large = find_size_problems(document)
     if too_large:
         return too_large  # checking it would take long and repeat the same problem

@@ -33,8 +33,8 @@ def find_size_problems(document: Document) -> list[Problem]:
 def find_structure_problems(
     document: Document, graph: Graph, kinds: Mapping[str, AnyKind], invalid_nodes: Container[str]
 ) -> Iterator[Problem]:
-    """Yield the problems of the graph. The handles of ``invalid_nodes`` are unknown, since their configuration cannot be
-    read.
+    """Yield the problems of the graph. The handles of ``invalid_nodes`` are unknown, since their configuration cannot
+    be read.
     """
     yield from _check_ids(document)
     yield from _check_parents(graph, kinds)
@@ -49,7 +49,7 @@ def find_structure_problems(
 
 
 def has_fail_branch(data: Mapping[str, object]) -> bool:
-    """Return whether a failure of the node continues at a handle of its own."""
+    """Return whether a failure of the node continues at a separate handle."""
     strategy = data.get("error_strategy")
     return (strategy.get("type") if isinstance(strategy, Mapping) else strategy) == FAIL_BRANCH
 

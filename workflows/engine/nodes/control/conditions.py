@@ -37,9 +37,9 @@ class FileCondition:
     value: Json = None
 
     def is_met(self, files: Sequence[Mapping[str, Json]]) -> bool:
-        answers = (self._is_met_by(file) for file in files)
+        results = (self._is_met_by(file) for file in files)
         # Negations must hold for all files, other operators for one file.
-        return all(answers) if "not" in self.operator else any(answers)
+        return all(results) if "not" in self.operator else any(results)
 
     def _is_met_by(self, file: Mapping[str, Json]) -> bool:
         actual, expected = get_file_attribute(file, self.key), self.value

@@ -1,7 +1,7 @@
 """The operations of an assigner: one table from operation to rule and function.
 
 Everything here is pure: it takes a current value and an operand and returns a new value; lists aren't changed in
-place. The wording of the errors follows Dify's, which people search the web for.
+place. The wording of the errors follows Dify's, so that users can search the web for them.
 """
 
 import json
@@ -48,9 +48,7 @@ def find_operation(name: str) -> Operation:
 
 
 def check_source(name: str, source: str, kind: ValueType) -> None:
-    """Check where the operand comes from; as in the reference this comes first, also for operations without an
-    operand.
-    """
+    """Check the source of the operand. As in the reference, this is the first check, also without an operand."""
     allowed = find_operation(name).sources
     if source == CONSTANT and kind in _ARRAYS:
         allowed = allowed - {CONSTANT}

@@ -157,7 +157,7 @@ def _get_inputs(prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
 
 
 def _add_stdout(inputs: dict[str, Json], printed: str) -> dict[str, Json]:
-    """Add what was printed to the inputs; a variable of that name has priority."""
+    """Add the printed text to the inputs; a variable of that name has priority."""
     return {"stdout": printed[:_MAX_PRINTED], **inputs} if printed else inputs
 
 

@@ -13,7 +13,7 @@ METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 CONNECT_SECONDS: Final = 10.0
 READ_SECONDS: Final = 600.0
 WRITE_SECONDS: Final = 600.0
-# The maximum for an exchange, whatever the document's timeouts are.
+# The maximum for an exchange, also if the document has longer timeouts.
 MAX_SECONDS: Final = 600.0
 
 
@@ -131,7 +131,7 @@ def split_lines(lines: str | tuple[KeyValue, ...]) -> tuple[tuple[str, str], ...
 
 
 def has_strategy(data: Mapping[str, Any]) -> bool:
-    """Return whether the node handles its own failures, so that an error status counts as a failure."""
+    """Return whether the node handles its failures, so that an error status counts as a failure."""
     retry, strategy = data.get("retry_config"), data.get("error_strategy")
     if isinstance(strategy, Mapping):
         strategy = strategy.get("type")

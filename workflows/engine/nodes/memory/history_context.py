@@ -1,6 +1,6 @@
 """The text that memory-retrieval makes for a prompt: working memory first, then verified memory, as Markdown.
 
-The newest working entries count as fully relevant, whatever the query; long-term hits come with
+The newest working entries count as fully relevant for any query; long-term hits have
 the score of their search. All are sorted by score; with equal scores working entries come first.
 """
 

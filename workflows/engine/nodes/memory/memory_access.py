@@ -13,13 +13,13 @@ from workflows.engine.text_rendering import as_text
 
 
 # Scope → the system variable that it requires; the other scopes have a default or come from the run itself.
-_NEEDS = {"conversation": "conversation_id", "user": "user_id"}
+_REQUIRED_VARIABLES = {"conversation": "conversation_id", "user": "user_id"}
 
 
 def get_memory(ctx: NodeContext, scope: str) -> MemoryPort:
     if ctx.ports.memory is None:
         raise MemoryUnavailable("No memory provider is configured; this node needs one")
-    needed = _NEEDS.get(scope)
+    needed = _REQUIRED_VARIABLES.get(scope)
     if needed is not None and not ctx.pool.get(("sys", needed)):
         message = f"sys.{needed} not set; required for {scope} scope"
         raise NodeFailed("MemoryIdentityMissing", message)

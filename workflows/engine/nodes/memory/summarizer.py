@@ -1,6 +1,4 @@
-"""Summarizes with a model the messages that left a conversation; until then, or if it fails, some of their sentences
-are used.
-"""
+"""Summarizes removed messages of a conversation with a model; without a result, some of their sentences are used."""
 
 import logging
 from collections.abc import Mapping, Sequence
