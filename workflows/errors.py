@@ -1,4 +1,4 @@
-"""Errors of workflows. The docstring says what happened; people read the ``sentence``.
+"""Errors of workflows. The docstring describes the error for developers; the ``sentence`` is shown to people.
 
 An invalid document raises the engine's ``DocumentInvalid`` with every problem; a missing row, or
 one of another team, raises ``accounts.errors.NotFound``.

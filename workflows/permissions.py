@@ -1,7 +1,7 @@
 """Permissions for workflows, runs, conversations and the team's credentials.
 
-They come in pairs: ``may_…`` returns whether it is allowed, ``check_…`` raises with a sentence. The table in
-``accounts.roles`` gives each role its verbs; this module says on what each verb is checked.
+They come in pairs: ``may_…`` returns whether an action is allowed, ``check_…`` raises NotAllowed with a message. The
+table in ``accounts.roles`` gives each role its verbs; this module defines the rows that each verb is checked on.
 """
 
 from typing import TYPE_CHECKING

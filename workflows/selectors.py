@@ -1,7 +1,7 @@
 """Selectors: every function finds rows and checks the permission in one call.
 
 A missing row and another team's row raise the same ``NotFound``; a row that the principal may see
-but not use in this way raises ``NotAllowed`` with a sentence.
+but not use in this way raises ``NotAllowed`` with a message.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -55,7 +55,7 @@ async def stream_lines(
     team_id: UUID, run_id: UUID, after: int, access: StreamAccess | None = None
 ) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MS}\n\n".encode()
-    async for event in follow(get_run_feed(), team_id, run_id, after, patience=PING):
+    async for event in follow(get_run_feed(), team_id, run_id, after, idle_seconds=PING):
         if access is not None and event is not None and access.is_due(event.name, event.data):
             await sync_to_async(_record_access)(access)  # before the event is sent
         yield b": still here\n\n" if event is None else build_frame(event)

@@ -68,7 +68,7 @@ async def told(run: Run, url: str | None, after: int = 0) -> list[StreamEvent]:
     try:
         return [
             said
-            async for said in follow(hub.feed(RunFeed), run.team_id, run.pk, after, patience=5)
+            async for said in follow(hub.feed(RunFeed), run.team_id, run.pk, after, idle_seconds=5)
             if said is not None
         ]
     finally:

@@ -42,7 +42,7 @@ Key = Annotated[
 ]
 
 
-class StepIn(workflows.In):
+class StepIn(workflows.RequestSchema):
     key: Key = None
     client: str = Field("", max_length=100, description="Identifies the editor tab.")
 
@@ -67,7 +67,7 @@ class BackIn(StepIn):
     )
 
 
-class VersionIn(workflows.In):
+class VersionIn(workflows.RequestSchema):
     note: str = Field("", max_length=2_000, description="Version note.")
     publish: bool = Field(True, description="Publish the version.")
 

@@ -145,7 +145,7 @@ async def _wait_until_ended(run: Run, seconds: float) -> bool:
     """Wait for the end of the run; a timeout doesn't stop the run."""
     try:
         async with asyncio.timeout(seconds):
-            async for event in follow(get_run_feed(), run.team_id, run.pk, 0, patience=seconds):
+            async for event in follow(get_run_feed(), run.team_id, run.pk, 0, idle_seconds=seconds):
                 if event is not None and event.name == RUN_FINISHED:
                     return True
     except TimeoutError:

@@ -8,7 +8,7 @@ from workflows.live.seats import LiveEvent, Seat
 
 
 async def follow(
-    feed: DraftFeed, seat: Seat, *, patience: float
+    feed: DraftFeed, seat: Seat, *, idle_seconds: float
 ) -> AsyncIterator[LiveEvent | None]:
     """Yield events, and None after a while without any.
 
@@ -18,7 +18,7 @@ async def follow(
         while not seat.cut_off:
             try:
                 # Not wait_for: in Python 3.11 it swallows a cancellation that arrives when the wait ends.
-                async with asyncio.timeout(patience):
+                async with asyncio.timeout(idle_seconds):
                     event = await seat.queue.get()
             except TimeoutError:
                 yield None

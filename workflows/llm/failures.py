@@ -1,7 +1,7 @@
 """Turn a provider's failures into messages that can be shown.
 
-The sentences contain nothing that the provider said and no resolved address: a provider's error
-text may repeat the key or the prompt, and an address would turn the error into a port scanner.
+The messages contain neither the provider's text nor a resolved address: a provider's error text may repeat the key or
+the prompt, and an address would turn the error into a port scanner.
 """
 
 import re

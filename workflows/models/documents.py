@@ -1,6 +1,6 @@
 """The stored form of a document in a snapshot: a tree of its own dialect without secrets, and its hash.
 
-The hash is computed over sorted keys, so that two spellings of one document have the same hash.
+The hash is computed over sorted keys, so that the order of keys doesn't change it.
 """
 
 import json

@@ -1,8 +1,7 @@
 """Rows about a person: runs, conversations and tasks, which the team's members do not all see.
 
-They contain what the person wrote and what is remembered of them. They are visible to whoever
-started them, to the account they are for, and to the creator of the API key that started them; to
-nobody else, not even to the team's owner.
+They contain the person's messages and memories. They are visible to the account that started them, to the account
+that they are for, and to the creator of the API key that started them; to no other member, not even the team's owner.
 """
 
 from typing import Any, ClassVar, Self, TypeVar

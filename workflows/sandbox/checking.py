@@ -7,6 +7,7 @@ privileges. The source is then searched for a missing ``main`` and for modules t
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from workflows.sandbox.code import MODULES, SENTENCES
@@ -31,6 +32,9 @@ class CodeProblem:
     line: int
     column: int
     message: str
+
+
+_UNREADABLE: Final = CodeProblem(1, 1, "This code is too complex for the parser")
 
 
 class CodeChecker:
@@ -68,16 +72,9 @@ def check_code(source: str, language: str = "python3") -> list[CodeProblem]:
     return _get_checker().check_sync(source, language)
 
 
-_shared: list[CodeChecker] = []
-
-
+@cache
 def _get_checker() -> CodeChecker:
-    if not _shared:
-        _shared.append(CodeChecker())
-    return _shared[0]
-
-
-_UNREADABLE: Final = CodeProblem(1, 1, "This code is too complex for the parser")
+    return CodeChecker()
 
 
 def _build_message(source: str) -> dict[str, Any]:

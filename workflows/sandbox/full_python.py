@@ -1,6 +1,6 @@
 """The code back-end for full Python, available only where bubblewrap can build its jail.
 
-Each program gets a process of its own that is never used again. The next one is started in the background.
+Each program gets a separate process, which is never used again. The next process is started in the background.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The code back-end that needs only its package: monty interpreters in the runner pool.
 
-A reply comes from a process that ran untrusted code: bytes that are valid JSON or rejected.
+A reply comes from a process that ran untrusted code, so it is rejected unless it is valid JSON.
 """
 
 import json

@@ -1,7 +1,7 @@
 """A pool that keeps a few runners warm and gives each to one job at a time.
 
-It runs in threads of its own, so that any event loop (a Celery worker's, a web server's, a
-test's) can wait for it, and several at once. After a fork the child starts with an empty pool.
+It runs in separate threads, so that any number of event loops (of a Celery worker, a web server or a test) can wait
+for it. After a fork the child starts with an empty pool.
 """
 
 import asyncio

@@ -143,7 +143,7 @@ def build_command(program: Program = "child") -> list[str]:
 
 
 def is_jailed() -> bool:
-    """Return whether runners start inside bubblewrap on this machine."""
+    """Return whether runners on this machine start inside bubblewrap."""
     return bool(get_jail())
 
 
@@ -155,7 +155,7 @@ def _build_python_command(program: Program) -> list[str]:
 def get_jail() -> tuple[str, ...]:
     """Return the command that starts a program inside bubblewrap, or nothing if that doesn't work.
 
-    The answer is kept: finding it starts a program in the jail.
+    The result is cached, because the check starts a program in the jail.
     """
     bwrap = shutil.which("bwrap")
     if bwrap is None:
@@ -180,7 +180,7 @@ def _build_jail_arguments() -> list[str]:
     """
     system = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache")
     python = (sys.prefix, sys.base_prefix, sysconfig.get_path("purelib"))
-    ours = (str(_PACKAGE), str(_PACKAGE.parent / "__init__.py"))
+    application = (str(_PACKAGE), str(_PACKAGE.parent / "__init__.py"))
     arguments = [
         "--unshare-all",
         "--clearenv",
@@ -189,6 +189,6 @@ def _build_jail_arguments() -> list[str]:
         "--dev",
         "/dev",
     ]
-    for path in dict.fromkeys((*system, *python, *ours)):
+    for path in dict.fromkeys((*system, *python, *application)):
         arguments += ["--ro-bind-try", path, path]
     return [*arguments, "--chdir", "/"]

@@ -18,7 +18,9 @@ Document = Annotated[
 Kind = Literal["offline", "openai_compatible"]
 
 
-class In(Schema):
+class RequestSchema(Schema):
+    """The base class of request bodies: unknown fields are refused."""
+
     model_config = ConfigDict(extra="forbid")
 
 
@@ -40,7 +42,7 @@ class ReportOut(Schema):
     problems: list[ProblemOut]
 
 
-class WorkflowIn(In):
+class WorkflowIn(RequestSchema):
     document: Document
     name: Name | None = Field(None, description="Overrides the name in the document.")
     folder: UUID | None = Field(None, description="Target folder; null for the top level.")
@@ -49,16 +51,16 @@ class WorkflowIn(In):
     )
 
 
-class DraftIn(In):
+class DraftIn(RequestSchema):
     document: Document
     confirm_newer: bool = False
 
 
-class ValidateIn(In):
+class ValidateIn(RequestSchema):
     document: Document
 
 
-class WorkflowPatch(In):
+class WorkflowPatch(RequestSchema):
     """Fields that are left out keep their value. ``folder`` null moves the workflow to the top level."""
 
     name: Name = Field("")
@@ -66,18 +68,18 @@ class WorkflowPatch(In):
     folder: UUID | None = None
 
 
-class MoveIn(In):
+class MoveIn(RequestSchema):
     """The workflows to move; all are moved or none."""
 
     workflows: list[UUID] = Field(min_length=1, max_length=200)
     folder: UUID | None = Field(description="null for the top level.")
 
 
-class DuplicateIn(In):
+class DuplicateIn(RequestSchema):
     name: Name | None = None
 
 
-class PublishIn(In):
+class PublishIn(RequestSchema):
     note: str = Field("", max_length=2_000, description="Version note.")
 
 
@@ -132,7 +134,7 @@ class SampleOut(Schema):
     is_chat: bool
 
 
-class ProviderIn(In):
+class ProviderIn(RequestSchema):
     name: Name = Field(description="The name in a document's model.provider, such as openai.")
     kind: Kind = "openai_compatible"
     base_url: str = Field("", max_length=2048, examples=["https://api.example.com/v1"])
@@ -143,7 +145,7 @@ class ProviderIn(In):
     enabled: bool = True
 
 
-class ProviderPatch(In):
+class ProviderPatch(RequestSchema):
     base_url: str | None = Field(None, max_length=2048)
     default_model: str | None = Field(None, max_length=255)
     secret: str | None = Field(None, min_length=1, max_length=4096)
@@ -161,14 +163,14 @@ class ProviderOut(Schema):
     hint: str = Field(description="The last characters of the secret.")
 
 
-class CredentialIn(In):
+class CredentialIn(RequestSchema):
     name: Name
     secret: str = Field(min_length=1, max_length=4096)
     base_url: str = Field("", max_length=2048)
     hosts: str = Field("", max_length=255)
 
 
-class SecretIn(In):
+class SecretIn(RequestSchema):
     secret: str = Field(min_length=1, max_length=4096)
 
 

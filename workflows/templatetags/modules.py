@@ -28,7 +28,7 @@ def import_map(context: template.Context) -> SafeString:
     return format_html(
         '<script type="importmap" nonce="{}">{}</script>',
         context.get("csp_nonce") or "",
-        mark_safe(text),  # noqa: S308 -- our own file names and digests
+        mark_safe(text),  # noqa: S308 -- the application's file names and digests
     )
 
 

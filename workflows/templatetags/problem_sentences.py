@@ -1,7 +1,7 @@
-"""Translate the engine's sentences about a document.
+"""Translate the engine's messages about a document.
 
-A sentence of the engine is English and contains ids, labels and numbers. Each pattern here is such a sentence with
-names in their place: it reads them out of the message, and its translation takes them up.
+The engine's messages are English and contain ids, labels and numbers. Each pattern here is such a message with
+placeholders: it extracts the values from the message, and its translation is formatted with them.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The problems of a document in the reader's language.
 
-The engine's messages are English. Other languages get the same sentence if it is known, otherwise
-one for the problem's code, followed by the engine's message for the ids and numbers it names.
+The engine's messages are English. Other languages get its translation if the message is known, otherwise
+a message for the problem's code, followed by the engine's message with its ids and numbers.
 """
 
 import re

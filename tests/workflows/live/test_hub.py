@@ -77,7 +77,7 @@ async def listening(hub: DraftFeed, seat: Seat) -> AsyncIterator[Listener]:
     listener = Listener()
 
     async def listen() -> None:
-        async for said in follow(hub, seat, patience=1):
+        async for said in follow(hub, seat, idle_seconds=1):
             if said is not None:
                 listener.heard.append(said)
         listener.ended.set()
@@ -345,5 +345,5 @@ async def test_tab_that_reads_too_slowly_is_cut_off(cast: Cast, workflow: Workfl
         seat.put_revision(workflow.revision + revision, None)
 
     assert seat.cut_off
-    heard = [said async for said in follow(Hub(None).feed(DraftFeed), seat, patience=0.1)]
+    heard = [said async for said in follow(Hub(None).feed(DraftFeed), seat, idle_seconds=0.1)]
     assert heard == []

@@ -1,4 +1,4 @@
-"""The debugging options in a run's row, as the driver needs them."""
+"""Read the debugging options of a run's row for the driver."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,8 +43,8 @@ class Debug:
     step: bool = False
     memory: str = "real"
     variables: Mapping[str, Json] | None = None
-    turn: Mapping[str, Json] | None = None  # conversation: its row's id; before: number of the turn
-    has_typed_values: bool = False  # values were typed in for what nothing has run for
+    turn: Mapping[str, Json] | None = None  # conversation: its row's id; before: the turn's number
+    has_typed_values: bool = False  # values were entered for nodes that have no recorded step
     is_debugging: bool = field(default=False)
 
     @classmethod

@@ -1,6 +1,6 @@
 """Run a saved test case in a worker, with the team's models and a memory that exists for the case alone.
 
-No run is recorded: nothing is remembered, and no conversation gets a message.
+No run is recorded: no memory is stored, and no conversation gets a message.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ def get_services() -> Services:
 
 
 def run_saved_case(team_id: UUID, result_id: UUID) -> None:
-    """Run a case from queued to passed or failed. A second delivery of the message finds it running already."""
+    """Run a queued case and store its result. A second delivery of the message does nothing."""
     with tenant([team_id]):
         claimed = (
             TestResult.objects.unscoped()
@@ -77,7 +77,7 @@ def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
         return CaseResult(name, problem=fault.message)
     except TimeoutError:
         return CaseResult(name, problem="The test case timed out.")
-    except Exception as error:  # the row must say how it ended, whatever happened
+    except Exception as error:  # the row must record the end in any case
         log.exception("test_case_broke", extra={"result": str(row.pk)})
         return CaseResult(name, problem=f"{type(error).__name__}: {error}")
 

@@ -204,8 +204,8 @@ class Hub:
 def _is_active() -> bool:
     """Return whether the task should go on.
 
-    Libraries swallow a cancellation now and then (``asyncio.wait_for`` of Python 3.11 does if its wait ends at that
-    very moment), but the task remembers the request.
+    Libraries sometimes swallow a cancellation (``asyncio.wait_for`` of Python 3.11 does if its wait ends at the same
+    moment), but the task remembers the request.
     """
     task = asyncio.current_task()
     return task is None or not task.cancelling()

@@ -27,7 +27,7 @@ TEXT_CHUNK = "text_chunk"
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """An event of the stream; text has no number of its own."""
+    """An event of the stream; text has no sequence number."""
 
     name: str
     data: Json
@@ -44,7 +44,7 @@ class _Position:
 
 
 async def follow(
-    feed: RunFeed, team_id: UUID, run_id: UUID, after: int, *, patience: float
+    feed: RunFeed, team_id: UUID, run_id: UUID, after: int, *, idle_seconds: float
 ) -> AsyncIterator[StreamEvent | None]:
     """Yield all events after the given one until the run has ended, and None after a while without any.
 
@@ -54,7 +54,7 @@ async def follow(
     while True:
         async with feed.reading(team_id, run_id) as reader:
             try:
-                async for event in _follow(feed, reader, team_id, run_id, position, patience):
+                async for event in _follow(feed, reader, team_id, run_id, position, idle_seconds):
                     yield event
                 return
             except TooSlow:
@@ -62,7 +62,12 @@ async def follow(
 
 
 async def _follow(
-    feed: RunFeed, reader: Reader, team_id: UUID, run_id: UUID, position: _Position, patience: float
+    feed: RunFeed,
+    reader: Reader,
+    team_id: UUID,
+    run_id: UUID,
+    position: _Position,
+    idle_seconds: float,
 ) -> AsyncIterator[StreamEvent | None]:
     message: Message = READ_ROWS
     while True:
@@ -73,7 +78,7 @@ async def _follow(
             if event.name == RUN_FINISHED:
                 return
         try:
-            message = await asyncio.wait_for(reader.get(), timeout=patience)
+            message = await asyncio.wait_for(reader.get(), timeout=idle_seconds)
         except TimeoutError:
             yield None
             message = READ_ROWS

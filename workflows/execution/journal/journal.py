@@ -79,7 +79,7 @@ class DurableJournal:
     ) -> None:
         self._claim, self._db, self._outbox = claim, db, outbox
         self._redactor, self._streamed = redactor, redactor.stream()
-        self._speaker: tuple[str, str | None] | None = None  # node and source of the last text
+        self._text_source: tuple[str, str | None] | None = None  # node and source of the last text
         self._titles = titles or {}
         self._on_lost = on_lost
         self._seq = claim.last_seq  # of the last committed event
@@ -108,7 +108,7 @@ class DurableJournal:
         await self._settle(self._batch)
 
     async def record(self, record: StepRecord, events: Sequence[Event]) -> None:
-        if self._speaker is not None and record.key.node_id in self._speaker:
+        if self._text_source is not None and record.key.node_id in self._text_source:
             self._end_text()
         batch = self._batch
         for event in events:
@@ -135,10 +135,10 @@ class DurableJournal:
         if not isinstance(event, TextChunk):
             self.note(event)
             return
-        if self._speaker != (event.node, event.source):
+        if self._text_source != (event.node, event.source):
             self._end_text()
-            self._speaker = (event.node, event.source)
-        self._say(self._streamed.add(event.text))
+            self._text_source = (event.node, event.source)
+        self._stream_text(self._streamed.add(event.text))
 
     async def flush(self) -> None:
         while self._batch:
@@ -312,10 +312,10 @@ class DurableJournal:
 
     # -- text -----------------------------------------------------------------------------------
 
-    def _say(self, text: str) -> None:
-        if self._speaker is None or not text:
+    def _stream_text(self, text: str) -> None:
+        if self._text_source is None or not text:
             return
-        node, source = self._speaker
+        node, source = self._text_source
         offset = self.transcript.add(node, source, text, self._position)
         self.unsaved = True
         self._lane.add_text(self._position, offset, node, source, text)
@@ -323,8 +323,8 @@ class DurableJournal:
 
     def _end_text(self) -> None:
         """End the text of this source: its end can't become part of a secret any more."""
-        self._say(self._streamed.end())
-        self._speaker = None
+        self._stream_text(self._streamed.end())
+        self._text_source = None
 
 
 def _join_array(rows: Sequence[str]) -> str | None:

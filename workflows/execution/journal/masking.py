@@ -19,11 +19,11 @@ def build_run_redactor(run_id: str, secrets: Mapping[str, str]) -> Redactor:
     masks: dict[str, str] = {}
     for name, value in sorted(secrets.items()):
         for number, form in enumerate(list_forms(value)):
-            masks.setdefault(form, f"[secret {name} {_compute_mark(run_id, name, number)}]")
+            masks.setdefault(form, f"[secret {name} {_compute_marker(run_id, name, number)}]")
     return Redactor(masks)
 
 
-def _compute_mark(run_id: str, name: str, number: int) -> str:
-    """Return the text that distinguishes this mask from others, and this form of the secret from its other forms."""
+def _compute_marker(run_id: str, name: str, number: int) -> str:
+    """Return the marker that distinguishes the masks of different secrets, and of the forms of one secret."""
     text = f"mask:{run_id}:{name}:{number}"
     return hmac.new(settings.SECRET_KEY.encode(), text.encode(), sha256).hexdigest()[:12]

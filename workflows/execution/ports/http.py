@@ -33,7 +33,7 @@ class GuardedHttp:
             return request.max_text_bytes if text else request.max_binary_bytes
 
         try:
-            answer = await net.exchange(
+            response = await net.exchange(
                 request.method,
                 request.url,
                 headers=_build_headers(request),
@@ -57,7 +57,7 @@ class GuardedHttp:
             if failed.too_large:
                 raise NodeFailed("ResponseSizeError", str(failed)) from None
             raise HttpFailed(str(failed), retryable=failed.retryable) from None
-        return HttpResponse(answer.status, answer.headers, answer.body, answer.url)
+        return HttpResponse(response.status, response.headers, response.body, response.url)
 
 
 def _build_headers(request: HttpRequest) -> list[tuple[str, str]]:

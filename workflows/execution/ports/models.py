@@ -14,7 +14,7 @@ from workflows.models import ModelProvider
 
 
 def build_models(team_id: UUID, offline: bool) -> ModelPort:
-    """Return the models; with ``offline`` the offline provider answers every call, whatever the document names."""
+    """Return the models; with ``offline``, the offline provider answers every call for any model."""
     return OfflineModels() if offline else LateModels(lambda: TeamModels(load_configs(team_id)))
 
 

@@ -1,6 +1,6 @@
 """Language rules that tell a question from a statement and find sentences about the same subject.
 
-English and Chinese. The tables are small on purpose: this is a demo that must be predictable, not a model.
+They cover English and Chinese. The tables are small on purpose, because the offline provider must be predictable.
 """
 
 import re

@@ -54,7 +54,7 @@ class DurableBackend:
     async def run(self, request: Request, watch: Watcher | None = None) -> Outcome:
         feed, operator = await self._prepare()
         run = await sync_to_async(queue_request)(operator, request)
-        async for message in follow(feed, operator.team_id, run.pk, 0, patience=30):
+        async for message in follow(feed, operator.team_id, run.pk, 0, idle_seconds=30):
             if message is not None and watch is not None:
                 watch(_parse_event(message))
         return await sync_to_async(_build_outcome)(run)

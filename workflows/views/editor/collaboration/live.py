@@ -39,7 +39,7 @@ async def live(request: HttpRequest, workflow_id: UUID) -> HttpResponseBase:
 
 async def _stream_events(seat: Seat) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MS}\n\n".encode()
-    async for event in follow(get_draft_feed(), seat, patience=PING):
+    async for event in follow(get_draft_feed(), seat, idle_seconds=PING):
         if event is None:
             yield b": still here\n\n"
         else:
