@@ -56,12 +56,12 @@ class ContentsAdmin(VisibleAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        answer = super().changelist_view(request, extra_context)
-        if isinstance(answer, TemplateResponse) and answer.context_data:
-            results = answer.context_data["cl"].result_list
+        response = super().changelist_view(request, extra_context)
+        if isinstance(response, TemplateResponse) and response.context_data:
+            results = response.context_data["cl"].result_list
             for team_id, rows in Counter(row.team_id for row in results).items():
                 self._record_read(request, team_id, rows=rows)
-        return answer
+        return response
 
     def change_view(
         self,

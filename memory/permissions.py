@@ -320,7 +320,7 @@ def _is_owner_by_row(principal: Principal, target: NamespaceTarget) -> bool:
     """Return whether the row alone shows that the principal needs no emergency access. Most pages
     are opened by their owners, and cost no further query.
     """
-    row, who = target.row, principal.user_id
-    if row is None or who is None or not allows_emergency_access(target):
+    row, user_id = target.row, principal.user_id
+    if row is None or user_id is None or not allows_emergency_access(target):
         return True
-    return who in (row.owner_user_id, row.persona_of_id, *row.participants)
+    return user_id in (row.owner_user_id, row.persona_of_id, *row.participants)

@@ -43,7 +43,7 @@ def load_provenance(principal: Principal, actors: Iterable[str], runs: Iterable[
     )
 
 
-# Who acts without anybody having asked.
+# Names of the background tasks that appear as actors in revisions.
 _UPKEEP: Mapping[str, str | Promise] = {
     "expiry": gettext_lazy("Expiry"),
     "promotion": gettext_lazy("Promotion"),

@@ -1,4 +1,4 @@
-"""``/api/v1/memory``: grants, who can access a namespace and why, and emergency access."""
+"""``/api/v1/memory``: access to a namespace with its reasons, grants, emergency access and limits."""
 
 from uuid import UUID
 
@@ -27,8 +27,10 @@ GRANTS = "/memory/namespaces/{uuid:namespace_id}/grants"
 
 
 @router.get("/memory/namespaces/{uuid:namespace_id}/access", response=access.AccessOut)
-def who_can(request: HttpRequest, namespace_id: UUID) -> access.AccessOut:
-    """List every member and key of the team that may do something in the namespace, with the reasons."""
+def explain_namespace_access(request: HttpRequest, namespace_id: UUID) -> access.AccessOut:
+    """List the members and API keys of the team that may access the namespace, each with the permissions and their
+    reasons. The caller needs permission to view the namespace.
+    """
     caller = build_caller(request)
     row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
     return access.access_out(explain_access(caller, namespace=row.text))
@@ -36,7 +38,7 @@ def who_can(request: HttpRequest, namespace_id: UUID) -> access.AccessOut:
 
 @router.get(GRANTS, response=list[access.GrantOut])
 def list_grants(request: HttpRequest, namespace_id: UUID) -> list[access.GrantOut]:
-    """List the grants of the namespace, which its entries inherit."""
+    """List the grants of the namespace; its entries inherit them. The caller needs permission to view the namespace."""
     caller = build_caller(request)
     row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
     explanation = explain_access(caller, namespace=row.text)
@@ -45,11 +47,11 @@ def list_grants(request: HttpRequest, namespace_id: UUID) -> list[access.GrantOu
 
 @router.post(GRANTS, response={204: None})
 def share_namespace(request: HttpRequest, namespace_id: UUID, body: access.GrantIn) -> Status[None]:
-    """Allow a member or a group to view, write, forget or share. This requires the permission to share."""
+    """Allow a member or a group to view, write, forget or share. The caller needs permission to share the namespace."""
     caller = build_caller(request)
     row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
-    member = _find_recipient(caller, body)
-    services.share(caller, namespace=row.text, verb=body.verb, member=member)
+    recipient = _find_recipient(caller, body)
+    services.share(caller, namespace=row.text, verb=body.verb, recipient=recipient)
     return Status(204, None)
 
 
@@ -57,11 +59,11 @@ def share_namespace(request: HttpRequest, namespace_id: UUID, body: access.Grant
 def unshare_namespace(
     request: HttpRequest, namespace_id: UUID, body: access.GrantIn
 ) -> Status[None]:
-    """Remove a grant. Nothing happens if there is none."""
+    """Remove a grant; nothing changes if there is none. The caller needs permission to share the namespace."""
     caller = build_caller(request)
     row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
-    member = _find_recipient(caller, body)
-    services.unshare(caller, namespace=row.text, verb=body.verb, member=member)
+    recipient = _find_recipient(caller, body)
+    services.unshare(caller, namespace=row.text, verb=body.verb, recipient=recipient)
     return Status(204, None)
 
 
@@ -69,24 +71,25 @@ def unshare_namespace(
 def list_emergency_accesses(
     request: HttpRequest, namespace: str | None = None, limit: Limit = 100, offset: Offset = 0
 ) -> list[access.EmergencyAccessOut]:
-    """List emergency accesses, newest first: your own, those to your memory, and for admins all of the team.
+    """List emergency accesses, newest first: your own, those to your memory, and with the permission all of the team.
 
-    A key passes the namespace of a person it names.
+    An API key passes the namespace of an external user whom it may name.
     """
     caller = build_caller(request)
-    accesses = emergency_access.list_emergency_accesses(
+    emergency_accesses = emergency_access.list_emergency_accesses(
         caller, namespace=namespace, limit=limit, offset=offset
     )
-    return _describe_accesses(caller, accesses)
+    return _describe_accesses(caller, emergency_accesses)
 
 
 @router.get("/memory/subjects/{subject}/looks", response=list[access.EmergencyAccessOut])
-def list_looks(
+def list_subject_accesses(
     request: HttpRequest, subject: str, limit: Limit = 100, offset: Offset = 0
 ) -> list[access.EmergencyAccessOut]:
-    """List who viewed what is remembered about an outside person, and why. Requires the key that names the person.
+    """List the emergency accesses to an external user's memory, newest first. Only for the API key that names the
+    user.
 
-    Outside people have no account here, so your product uses this to tell them.
+    External users have no account here, so your application has to notify them.
     """
     caller = build_caller(request)
     return _describe_accesses(
@@ -99,7 +102,9 @@ def list_looks(
 def start_emergency_access(
     request: HttpRequest, body: access.EmergencyAccessIn
 ) -> Status[access.EmergencyAccessOut]:
-    """Start to view somebody's private memory for a while. The person is notified at once; every read is recorded."""
+    """Start an emergency access to a person's private memory for a limited time. The person is notified at once, and
+    every read is recorded in the audit log. Only for members with the permission, not for API keys.
+    """
     caller = build_caller(request)
     if caller.principal.kind != "user":
         raise AccessDenied(_("API keys can't do this. Sign in instead."))
@@ -109,7 +114,7 @@ def start_emergency_access(
 
 @router.post("/memory/emergency-access/{uuid:access_id}/end", response=access.EmergencyAccessOut)
 def end_emergency_access(request: HttpRequest, access_id: UUID) -> access.EmergencyAccessOut:
-    """End an emergency access: by the person who views, the person whose memory it is, or another admin."""
+    """End an emergency access early. Only for the viewer, the owner of the memory, and members with the permission."""
     caller = build_caller(request)
     return _describe_accesses(
         caller, [emergency_access.end_emergency_access(caller, access_id=access_id)]
@@ -120,7 +125,7 @@ def end_emergency_access(request: HttpRequest, access_id: UUID) -> access.Emerge
 def acknowledge_emergency_access(
     request: HttpRequest, access_id: UUID
 ) -> access.EmergencyAccessOut:
-    """Hide the notice; the access stays in the list."""
+    """Hide the notice of an emergency access from the owner of the memory. The access stays in the list."""
     caller = build_caller(request)
     return _describe_accesses(caller, [emergency_access.acknowledge(caller, access_id=access_id)])[
         0
@@ -129,7 +134,7 @@ def acknowledge_emergency_access(
 
 @router.get("/memory/policy", response=access.PolicyOut)
 def read_policy(request: HttpRequest, params: Query[access.PolicyQuery]) -> access.PolicyOut:
-    """Return the limits set for the team or for one application, and the effective ones."""
+    """Return the limits set for the team or for one application, and the limits that apply."""
     caller = build_caller(request)
     return _describe_policy(caller, quotas.get_limits(caller, app_id=params.app), params.app)
 
@@ -140,7 +145,8 @@ def change_policy(
     params: Query[access.PolicyQuery],
     body: access.PolicyIn,
 ) -> access.PolicyOut:
-    """Set all limits at once. An omitted limit is that of the installation, or for an application that of the team.
+    """Replace all limits. An omitted limit follows the installation or, for an application, the team. Only for
+    members who may change limits.
 
     An application's limits narrow those of the team: the smaller number applies.
     """
@@ -162,9 +168,9 @@ def _find_recipient(caller: MemoryCaller, body: access.GrantIn) -> User | TeamGr
 
 
 def _describe_accesses(
-    caller: MemoryCaller, accesses: list[EmergencyAccess]
+    caller: MemoryCaller, emergency_accesses: list[EmergencyAccess]
 ) -> list[access.EmergencyAccessOut]:
-    read_summaries = emergency_access.summarize_reads(accesses)
+    read_summaries = emergency_access.summarize_reads(emergency_accesses)
     principal = caller.principal
     return [
         access.emergency_access_out(
@@ -172,5 +178,5 @@ def _describe_accesses(
             read_summaries,
             show_entries=emergency_access.is_notified(principal, emergency),
         )
-        for emergency in accesses
+        for emergency in emergency_accesses
     ]

@@ -1,7 +1,7 @@
-"""The embedding of a query, while somebody waits for the answer: soon, or not at all.
+"""The embedding of a query, limited in time because a caller waits for the result.
 
-After an embedder failed, recall matches words only for a while, so that nobody waits for it; the answer says so. The
-same queries come again (from every step of a loop, from pages), so the newest are cached.
+After the embedder fails, recall matches words only for ``PAUSE`` seconds, so that no caller waits for it; the result
+says so. The same queries come again (from every step of a loop, from pages), so the newest are cached.
 """
 
 import logging
@@ -22,7 +22,7 @@ from memory.embedding.embedders import get_embedder
 
 log = logging.getLogger(__name__)
 
-PAUSE: Final = 30.0  # seconds after it failed
+PAUSE: Final = 30.0  # seconds after a failure of the embedder
 MAX_CACHED: Final = 2_000
 
 
@@ -59,7 +59,7 @@ def _find_meaning(text: str, is_allowed: Callable[[], bool]) -> QueryEmbedding |
 
 
 def clear_cache() -> None:
-    """Clear the cache and the pause after a failure. For tests."""
+    """Clear the cache and end the pause after a failure. For tests."""
     with _LOCK:
         _CACHE.clear()
         _state.paused_until = 0.0
@@ -81,7 +81,7 @@ def _embed_text(embedder: Embedder, text: str) -> Vector:
     except EmbedderFault as fault:
         log.warning("question_not_embedded", extra={"embedder": embedder.name, "why": str(fault)})
         with _LOCK:
-            # Of a question it refuses the next one needn't suffer.
+            # A query that the embedder rejects says nothing about the next query, so only other failures pause it.
             if not fault.of_texts:
                 _state.paused_until = time.monotonic() + PAUSE
         return ()

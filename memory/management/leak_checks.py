@@ -290,9 +290,9 @@ class _Attacker:
     def victims(self) -> list[Person]:
         return [self.only_victim] if self.only_victim is not None else self.other_people
 
-    def search(self, area: str, where: str, answer: bytes) -> None:
+    def search(self, area: str, where: str, response: bytes) -> None:
         self.report.answers[area] += 1
-        for canary, form in find_foreign(answer, self.foreign):
+        for canary, form in find_foreign(response, self.foreign):
             self.report.leaks.append(Leak(where, self.person.name, canary.owner, form))
             if self.stop_at_first:
                 raise _RolledBack
@@ -337,24 +337,24 @@ class _Attacker:
             )
         savepoint = transaction.savepoint()
         try:
-            answer = getattr(client, method)(f"/{url}", **options)
-            head = "\n".join(f"{name}: {value}" for name, value in answer.items()).encode()
-            self.report.statuses[answer.status_code] += 1
-            if answer.status_code >= 500:
+            response = getattr(client, method)(f"/{url}", **options)
+            head = "\n".join(f"{name}: {value}" for name, value in response.items()).encode()
+            self.report.statuses[response.status_code] += 1
+            if response.status_code >= 500:
                 self.report.failures[f"{method.upper()} {path}"] += 1
             area = "API" if is_api else "pages"
-            self.search(area, f"{method.upper()} /{path}", head + _read_content(answer))
+            self.search(area, f"{method.upper()} /{path}", head + _read_content(response))
         finally:
             transaction.savepoint_rollback(savepoint)
 
 
-def _read_content(answer: Any) -> bytes:
-    if not answer.streaming:
-        return bytes(answer.content)
-    if answer.get("Content-Type", "").startswith("text/event-stream"):
+def _read_content(response: Any) -> bytes:
+    if not response.streaming:
+        return bytes(response.content)
+    if response.get("Content-Type", "").startswith("text/event-stream"):
         return b""  # never ends; what it tells comes from the same rows
     content = bytearray()
-    for chunk in answer.streaming_content:
+    for chunk in response.streaming_content:
         content += chunk
         if len(content) > MAX_READ:
             break

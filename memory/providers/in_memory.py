@@ -202,7 +202,7 @@ def _is_expired(entry: MemoryEntry, now: datetime) -> bool:
 
 
 def _build_entry(params: StoreParams, before: MemoryEntry | None, now: datetime) -> MemoryEntry:
-    fresh = MemoryEntry(
+    entry = MemoryEntry(
         id=before.id if before else str(uuid7()),
         namespace=params.namespace,
         key=params.key,
@@ -213,5 +213,5 @@ def _build_entry(params: StoreParams, before: MemoryEntry | None, now: datetime)
         revision=before.revision + 1 if before else 1,
     )
     if params.ttl_seconds is None:
-        return fresh
-    return replace(fresh, expires_at=now + timedelta(seconds=params.ttl_seconds))
+        return entry
+    return replace(entry, expires_at=now + timedelta(seconds=params.ttl_seconds))

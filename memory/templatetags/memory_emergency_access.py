@@ -28,13 +28,13 @@ def emergency_access_notice(context: dict[str, Any]) -> dict[str, Any]:  # Any: 
         return {"notices": []}
     setattr(request, NOTICE_SHOWN, True)
     user_id = get_principal(request).user_id
-    accesses = [
+    emergency_accesses = [
         access
         for access in load_current_accesses(request)
         if access.by_id == user_id or user_id not in access.seen_by
     ]
     return {
-        "notices": _build_notices(request, accesses),
+        "notices": _build_notices(request, emergency_accesses),
         "next": _get_return_url(request),
         **_copy_form_context(context),
     }
@@ -78,29 +78,31 @@ def list_unseen_accesses(request: HttpRequest) -> list[EmergencyAccess]:
 
 def load_current_accesses(request: HttpRequest) -> list[EmergencyAccess]:
     """Load the current accesses once per request."""
-    accesses: list[EmergencyAccess] | None = getattr(request, CURRENT_ACCESSES, None)
-    if accesses is None:
-        accesses = list_current(get_principal(request), get_current_team_id(request))
-        setattr(request, CURRENT_ACCESSES, accesses)
-    return accesses
+    emergency_accesses: list[EmergencyAccess] | None = getattr(request, CURRENT_ACCESSES, None)
+    if emergency_accesses is None:
+        emergency_accesses = list_current(get_principal(request), get_current_team_id(request))
+        setattr(request, CURRENT_ACCESSES, emergency_accesses)
+    return emergency_accesses
 
 
 def _find_sole_access(request: HttpRequest, row: Namespace) -> EmergencyAccess | None:
     """Find the access that alone lets the person see the namespace, once per request and namespace."""
-    accesses: dict[UUID, EmergencyAccess | None] = request.__dict__.setdefault(SOLE_ACCESSES, {})
-    if row.pk not in accesses:
-        accesses[row.pk] = find_sole_emergency_access(get_principal(request), row)
-        if (emergency_access := accesses[row.pk]) is not None:
+    emergency_accesses: dict[UUID, EmergencyAccess | None] = request.__dict__.setdefault(
+        SOLE_ACCESSES, {}
+    )
+    if row.pk not in emergency_accesses:
+        emergency_accesses[row.pk] = find_sole_emergency_access(get_principal(request), row)
+        if (emergency_access := emergency_accesses[row.pk]) is not None:
             emergency_access.namespace = row
-    return accesses[row.pk]
+    return emergency_accesses[row.pk]
 
 
 def _build_notices(
-    request: HttpRequest, accesses: list[EmergencyAccess]
+    request: HttpRequest, emergency_accesses: list[EmergencyAccess]
 ) -> list[dict[str, Any]]:  # Any: a template's
     principal = get_principal(request)
     namespaces = naming.name_namespaces(
-        [access.namespace for access in accesses], reader_id=principal.user_id
+        [access.namespace for access in emergency_accesses], reader_id=principal.user_id
     )
     return [
         {
@@ -109,7 +111,7 @@ def _build_notices(
             "is_mine": access.by_id == principal.user_id,
             "is_own": namespace.is_own,
         }
-        for access, namespace in zip(accesses, namespaces, strict=True)
+        for access, namespace in zip(emergency_accesses, namespaces, strict=True)
     ]
 
 

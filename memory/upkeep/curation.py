@@ -1,4 +1,4 @@
-"""Curates the waiting runs one at a time in each process, so that learning never displaces running.
+"""Curates queued runs, one at a time in each process, so that curation never takes the workers that runs need.
 
 The host knows what a run was about and curates it. A sweep finds the rows of a worker that died.
 """
@@ -22,12 +22,12 @@ MAX_PER_SWEEP = 200
 
 
 def curate_queued(team_id: UUID, curation_id: UUID) -> int:
-    """Curate the run and return how many were curated here. If another thread of this process is curating, it takes this
-    one too.
+    """Queue the run, curate all queued runs and return their number. It is 0 if another thread of this process is
+    already curating: that thread then takes this run as well.
     """
     _QUEUE.append((team_id, curation_id))
     count = 0
-    # Whoever puts one in after the last look finds the lock free, or is looked after by who holds it.
+    # Check again after releasing the lock: another thread may have queued a run while the lock was held.
     while _QUEUE and _QUEUE_LOCK.acquire(blocking=False):
         try:
             count += _curate_queue()

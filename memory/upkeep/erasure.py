@@ -1,6 +1,6 @@
-"""Carries out erasures. The row is the outbox, so a lost message costs a minute.
+"""Carries out erasures. The rows are the queue: if a message is lost, a sweep finds the row within a minute.
 
-The services know how a person is erased and register that here.
+The services register the function that erases a person.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from memory.models import Erasure
 from memory.models.jobs import JobStatus, build_abandoned_condition
 
 
-# A team and an erasure's id, claimed already; it tells the row how it ended and raises nothing.
+# Takes the ids of a team and a claimed erasure. It stores the outcome in the row and raises nothing.
 Eraser = Callable[[UUID, UUID], object]
 
 CLAIM_DURATION: Final = timedelta(minutes=15)
@@ -54,7 +54,7 @@ _ERASERS: dict[str, Eraser] = {}
 def _claim(team_id: UUID, erasure_id: UUID, now: datetime) -> bool:
     with tenant([team_id]):
         rows = Erasure.objects.unscoped()
-        # Whoever carries it out has the row locked; nobody waits for that.
+        # A worker that carries the erasure out keeps its row locked, so locked rows are skipped.
         free = rows.filter(_build_free_filter(now), team_id=team_id, pk=erasure_id)
         claimed = rows.filter(pk__in=free.select_for_update(skip_locked=True).values("pk"))
         return bool(claimed.update(status=JobStatus.RUNNING, held_until=now + CLAIM_DURATION))

@@ -275,7 +275,7 @@ def test_page_of_rights_shows_fifty_people_and_asks_as_often_for_many(
     few, first = asked()
     for person in (cast.bob, cast.vic, cast.ada):
         services.share(
-            at_door(cast.alice), namespace="global:team", verb="forget", member=person.user
+            at_door(cast.alice), namespace="global:team", verb="forget", recipient=person.user
         )
     many, _ = asked()
     _, last = asked("?offset=2")

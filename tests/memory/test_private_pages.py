@@ -108,7 +108,7 @@ def test_owner_is_told_on_every_page_until_they_say_they_saw_it(
 def test_page_about_oneself_says_who_else_sees_it(cast: Cast, bobs: Namespace) -> None:
     about = "/memory/about/"
     assert "Nobody else can see it." in page(cast.bob, about)
-    services.share(at_door(cast.bob), namespace=bobs.text, verb="view", member=cast.vic.user)
+    services.share(at_door(cast.bob), namespace=bobs.text, verb="view", recipient=cast.vic.user)
     shared = page(cast.bob, about)
     look(cast.ada, bobs)
     with tenant([cast.team_a.pk]):
@@ -121,7 +121,7 @@ def test_page_about_oneself_says_who_else_sees_it(cast: Cast, bobs: Namespace) -
         assert "Nobody else can see it." not in one
     assert "You shared it" in shared
     assert "Ada currently has emergency access" in looked_into
-    services.unshare(at_door(cast.bob), namespace=bobs.text, verb="view", member=cast.vic.user)
+    services.unshare(at_door(cast.bob), namespace=bobs.text, verb="view", recipient=cast.vic.user)
     cast.bob.client.post(f"/memory/emergency-access/{emergency_access.pk}/end/")
     assert "Nobody else can see it." in page(cast.bob, about)
 

@@ -1,4 +1,4 @@
-"""Imports a file into a team as one of its members: with their rights, policy and quota."""
+"""Imports a memory file into a team with the permissions, policy and quota of one of its members."""
 
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,32 @@ class Command(BaseCommand):
     help = "Import a memory file into a team. Without --do, only a preview is printed."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("team", metavar="TEAM", help="short name")
-        parser.add_argument("file", metavar="FILE", type=Path)
+        parser.add_argument("team", metavar="TEAM", help="short name of the team")
+        parser.add_argument("file", metavar="FILE", type=Path, help="file that memory_export wrote")
         parser.add_argument(
-            "--as", dest="who", required=True, metavar="EMAIL", help="email of the member to act as"
+            "--as",
+            dest="email",
+            required=True,
+            metavar="EMAIL",
+            help="email of the member to act as",
         )
-        parser.add_argument("--clash", choices=[str(clash) for clash in Clash], default="newer")
-        parser.add_argument("--into", action="append", default=[], metavar="NAMED=HERE")
+        parser.add_argument(
+            "--clash",
+            choices=[str(clash) for clash in Clash],
+            default="newer",
+            help="version to keep if an entry exists already (default: newer)",
+        )
+        parser.add_argument(
+            "--into",
+            action="append",
+            default=[],
+            metavar="NAMED=HERE",
+            help="import the file's namespace NAMED into the namespace HERE (repeatable)",
+        )
         parser.add_argument(
             "--mine",
             action="store_true",
-            help="import the memory of the file's user as that of this member",
+            help="import the memory about the file's person as memory about this member",
         )
         parser.add_argument(
             "--do", action="store_true", help="apply the import instead of only previewing it"
@@ -35,7 +50,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         team = Team.objects.filter(slug=options["team"]).first()
-        user = User.objects.filter(email__iexact=options["who"], is_active=True).first()
+        user = User.objects.filter(email__iexact=options["email"], is_active=True).first()
         if team is None or user is None or team.pk not in load_user_principal(user).team_ids:
             raise CommandError("Team or member not found.", returncode=2)
         into = dict(pair.partition("=")[::2] for pair in options["into"])
@@ -51,11 +66,11 @@ class Command(BaseCommand):
                 )
         except (OSError, MemoryFault) as error:
             raise CommandError(str(error)) from error
-        self._print(report)
+        self._print_report(report)
         if report.problems:
             raise SystemExit(1)
 
-    def _print(self, report: ImportReport) -> None:
+    def _print_report(self, report: ImportReport) -> None:
         for problem in report.problems:
             field = f" {problem.field}:" if problem.field else ""
             self.stderr.write(f"line {problem.line}:{field} {problem.message}")

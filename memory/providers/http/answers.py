@@ -1,4 +1,4 @@
-"""The parsing of the other installation's answers into entries and errors of our own."""
+"""Parses responses of the other installation into entries and errors."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from memory.core.errors import MemoryFault, ProviderError
 from memory.core.records import MemoryEntry
 
 
-# By their names in the API. Any other error is a fault of the store, not of the caller.
+# Errors by their names in the API. Any other error counts as a failure of the other installation.
 FAULTS: Mapping[str, type[MemoryFault]] = {
     "NotFound": errors.NotFound,
     "AlreadyExists": errors.AlreadyExists,
@@ -33,20 +33,20 @@ MAX_MESSAGE_LENGTH = 500  # characters of the other installation's message
 
 
 def read_answer(status: int, body: bytes) -> Any:  # JSON
-    """Parse the answer's JSON; raise the error that the other installation reports."""
+    """Parse the JSON of a response. Raise the error that the other installation reports."""
     try:
-        answer = json.loads(body)
+        response = json.loads(body)
     except ValueError:
         raise ProviderError(
             f"The memory service answered with status {status} and invalid JSON."
         ) from None
     if 200 <= status < 300:
-        return answer
-    raise build_fault(status, answer)
+        return response
+    raise build_fault(status, response)
 
 
-def build_fault(status: int, answer: Any) -> MemoryFault:  # JSON, of whatever form
-    error = answer.get("error") if isinstance(answer, Mapping) else None
+def build_fault(status: int, response: Any) -> MemoryFault:  # JSON, of whatever form
+    error = response.get("error") if isinstance(response, Mapping) else None
     if not isinstance(error, Mapping):
         return ProviderError(f"The memory service answered with status {status}.")
     kind = FAULTS.get(str(error.get("type")))
@@ -57,16 +57,16 @@ def build_fault(status: int, answer: Any) -> MemoryFault:  # JSON, of whatever f
     return kind(_build_message(error)[:MAX_MESSAGE_LENGTH])
 
 
-def parse_entry(answer: Any) -> MemoryEntry:  # JSON, checked here
-    """Parse an entry. Raise ProviderError if it is none: the server is then not an installation of ours."""
+def parse_entry(response: Any) -> MemoryEntry:  # JSON, checked here
+    """Parse an entry. Raise ProviderError if the JSON isn't an entry: the server is then not Mnemoflow."""
     try:
-        return from_json(MemoryEntry, {name: answer[name] for name in ENTRY})
+        return from_json(MemoryEntry, {name: response[name] for name in ENTRY})
     except (KeyError, TypeError, ValueError):
         raise build_unexpected_answer_error() from None
 
 
-def get_part(answer: Any, name: str, kind: type) -> Any:  # JSON of that kind
-    value = answer.get(name) if isinstance(answer, Mapping) else None
+def get_part(response: Any, name: str, kind: type) -> Any:  # JSON of that kind
+    value = response.get(name) if isinstance(response, Mapping) else None
     if not isinstance(value, kind):
         raise build_unexpected_answer_error()
     return value

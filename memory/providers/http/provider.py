@@ -70,24 +70,24 @@ class HttpProvider(MemoryProvider):
             "recency_days": query.recency_days,
             "as_of": query.as_of and query.as_of.isoformat(),
         }
-        answer = self._send_request("POST", "recall", body)
-        return [parse_entry(entry) for entry in get_part(answer, "results", list)]
+        response = self._send_request("POST", "recall", body)
+        return [parse_entry(entry) for entry in get_part(response, "results", list)]
 
     def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
-        answer = self._send_request("POST", "forget", {"namespace": namespace, "key": key})
-        return bool(get_part(answer, "count", int) > 0)
+        response = self._send_request("POST", "forget", {"namespace": namespace, "key": key})
+        return bool(get_part(response, "count", int) > 0)
 
     def clear_namespace(self, namespace: str) -> int:
         check_namespace(self._policy, namespace)
-        answer = self._send_request("POST", "clear", {"namespace": namespace})
-        return int(get_part(answer, "count", int))
+        response = self._send_request("POST", "clear", {"namespace": namespace})
+        return int(get_part(response, "count", int))
 
     def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         check_namespace(self._policy, namespace)
         parameters = urlencode({"namespace": namespace, "key": key})
-        answer = self._send_request("GET", f"history?{parameters}", None)
-        return [parse_entry(entry) for entry in get_part(answer, "values", list)]
+        response = self._send_request("GET", f"history?{parameters}", None)
+        return [parse_entry(entry) for entry in get_part(response, "values", list)]
 
     def _send_request(self, method: str, path: str, body: Mapping[str, Json] | None) -> Any:  # JSON
         headers = [("Authorization", f"Bearer {self._key}"), ("Accept", "application/json")]
@@ -104,7 +104,7 @@ class HttpProvider(MemoryProvider):
                 timeout=self._timeout,
                 allow=self._allow,
             )
-            answer = asyncio.run(request)  # the client is asynchronous, and threads call this
+            response = asyncio.run(request)  # the client is asynchronous, and threads call this
         except ExchangeFailed as failed:
             raise ProviderError(f"The memory service did not answer: {failed}") from failed
-        return read_answer(answer.status, answer.body)
+        return read_answer(response.status, response.body)

@@ -27,7 +27,7 @@ CHUNK_BYTES: Final = 16 * 1024 * 1024
 
 RestorePair = tuple[Entry, Revision]  # an entry, and the revision to restore
 
-# Columns that no change and no undo sets.
+# Columns that keep their values when an entry is changed or restored.
 FIXED_COLUMNS: Final = frozenset({
     "team_id", "namespace_id", "key", "created_at",
     "source_actor", "source_run", "source_node", "source_message", "source_rule",

@@ -1,4 +1,6 @@
-"""Queries whose SQL is composed once: on every recall and store, composing it anew costs more than running it."""
+"""Queries with SQL that is composed once, because composing it for every recall and store takes longer than running
+it.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -32,14 +34,14 @@ class Select(Generic[M]):
 class FunctionCall(Generic[M]):
     """A call of a database function that returns a row of a model and further values.
 
-    The database keeps the plans of a function's statements; it plans every other statement anew.
+    The database caches the plans of a function's statements, but plans other statements each time.
     """
 
     def __init__(self, call: str, row: str, model: type[M], *values: str) -> None:
         """Compose the SQL. ``call`` is what ``named_call`` returns, ``row`` the composite column, ``values`` the others."""
         self._rows = _RowBuilder(model)
         self._values = len(values)
-        # Naming the composite's columns one by one would cost more than the function itself.
+        # Selecting the composite's columns by name would take longer than the function itself.
         columns = ", ".join([f"(result.{row}).*", *(f"result.{value}" for value in values)])
         self._sql = f"SELECT {columns} FROM {call} AS result"
 
@@ -57,7 +59,7 @@ class FunctionCall(Generic[M]):
 
 
 def _read_column_names(cursor: Any, count: int) -> tuple[bytes, ...]:
-    """Return the column names as the table has them now, in whatever order migrations put them there."""
+    """Return the column names in the table's order, which depends on the migrations."""
     result = cursor.pgresult
     return tuple(result.fname(index) for index in range(count))
 

@@ -24,6 +24,7 @@ from memory.models import Entry, Group, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres.fixed_queries import Select
 from memory.providers.postgres.indexing import Index
+from memory.providers.postgres.vectors import RUN_SCOPES
 from memory.providers.postgres.writing import (
     UsageChange,
     load_write_state,
@@ -47,8 +48,6 @@ class Ownership:
 
 
 NO_OWNERSHIP = Ownership()
-# Each run has its own for a limited time, so they do not count towards the team's quota.
-RUN_SCOPES = frozenset({Scope.RUN.value, Scope.RUN_METADATA.value})
 
 MAX_STATEMENT_BYTES = 64 * 1024 * 1024  # of values in one statement
 
@@ -221,8 +220,8 @@ def find_living(namespace: Namespace) -> Entries:
 
 def find_visible(namespace: Namespace, now: datetime) -> Entries:
     """Return the entries that may be recalled."""
-    fresh = Q(expires_at=None) | Q(expires_at__gt=now)
-    return find_living(namespace).filter(fresh).exclude(tier=Tier.QUARANTINE)
+    unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
+    return find_living(namespace).filter(unexpired).exclude(tier=Tier.QUARANTINE)
 
 
 def find_visible_by_key(namespace: Namespace, key: str, now: datetime) -> Entry | None:
@@ -333,10 +332,10 @@ def _release_space(namespace: Namespace, *, entries: int, size: int) -> None:
 def _create_namespace(
     team_id: UUID, text: str, ownership: Ownership, max_count: int | None
 ) -> Namespace:
-    fresh = _build_namespace(team_id, text, ownership)
-    if fresh.scope not in RUN_SCOPES:
+    new_namespace = _build_namespace(team_id, text, ownership)
+    if new_namespace.scope not in RUN_SCOPES:
         _check_namespace_quota(team_id, max_count)
-    Namespace.objects.unscoped().bulk_create([fresh], ignore_conflicts=True)
+    Namespace.objects.unscoped().bulk_create([new_namespace], ignore_conflicts=True)
     namespace = lock_namespace(team_id, text)
     if namespace is None:
         raise AlreadyExists(f"{text} could not be created; another transaction is creating it.")

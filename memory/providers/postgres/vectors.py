@@ -28,6 +28,7 @@ from memory.models import Entry, Namespace
 
 QUERIES: Final = read_queries("memory/sql/queries/embeddings.sql")
 
+# Each run has its own namespaces for a limited time: they get no vectors and don't count towards the team's quota.
 RUN_SCOPES: Final = (Scope.RUN.value, Scope.RUN_METADATA.value)
 
 

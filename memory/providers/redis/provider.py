@@ -74,7 +74,7 @@ class RedisProvider(MemoryProvider):
         check_namespace(self._policy, params.namespace)
         size = check_value(self._policy, params.value)
         ttl_ticks = params.ttl_seconds and timedelta(seconds=params.ttl_seconds) // TICK
-        answer = self._call(
+        result = self._call(
             "store",
             params.namespace,
             self._now(),
@@ -88,10 +88,10 @@ class RedisProvider(MemoryProvider):
             str(uuid7()),
             encode_group(params),
         )
-        if answer[0] == "full":
-            check_room(self._policy, params.namespace, entries=int(answer[1]), size=int(answer[2]))
+        if result[0] == "full":
+            check_room(self._policy, params.namespace, entries=int(result[1]), size=int(result[2]))
             raise ProviderError("The provider refused an entry that the policy allows.")
-        return parse_entry(params.namespace, answer[1])
+        return parse_entry(params.namespace, result[1])
 
     def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
         check_query(query)

@@ -68,13 +68,13 @@ def start_emergency_access(
     with _record_refusals(caller, namespace, "memory.emergency_access_started", detail):
         access.check(caller.principal, VERB, caller.team_id)
         _check_request(reason, minutes)
-        row, who = _find_private_namespace(caller, namespace), caller.principal.user_id
-        assert who is not None  # noqa: S101  # the verb has no key's scope: only people have it
+        row, user_id = _find_private_namespace(caller, namespace), caller.principal.user_id
+        assert user_id is not None  # noqa: S101  # the verb has no key's scope: only people have it
         now = timezone.now()
         emergency_access = EmergencyAccess.objects.unscoped().create(
             team_id=caller.team_id,
             namespace=row,
-            by_id=who,
+            by_id=user_id,
             reason=detail["reason"],
             created_at=now,
             expires_at=now + timedelta(minutes=minutes),
@@ -111,17 +111,17 @@ def end_emergency_access(caller: MemoryCaller, *, access_id: UUID) -> EmergencyA
 @retry_on_conflict
 def acknowledge(caller: MemoryCaller, *, access_id: UUID) -> EmergencyAccess:
     """Record that the owner has seen the notice. The access stays in their list."""
-    who = caller.principal.user_id
+    user_id = caller.principal.user_id
     with tenant([caller.team_id]):
         emergency_access = _find_visible(caller, access_id, lock=True)
         if (
-            who is None
+            user_id is None
             or not is_notified(caller.principal, emergency_access)
-            or emergency_access.by_id == who
+            or emergency_access.by_id == user_id
         ):
             raise NotFound(_("Emergency access not found."))
-        if who not in emergency_access.seen_by:
-            emergency_access.seen_by = [*emergency_access.seen_by, who]
+        if user_id not in emergency_access.seen_by:
+            emergency_access.seen_by = [*emergency_access.seen_by, user_id]
             emergency_access.save(update_fields=["seen_by"])
             record(
                 caller,
@@ -149,47 +149,51 @@ def list_emergency_accesses(
     with tenant([caller.team_id]):
         if namespace is not None and caller.principal.kind != "user":
             return _list_for_key(caller, namespace, limit, offset)
-        accesses = EmergencyAccess.objects.visible_to(caller.principal).filter(
+        emergency_accesses = EmergencyAccess.objects.visible_to(caller.principal).filter(
             team_id=caller.team_id
         )
         if namespace is not None:
-            accesses = accesses.filter(namespace__text=namespace)
-        accesses = accesses.select_related("namespace", "by")
-        return list(accesses.order_by("-created_at", "-id")[offset : offset + limit])
+            emergency_accesses = emergency_accesses.filter(namespace__text=namespace)
+        emergency_accesses = emergency_accesses.select_related("namespace", "by")
+        return list(emergency_accesses.order_by("-created_at", "-id")[offset : offset + limit])
 
 
 def load_emergency_access_page(
     caller: MemoryCaller, *, into_own: bool, limit: int = 50, offset: int = 0
 ) -> EmergencyAccessPage:
     """Return a page, the newest first: the accesses to the caller's memory, or all others that the caller may see."""
-    who = caller.principal.user_id
-    if who is None:
+    user_id = caller.principal.user_id
+    if user_id is None:
         return EmergencyAccessPage([], 0, offset)
-    own_memory = build_owner_condition(who)
+    own_memory = build_owner_condition(user_id)
     with tenant([caller.team_id]):
         visible = EmergencyAccess.objects.visible_to(caller.principal).filter(
             team_id=caller.team_id
         )
-        accesses = visible.filter(own_memory if into_own else ~own_memory).order_by(
+        emergency_accesses = visible.filter(own_memory if into_own else ~own_memory).order_by(
             "-created_at", "-id"
         )
-        page_rows = list(accesses.select_related("namespace", "by")[offset : offset + limit + 1])
+        page_rows = list(
+            emergency_accesses.select_related("namespace", "by")[offset : offset + limit + 1]
+        )
         is_last = len(page_rows) <= limit and (
             page_rows or not offset
         )  # saves the count on most pages
         return EmergencyAccessPage(
-            page_rows[:limit], offset + len(page_rows) if is_last else accesses.count(), offset
+            page_rows[:limit],
+            offset + len(page_rows) if is_last else emergency_accesses.count(),
+            offset,
         )
 
 
 def list_unacknowledged(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
     """Return the accesses that the principal has not acknowledged. The caller has set the tenant."""
-    who = principal.user_id
-    accesses = list_current(principal, team_id)
+    user_id = principal.user_id
+    emergency_accesses = list_current(principal, team_id)
     return [
         emergency_access
-        for emergency_access in accesses
-        if emergency_access.by_id != who and who not in emergency_access.seen_by
+        for emergency_access in emergency_accesses
+        if emergency_access.by_id != user_id and user_id not in emergency_access.seen_by
     ]
 
 
@@ -197,24 +201,32 @@ def list_current(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
     """Return what the top of every page shows, by one query: what the principal has not
     acknowledged, and what is still open by or to them.
     """
-    who = principal.user_id
-    if principal.kind != "user" or who is None:
+    user_id = principal.user_id
+    if principal.kind != "user" or user_id is None:
         return []
-    unseen = build_notified_condition(who) & ~Q(seen_by__contains=[who])
-    is_open = (Q(by=who) | build_notified_condition(who)) & Q(
+    unseen = build_notified_condition(user_id) & ~Q(seen_by__contains=[user_id])
+    is_open = (Q(by=user_id) | build_notified_condition(user_id)) & Q(
         ended_at=None, expires_at__gt=timezone.now()
     )
-    accesses = EmergencyAccess.objects.unscoped().filter(unseen | is_open, team_id=team_id)
-    accesses = accesses.select_related("by", "namespace").order_by("-created_at", "-id")
-    return list(accesses[:20])
+    emergency_accesses = EmergencyAccess.objects.unscoped().filter(
+        unseen | is_open, team_id=team_id
+    )
+    emergency_accesses = emergency_accesses.select_related("by", "namespace").order_by(
+        "-created_at", "-id"
+    )
+    return list(emergency_accesses[:20])
 
 
 def is_notified(principal: Principal, emergency_access: EmergencyAccess) -> bool:
     """Return whether the principal owns the memory. The access must come with its namespace."""
-    row, who = emergency_access.namespace, principal.user_id
+    row, user_id = emergency_access.namespace, principal.user_id
     if principal.kind == "key":
         return True  # the key named the person
-    return who is not None and who in (row.owner_user_id, row.persona_of_id, *row.participants)
+    return user_id is not None and user_id in (
+        row.owner_user_id,
+        row.persona_of_id,
+        *row.participants,
+    )
 
 
 def summarize_reads(emergency_accesses: Sequence[EmergencyAccess]) -> Mapping[UUID, ReadSummary]:
@@ -337,10 +349,10 @@ def _list_for_key(
     )
     if target.row is None or not permissions.is_allowed(caller.principal, "view", target):
         raise NotFound(_("Namespace not found."))
-    accesses = EmergencyAccess.objects.unscoped().filter(
+    emergency_accesses = EmergencyAccess.objects.unscoped().filter(
         team_id=caller.team_id, namespace=target.row
     )
-    ordered = accesses.select_related("namespace", "by").order_by("-created_at", "-id")
+    ordered = emergency_accesses.select_related("namespace", "by").order_by("-created_at", "-id")
     return list(ordered[offset : offset + limit])
 
 

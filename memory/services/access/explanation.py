@@ -251,12 +251,12 @@ def _map_group_members(grants: Iterable[GrantDetails]) -> dict[UUID, frozenset[U
 def _list_open_accesses(row: Namespace) -> dict[UUID, EmergencyAccess]:
     """Return each person's open access; of several, the one that ends last."""
     now = timezone.now()
-    accesses = EmergencyAccess.objects.unscoped().filter(
+    emergency_accesses = EmergencyAccess.objects.unscoped().filter(
         Q(namespace=row), ended_at=None, expires_at__gt=now
     )
     return {
         emergency_access.by_id: emergency_access
-        for emergency_access in accesses.order_by("expires_at", "id")
+        for emergency_access in emergency_accesses.order_by("expires_at", "id")
     }
 
 

@@ -18,38 +18,40 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 @retry_on_conflict
-def share(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | TeamGroup) -> None:
+def share(caller: MemoryCaller, *, namespace: str, verb: Verb, recipient: User | TeamGroup) -> None:
     with MemoryGateway(caller).open_namespace(
         "share", "memory.shared", namespace=namespace
     ) as access:
-        _describe_grant(access, verb, member)
-        _check_recipient(access, member)
-        account_access.grant(_get_holder(member), f"memory.{verb}", _get_row(access))
+        _describe_grant(access, verb, recipient)
+        _check_recipient(access, recipient)
+        account_access.grant(_get_holder(recipient), f"memory.{verb}", _get_row(access))
 
 
 @retry_on_conflict
-def unshare(caller: MemoryCaller, *, namespace: str, verb: Verb, member: User | TeamGroup) -> None:
+def unshare(
+    caller: MemoryCaller, *, namespace: str, verb: Verb, recipient: User | TeamGroup
+) -> None:
     with MemoryGateway(caller).open_namespace(
         "share", "memory.unshared", namespace=namespace
     ) as access:
-        _describe_grant(access, verb, member)
-        account_access.revoke(_get_holder(member), f"memory.{verb}", _get_row(access))
+        _describe_grant(access, verb, recipient)
+        account_access.revoke(_get_holder(recipient), f"memory.{verb}", _get_row(access))
 
 
-def _check_recipient(access: NamespaceAccess, member: User | TeamGroup) -> None:
-    if isinstance(member, TeamGroup) and not can_share_with_groups(access.target.parsed):
+def _check_recipient(access: NamespaceAccess, recipient: User | TeamGroup) -> None:
+    if isinstance(recipient, TeamGroup) and not can_share_with_groups(access.target.parsed):
         raise InvalidInput(
             _("Private memory can be shared only with single members, not with groups.")
         )
 
 
-def _describe_grant(access: NamespaceAccess, verb: Verb, member: User | TeamGroup) -> None:
-    user, group = (None, member) if isinstance(member, TeamGroup) else (member, None)
+def _describe_grant(access: NamespaceAccess, verb: Verb, recipient: User | TeamGroup) -> None:
+    user, group = (None, recipient) if isinstance(recipient, TeamGroup) else (recipient, None)
     access.detail.update({"verb": verb, "with": format_recipient(user, group)})
 
 
-def _get_holder(member: User | TeamGroup) -> User | Group:
-    return member.group if isinstance(member, TeamGroup) else member
+def _get_holder(recipient: User | TeamGroup) -> User | Group:
+    return recipient.group if isinstance(recipient, TeamGroup) else recipient
 
 
 def _get_row(access: NamespaceAccess) -> Namespace:

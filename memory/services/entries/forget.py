@@ -1,4 +1,6 @@
-"""Forgets softly, and undone as one: one entry, those of a filter, a selection, or all."""
+"""Forgets one entry, the entries of a filter or selection, or all. Forgotten entries are kept, and undoing restores
+them together.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +24,7 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 
 MAX_ENTRIES = 5_000
 
-# Of the ids of changes that steps of runs make.
+# The UUID namespace from which the change ids of a run's steps are derived.
 _STEP_NAMESPACE = UUID("5f1c8a52-7d0e-5b34-9c61-2a4be07f3d18")
 
 
@@ -119,7 +121,7 @@ def filter_by(
 def _forget_externally(
     access: NamespaceAccess, key: str | None, filter_: Mapping[str, Json] | None
 ) -> Forgotten:
-    """Delete for good, since another provider has no changes that could be undone."""
+    """Delete permanently, since an external provider records no changes to undo."""
     store = access.store()
     entries = store.recall(MemoryQuery(access.text, key=key, filter=filter_))
     count = sum(store.delete(access.text, entry.key) for entry in entries)

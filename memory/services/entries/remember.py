@@ -61,9 +61,9 @@ def remember(
         context = access.build_context(Operation.STORE, reason)
         row, state = access.claim_to_write(params.key, context)
         if not raw:
-            who = ingress_gate.get_writer(caller)
+            writer = ingress_gate.get_writer(caller)
             let_in = ingress_gate.check_ingress(
-                params, lambda: ingress_gate.load_contents(access, row), who
+                params, lambda: ingress_gate.load_contents(access, row), writer
             )
             params = let_in.params
             access.detail.update(let_in.detail)

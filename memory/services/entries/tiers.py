@@ -161,8 +161,8 @@ def _list_entries_by_id(namespace: Namespace | None, entry_ids: Ids, now: dateti
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
     entries: list[Entry] = []
     if namespace is not None:
-        fresh = rows.find_living(namespace).exclude(expires_at__lte=now)
-        entries = list(fresh.filter(pk__in=ids).select_related("namespace").order_by("id"))
+        unexpired = rows.find_living(namespace).exclude(expires_at__lte=now)
+        entries = list(unexpired.filter(pk__in=ids).select_related("namespace").order_by("id"))
     if len(entries) != len(ids):
         raise NotFound(_("Memory not found. It may have been forgotten."))
     return entries

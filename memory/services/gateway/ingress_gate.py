@@ -144,8 +144,8 @@ def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> Names
     rejected = rejected.order_by("-updated_at", "-id")
 
     def present(key: str) -> MemoryEntry | None:
-        fresh = rows.find_living(namespace).exclude(expires_at__lte=access.now)
-        entry = fresh.filter(key=key).first()
+        unexpired = rows.find_living(namespace).exclude(expires_at__lte=access.now)
+        entry = unexpired.filter(key=key).first()
         return rows.build_entry(entry, namespace.text) if entry else None
 
     return NamespaceContents(

@@ -50,22 +50,22 @@ def undo_run(
     action = "memory.listed" if dry_run else "memory.undone"
     with ExitStack() as stack:
         # All namespaces are opened before any is locked, and then locked in id order.
-        accesses = [
+        opened_namespaces = [
             stack.enter_context(
                 MemoryGateway(caller).open_namespace("write", action, namespace=text)
             )
             for text in _list_writable_namespaces(caller, run_id)
         ]
-        rows.lock_namespaces(caller.team_id, [access.text for access in accesses])
-        plans = [_plan_namespace(access, run_id) for access in accesses]
+        rows.lock_namespaces(caller.team_id, [access.text for access in opened_namespaces])
+        plans = [_plan_namespace(access, run_id) for access in opened_namespaces]
         count, skipped = sum(plan.count for plan in plans), sum(plan.skipped for plan in plans)
-        for access, plan in zip(accesses, plans, strict=True):
+        for access, plan in zip(opened_namespaces, plans, strict=True):
             access.detail.update(keys=plan.count, run=run_id)
         if dry_run or not count:
             return RunUndoResult(count, skipped)
         change_reason = reason or _("undone at")
-        change_id = _record_change(accesses, plans, change_reason)
-        for access, plan in zip(accesses, plans, strict=True):
+        change_id = _record_change(opened_namespaces, plans, change_reason)
+        for access, plan in zip(opened_namespaces, plans, strict=True):
             _execute_plan(access, plan, change_reason, change_id)
         return RunUndoResult(count, skipped, change_id)
 
@@ -173,10 +173,10 @@ def _drop_taken_keys(
 
 
 def _record_change(
-    accesses: Sequence[NamespaceAccess], plans: Sequence[_NamespacePlan], reason: str
+    opened_namespaces: Sequence[NamespaceAccess], plans: Sequence[_NamespacePlan], reason: str
 ) -> UUID:
     """Record the change in the first of the namespaces; its revisions tell which others it is about."""
-    access, plan = next((d, p) for d, p in zip(accesses, plans, strict=True) if p.count)
+    access, plan = next((d, p) for d, p in zip(opened_namespaces, plans, strict=True) if p.count)
     count = sum(plan.count for plan in plans)
     return access.change(plan.namespace, Operation.EDIT, count, reason).pk
 

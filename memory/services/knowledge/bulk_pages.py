@@ -60,7 +60,7 @@ def _read_stored_pages(access: NamespaceAccess) -> Iterable[tuple[str, Knowledge
         yield str(entry_id), parse_page(key, value, metadata, revision)
 
 
-# What says whose words a page is.
+# The metadata that tells who wrote or approved a page.
 _METADATA_COLUMNS = (KeyTextTransform("origin", "metadata"), KeyTextTransform("review", "metadata"))
 
 

@@ -34,9 +34,9 @@ def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
     """List the namespaces with pages that the caller may view, the last changed first."""
     with tenant([caller.team_id]):
         namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        fresh = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+        unexpired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         pages = Entry.objects.unscoped().filter(
-            fresh,
+            unexpired,
             any_of("namespace_id", namespaces.filter(entry_count__gt=0)),
             deleted_at=None,
             category=CATEGORY,

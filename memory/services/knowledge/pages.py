@@ -112,9 +112,9 @@ def write_pages(
     """Write all pages or none, each into the page about the same subject, if there is one."""
     if not 1 <= len(pages) <= MAX_PAGES:
         raise InvalidInput(f"pages: from 1 to {MAX_PAGES} at once.")
-    who = ingress_gate.get_writer(caller)
+    writer = ingress_gate.get_writer(caller)
     if (
-        who is ingress_gate.Writer.PERSON
+        writer is ingress_gate.Writer.PERSON
     ):  # what a person writes by hand is theirs, and waits for nobody
         pages = [{**page, "origin": "", "hold": False} for page in pages]
     with MemoryGateway(caller).open_namespace(
@@ -128,7 +128,7 @@ def write_pages(
             mode=mode,
             clock=lambda: access.now,
             source=access.caller.source,
-            origin=ingress_gate.get_default_origin(who),
+            origin=ingress_gate.get_default_origin(writer),
         )
         access.detail.update(
             keys=len(stored), entries=[page.entry.id for page in stored[:50]], pages=True

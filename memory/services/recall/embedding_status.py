@@ -18,8 +18,8 @@ from memory.embedding.embedders import get_configured_embedder
 
 QUERIES: Final = read_queries("memory/sql/queries/embeddings.sql")
 
-# What embedders say of themselves, as their rows keep it; of plug-ins' and the network's own words there is no table.
-SENTENCES: Final = (
+# Messages of the built-in embedders as their rows store them, for translation. Other messages are shown as they are.
+MESSAGES: Final = (
     gettext_noop("The embedder returned no vectors."),
     gettext_noop("The embedder returned %(given)s vectors instead of %(asked)s."),
     gettext_noop("The embedder failed: %(error)s."),
@@ -77,16 +77,16 @@ def load_embedding_state(team_id: UUID) -> EmbeddingState | None:
 
 
 def translate_problem(problem: str) -> str:
-    """Translate the problem if its sentence is known."""
-    for sentence, pattern in _PATTERNS:
+    """Translate the problem if its message is known."""
+    for message, pattern in _PATTERNS:
         if match := pattern.fullmatch(problem):
-            return _(sentence) % match.groupdict()
+            return _(message) % match.groupdict()
     return problem
 
 
-def _build_pattern(sentence: str) -> re.Pattern[str]:
-    escaped = re.escape(sentence)
+def _build_pattern(message: str) -> re.Pattern[str]:
+    escaped = re.escape(message)
     return re.compile(re.sub(r"%\\\((\w+)\\\)s", r"(?P<\1>.+)", escaped))
 
 
-_PATTERNS: Final = tuple((sentence, _build_pattern(sentence)) for sentence in SENTENCES)
+_PATTERNS: Final = tuple((sentence, _build_pattern(sentence)) for sentence in MESSAGES)

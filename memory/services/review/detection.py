@@ -1,4 +1,4 @@
-"""Detect how new memories relate to older ones: they contradict, resemble or belong to each other. People decide.
+"""Detect contradictions, duplicates and links between new and older memories, and save them as proposals for review.
 
 The comparison takes long and runs outside any lock. A proposal records the entries that it compared, so that a later
 change of them is noticed when it is applied.
@@ -21,11 +21,11 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.review.proposals import save_proposals
 
 
-PROPOSER = "curation"
+PROPOSED_BY = "curation"
 MAX_COMPARED = 300  # entries compared for contradictions
 MAX_LINKED = 150  # entries compared for links
 MAX_SIMILAR = 10  # entries found by search for each new one
-# Accounts of runs tell what happened then; two of them neither contradict nor replace each other.
+# Entries of these categories record past events, so they neither contradict nor replace each other.
 RUN_CATEGORIES = frozenset({"execution", "message", "note"})
 
 
@@ -58,15 +58,15 @@ def propose_changes(
 def _load_entries(
     caller: MemoryCaller, namespace: str, keys: Sequence[str]
 ) -> tuple[list[MemoryEntry], list[list[MemoryEntry]]]:
-    """Return the newest entries, and for each new one a group of itself and those that resemble it."""
+    """Return the newest entries, and a group for each new entry: the entry itself and those that resemble it."""
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=namespace
     ) as access:
         newest = access.store().recall(MemoryQuery(namespace, top_k=MAX_COMPARED))
-        fresh = [
+        new_entries = [
             entry for entry in newest if entry.key in keys and entry.category not in RUN_CATEGORIES
         ]
-        similar_groups = [[entry, *_find_similar(access, entry)] for entry in fresh]
+        similar_groups = [[entry, *_find_similar(access, entry)] for entry in new_entries]
         access.detail["keys"] = len(newest)
     return newest, similar_groups
 
@@ -84,36 +84,52 @@ def _build_proposals(
     similar_groups: Sequence[Sequence[MemoryEntry]],
     keys: frozenset[str],
 ) -> list[Proposal]:
-    long_term = [
-        entry
-        for entry in newest
-        if entry.category not in RUN_CATEGORIES and entry.tier is Tier.LONG_TERM
+    candidates = [entry for entry in newest if entry.category not in RUN_CATEGORIES]
+    replacements = _propose_replacements(candidates, similar_groups)
+    contradicting_keys = {_get_keys(proposal) for proposal in replacements}
+    merges = [
+        proposal
+        for proposal in _propose_merges(similar_groups, keys)
+        if _get_keys(proposal) not in contradicting_keys
     ]
-    contradicting = [
-        propose_replacement(conflict, _new_id, by=PROPOSER)
+    # Entries that may be merged into one are not linked to each other.
+    merging_pairs = [_get_keys(proposal) for proposal in (*replacements, *merges)]
+    links = [
+        proposal
+        for proposal in _propose_links(candidates[:MAX_LINKED], keys)
+        if not any(_get_keys(proposal) <= pair for pair in merging_pairs)
+    ]
+    return [*replacements, *merges, *links]
+
+
+def _propose_replacements(
+    candidates: Sequence[MemoryEntry], similar_groups: Sequence[Sequence[MemoryEntry]]
+) -> list[Proposal]:
+    long_term = [entry for entry in candidates if entry.tier is Tier.LONG_TERM]
+    return [
+        propose_replacement(conflict, _new_id, by=PROPOSED_BY)
         for group in similar_groups
         for conflict in find_contradictions(group[0], long_term)
     ]
-    settled_keys = {_get_keys(proposal) for proposal in contradicting}
-    merges = [
+
+
+def _propose_merges(
+    similar_groups: Sequence[Sequence[MemoryEntry]], keys: frozenset[str]
+) -> list[Proposal]:
+    return [
         proposal
         for group in similar_groups
-        for proposal in propose_merges(group, _new_id, by=PROPOSER)
-        if keys & _get_keys(proposal) and _get_keys(proposal) not in settled_keys
+        for proposal in propose_merges(group, _new_id, by=PROPOSED_BY)
+        if keys & _get_keys(proposal)
     ]
-    candidates = [entry for entry in newest if entry.category not in RUN_CATEGORIES][:MAX_LINKED]
-    fresh_ids = {entry.id for entry in candidates if entry.key in keys}
+
+
+def _propose_links(candidates: Sequence[MemoryEntry], keys: frozenset[str]) -> list[Proposal]:
+    new_ids = {entry.id for entry in candidates if entry.key in keys}
     new_links = [
-        link for link in find_term_links(candidates) if {link.first, link.second} & fresh_ids
+        link for link in find_term_links(candidates) if {link.first, link.second} & new_ids
     ]
-    # Entries that may become one are not linked to each other.
-    combined = [_get_keys(proposal) for proposal in (*contradicting, *merges)]
-    link_proposals = [
-        proposal
-        for proposal in propose_links(new_links, candidates, _new_id, by=PROPOSER)
-        if not any(_get_keys(proposal) <= pair for pair in combined)
-    ]
-    return [*contradicting, *merges, *link_proposals]
+    return propose_links(new_links, candidates, _new_id, by=PROPOSED_BY)
 
 
 def _get_keys(proposal: Proposal) -> frozenset[str]:

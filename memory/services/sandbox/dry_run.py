@@ -141,7 +141,7 @@ class DryRunStore(InMemoryProvider):
     def _copy(self) -> None:
         text, row = self._access.text, self._access.target.row
         if self._access.external is not None:
-            # What is read there is no row here, so no read of it is noted either.
+            # External entries have no rows in this database, so reads of them can't be recorded.
             self.adopt(self._access.external.provider.recall(MemoryQuery(text)) if row else [])
         elif row is not None:
             entries = [rows.build_entry(entry, text) for entry in rows.find_living(row)]

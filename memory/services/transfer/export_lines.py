@@ -14,6 +14,7 @@ from memory.services.transfer import file_format
 
 
 def build_entry_line(entry: MemoryEntry, forgotten_at: datetime | None) -> file_format.EntryLine:
+    """Return the line of an entry. An entry without times gets the present time."""
     created_at = entry.created_at or entry.updated_at or timezone.now()
     return file_format.EntryLine(
         namespace=entry.namespace,
@@ -29,6 +30,7 @@ def build_entry_line(entry: MemoryEntry, forgotten_at: datetime | None) -> file_
 
 
 def build_revision_line(revision: Revision) -> file_format.RevisionLine:
+    """Return the line of a stored revision."""
     operation: Any = revision.operation  # a database constraint allows only these words
     return file_format.RevisionLine(
         entry=revision.entry_id,
@@ -43,7 +45,10 @@ def build_revision_line(revision: Revision) -> file_format.RevisionLine:
     )
 
 
-def build_value_line(entry: MemoryEntry, value: MemoryEntry) -> file_format.RevisionLine:
+def build_external_revision_line(
+    entry: MemoryEntry, value: MemoryEntry
+) -> file_format.RevisionLine:
+    """Return the line of a value that an external provider stored; each value counts as one revision."""
     at = value.updated_at or value.created_at or timezone.now()
     return file_format.RevisionLine(
         entry=UUID(entry.id),
@@ -58,6 +63,7 @@ def build_value_line(entry: MemoryEntry, value: MemoryEntry) -> file_format.Revi
 
 
 def build_read_line(read: Read) -> file_format.ReadLine:
+    """Return the line of a recall of the entry by a run."""
     return file_format.ReadLine(
         entry=read.entry_id,
         revision=read.revision,

@@ -34,6 +34,7 @@ from memory.host import get_host
 from memory.models import Entry, Group, Namespace, Read, Revision
 from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
+from memory.providers.postgres.vectors import RUN_SCOPES
 from memory.routing import find_external_provider
 from memory.services.erasure.erase import list_namespaces_of_person
 from memory.services.gateway.audit_lines import record_refusal
@@ -43,9 +44,9 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.transfer import file_format
 from memory.services.transfer.export_lines import (
     build_entry_line,
+    build_external_revision_line,
     build_read_line,
     build_revision_line,
-    build_value_line,
 )
 
 
@@ -135,11 +136,9 @@ def export_team(caller: MemoryCaller) -> ExportFile:
     access.check(caller.principal, "memory.share", caller.team_id)
     with tenant([caller.team_id]):
         all_namespaces = Namespace.objects.unscoped().filter(team_id=caller.team_id)
-        all_namespaces = all_namespaces.exclude(scope__in=rows.RUN_SCOPES)
+        all_namespaces = all_namespaces.exclude(scope__in=RUN_SCOPES)
         visible = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
-        namespaces = list(
-            visible.exclude(scope__in=rows.RUN_SCOPES).order_by("scope", "text", "id")
-        )
+        namespaces = list(visible.exclude(scope__in=RUN_SCOPES).order_by("scope", "text", "id"))
         name = Team.objects.values_list("name", flat=True).get(pk=caller.team_id)
         return _write_file(
             caller,
@@ -165,7 +164,7 @@ def export_all(
             return _write_file(caller, "person", subject, namespaces, options)
         all_namespaces = Namespace.objects.unscoped().filter(team_id=team_id)
         selected = (
-            all_namespaces.exclude(scope__in=rows.RUN_SCOPES)
+            all_namespaces.exclude(scope__in=RUN_SCOPES)
             if namespace is None
             else all_namespaces.filter(text=namespace)
         )
@@ -380,7 +379,7 @@ def _write_external(body: _ExportBody, row: Namespace, external: NamespaceStore)
     for entry in reversed(external.recall(MemoryQuery(row.text))):
         body.add(build_entry_line(entry, None), "entries")
         for revision in external.history(row.text, entry.key):
-            body.add(build_value_line(entry, revision), "revisions")
+            body.add(build_external_revision_line(entry, revision), "revisions")
 
 
 def _group_by_entry(rows_: Iterable[Any]) -> dict[UUID, list[Any]]:  # revisions, or reads

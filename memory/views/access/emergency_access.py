@@ -102,19 +102,20 @@ def list_rows(request: HttpRequest, namespace: str | None = None) -> list[Access
     )
 
 
-def _build_rows(request: HttpRequest, accesses: list[EmergencyAccess]) -> list[AccessRow]:
+def _build_rows(request: HttpRequest, emergency_accesses: list[EmergencyAccess]) -> list[AccessRow]:
     principal = get_principal(request)
-    reads = services.summarize_reads(accesses)
+    reads = services.summarize_reads(emergency_accesses)
     titles = naming.name_namespaces(
-        [emergency_access.namespace for emergency_access in accesses], reader_id=principal.user_id
+        [emergency_access.namespace for emergency_access in emergency_accesses],
+        reader_id=principal.user_id,
     )
     notified = {
         emergency_access.pk: services.is_notified(principal, emergency_access)
-        for emergency_access in accesses
+        for emergency_access in emergency_accesses
     }
     ids = [
         entry
-        for emergency_access in accesses
+        for emergency_access in emergency_accesses
         if notified[emergency_access.pk]
         for entry in reads[emergency_access.pk].entries
     ]
@@ -135,7 +136,7 @@ def _build_rows(request: HttpRequest, accesses: list[EmergencyAccess]) -> list[A
             ),
             notified[emergency_access.pk] and principal.user_id not in emergency_access.seen_by,
         )
-        for emergency_access, namespace in zip(accesses, titles, strict=True)
+        for emergency_access, namespace in zip(emergency_accesses, titles, strict=True)
     ]
 
 

@@ -242,7 +242,7 @@ def _get_group_title(entry: PersonalEntry, grouping: str) -> str:
 def _list_viewers(request: HttpRequest) -> list[str]:
     """Return the names of those who may view the caller's memory by emergency access at this moment."""
     user_id = get_principal(request).user_id
-    accesses = [
+    emergency_accesses = [
         emergency_access
         for emergency_access in load_current_accesses(request)
         if emergency_access.is_open() and emergency_access.by_id != user_id
@@ -250,7 +250,7 @@ def _list_viewers(request: HttpRequest) -> list[str]:
     return list(
         dict.fromkeys(
             str(emergency_access.by)
-            for emergency_access in accesses
+            for emergency_access in emergency_accesses
             if emergency_access.namespace.owner_user_id == user_id
         )
     )

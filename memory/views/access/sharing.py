@@ -150,7 +150,7 @@ def share(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     member = _find_member(request)
     verbs = [verb for verb in VERBS if verb in request.POST.getlist("verb")]
     for verb in verbs:
-        services.share(caller_of(request), namespace=row.text, verb=verb, member=member)
+        services.share(caller_of(request), namespace=row.text, verb=verb, recipient=member)
     if verbs:
         messages.success(request, _("Shared with %(name)s.") % {"name": member})
     else:
@@ -165,7 +165,7 @@ def unshare(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     member = _find_member(request)
     for verb in VERBS:
         if verb in request.POST.getlist("verb"):
-            services.unshare(caller_of(request), namespace=row.text, verb=verb, member=member)
+            services.unshare(caller_of(request), namespace=row.text, verb=verb, recipient=member)
     messages.success(request, _("Revoked access of %(name)s.") % {"name": member})
     return redirect("memory:access", namespace_id=row.pk)
 

@@ -112,17 +112,17 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 Ids = list[UUID]
 
 _MOVES: dict[TierAction, Callable[[MemoryCaller, Ids, Tier, str], MovedEntries]] = {
-    TierAction.APPROVE: lambda caller, ids, to, why: services.approve(
-        caller, entry_ids=ids, to=str(to), reason=why
+    TierAction.APPROVE: lambda caller, ids, to, reason: services.approve(
+        caller, entry_ids=ids, to=str(to), reason=reason
     ),
-    TierAction.REJECT: lambda caller, ids, _to, why: services.reject(
-        caller, entry_ids=ids, reason=why
+    TierAction.REJECT: lambda caller, ids, _to, reason: services.reject(
+        caller, entry_ids=ids, reason=reason
     ),
-    TierAction.PROMOTE: lambda caller, ids, _to, why: services.promote(
-        caller, entry_ids=ids, reason=why
+    TierAction.PROMOTE: lambda caller, ids, _to, reason: services.promote(
+        caller, entry_ids=ids, reason=reason
     ),
-    TierAction.QUARANTINE: lambda caller, ids, _to, why: services.quarantine(
-        caller, entry_ids=ids, reason=why
+    TierAction.QUARANTINE: lambda caller, ids, _to, reason: services.quarantine(
+        caller, entry_ids=ids, reason=reason
     ),
 }
 

@@ -210,16 +210,16 @@ def test_key_without_the_scope_does_nothing(alice: Person, api_key: Any) -> None
 
 def test_shared_namespace_is_seen_until_the_sharing_ends(cast: Cast, secret: str) -> None:
     mine, theirs = at_door(cast.alice), at_door(cast.vic)
-    services.share(mine, namespace=secret, verb="view", member=cast.vic.user)
+    services.share(mine, namespace=secret, verb="view", recipient=cast.vic.user)
 
     assert len(services.recall(theirs, namespace=secret)) == 1
     assert [n.text for n in services.list_namespaces(theirs)] == [secret]
     with pytest.raises(AccessDenied):
         services.remember(theirs, namespace=secret, key="k", value=1)
     with pytest.raises(AccessDenied):
-        services.share(theirs, namespace=secret, verb="view", member=cast.bob.user)
+        services.share(theirs, namespace=secret, verb="view", recipient=cast.bob.user)
 
-    services.unshare(mine, namespace=secret, verb="view", member=cast.vic.user)
+    services.unshare(mine, namespace=secret, verb="view", recipient=cast.vic.user)
     with pytest.raises(NotFound):
         services.recall(theirs, namespace=secret)
 
@@ -231,11 +231,11 @@ def test_guest_who_writes_does_not_become_a_participant(cast: Cast) -> None:
     mine, guest = at_door(cast.alice), at_door(cast.bob)
     verbs: tuple[Literal["view", "write"], ...] = ("view", "write")
     for verb in verbs:
-        services.share(mine, namespace="conv:c1", verb=verb, member=cast.bob.user)
+        services.share(mine, namespace="conv:c1", verb=verb, recipient=cast.bob.user)
     services.remember(guest, namespace="conv:c1", key="note", value="from a guest")
 
     for verb in verbs:
-        services.unshare(mine, namespace="conv:c1", verb=verb, member=cast.bob.user)
+        services.unshare(mine, namespace="conv:c1", verb=verb, recipient=cast.bob.user)
 
     with pytest.raises(NotFound):
         services.recall(guest, namespace="conv:c1")

@@ -78,7 +78,9 @@ def test_admin_reads_private_memory_by_emergency_access_and_changes_nothing(
         lambda: services.remember(at_door(person), namespace=secret, key="planted", value=1),
         lambda: services.forget(at_door(person), namespace=secret, key="secret"),
         lambda: services.edit(at_door(person), entry_id=entry_id, if_revision=1, value="x"),
-        lambda: services.share(at_door(person), namespace=secret, verb="view", member=person.user),
+        lambda: services.share(
+            at_door(person), namespace=secret, verb="view", recipient=person.user
+        ),
     ):
         with pytest.raises(AccessDenied):
             change()
@@ -380,7 +382,7 @@ def test_who_looks_by_emergency_access_takes_nothing_out_as_a_file(cast: Cast, s
 
 def test_who_is_let_in_by_a_grant_as_well_takes_it_out(cast: Cast, secret: str) -> None:
     broken(cast.ada, secret)
-    services.share(at_door(cast.bob), namespace=secret, verb="view", member=cast.ada.user)
+    services.share(at_door(cast.bob), namespace=secret, verb="view", recipient=cast.ada.user)
 
     made = services.export_namespace(at_door(cast.ada), namespace=secret)
 

@@ -157,7 +157,7 @@ def test_each_reason_is_said_with_who_gave_it_and_when(cast: Cast) -> None:
     text, mine = f"user:{cast.bob.user.pk}", at_door(cast.bob)
     group = create_group(cast.ada.principal, team=cast.team_a, name="Support")
     add_to_group(cast.ada.principal, group_id=group.pk, user_id=cast.alice.user.pk)
-    services.share(mine, namespace=text, verb="view", member=cast.vic.user)
+    services.share(mine, namespace=text, verb="view", recipient=cast.vic.user)
     with tenant([cast.team_a.pk]):  # as a group was let in before that was refused
         access.grant(group.group, "memory.forget", Namespace.objects.unscoped().get(text=text))
     emergency_access = start_emergency_access(
@@ -188,7 +188,7 @@ def test_each_reason_is_said_with_who_gave_it_and_when(cast: Cast) -> None:
     ]
     assert (found.runs, [one.name for one in found.non_viewers]) == ("person", ["Alice"])
 
-    services.unshare(mine, namespace=text, verb="forget", member=group)
+    services.unshare(mine, namespace=text, verb="forget", recipient=group)
     assert [one.verb for one in explain_access(mine, namespace=text).grants] == ["view"]
 
 
@@ -288,7 +288,7 @@ def test_groups_grant_on_what_is_private_lets_nobody_in_however_old_it_is(cast: 
         lambda: services.recall(at_door(cast.ada), namespace=text),
         lambda: services.remember(at_door(cast.ada), namespace=text, key="k", value=2),
         lambda: services.share(
-            at_door(cast.ada), namespace=text, verb="view", member=cast.vic.user
+            at_door(cast.ada), namespace=text, verb="view", recipient=cast.vic.user
         ),
     ):
         with pytest.raises(MemoryFault):
@@ -305,9 +305,9 @@ def test_group_is_let_in_to_what_is_the_teams_and_never_to_what_is_private(cast:
 
     with pytest.raises(InvalidInput, match="single members"):
         services.share(
-            at_door(cast.bob), namespace=f"user:{cast.bob.user.pk}", verb="view", member=group
+            at_door(cast.bob), namespace=f"user:{cast.bob.user.pk}", verb="view", recipient=group
         )
     assert ("memory.refused", f"user:{cast.bob.user.pk}", False) in trail(cast.team_a.pk)
-    services.share(at_door(cast.ada), namespace="global:app", verb="write", member=group)
+    services.share(at_door(cast.ada), namespace="global:app", verb="write", recipient=group)
 
     services.remember(at_door(cast.vic), namespace="global:app", key="k", value=2)

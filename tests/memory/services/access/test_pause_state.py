@@ -224,7 +224,7 @@ def test_outside_person_is_paused_by_the_key_that_names_them(cast: Cast, api_key
     services.remember(in_run(alice), **TEA)
     for verb in ("view", "forget"):
         own = f"user:{alice.user.pk}"
-        services.share(at_door(alice), namespace=own, verb=verb, member=cast.vic.user)
+        services.share(at_door(alice), namespace=own, verb=verb, recipient=cast.vic.user)
     for asked in ("pause", "resume"):
         own = f"/api/v1/memory/subjects/{alice.user.pk}/{asked}"
         assert send(cast.vic.client, own).status_code == 404

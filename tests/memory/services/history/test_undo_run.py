@@ -179,7 +179,7 @@ def test_who_may_only_write_undoes_what_was_changed_and_leaves_what_is_new(cast:
     say(running(cast.alice, "r0"), "user", "city", "Lisbon")
     say(running(cast.alice), "user", "city", "Porto")
     say(running(cast.alice), "user", "pet", "Miso")
-    services.share(at_door(cast.alice), namespace=own, verb="write", member=cast.bob.user)
+    services.share(at_door(cast.alice), namespace=own, verb="write", recipient=cast.bob.user)
 
     tried = services.undo_run(bob, run_id="r1", dry_run=True)
     done = services.undo_run(bob, run_id="r1")
@@ -194,12 +194,12 @@ def test_who_may_only_write_takes_nothing_back_that_would_be_forgotten(cast: Cas
     services.forget(running(cast.alice), scope="user", key="city")
     change_id = services.undo_run(mine, run_id="r1").change_id
     assert change_id
-    services.share(mine, namespace=own, verb="write", member=cast.bob.user)
+    services.share(mine, namespace=own, verb="write", recipient=cast.bob.user)
 
     with pytest.raises(AccessDenied, match="not forget"):
         services.undo(at_door(cast.bob), change_id=change_id)
     assert known(cast.alice) == {"own/city": "Lisbon"}
 
-    services.share(mine, namespace=own, verb="forget", member=cast.bob.user)
+    services.share(mine, namespace=own, verb="forget", recipient=cast.bob.user)
     assert services.undo(at_door(cast.bob), change_id=change_id).count == 1
     assert known(cast.alice) == {}

@@ -18,8 +18,8 @@ def test_two_lists_turn_their_pages_apart(cast: Cast, monkeypatch: pytest.Monkey
     alice = cast.alice
     text = services.remember(in_run(alice), scope="user", key="k", value=1).namespace
     for verb in ("view", "write", "forget"):
-        services.share(at_door(alice), namespace=text, verb=verb, member=cast.bob.user)
-    services.share(at_door(alice), namespace=text, verb="view", member=cast.vic.user)
+        services.share(at_door(alice), namespace=text, verb=verb, recipient=cast.bob.user)
+    services.share(at_door(alice), namespace=text, verb="view", recipient=cast.vic.user)
     with tenant([cast.team_a.pk]):
         row = Namespace.objects.unscoped().get(text=text)
     address = reverse("memory:access", args=[row.pk])
