@@ -110,7 +110,7 @@ class GroupAdmin(VisibleAdmin):
     list_select_related = ("namespace",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        # A group is as private as what lies in it.
+        # A group is as private as its entries.
         namespaces = Namespace.objects.visible_to(get_principal(request))
         return Group.objects.visible_to(get_principal(request)).filter(namespace__in=namespaces)
 

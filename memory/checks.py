@@ -18,7 +18,7 @@ def check_pgvector(databases: Sequence[str] | None = None, **_: Any) -> list[Che
     try:
         can_exist = vector_column.can_exist("default")
     except DatabaseError:
-        return []  # another check says that it does not answer
+        return []  # another check reports that the database doesn't respond
     return (
         []
         if can_exist

@@ -1,4 +1,4 @@
-"""The host: everything that memory asks of the application around it.
+"""The host: the functions that memory needs from the application around it.
 
 Memory stores ids of runs, workflows and conversations without knowing what they are. The application that owns them
 implements ``Host`` and registers it once at start-up, because memory never imports that application.
@@ -41,13 +41,13 @@ class NodeTrials(Protocol):
     ) -> Iterable[tuple[str, str]]:
         """Run each node kind that uses memory in this process over ``memory``. Yield its label and its whole output.
 
-        ``groups`` are ids of groups that a node tries to read, whether it may or not.
+        ``groups`` are ids of groups that a node tries to read, allowed or not.
         """
         ...
 
 
 class Host(Protocol):
-    """The application that runs workflows. A method that takes ids answers for a whole page at once."""
+    """The application that runs workflows. Methods that take ids handle a whole page with one call."""
 
     @property
     def node_trials(self) -> NodeTrials: ...
@@ -93,7 +93,7 @@ class Host(Protocol):
 
 
 def register_host(host: Host) -> None:
-    """Make ``host`` the one that memory asks, in place of an earlier one."""
+    """Register ``host`` instead of an earlier one."""
     _registered[:] = [host]
 
 

@@ -8,18 +8,17 @@
 | application, workflow | as with workflows: viewers view, editors write and forget |
 
 A key with ``memory:serve`` belongs to another installation that keeps its memory in this team. It owns the
-conversations and runs in which nobody of this team takes part, because it created them or is about to.
+conversations and runs in which no member of this team takes part, because it created them or is about to.
 
-Explicit grants (``accounts.access.grant``) come on top. No role opens what is private to a
-person: an admin sees nothing of it either, except by emergency access (``EmergencyAccess``),
-which allows viewing for a while and notifies the person. A plug-in's scope says which of these
-rows applies to it (``SeenBy``); one that says nothing is open to runs only.
+Explicit grants (``accounts.access.grant``) are added to these. No role gives access to a person's private memory:
+admins need emergency access (``EmergencyAccess``), which allows viewing for a limited time and notifies the person. A
+plug-in's scope says which of these rows applies to it (``SeenBy``); one that says nothing is open to runs only.
 
 ``find_reasons`` is the only rule: ``is_allowed`` asks whether there is a reason, and the page
 that explains access lists them.
 
-A namespace that doesn't exist yet may be filled only by the participants of its conversation: what somebody else
-wrote there would be read in their next prompt. The host knows the participants of a conversation.
+A namespace that doesn't exist yet may be filled only by the participants of its conversation: what another person
+wrote there would be part of their next prompt. The host knows the participants of a conversation.
 """
 
 from collections.abc import Iterator
@@ -55,13 +54,13 @@ SCOPE_OF_VERB: dict[Verb, str] = {
 
 
 class AccessReason(StrEnum):
-    """The reasons that let a principal in, in the order in which they are checked."""
+    """The reasons why a principal has access, in the order in which they are checked."""
 
     ROLE = "role"  # by their role in the team, or the key's scope
     OWN = "own"  # the memory is about themselves
     PLAYS = "plays"  # the memory is about a test person they play
     TAKES_PART = "takes_part"  # participant in the conversation
-    NAMES = "names"  # an API key that names an outside person
+    NAMES = "names"  # an API key that names an external user
     GRANT = "grant"  # an explicit grant
     GUEST = "guest"  # a key of another installation that keeps its memory here
     EMERGENCY_ACCESS = "emergency_access"  # for a while, and the person is notified
@@ -130,8 +129,8 @@ def can_export(principal: Principal, target: NamespaceTarget) -> bool:
 
 
 def is_allowed_by_name(principal: Principal, verb: Verb, row: Namespace) -> bool:
-    """Return whether a key is let in because it names the outside person. Lists over many namespaces
-    don't include these.
+    """Return whether a key has access because it names the external user. Lists over many namespaces don't include
+    these.
     """
     return AccessReason.NAMES in find_reasons(principal, verb, build_target(row))
 
@@ -139,8 +138,8 @@ def is_allowed_by_name(principal: Principal, verb: Verb, row: Namespace) -> bool
 def find_reasons(
     principal: Principal, verb: Verb, target: NamespaceTarget, facts: AccessFacts | None = None
 ) -> Iterator[AccessReason]:
-    """Yield the reasons for which the principal is allowed to do this; without any they aren't. Each
-    is looked up only when it is asked for.
+    """Yield the reasons for which the principal is allowed to do this; without any they aren't. Each reason is
+    checked only when the iterator reaches it.
     """
     facts = facts or AccessFacts(target)
     if principal.get_role(target.team_id) is None or not principal.allows(SCOPE_OF_VERB[verb]):

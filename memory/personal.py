@@ -158,7 +158,7 @@ def find_own_namespace(caller: MemoryCaller, *, namespace_id: UUID) -> Namespace
 
 
 def format_value(value: object) -> str:
-    """Return a remembered value as text: a sentence as it is, anything else as a list of lines."""
+    """Return a remembered value as text: a string as it is, any other value as a list of lines."""
     if isinstance(value, Mapping) and value:
         return "\n".join(_format_member(str(name), item) for name, item in value.items())
     if isinstance(value, list) and value:

@@ -12,7 +12,7 @@ from memory.models import Namespace, Policy
 from memory.providers.postgres.fixed_queries import FunctionCall, Select
 
 
-# Generous, but never endless: one runaway loop must not fill the disk.
+# Generous defaults; they only keep a faulty loop from filling the disk.
 DEFAULT = MemorySecurityPolicy(
     max_entries_per_namespace=100_000,
     max_value_bytes=256 * 1024,
@@ -42,8 +42,8 @@ def load_rules(team_id: UUID, app_id: str, namespace: Namespace | None) -> Rules
 
 
 def _combine_rules(policies: Sequence[Policy], app_id: str, namespace: Namespace | None) -> Rules:
-    """Combine the team's policy, the application's and the namespace's limits. A team without a
-    policy of its own gets the defaults; each limit it sets replaces the default.
+    """Combine the team's policy, the application's and the namespace's limits. A team without a policy gets the
+    defaults; each limit that it sets replaces the default.
     """
     rows = {row.app_id: row for row in policies}
     team, app = rows.get(""), rows.get(app_id) if app_id else None

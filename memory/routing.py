@@ -1,8 +1,8 @@
 """The routing of namespaces: PostgreSQL or, for working memory, another provider that the operator chose.
 
-``MEMORY_PLACES`` has a rule a scope, for everybody or for one team: ``run=redis``, ``workflow@TEAM=http``.
-Memory of persons, conversations and applications stays in PostgreSQL: it must be undone, restored,
-audited in one transaction and erased with proof. See adr 8.
+``MEMORY_PLACES`` has a rule for each scope, for all teams or for one: ``run=redis``, ``workflow@TEAM=http``. Memory
+of persons, conversations and applications stays in PostgreSQL: it must be undone, restored, audited in one
+transaction and erased with proof. See adr 8.
 """
 
 from collections.abc import Mapping
@@ -147,7 +147,7 @@ def _make_provider(
     name: str, team_id: UUID, policy: MemorySecurityPolicy, addresses: _Addresses
 ) -> ExternalProvider:
     factory = find_provider_factory(name, collect_mappings("memory_providers"))
-    options: dict[str, Any] = {"policy": policy}  # what each of them takes besides
+    options: dict[str, Any] = {"policy": policy}  # the further options of each provider
     if name == "http":
         options |= {"url": addresses.http_url, "key": addresses.http_key}
     elif name == "redis":

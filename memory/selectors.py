@@ -18,7 +18,7 @@ from memory.models.namespaces import ScopeChoice
 from memory.providers.postgres.newest import fetch_newest
 
 
-# There are many of these, and people look for the last.
+# These scopes have many namespaces, and people usually need the newest.
 TRANSIENT = (ScopeChoice.CONVERSATION, ScopeChoice.RUN)
 
 

@@ -86,8 +86,7 @@ def list_emergency_accesses(
 def list_subject_accesses(
     request: HttpRequest, subject: str, limit: Limit = 100, offset: Offset = 0
 ) -> list[access.EmergencyAccessOut]:
-    """List the emergency accesses to an external user's memory, newest first. Only for the API key that names the
-    user.
+    """List the emergency accesses to an external user's memory, newest first. Only for the key that names the user.
 
     External users have no account here, so your application has to notify them.
     """

@@ -19,7 +19,7 @@ ITEM = "/memory/review/{uuid:proposal_id}"
 
 @router.get("/memory/curation/rules", response=schemas.RuleBody)
 def read_rule(request: HttpRequest, params: Query[schemas.RuleQuery]) -> schemas.RuleBody:
-    """Return the effective rule for an application's runs: its own, otherwise the team's."""
+    """Return the rule that applies to an application's runs: the application's, otherwise the team's."""
     return schemas.rule_out(
         learning_rules.read_learning_rule(build_caller(request), app_id=params.app)
     )
@@ -29,7 +29,7 @@ def read_rule(request: HttpRequest, params: Query[schemas.RuleQuery]) -> schemas
 def write_rule(
     request: HttpRequest, params: Query[schemas.RuleQuery], body: schemas.RuleBody
 ) -> schemas.RuleBody:
-    """Set the rule. ``auto_memory`` switches learning from finished runs on, and recalling it in similar runs."""
+    """Set the rule. ``auto_memory`` enables learning from finished runs, and recalling the result in similar runs."""
     learning = schemas.learning_in(body)
     return schemas.rule_out(
         learning_rules.set_learning_rule(
@@ -104,7 +104,7 @@ def dry_run_proposal(request: HttpRequest, proposal_id: UUID) -> schemas.Proposa
 def apply_proposal(
     request: HttpRequest, proposal_id: UUID, body: schemas.ApplyIn
 ) -> schemas.ProposalOut:
-    """Apply all of the proposal or nothing; ``change`` undoes it as one."""
+    """Apply the whole proposal or nothing. The returned ``change`` undoes it."""
     fields = body.dict(exclude_unset=True)
     row = proposals.apply_proposal(
         build_caller(request),

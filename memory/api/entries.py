@@ -1,4 +1,4 @@
-"""``/api/v1/memory``: the services over HTTP."""
+"""``/api/v1/memory``: namespaces, entries, search and erasure."""
 
 from typing import Any
 from uuid import UUID
@@ -61,7 +61,7 @@ def search_everywhere(
     """Search by words in every namespace you may view; a key searches shared namespaces only.
 
     Results are ranked together, with scores and their parts. Quarantined entries come last, and a key finds them only
-    if it names that tier, because nobody has reviewed them yet.
+    if it names that tier, because they have not been reviewed yet.
     """
     conditions = params.dict()
     results = services.search_all_namespaces(
@@ -91,7 +91,7 @@ def recall_entries(request: HttpRequest, body: entries.RecallIn) -> entries.Reca
     """Recall by key, by text (best first, with scores), or the newest."""
     caller = build_caller(request)
     top_k = body.top_k
-    # Another installation whose memory this is keeps to the provider's contract: no number, no end.
+    # Another installation that keeps its memory here follows the provider's contract, which has no maximum number.
     if top_k is None and permissions.get_guest_key_id(caller.principal) is None:
         top_k = MAX_TOP_K if body.query_text is None else entries.RECALLED_BY_TEXT
     results = services.recall(caller, **{**body.dict(), "top_k": top_k})
@@ -104,7 +104,7 @@ def recall_entries(request: HttpRequest, body: entries.RecallIn) -> entries.Reca
 def forget_entries(
     request: HttpRequest, body: entries.ForgetIn
 ) -> entries.ForgottenOut | entries.WouldGoOut:
-    """Forget entries; ``change`` undoes all of it as one. With ``dry_run`` nothing changes, and the answer is a preview."""
+    """Forget entries; the returned ``change`` restores them together. With ``dry_run`` only a preview is returned."""
     caller = build_caller(request)
     if body.entries is not None and (
         body.namespace or body.key is not None or body.filter is not None
@@ -125,7 +125,9 @@ def forget_entries(
 def clear_namespace(
     request: HttpRequest, body: entries.ClearIn
 ) -> entries.ForgottenOut | entries.WouldGoOut:
-    """Forget everything in a namespace; ``change`` undoes it as one. With ``dry_run`` the answer is a preview."""
+    """Forget all entries of a namespace; the returned ``change`` restores them. With ``dry_run`` only a preview is
+    returned.
+    """
     caller = build_caller(request)
     if body.dry_run:
         return entries.would_go_out(services.plan_clearing(caller, namespace=body.namespace))
@@ -156,7 +158,7 @@ def edit_entry(
     body: entries.EntryEditIn,
     if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
 ) -> entries.EntryOut:
-    """Edit an entry; 409 if it was changed meanwhile."""
+    """Edit an entry; 409 if it has been changed since ``If-Match``."""
     changes = body.dict(exclude_unset=True)
     entry = services.edit(
         build_caller(request),
@@ -170,7 +172,7 @@ def edit_entry(
 
 @router.delete("/memory/entries/{uuid:entry_id}", response=entries.ForgottenOut)
 def forget_entry(request: HttpRequest, entry_id: UUID) -> entries.ForgottenOut:
-    """Forget an entry; ``change`` undoes it, and restoring brings it back."""
+    """Forget an entry. Undoing ``change`` or restoring the entry brings it back."""
     forgotten = services.forget(build_caller(request), entry_id=entry_id)
     return entries.ForgottenOut(count=forgotten.count, change=forgotten.change_id)
 
@@ -196,7 +198,7 @@ def list_revisions(request: HttpRequest, entry_id: UUID) -> list[entries.EntryRe
 
 @router.post("/memory/changes/{uuid:change_id}/undo", response=entries.UndoneOut)
 def undo_change(request: HttpRequest, change_id: UUID) -> entries.UndoneOut:
-    """Undo everything that one change did; 409 if it was changed since."""
+    """Undo a change as a whole; 409 if one of its entries has been changed since."""
     result = services.undo(build_caller(request), change_id=change_id)
     return entries.UndoneOut(
         count=result.count, entries=[UUID(undone_id) for undone_id in result.entry_ids]
@@ -205,7 +207,7 @@ def undo_change(request: HttpRequest, change_id: UUID) -> entries.UndoneOut:
 
 @router.post("/memory/runs/{uuid:run_id}/undo", response=entries.RunUndoneOut)
 def undo_run(request: HttpRequest, run_id: UUID, body: entries.UndoRunIn) -> entries.RunUndoneOut:
-    """Undo everything that a run wrote where you may change it; ``change`` restores it as one."""
+    """Undo all writes of a run in namespaces that you may write to. The returned ``change`` reverts this."""
     result = services.undo_run(
         build_caller(request), run_id=str(run_id), reason=body.reason, dry_run=body.dry_run
     )
@@ -214,8 +216,8 @@ def undo_run(request: HttpRequest, run_id: UUID, body: entries.UndoRunIn) -> ent
 
 @router.post("/memory/subjects/{subject}/erase", response=entries.ReceiptOut)
 def erase_person(request: HttpRequest, subject: str, body: entries.EraseIn) -> entries.ReceiptOut:
-    """Erase a person for good, history included. Without ``dry_run: false`` nothing is erased, and the receipt is a
-    preview.
+    """Erase a person permanently, including the history. Without ``dry_run: false`` nothing is erased, and the
+    receipt is a preview.
     """
     receipt = services.erase(
         build_caller(request), subject=subject, dry_run=body.dry_run, runs=body.runs

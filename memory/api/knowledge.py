@@ -17,7 +17,7 @@ router = Router(auth=api_auth(), tags=["knowledge"])
 
 @router.get("/knowledge/pages", response=pages.KnowledgeBaseOut)
 def list_pages(request: HttpRequest, params: Query[pages.PagesQuery]) -> pages.KnowledgeBaseOut:
-    """List all pages of a namespace by title, with their links and stale marks."""
+    """List all pages of a namespace by title, with their links and stale markers."""
     return pages.knowledge_base_out(
         services.get_knowledge_base(build_caller(request), namespace=params.namespace)
     )
@@ -45,7 +45,7 @@ def search_pages(request: HttpRequest, params: Query[pages.SearchQuery]) -> page
 
 @router.post("/knowledge/pages", response={201: list[pages.KeptOut]})
 def write_pages(request: HttpRequest, body: pages.WriteIn) -> Status[list[pages.KeptOut]]:
-    """Write all pages or none. A page about the same subject is merged with, if there is one."""
+    """Write all pages or none. Each is merged into the page about the same subject, if there is one."""
     results = services.write_pages(
         build_caller(request),
         namespace=body.namespace,
@@ -72,7 +72,7 @@ def rewrite_page(
     body: pages.RewriteIn,
     if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
 ) -> pages.OpenedOut:
-    """Rewrite a page; 409 if it was changed meanwhile."""
+    """Rewrite a page; 409 if it has been changed since ``If-Match``."""
     view = services.rewrite_page(
         build_caller(request),
         entry_id=entry_id,

@@ -1,4 +1,4 @@
-"""``/api/v1/memory/subjects/…``: what is remembered about the caller, and pauses of the caller and of outside people."""
+"""``/api/v1/memory/subjects/…``: memory about the caller, and pauses of the caller and of external users."""
 
 from django.http import HttpRequest
 from ninja import Router
@@ -36,14 +36,14 @@ def resume_me(request: HttpRequest) -> personal.ResumedOut:
 
 @router.get("/memory/subjects/{subject}/pause", response=personal.SubjectPauseOut)
 def read_pause(request: HttpRequest, subject: str) -> personal.SubjectPauseOut:
-    """Return the pause of an outside person, by your own id for them."""
+    """Return the pause of an external user, by the id that your application uses for them."""
     state = services.get_subject_pause(build_caller(request), subject=subject)
     return personal.SubjectPauseOut(pause=personal.pause_out(state) if state else None)
 
 
 @router.post("/memory/subjects/{subject}/pause", response=personal.PauseOut)
 def pause_subject(request: HttpRequest, subject: str, body: personal.PauseIn) -> personal.PauseOut:
-    """Pause the memory of an outside person in their runs. Requires the key that names them."""
+    """Pause the memory of an external user in their runs. Requires the API key that names them."""
     state = services.pause(build_caller(request), what=body.what, until=body.until, subject=subject)
     return personal.pause_out(state)
 

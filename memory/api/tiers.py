@@ -32,7 +32,7 @@ def move_entry(
     body: tiers.EntryMoveIn,
     if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
 ) -> tiers.MovedOut:
-    """Approve, reject, promote or quarantine an entry; 409 if it was changed meanwhile."""
+    """Approve, reject, promote or quarantine an entry; 409 if it has been changed since ``If-Match``."""
     result = services.move(
         build_caller(request),
         entry_ids=[entry_id],
@@ -45,7 +45,7 @@ def move_entry(
 
 @router.post("/memory/move", response=tiers.MovesOut)
 def move_entries(request: HttpRequest, body: tiers.MovesIn) -> tiers.MovesOut:
-    """Move several entries, all or none; ``change`` undoes the moves as one."""
+    """Move several entries, all or none. The returned ``change`` undoes all moves."""
     caller = build_caller(request)
     if body.dry_run:
         planned = services.plan_moves(caller, move=body.move, entry_ids=body.entries, to=body.to)

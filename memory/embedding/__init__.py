@@ -1,1 +1,1 @@
-"""Finding by meaning: who turns texts into vectors, and whether this database can keep them."""
+"""Search by meaning: the embedders that turn strings into vectors, and the database column that stores them."""

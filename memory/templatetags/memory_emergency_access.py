@@ -15,9 +15,9 @@ from memory.services.access.emergency_access import list_current
 
 register = template.Library()
 
-CURRENT_ACCESSES = "_emergency_accesses"  # on a request: what was found for it already
+CURRENT_ACCESSES = "_emergency_accesses"  # attributes of a request that cache loaded rows
 SOLE_ACCESSES = "_needs_emergency_access"
-NOTICE_SHOWN = "_emergency_access_shown"  # its page tells of emergency access itself
+NOTICE_SHOWN = "_emergency_access_shown"  # the page shows its emergency accesses itself
 
 
 @register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)

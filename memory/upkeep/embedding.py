@@ -2,7 +2,8 @@
 
 The rows are the queue: a row is due from the transaction that wrote its entry until the vector of exactly that text
 is stored. A worker that claims rows postpones them first, so that two workers don't do the same work and the rows of
-a worker that died are found again. A text that changes meanwhile has another hash, and its old vector is not stored.
+a worker that died are found again. If the text changes before the vector is stored, its hash differs, and the vector
+is discarded.
 """
 
 import threading
@@ -75,7 +76,9 @@ def embed_team(team_id: UUID, *, now: datetime | None = None) -> int:
             break
         embedded, can_continue = _embed_jobs(team_id, embedder, jobs)
         count += embedded
-        if not can_continue or (not embedded and len(jobs) > 1):  # all refused: it isn't the texts
+        if not can_continue or (
+            not embedded and len(jobs) > 1
+        ):  # every text was rejected, so the texts are not the cause
             break
     return count
 
@@ -90,7 +93,7 @@ def enqueue_outdated(team_id: UUID, embedder: Embedder) -> None:
         team_id, QUERIES["enqueue_outdated"], now, team_id, embedder.name, dimensions, dimensions
     )
     while _execute(team_id, QUERIES["add_missing"], now, team_id, list(RUN_SCOPES)):
-        pass  # some thousands a transaction
+        pass  # some thousands per transaction
 
 
 def enqueue_all(team_id: UUID) -> int:
@@ -145,7 +148,7 @@ def _embed_jobs(
     try:
         vectors = embed_texts(embedder, [job.text for job in jobs], question=False, seconds=SECONDS)
     except EmbedderFault as fault:
-        if fault.of_texts and len(jobs) > 1:  # one of them is to blame
+        if fault.of_texts and len(jobs) > 1:  # one of the texts causes the failure
             halves = (jobs[: len(jobs) // 2], jobs[len(jobs) // 2 :])
             results = [_embed_jobs(team_id, embedder, half) for half in halves]
             return sum(count for count, _ in results), all(

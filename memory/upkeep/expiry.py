@@ -1,4 +1,4 @@
-"""Removes expired entries. Nothing depends on its being punctual: an expired entry is invisible anyway."""
+"""Removes expired entries. A delay has no effect on users, because expired entries are invisible anyway."""
 
 from datetime import datetime
 from uuid import UUID

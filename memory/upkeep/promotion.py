@@ -94,7 +94,7 @@ def _promote(
         entry, TierAction.PROMOTE, Tier.LONG_TERM, reason=str(promotion_reason)
     )
     context = rows.WriteContext(Operation.EDIT, now, actor=ACTOR, reason=REASONS[promotion_reason])
-    rows.write(namespace, params, context, NO_LIMITS)  # it takes no more room than it had
+    rows.write(namespace, params, context, NO_LIMITS)  # promotion doesn't change its size
 
 
 def _build_ending_filter(now: datetime) -> Q:

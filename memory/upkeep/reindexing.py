@@ -1,4 +1,4 @@
-"""Rebuilds the search index: after a change of the tokenizer, or when somebody doubts it."""
+"""Rebuilds the search index, after a change of the tokenizer or to repair it."""
 
 from uuid import UUID
 

@@ -66,7 +66,7 @@ REASONS: Final[Mapping[FoldReason, Promise]] = {
 
 
 def _get_summarizer(view: FoldView) -> str:
-    """Return what made the summary, or an empty text if messages were only cut."""
+    """Return the name of the summarizer, or an empty string if messages were only cut."""
     return str(_SUMMARIZERS.get(view.fold.by, view.fold.by))
 
 

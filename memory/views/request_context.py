@@ -1,4 +1,4 @@
-"""The context of every memory page: the caller, the requested object, and the permissions."""
+"""Functions that memory pages use to read a request: the caller, the requested object, and the permissions."""
 
 from uuid import UUID
 
@@ -40,7 +40,9 @@ def refresh_namespace(row: Namespace) -> Namespace:
 
 
 def undoable_change(request: HttpRequest, change_id: str) -> Change | None:
-    """Return the change that the page offers to undo; an old or foreign address offers none."""
+    """Return the change that the page offers to undo; None if the id is invalid or not visible, or the change was
+    undone.
+    """
     try:
         change = selectors.find_change(
             get_principal(request), get_current_team_id(request), UUID(change_id)

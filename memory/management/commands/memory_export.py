@@ -1,7 +1,6 @@
 """Writes memory of a team to a file: all of it, one namespace, or everything about a person.
 
-Whoever runs this can read the database anyway, so nothing private is left out; each namespace is recorded in the
-audit log.
+Operators can read the database anyway, so private memory is included; each namespace is recorded in the audit log.
 """
 
 import shutil

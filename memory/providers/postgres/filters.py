@@ -1,8 +1,8 @@
-"""Metadata filters as parameterised SQL: no text of a filter's author becomes part of the statement.
+"""Metadata filters as parameterised SQL: no string from a filter becomes part of the statement.
 
-The logic has two values like the oracle: what SQL would call unknown is false, so that ``$not`` means not. Keys are
-followed with ``->`` and a text operand, which steps into objects only; ``#>`` would take a number for a position in a
-list, which the oracle does not.
+As in the in-memory provider, a comparison is true or false: SQL's unknown becomes false, so that ``$not`` negates it.
+Keys are followed with ``->`` and a text operand, which steps into objects only; ``#>`` would take a number for a
+position in a list, which the oracle does not.
 """
 
 import json

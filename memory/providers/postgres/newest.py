@@ -1,4 +1,4 @@
-"""The newest entries of many namespaces, read without going further into any namespace than the page."""
+"""The newest entries of many namespaces. No more rows of any namespace are read than a page has."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -39,7 +39,9 @@ class PostingChanges:
 
     _old_counts: dict[tuple[str, int], int] = field(default_factory=dict)
     _new_counts: dict[tuple[str, int], int] = field(default_factory=dict)
-    _lengths: dict[int, int | None] = field(default_factory=dict)  # None: cannot be recalled
+    _lengths: dict[int, int | None] = field(
+        default_factory=dict
+    )  # None: the entry cannot be recalled
     _old_lengths: dict[int, int] = field(default_factory=dict)  # as the register has them
     _predecessors: dict[int, int | None] = field(default_factory=dict)  # of new numbers
 
@@ -61,7 +63,7 @@ class PostingChanges:
             self._new_counts[term, number] = count
 
     def list_rows(self, read: PostingReader) -> list[PostingRow]:
-        """Read the rows that change and return them packed anew. A row without bytes is to be removed."""
+        """Read the rows that change and return their new contents. A row without bytes is to be removed."""
         return self._merge_rows(self._group_changed_counts(), self._list_register_blocks(), read)
 
     def pack_rows(self, read: PostingReader) -> PackedRows:

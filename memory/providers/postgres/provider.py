@@ -145,7 +145,7 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
 def _search_texts(
     namespace: Namespace, visible_rows: rows.Entries, query: MemoryQuery, now: datetime
 ) -> list[MemoryEntry]:
-    """Rank over the texts, where postings do not help; whole rows are loaded only for the results."""
+    """Rank the texts themselves, for queries that postings can't answer. Whole rows are loaded only for the results."""
     texts = list(
         visible_rows.values_list("updated_at", "id", "text", "group", "position", "number")
     )

@@ -216,7 +216,7 @@ def _select_readable(
 
 
 def _as_any(array: NDArray[Any] | None) -> Any:
-    """Return the array as ``Any``: the formulas are annotated for numbers but work on arrays as well, which the types
+    """Return the array as ``Any``: the formulas are annotated for numbers but also work on arrays, which the types
     cannot express.
     """
     return array

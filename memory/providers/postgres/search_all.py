@@ -1,8 +1,8 @@
 """A search over many namespaces at once that scores as if all their entries were in one namespace.
 
-Each namespace numbers its entries from 0. Here each gets its own range of slots, one range after the other, and the
-same sums run over all of them, so that the rarity of a word and the score of a hit mean the same in every namespace.
-Only namespaces with a word of the query are read; if they are small altogether, all of them are.
+Each namespace numbers its entries from 0. Here each namespace gets its own range of slots, and the scores are
+computed over all ranges together, so that the rarity of a word and the score of a hit mean the same in every
+namespace. Only namespaces with a word of the query are read; if they are small altogether, all of them are.
 """
 
 from collections import defaultdict

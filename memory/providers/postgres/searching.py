@@ -1,5 +1,5 @@
-"""A search in one namespace: it reads the rows of the query's terms, sums them, and loads whole entries for the answer
-alone.
+"""A search in one namespace: it reads the rows of the query's terms, sums their scores, and loads whole entries only
+for the results.
 """
 
 from collections import defaultdict
@@ -173,7 +173,7 @@ def load_hits(namespace: Namespace, hits: Sequence[RankedEntry]) -> list[MemoryE
     return [
         add_score(rows.build_entry(entries[UUID(hit.id)], namespace.text), hit)
         for hit in hits
-        if UUID(hit.id) in entries  # otherwise forgotten in between
+        if UUID(hit.id) in entries  # otherwise the entry has been forgotten since
     ]
 
 

@@ -1,4 +1,4 @@
-"""Answers as of a moment, from the revisions that existed by then."""
+"""Search as of a past moment, in the revisions that existed then."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -16,8 +16,8 @@ REMOVING_OPERATIONS = (Operation.FORGET, Operation.EXPIRE)
 
 
 def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[MemoryEntry]:
-    """Search the entries as they were at the moment, with the oracle over texts: exact, and as slow as the namespace was
-    large.
+    """Search the entries as they were at the moment, by ranking all texts without an index: exact, but slow in large
+    namespaces.
 
     By meaning it finds only texts that are still the same today, since vectors of replaced texts are not stored.
     """

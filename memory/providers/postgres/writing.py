@@ -1,6 +1,7 @@
 """A write in two statements: one reads the namespace's state before it, one writes all that changes.
 
-Both are functions of the database, which keeps their plans (memory/sql/). ``rows`` calls them and knows the rules.
+Both are database functions, because the database caches their plans (memory/sql/). ``rows`` calls them and applies
+the rules.
 """
 
 import json
@@ -41,8 +42,8 @@ class WriteState:
 
     key: str
     entry: Entry | None
-    is_repeated: bool  # the very step that wrote the newest revision does it again after a crash
-    has_expired: bool  # some entries have to be retired first
+    is_repeated: bool  # the step that wrote the newest revision is repeated after a crash
+    has_expired: bool  # expired entries have to be removed first
     next_number: int
 
 

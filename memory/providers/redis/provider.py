@@ -1,4 +1,4 @@
-"""The Redis provider: each operation is one script, so that it is atomic whoever else writes."""
+"""The Redis provider. Each operation is one script, so that it is atomic."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -118,7 +118,7 @@ class RedisProvider(MemoryProvider):
     def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
         if not key:
-            return False  # to the script that would mean every key
+            return False  # an empty string would mean every key to the script
         return bool(self._call("delete", namespace, self._now(), self._get_retention(), key))
 
     def clear_namespace(self, namespace: str) -> int:

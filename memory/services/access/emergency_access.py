@@ -1,7 +1,7 @@
-"""Emergency access: view somebody's private memory for a while and with a reason, while they are notified.
+"""Emergency access: viewing a person's private memory for a limited time and with a reason; the person is notified.
 
-It allows reading only. It ends by itself at the stated time, or earlier by the viewer, the owner of the memory, or
-another member with the permission. Every read under it names it in the audit log.
+It allows reading only. It ends automatically at the stated time, or earlier if the viewer, the owner of the memory or
+another member with the permission ends it. Every read under it names it in the audit log.
 """
 
 from collections import defaultdict
@@ -89,7 +89,7 @@ def start_emergency_access(
 
 @retry_on_conflict
 def end_emergency_access(caller: MemoryCaller, *, access_id: UUID) -> EmergencyAccess:
-    """End an emergency access early. One that is over already stays as it is."""
+    """End an emergency access early. An access that has already ended is not changed."""
     with tenant([caller.team_id]):
         emergency_access = _find_visible(caller, access_id, lock=True)
         if emergency_access.is_open():
@@ -135,7 +135,7 @@ def acknowledge(caller: MemoryCaller, *, access_id: UUID) -> EmergencyAccess:
 def list_subject_accesses(
     caller: MemoryCaller, *, subject: str, limit: int = 100, offset: int = 0
 ) -> list[EmergencyAccess]:
-    """Return the emergency accesses to an outside person's memory, for a key that names them."""
+    """Return the emergency accesses to an external user's memory, for a key that names them."""
     namespace = resolve_namespace("user", {"user_id": subject})
     return list_emergency_accesses(caller, namespace=namespace, limit=limit, offset=offset)
 
@@ -198,8 +198,8 @@ def list_unacknowledged(principal: Principal, team_id: UUID) -> list[EmergencyAc
 
 
 def list_current(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
-    """Return what the top of every page shows, by one query: what the principal has not
-    acknowledged, and what is still open by or to them.
+    """Return the accesses for the notice on every page, by one query: those that the principal has not acknowledged,
+    and current ones by the principal or to their memory.
     """
     user_id = principal.user_id
     if principal.kind != "user" or user_id is None:
@@ -342,7 +342,7 @@ def _find_visible(caller: MemoryCaller, access_id: UUID, *, lock: bool = False) 
 def _list_for_key(
     caller: MemoryCaller, namespace: str, limit: int, offset: int
 ) -> list[EmergencyAccess]:
-    """List the accesses for the key that names an outside person, who has no account to be notified by."""
+    """List the accesses for the key that names an external user, who has no account and therefore gets no notice."""
     parsed = parse_namespace(namespace)
     target = NamespaceTarget(
         caller.team_id, parsed, rows.find_namespace(caller.team_id, parsed.text)

@@ -157,7 +157,7 @@ def format_recipient(user: User | None, group: TeamGroup | None) -> str:
 
 
 class _PreloadedFacts(AccessFacts):
-    """The facts that the rules ask for each person, loaded for all people at once."""
+    """The facts that the rules need for each person, loaded for all people at once."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Pausing and resuming memory about a person.
 
-People pause their own; outside people's memory is paused by the key that names them.
+People pause their own memory; the memory about an external user is paused by the key that names them.
 """
 
 from datetime import datetime
@@ -30,7 +30,7 @@ def get_own_namespace(caller: MemoryCaller) -> str:
 
 @retry_on_conflict
 def get_subject_pause(caller: MemoryCaller, *, subject: str) -> Pause | None:
-    """Return the pause of an outside person, for a key that names them. The audit log records it."""
+    """Return the pause of an external user, for a key that names them. The read is recorded in the audit log."""
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=_resolve_namespace(caller, subject)
     ) as access:
@@ -66,7 +66,7 @@ def pause(
 ) -> Pause:
     """Pause memory, until it is resumed if ``until`` is missing. A new pause replaces the previous one.
 
-    ``subject`` is the outside person that a key means; a key has no memory of its own to pause.
+    ``subject`` is the external user that a key names; a key itself has no memory to pause.
     """
     if what not in (PauseChoice.REMEMBERING, PauseChoice.RECALLING, PauseChoice.BOTH):
         raise InvalidInput("what: use remembering, recalling, or both.")

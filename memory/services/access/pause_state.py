@@ -1,8 +1,8 @@
 """The state of a pause: a person can pause remembering, recalling, or both.
 
-It holds for what is kept about them across conversations, their own namespace. Within a
-conversation its messages stay known, or it would forget its own beginning. Runs and keys obey it;
-the person still sees, corrects and forgets entries by hand.
+It applies to the person's namespace. The messages of a conversation are still stored and recalled, because the
+conversation would otherwise lose its beginning. Runs and keys obey it; the person still sees, corrects and forgets
+entries by hand.
 """
 
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ def get_active_pause(row: Namespace | None, now: datetime) -> Pause | None:
 
 
 def is_verb_paused(caller: MemoryCaller, row: Namespace | None, verb: Verb, now: datetime) -> bool:
-    """Return whether a run or key finds this verb paused. A person who acts by hand never does."""
+    """Return whether this verb is paused for a run or key. A person who acts by hand is never affected."""
     by_hand = caller.reach is None and caller.principal.kind == "user"
     paused_kind = _PAUSED_BY_VERB.get(verb)
     if by_hand or paused_kind is None:

@@ -1,4 +1,4 @@
-"""Private namespaces of a team, for those who could use emergency access: that they exist, never their content."""
+"""Private namespaces of a team, for members who may use emergency access: their existence, never their content."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,6 +1,6 @@
 """A team's limits for memory: the allowed namespace prefixes, and the numbers of entries and bytes; and their usage.
 
-An application may have limits of its own, which only narrow the team's (``memory.policies``).
+An application may have separate limits, which only narrow the team's (``memory.policies``).
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from memory.services.gateway.caller import MemoryCaller
 
 
 CHANGED: Final = "memory.policy_changed"
-VERB: Final = "memory.share"  # those who may share may also set limits, as in Django's admin
+VERB: Final = "memory.share"  # members who may share may also set limits, as in Django's admin
 MAX_COUNT: Final = 2**31 - 1
 MAX_BYTES: Final = 2**53
 MAX_PREFIX_LENGTH: Final = 120
@@ -33,7 +33,7 @@ MAX_LISTED_NAMESPACES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A set of limits. ``None`` means that the installation's default holds, and for prefixes that all are allowed."""
+    """A set of limits. ``None`` means that the installation's default applies, for prefixes that all are allowed."""
 
     allowed_prefixes: tuple[str, ...] | None = None
     max_entries: int | None = None
@@ -43,7 +43,7 @@ class Limits:
     subjects_write_global: bool | None = None  # an application can only forbid it
 
 
-# The limits that hold where a team sets none.
+# The limits that apply where a team sets none.
 DEFAULTS: Final = Limits(
     None,
     DEFAULT.max_entries_per_namespace,
@@ -115,7 +115,7 @@ class ApplicationLimits:
 
 
 def list_applications(caller: MemoryCaller) -> list[ApplicationLimits]:
-    """Return the applications with limits of their own and those whose shared memory the caller sees."""
+    """Return the applications with separate limits and those whose shared memory the caller sees."""
     access.check(caller.principal, "memory.view", caller.team_id)
     with tenant([caller.team_id]):
         rows = Policy.objects.unscoped().filter(team_id=caller.team_id).exclude(app_id="")

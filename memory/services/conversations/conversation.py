@@ -83,7 +83,7 @@ def handle_conversation(
 def load_history(
     caller: MemoryCaller, *, namespace: str, rules: Mapping[str, Json] | None = None
 ) -> HistoryView:
-    """Return the messages, the summary that stands in for the rest, and what was folded, word for word."""
+    """Return the messages, the summary that replaces older messages, and the original text of folded messages."""
     folding = parse_folding(rules or {})
     with _open(caller, "view", "memory.listed", namespace) as access:
         view = _build_memory(access, folding).read_view()
@@ -107,7 +107,7 @@ _OPERATIONS: dict[str, tuple[Verb, str]] = {
 
 
 def _append(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
-    access.claim()  # before the history is read: writers of one conversation wait for each other
+    access.claim()  # locked before the history is read, so that writers of one conversation wait for each other
     result = _handle(access, request)
     access.detail.update(folded=result.removed_count)
     if result.held_entries:
@@ -122,7 +122,7 @@ def _read(access: NamespaceAccess, request: ConversationRequest) -> Conversation
 
 
 def _clear(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
-    """Forget the history, undone as one; other memories of the conversation stay."""
+    """Forget the history as one change that can be undone. Other memories of the conversation stay."""
     view = _build_memory(access, request.folding).read_view()
     forgotten = forget_selected(access, lambda query: query.filter(key__startswith=KEY_PREFIX), "")
     return ConversationResult(

@@ -1,8 +1,8 @@
 """Curate a run that has ended. It is planned when the run ends and done in the background; failures are stored in its
 row.
 
-The model is asked outside of any transaction. Its results are stored in one, all or nothing, together with the row's
-status. Changes of older memories are looked for afterwards (``memory.services.review.detection``).
+The model is called outside of any transaction. Its results are stored in one, all or nothing, together with the row's
+status. Proposals to change older memories are made afterwards (``memory.services.review.detection``).
 """
 
 import asyncio
@@ -212,7 +212,7 @@ async def _analyse(finished: FinishedRun, learning: LearningRule, namespace: str
     pieces = [finished.work]
     if finished.ask is not None:
         curator = ModelCurator(finished.ask, finished.model or "model", learning.token_budget)
-        # Half of a prompt is for outputs; what separates them costs something, too.
+        # Half of a prompt is for outputs, including their separators.
         pieces = split_work(finished.work, max(1, learning.token_budget * 2 // 5))
     deadline = time.monotonic() + learning.seconds
     result = CurationResult((), curator.name)
@@ -320,7 +320,7 @@ def _fail(
     with tenant([curation.team_id]):
         row = Curation.objects.unscoped().select_for_update().get(pk=curation.pk)
         if row.status != JobStatus.RUNNING or row.attempts != curation.attempts:
-            return None  # another worker's now
+            return None  # another worker has claimed it
         row.status, row.finished_at = JobStatus.FAILED, timezone.now()
         row.problem, row.curator = _redact_problem(problem, secrets), by
         row.save(update_fields=["status", "finished_at", "problem", "curator"])

@@ -48,7 +48,7 @@ class LearningApplication:
 
 NO_LEARNING = LearningRule()
 
-# The scopes that learned entries may be stored in: a run's own scope ends with it.
+# The scopes that learned entries may be stored in. A run's own scope is not among them because it ends with the run.
 SCOPES = frozenset({"user", "conversation", "workflow", "global"})
 
 

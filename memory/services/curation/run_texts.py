@@ -1,4 +1,4 @@
-"""The texts that a run recalled or stored. Its curation must not take them for new."""
+"""The strings that a run recalled or stored, so that its curation doesn't treat them as new."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Actions on many entries of a namespace: previewed first, then applied as one change and undone as one."""
+"""Actions on many entries of a namespace: previewed first, then applied as one change that can be undone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ def apply_action(
     ``expected`` matches.
     """
     with tenant([caller.team_id]):
-        # Between what is looked at here and what is done nothing else comes to match.
+        # The lock keeps other entries from starting to match between the selection and the action.
         rows.lock_namespace(caller.team_id, selection.namespace)
         affected = [str(entry.pk) for entry in _select(caller, action, selection)[0]]
         if len(affected) != expected:

@@ -1,4 +1,4 @@
-"""Amends many entries by hand: their category, importance or expiry. Undone as one."""
+"""Amends many entries by hand as one change: their category, importance or expiry."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -90,6 +90,6 @@ def _amend(entry: Entry, amendment: Amendment, access: NamespaceAccess) -> None:
     if amendment.importance is not None:
         entry.importance = amendment.importance
     if amendment.ends:
-        # No longer than where it is lets it: what is working memory is a day's.
+        # The expiry may not exceed the limit of the entry's tier: a day for working memory.
         life = compute_lifetime(access.target.parsed.scope, amendment.lives_seconds, entry.tier)
         entry.expires_at = None if life is None else access.now + timedelta(seconds=life)

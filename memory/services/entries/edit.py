@@ -1,4 +1,4 @@
-"""Edits an entry by hand: only the given fields change, and only if it wasn't changed meanwhile."""
+"""Edits an entry by hand. Only the given fields change, and only if the entry hasn't been changed since it was read."""
 
 from collections.abc import Mapping
 from typing import Any, Final

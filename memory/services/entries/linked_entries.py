@@ -20,13 +20,13 @@ def list_linked(entry: Entry, keys: Sequence[str], ids: Sequence[str]) -> Sequen
 
 
 def list_superseding(entry: Entry) -> Sequence[Entry]:
-    """List the entries that say they replaced or merged this one."""
+    """List the entries that replaced the entry or were merged from it, according to their metadata."""
     siblings = Entry.objects.unscoped().filter(namespace_id=entry.namespace_id, deleted_at=None)
-    took_place = Q(metadata__contains={"supersedes": entry.key})
-    took_in = Q(metadata__contains={"merged_from": [{"id": str(entry.pk)}]})
-    # Said as the index says it, which holds those that took any's: a namespace may have a hundred thousand others.
-    took = siblings.filter(metadata__has_any_keys=["merged_from", "supersedes"])
-    query = took.filter(took_place | took_in).exclude(pk=entry.pk)
+    is_replacement = Q(metadata__contains={"supersedes": entry.key})
+    is_merged = Q(metadata__contains={"merged_from": [{"id": str(entry.pk)}]})
+    # This condition uses the partial index of superseding entries: a namespace may have a hundred thousand others.
+    superseding = siblings.filter(metadata__has_any_keys=["merged_from", "supersedes"])
+    query = superseding.filter(is_replacement | is_merged).exclude(pk=entry.pk)
     return list(query.order_by("-updated_at", "-id")[:MAX_SUPERSEDING])
 
 

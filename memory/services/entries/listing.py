@@ -49,7 +49,7 @@ def list_namespace_page(
     with tenant([caller.team_id]):
         query = _visible_namespaces(caller, scope)
         rows_ = list(query[offset : offset + limit + 1])
-        is_last = len(rows_) <= limit and (rows_ or not offset)  # most need no counting
+        is_last = len(rows_) <= limit and (rows_ or not offset)  # most pages need no count
         total = offset + len(rows_) if is_last else query.count()
         return NamespacePage(rows_[:limit], total)
 

@@ -1,4 +1,4 @@
-"""A preview of forgetting: rows counted by table, with the same choice as forgetting itself, and nothing changed."""
+"""A preview of forgetting: the rows by table, selected in the same way as for forgetting. Nothing is changed."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -116,7 +116,7 @@ def _plan_rows(
 
 
 def _plan_externally(access: NamespaceAccess, query: MemoryQuery) -> ForgetPreview:
-    """Count what another provider keeps, where nothing stays for undoing."""
+    """Count the entries of an external provider, which keeps nothing for undo."""
     entries = access.store().recall(query)
     size = sum(size_of(entry.value) for entry in entries)
     return ForgetPreview(len(entries), size, {"elsewhere": len(entries)}, {})

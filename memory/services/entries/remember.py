@@ -57,7 +57,7 @@ def remember(
             **content,
         )
         check_params(params)
-        # Elsewhere, too: whose it is, is kept here all the same, and its writers are put in line.
+        # External namespaces have a row as well: it stores the owner, and its lock makes writers wait for each other.
         context = access.build_context(Operation.STORE, reason)
         row, state = access.claim_to_write(params.key, context)
         if not raw:

@@ -60,7 +60,7 @@ class Retention:
     later: int
     endless: int
     next_end: datetime | None
-    lives_seconds: float | None  # the longest the scope lets anything live
+    lives_seconds: float | None  # the maximum lifetime of an entry in this scope
 
     @property
     def by_tier(self) -> list[tuple[str, int]]:

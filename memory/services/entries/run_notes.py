@@ -24,7 +24,7 @@ from memory.upkeep.run_notes import clear_run_notes as clear_in_postgres
 
 __all__ = ["clear_run_notes", "open_notebook", "open_run_book", "save_run_metadata"]
 
-MAX_GOAL_LENGTH = 4_000  # characters; a goal is a sentence, a question may be a page
+MAX_GOAL_LENGTH = 4_000  # characters; a goal is usually one line, but a question may be a page long
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def open_notebook(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[Not
 
 @contextmanager
 def open_run_book(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[RunBook]:
-    """Open what a run is about, with its notes."""
+    """Open the metadata and the notes of a run."""
     metadata_access = _open(team_id, run_id, verb, metadata_namespace(str(run_id)))
     with open_notebook(team_id, run_id, "view") as notebook, metadata_access as access:
         yield RunBook(access.store(), notebook)
@@ -44,7 +44,7 @@ def open_run_book(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[Run
 
 @retry_on_conflict
 def save_run_metadata(team_id: UUID, run_id: UUID | str, *, goal: str, stream: str) -> None:
-    """Store what a run is about when it starts. Its steps add their todos."""
+    """Store the metadata of a run when it starts. Its steps add their todos."""
     metadata = RunMetadata(str(run_id), goal[:MAX_GOAL_LENGTH], stream_name=stream)
     with _open(team_id, run_id, "write", metadata_namespace(str(run_id))) as access:
         access.detail["keys"] = 1

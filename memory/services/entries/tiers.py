@@ -1,7 +1,7 @@
 """Moves entries between quarantine, working and long-term memory by hand, several at once, all or none.
 
-Whoever may write to a namespace decides about its quarantine. A move is a revision like any other change, and several
-moves made together are undone as one.
+Callers who may write to a namespace decide about its quarantine. A move is a revision like any other change, and
+several moves made together are undone as one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class PlannedMove:
 
 Ids = Sequence[UUID | str]
 
-# Each move's word in the audit trail.
+# The audit action of each move.
 ACTIONS: Final[Mapping[TierAction, str]] = {
     TierAction.APPROVE: "memory.approved",
     TierAction.REJECT: "memory.rejected",
@@ -61,7 +61,7 @@ ACTIONS: Final[Mapping[TierAction, str]] = {
 }
 
 
-# Where each leads unless it is said.
+# The default target tier of each move.
 DEFAULT_TIERS: Final[Mapping[TierAction, Tier]] = {
     TierAction.APPROVE: Tier.LONG_TERM,
     TierAction.REJECT: Tier.QUARANTINE,
@@ -79,8 +79,8 @@ def move(
     reason: str = "",
     if_revision: int | None = None,
 ) -> MovedEntries:
-    """Move the entries by the name of the move. With ``if_revision``, for a single entry, only if it wasn't changed
-    meanwhile.
+    """Move the entries by the name of the move. With ``if_revision``, a single entry is moved only if it still has
+    this revision.
     """
     action = _parse_move(move)
     return _move(caller, action, _resolve_tier(action, to), entry_ids, reason, if_revision)
@@ -119,7 +119,7 @@ def promote(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedE
 
 
 def quarantine(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
-    """Move entries out of use until somebody approves them."""
+    """Move entries to quarantine, so that they are not recalled until they are approved."""
     return _move(caller, TierAction.QUARANTINE, Tier.QUARANTINE, entry_ids, reason)
 
 
@@ -132,7 +132,7 @@ def list_quarantined(
     limit: int = 50,
     offset: int = 0,
 ) -> EntryPage:
-    """List the entries in quarantine that wait for somebody, newest first; or those that were rejected there."""
+    """List the entries in quarantine that wait for a decision, newest first, or those that were rejected."""
     review: Json = str(TierAction.REJECT) if rejected else {"$ne": str(TierAction.REJECT)}
     return list_entries(
         caller,

@@ -1,6 +1,6 @@
 """The people that a member may erase, suggested while a name is typed.
 
-The owner may erase everybody; an admin only people without an account here, who can't ask for it themselves.
+The owner may erase any person; an admin only people without an account here, who can't request it themselves.
 ``erase`` checks the same.
 """
 
@@ -36,7 +36,7 @@ class ErasablePeople:
 def list_erasable_people(caller: MemoryCaller, *, text: str) -> ErasablePeople:
     """Return the people with this text in their name, email or id.
 
-    Somebody without any memory is not listed, but can be erased by their full id.
+    A person without any memory is not listed, but can be erased by their full id.
     """
     principal = caller.principal
     role = principal.get_role(caller.team_id)

@@ -1,8 +1,8 @@
 """Erase a person: everything that memory stores for them, including the history, permanently.
 
-Theirs are their own namespace and those of their test persons, their conversations and the runs for them; the host
-knows these conversations and runs, and erases them as well. The receipt tells how many rows of each table were
-erased, the same counts taken again afterwards, and what is kept.
+This covers their namespace and those of their test persons, their conversations and the runs for them; the host
+erases its data of these conversations and runs as well. The receipt states how many rows of each table were erased,
+the same counts taken again afterwards, and what is kept.
 """
 
 from collections import Counter
@@ -75,7 +75,7 @@ def erase(
     """Erase the person, with their conversations and runs if ``runs`` is set.
 
     The person themselves may, and the API key that names them; an admin may erase people without an account, the
-    owner everybody. None of them sees the data.
+    owner any person. None of them sees the data.
 
     ``cleared`` keeps the counts of external providers across retries: their deletions are not part of the
     transaction, so a second try finds nothing to count.
@@ -160,7 +160,7 @@ def _check_permission(caller: MemoryCaller, subject: str, is_known: bool) -> Non
         fault = AccessDenied(
             _("This API key doesn't have the permission %(scope)s.") % {"scope": "memory:write"}
         )
-    if is_known:  # an entry about somebody unknown would create a record of them
+    if is_known:  # an audit entry about an unknown person would create a record of them
         record_refusal(caller, "memory.erased", parsed.text, fault)
     raise fault
 
@@ -173,7 +173,7 @@ def _is_member(team_id: UUID, parsed: ParsedNamespace) -> bool:
 
 
 def _can_erase_others(role: Role | None, target: NamespaceTarget) -> bool:
-    """Return whether the role may erase this person: the owner everybody, an admin people without an account."""
+    """Return whether the role may erase this person: the owner any person, an admin people without an account."""
     if role == Role.OWNER:
         return True
     subject = target.parsed.ids[0]
@@ -231,7 +231,7 @@ def _erase_namespaces(ids: list[UUID]) -> dict[str, int]:
 
 
 def _clear_external(team_id: UUID, namespaces: list[Namespace], cleared: Counter[str]) -> None:
-    """Clear working memory that another provider stores; its history for ``as_of`` expires by itself."""
+    """Clear working memory that another provider stores; its history for ``as_of`` expires automatically."""
     for row in namespaces:
         parsed = parse_namespace(row.text)
         if external := find_external_provider(team_id, parsed, NO_LIMITS):

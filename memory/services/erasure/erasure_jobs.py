@@ -35,7 +35,7 @@ def plan_erasure(caller: MemoryCaller, *, subject: str, runs: bool = True) -> Re
 
 
 def get_confirmation_text(subject: str) -> str:
-    """Return the text to type as a confirmation: the account's email, or the id of anybody else."""
+    """Return the text to type as a confirmation: the account's email, or the id of a person without an account."""
     try:
         account = User.objects.filter(pk=UUID(subject)).first()
     except ValueError:
@@ -44,7 +44,7 @@ def get_confirmation_text(subject: str) -> str:
 
 
 def find_subject(caller: MemoryCaller, name: str) -> str:
-    """Return the id of the member with this email, whose id nobody knows, or the text itself as an id."""
+    """Return the id of the member with this email, or the text itself as the id of another person."""
     term = name.strip()
     with tenant([caller.team_id]):
         rows = Membership.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
@@ -103,7 +103,7 @@ def list_erasures(caller: MemoryCaller, limit: int = 20) -> list[Erasure]:
 def carry_out_erasure(team_id: UUID, erasure_id: UUID) -> None:
     """Erase everything or nothing and record which, with the present rights of the person who ordered it.
 
-    The row stays locked meanwhile, so that a second worker waits and finds it done.
+    The row stays locked until the end, so that a second worker waits and finds the job finished.
     """
     with tenant([team_id]):
         row = Erasure.objects.unscoped().select_related("asked_by").get(pk=erasure_id)

@@ -26,7 +26,7 @@ class MemoryCaller:
     ``reach`` lists the namespaces that a run may access: those of its own conversation, person, application and
     workflow, and its notes. ``None`` means that a person or a key calls without a run, and permissions alone decide.
     ``participants`` are the accounts and keys that take part in the conversation besides the principal.
-    ``outside_subject`` says that the run is for somebody without an account.
+    ``outside_subject`` means that the run is for a person without an account.
     """
 
     principal: Principal
@@ -39,7 +39,7 @@ class MemoryCaller:
 
     @property
     def source(self) -> Source:
-        """Return the source of whatever the caller writes."""
+        """Return the source that the caller's writes get."""
         return Source(self.principal.actor, self.origin.run_id, self.origin.node_id)
 
 

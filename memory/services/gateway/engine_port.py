@@ -1,6 +1,6 @@
-"""Memory as a durable run's nodes see it: the engine's port, answered by the services.
+"""The engine's memory port for durable runs, implemented with the services.
 
-The caller's identity, from the server, decides the namespace; what the node passes is not used.
+The caller's identity from the server determines the namespace; values that a node passes are not used.
 """
 
 from collections.abc import Callable, Mapping, Sequence

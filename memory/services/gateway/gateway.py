@@ -1,7 +1,7 @@
-"""The gateway that every memory operation goes through, in this order:
+"""The gateway of every memory operation.
 
-resolve the scope → policy → permission → (quota → do → revision, the operation's own) → audit; one
-transaction. A refusal rolls back whatever was begun and is audited all the same.
+In one transaction it resolves the scope, checks policy and permission, runs the operation (which checks its quota and
+adds its revisions), and writes the audit entry. A refusal rolls the operation back and is audited nevertheless.
 """
 
 import hashlib
@@ -54,9 +54,9 @@ class MemoryGateway:
         scope: str | None = None,
         namespace: str | None = None,
     ) -> NamespaceAccess:
-        """Resolve the namespace, check policy and permission. A refusal is audited as one of ``action``.
+        """Resolve the namespace, and check policy and permission. A refusal is audited under ``action``.
 
-        For who has something slow to do before the transaction begins, with ``open_namespace(…, access=…)``.
+        For callers with slow work before the transaction; they pass the result to ``open_namespace(…, access=…)``.
         """
         team = tenant([self._caller.team_id])
         with self._audit_refusals(action, scope, namespace) as request, team:
@@ -72,10 +72,11 @@ class MemoryGateway:
         namespace: str | None = None,
         access: NamespaceAccess | None = None,
     ) -> Iterator[NamespaceAccess]:
-        """Authorize, unless that was done before, hand over the namespace, and write the audit row, in one transaction.
+        """Authorize the caller unless ``access`` is given, yield the namespace, and write the audit entry, in one
+        transaction.
 
-        A transaction that is lost is tried again, but not once another provider was handed out for a change: a second
-        try would change it twice.
+        A transaction that fails because of a conflict is retried, except after an external provider was opened for a
+        change, because the retry would change it twice.
         """
         team = tenant([self._caller.team_id])
         with self._audit_refusals(action, scope, namespace) as request, team:
@@ -93,7 +94,7 @@ class MemoryGateway:
     def _audit_refusals(
         self, action: str, scope: str | None, namespace: str | None
     ) -> Iterator["_Request"]:
-        """Write down a refusal, which stays written whatever is rolled back with it."""
+        """Record a refusal in the audit log. The record stays although the operation is rolled back."""
         request = _Request(self._caller, scope, namespace)
         try:
             yield request
@@ -107,7 +108,7 @@ class MemoryGateway:
             raise
 
     def _describe(self, access: NamespaceAccess) -> None:
-        """Say in the audit row what is unusual about this access."""
+        """Add the unusual circumstances of the access to the audit entry."""
         if access.external is not None:
             access.detail["provider"] = access.external.name
         if access.is_withheld:
@@ -118,7 +119,7 @@ class MemoryGateway:
 
 @dataclass(slots=True)
 class _Request:
-    """A request for a namespace, as the audit row of its refusal names it."""
+    """A request for a namespace, as the audit entry of a refusal describes it."""
 
     caller: MemoryCaller
     scope: str | None
@@ -216,7 +217,7 @@ def _admit(caller: MemoryCaller, verb: Verb, parsed: ParsedNamespace) -> Namespa
 def _check_person(caller: MemoryCaller, verb: Verb, target: NamespaceTarget) -> str:
     """Check that a person or a key has the permission. Namespaces they can't view are reported as not found.
 
-    Return the id of the emergency access that alone lets them in, if that is so, for the audit row.
+    Return the id of the emergency access if it is the only reason for the permission, for the audit entry.
     """
     facts = permissions.AccessFacts(target)
     reason = next(permissions.find_reasons(caller.principal, verb, target, facts), None)

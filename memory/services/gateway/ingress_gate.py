@@ -43,7 +43,7 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 LIMITS: Final = IngressLimits()
-MAX_REJECTED: Final = 200  # of the newest; what was refused years ago may be said again
+MAX_REJECTED: Final = 200  # only the newest rejections count; content that was rejected years ago may be proposed again
 
 MAX_ALIKE: Final = 10
 MAX_QUERY_CHARS: Final = 2_000  # characters of a text that is searched for
@@ -72,7 +72,7 @@ class NamespaceContents:
 
 
 class Writer(StrEnum):
-    """The kind of principal that writes; for a run it is the run, not its author."""
+    """The kind of principal that writes. A run counts as a run, not as the person who started it."""
 
     RUN = "run"
     KEY = "key"
@@ -92,8 +92,8 @@ def check_ingress(
 ) -> Admission:
     """Check new content. Raises NotAdmitted with the reasons. ``load`` is called if the namespace has to be read.
 
-    Secrets are removed whoever writes; content from outside gives no instructions; and what a run repeats is stored
-    once.
+    Secrets are removed for every writer, instructions in content from outside are held for review, and content that a
+    run repeats is stored once.
     """
     if params.tier is not Tier.WORKING:
         return _check_content(params, load, resolve_origin(params, writer))
@@ -163,12 +163,12 @@ def get_writer(caller: MemoryCaller) -> Writer:
 
 
 def get_default_origin(writer: Writer) -> ContentOrigin:
-    """Return the origin of content that names none: what a program writes comes from outside."""
+    """Return the origin of content that names none. Content that a program writes comes from outside."""
     return _DEFAULT_ORIGINS[writer]
 
 
 def resolve_origin(params: StoreParams, writer: Writer) -> ContentOrigin:
-    """Return the origin of the content: what a person writes is their own, wherever they copied it from."""
+    """Return the origin of the content. Content that a person writes counts as their own, even if they copied it."""
     return (
         _DEFAULT_ORIGINS[writer]
         if writer is Writer.PERSON
@@ -226,7 +226,7 @@ def build_similarity_query(params: StoreParams) -> MemoryQuery:
 
 
 def _hold_if_in_use(params: StoreParams, contents: NamespaceContents) -> StoreParams:
-    """Return content for review under a key of its own, so that it replaces nothing in use."""
+    """Return content for review under a separate key, so that it replaces no entry in use."""
     present = contents.present(params.key)
     if present is None or present.tier is Tier.QUARANTINE:
         return params
@@ -234,7 +234,9 @@ def _hold_if_in_use(params: StoreParams, contents: NamespaceContents) -> StorePa
 
 
 def _keep_if_verified(params: StoreParams, contents: NamespaceContents) -> StoreParams:
-    """Store verified content without expiry. Where no sweep of ours runs, store what a sweep would promote."""
+    """Store verified content without expiry. In external namespaces, which no sweep promotes, store it as long-term
+    memory.
+    """
     if params.tier is not Tier.WORKING:
         return params
     entry = MemoryEntry("", params.namespace, params.key, **get_state(params, CONTENT))

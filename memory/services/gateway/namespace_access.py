@@ -111,7 +111,7 @@ class NamespaceAccess:
         *,
         change_id: UUID | None = None,
     ) -> Change:
-        """Record a change over ``count`` entries of the locked namespace, which is undone as one."""
+        """Record a change of ``count`` entries of the locked namespace, so that it can be undone as a whole."""
         return Change.objects.unscoped().create(
             id=change_id or uuid7(),
             team_id=namespace.team_id,
@@ -172,17 +172,17 @@ class GatewayStore(PostgresProvider):
         elif key in self._written_keys:
             return replace(
                 context, origin_key=""
-            )  # a second time in one step is no repetition of it
+            )  # a second write in the same step is not a repetition
         else:
             self._written_keys.add(key)
         return context
 
 
 class Batch:
-    """Several writes to one namespace that are one change with one audit entry, and undone as one.
+    """Several writes to one namespace that form one change with one audit entry and are undone together.
 
-    The namespace is locked from the start. An external provider has no change and no undo; nor is its transaction
-    retried.
+    The namespace is locked from the start. Writes of an external provider can't be undone, and their transaction is
+    not retried.
     """
 
     def __init__(self, access: NamespaceAccess, reason: str) -> None:
@@ -216,5 +216,5 @@ def _resolve_ownership(caller: MemoryCaller, target: NamespaceTarget) -> rows.Ow
             participants=tuple(sorted(caller.participants | own_ids | participants))
         )
     if parsed.seen_by is SeenBy.RUN and (visitor := permissions.get_guest_key_id(caller.principal)):
-        return rows.Ownership(participants=(visitor,))  # only runs of its own are let in here
+        return rows.Ownership(participants=(visitor,))  # only the guest's own runs have access here
     return rows.NO_OWNERSHIP

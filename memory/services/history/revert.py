@@ -1,4 +1,4 @@
-"""Revert a change over entries of a namespace: each becomes what it was before, or none does."""
+"""Revert a change of entries in a namespace: all of them get their previous state, or none does."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -23,9 +23,10 @@ REMOVALS = frozenset({Operation.FORGET, Operation.EXPIRE})
 def revert_change(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
     """Revert the change and return how many entries it was about.
 
-    An entry that would have expired by now stays away; one that expired since was not changed by anybody.
+    An entry that would have expired by now is not restored. An expiry since the change doesn't count as another
+    change.
 
-    Raises ``Outdated`` if somebody has changed one of the entries since.
+    Raises ``Outdated`` if one of the entries has been changed since.
     """
     if access.external is not None:
         raise InvalidInput("change: memory of an external provider can't be restored.")

@@ -57,7 +57,7 @@ def undo(caller: MemoryCaller, *, change_id: UUID | str) -> UndoResult:
 
 
 def _restore_forgotten(access: NamespaceAccess, change: Change) -> tuple[str, ...]:
-    """Restore the entries that the change forgot, except those that somebody has restored since."""
+    """Restore the entries that the change forgot, except those that have been restored since."""
     revisions = Revision.objects.unscoped().filter(change_id=change.pk, operation=Operation.FORGET)
     targets = {revision.entry_id: revision for revision in revisions.order_by("entry_id")}
     forgotten = Entry.objects.unscoped().filter(pk__in=targets).exclude(deleted_at=None)

@@ -1,7 +1,7 @@
 """Undo everything that a run wrote, in all namespaces, as one change that can be undone as a whole.
 
-Each entry becomes what it was before the run changed it. An entry that somebody has changed since is left as it is,
-and so is one that the caller may not change.
+Each entry gets the state from before the run. Entries that have been changed since, or that the caller may not
+change, are left as they are.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,8 +32,8 @@ from memory.upkeep.promotion import ACTOR as PROMOTION
 class RunUndoResult:
     """The number of entries that were undone and skipped.
 
-    An entry is skipped if somebody has changed it since the run, or the caller may not forget it. Without a
-    ``change_id`` nothing was changed.
+    An entry is skipped if it has been changed since the run, or the caller may not forget it. Without a ``change_id``
+    nothing was changed.
     """
 
     count: int
@@ -144,7 +144,7 @@ def _load_revisions(entry_ids: Iterable[UUID]) -> dict[UUID, dict[int, Revision]
 
 
 def _find_last_write(revisions: dict[int, Revision], run_id: str) -> int | None:
-    """Return the number of the first revision of the run's last writes, or None if somebody changed the entry later.
+    """Return the number of the first revision of the run's last writes, or None if the entry was changed later.
 
     A promotion to long-term memory and an expiry are ignored, because they don't change the content.
     """
@@ -175,7 +175,7 @@ def _drop_taken_keys(
 def _record_change(
     opened_namespaces: Sequence[NamespaceAccess], plans: Sequence[_NamespacePlan], reason: str
 ) -> UUID:
-    """Record the change in the first of the namespaces; its revisions tell which others it is about."""
+    """Record the change in the first of the namespaces; its revisions refer to the others."""
     access, plan = next((d, p) for d, p in zip(opened_namespaces, plans, strict=True) if p.count)
     count = sum(plan.count for plan in plans)
     return access.change(plan.namespace, Operation.EDIT, count, reason).pk

@@ -21,7 +21,7 @@ from memory.services.knowledge.pages import check_search
 from memory.services.knowledge.search_candidates import search_pages_by_text
 
 
-MAX_KNOWLEDGE_BASES: Final = 50  # of those with a word of the question, the last changed
+MAX_KNOWLEDGE_BASES: Final = 50  # the last changed among those with a word of the query
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class PageSearchResults:
 
     hits: tuple[PageHit, ...]
     namespaces: Mapping[str, Namespace]
-    is_all: bool = True  # whether every knowledge base was looked at
+    is_all: bool = True  # whether every knowledge base was searched
 
 
 @retry_on_conflict
@@ -54,7 +54,9 @@ def search_all_pages(
     for row in namespaces[:MAX_KNOWLEDGE_BASES]:
         try:
             candidates += _search_candidates(caller, row, query)
-        except MemoryFault:  # closed by the policy, or gone meanwhile: the others are there
+        except (
+            MemoryFault
+        ):  # refused by the policy or deleted since; the other knowledge bases are still searched
             is_all = False
     folded_tags = {tag.casefold() for tag in tags}
     pages = [
@@ -64,7 +66,7 @@ def search_all_pages(
     ]
     entries = {
         id(page): entry for page, entry in candidates
-    }  # two knowledge bases may have a page of one name
+    }  # two knowledge bases may have a page with the same name
     hits = tuple(
         PageHit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
         for item in rank_pages(query, pages, RetrieverConfig(top_k, min_score, 1.0))

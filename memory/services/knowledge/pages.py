@@ -115,7 +115,7 @@ def write_pages(
     writer = ingress_gate.get_writer(caller)
     if (
         writer is ingress_gate.Writer.PERSON
-    ):  # what a person writes by hand is theirs, and waits for nobody
+    ):  # content that a person writes by hand is their own and needs no review
         pages = [{**page, "origin": "", "hold": False} for page in pages]
     with MemoryGateway(caller).open_namespace(
         "write", "memory.stored", scope=scope, namespace=namespace
@@ -147,8 +147,8 @@ def rewrite_page(
     changes: Mapping[str, Json],
     reason: str = "",
 ) -> PageView:
-    """Change only the given fields, and only if the page wasn't changed meanwhile. Its id stays, because others link to
-    it.
+    """Change only the given fields, and only if the page hasn't been changed since it was read. Its id stays, because
+    others link to it.
     """
     namespace = get_entry_namespace(caller, entry_id)
     with MemoryGateway(caller).open_namespace(

@@ -62,10 +62,10 @@ def recall(
 def open_for_query(
     caller: MemoryCaller, query: MemoryQuery, *, scope: str | None, namespace: str | None
 ) -> Iterator[tuple[NamespaceAccess, MemoryQuery]]:
-    """Open a namespace to recall from it, and complete the query by the namespace and by what its words mean.
+    """Open a namespace for a recall, and add the namespace and the embedding of the text to the query.
 
-    An embedder is slow, so it is asked before the transaction, and only when the caller was admitted and something can
-    be found: the words of a refused question reach no embedder.
+    An embedder is slow, so it is called before the transaction, and only if the caller is authorized and there is
+    something to find: the text of a refused query is never sent to an embedder.
     """
     gateway = MemoryGateway(caller)
     authorized: NamespaceAccess | None = None

@@ -36,7 +36,7 @@ class Sort(StrEnum):
     OLDEST = "oldest"
     KEY = "key"
     IMPORTANCE = "importance"
-    ENDING = "ending"  # what ends soonest
+    ENDING = "ending"  # the first to expire first
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def match_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) ->
 def filter_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -> rows.Entries:
     """Filter by every criterion except the text."""
     query = rows.find_living(namespace).exclude(expires_at__lte=now)
-    conditions: dict[str, Any] = {  # a condition each, of its own type
+    conditions: dict[str, Any] = {  # conditions of different types
         "key__icontains": criteria.key,
         "category": criteria.category,
         "tier": criteria.tier,

@@ -1,4 +1,4 @@
-"""Searches everything that a caller may view, in whatever namespace it is.
+"""Searches the entries of all namespaces that a caller may view.
 
 It covers what the page of the newest memories shows: what roles and sharing allow, and one's own. Emergency access
 doesn't widen any list. Memory of external providers isn't searched; the result says so.
@@ -37,7 +37,7 @@ class SearchResults:
     namespaces: Mapping[str, Namespace]
     total: int
     offset: int
-    is_all: bool  # whether everything they may look into was looked through
+    is_all: bool  # whether all namespaces that the caller may view were searched
 
 
 @retry_on_conflict

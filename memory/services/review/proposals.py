@@ -163,7 +163,7 @@ def reopen_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = ""
 
 @retry_on_conflict
 def undo_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
-    """Revert the applied proposal. Raises ``Outdated`` if somebody has changed one of its entries since."""
+    """Revert the applied proposal. Raises ``Outdated`` if one of its entries has been changed since."""
     namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
     with MemoryGateway(caller).open_namespace(
         "write", "memory.undone", namespace=namespace

@@ -131,7 +131,7 @@ def reject_many(
 def _decide_each(
     caller: MemoryCaller, item_ids: Sequence[UUID], decide: Callable[[UUID], None]
 ) -> DecisionResult:
-    """Decide each item by itself and skip those that fail. With a single item, the failure is raised."""
+    """Decide each item separately and skip those that fail. With a single item, the failure is raised."""
     if len(item_ids) == 1:
         decide(item_ids[0])
         return DecisionResult(tuple(item_ids))

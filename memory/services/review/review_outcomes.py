@@ -17,7 +17,7 @@ def annotate_verdicts(rows: QuerySet[Proposal]) -> QuerySet[Any]:  # Any: a prop
     """Return the decided proposals with their ``verdict``, a state.
 
     A proposal that was applied automatically counts as undone if a person reverted its change, and is left out
-    otherwise, because nobody has expressed an opinion.
+    otherwise, because no person has decided about it.
     """
     is_reverted = Exists(_select_reverted())
     outcomes = rows.exclude(state=ReviewState.OPEN.value).annotate(

@@ -33,7 +33,7 @@ CONTRADICTION = "contradiction"  # a merge in which one entry replaces the other
 MAX_PAGE_SIZE = 100
 MAX_NAMESPACES = 100  # offered as a filter
 
-# Quarantined entries that nobody has rejected. Containment is never NULL, even if the key is missing.
+# Quarantined entries that have not been rejected. Containment is never NULL, even if the key is missing.
 _UNDECIDED = ~Q(metadata__contains={"review": str(TierAction.REJECT)})
 _SUPERSEDES = Q(kind="merge", new__metadata__has_key="supersedes")
 

@@ -1,4 +1,4 @@
-"""The store of a dry run: a copy of a namespace, and a ledger of what the run would change in it."""
+"""The store of a dry run: a copy of a namespace, and a ledger of the changes that the run would make."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +18,8 @@ FORGET: Literal["forget"] = "forget"
 
 @dataclass(frozen=True, slots=True)
 class SandboxChange:
-    """A change that a dry run would make. ``entry`` and ``before`` are entries as JSON; a forgotten one has no entry, a
-    new one no before.
+    """A change that a dry run would make. ``entry`` and ``before`` are entries as JSON; ``entry`` is None if the
+    entry was forgotten, ``before`` if it is new.
     """
 
     operation: Literal["store", "forget"]
@@ -33,7 +33,7 @@ class SandboxChange:
 
 
 class Ledger(Protocol):
-    """Stores what a run would change, in order. It is called within the gateway's transaction."""
+    """Stores the changes that a run would make, in order. It is called within the gateway's transaction."""
 
     def load(self) -> Sequence[SandboxChange]: ...
     def add(self, changes: Sequence[SandboxChange]) -> None: ...
@@ -52,7 +52,7 @@ class Changes:
         return [change for change in self._loaded if change.namespace == namespace]
 
     def add(self, change: SandboxChange) -> None:
-        self.list_for(change.namespace)  # loaded before, so that it isn't there twice
+        self.list_for(change.namespace)  # loaded first, so that the new change isn't loaded as well
         self._ledger.add([change])
         if self._loaded is not None:
             self._loaded.append(change)
@@ -69,7 +69,7 @@ class DryRunStore(InMemoryProvider):
         super().__init__(policy=access.policy)
         self._scope = scope
         self._changes = changes
-        self._real: frozenset[tuple[str, int]] = frozenset()  # (id, revision) of what was copied
+        self._real: frozenset[tuple[str, int]] = frozenset()  # (id, revision) of the copied entries
         self.begin(access)
         self._copy()
 

@@ -1,7 +1,7 @@
-"""Memory for a test run: real entries and what the run itself would write; nothing real changes.
+"""Memory for a test run: real entries and the run's own writes. Real memory is never changed.
 
-A namespace is copied when the run first accesses it, into the in-memory provider that is the oracle of the others, so
-that a test run and a real one agree. Permission, policy and quota are checked and reads are audited as always.
+A namespace is copied when the run first accesses it, into the in-memory provider, the reference for the others, so
+that test runs and real runs behave alike. Permission, policy and quota are checked and reads are audited as always.
 """
 
 import threading
@@ -143,7 +143,7 @@ class SandboxMemory(RunMemory):
         copy = self._copies.get(access.text)
         if copy is None:
             copy = DryRunStore(access, scope, self._changes)
-            if not access.is_withheld:  # which is for a while, and seen from the run alone
+            if not access.is_withheld:  # this memory is temporary and visible to the run alone
                 self._copies[access.text] = copy
         copy.begin(access)
         return copy

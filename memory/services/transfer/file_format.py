@@ -30,7 +30,7 @@ MAX_LINE_BYTES: Final = 6 * 1024 * 1024  # a value may have four million, plus m
 MAX_LINES: Final = 2_000_000
 MAX_PROBLEMS: Final = 100
 YEARS: Final = range(1970, 9001)  # PostgreSQL stores years that Python can't read
-MAX_NUMBER: Final = 10**9  # leaves room for counting on within four bytes
+MAX_NUMBER: Final = 10**9  # leaves room for later revisions within four bytes
 
 Parse = Callable[[bytes], Json]  # strict JSON; raises ValueError
 

@@ -33,7 +33,7 @@ from memory.services.transfer.import_report import (
 )
 
 
-# Marks actors and runs that only the file claims; nobody here has seen them.
+# Marks actors and runs that only the file claims and this installation can't verify.
 FILE_PREFIX: Final = "file:"
 
 
@@ -297,8 +297,8 @@ class ImportBatch:
 
 
 def _is_unchanged(unit: ImportUnit, existing: Entry) -> bool:
-    """Return whether the existing entry equals the original line, which somebody here may have approved, or the one
-    after the gate.
+    """Return whether the existing entry equals the original line, which a member may have approved, or the one after
+    the gate.
     """
     return any(_is_same_state(line, existing) for line in (unit.original, unit.line))
 

@@ -1,4 +1,4 @@
-"""The check of a file before its import: every line by itself, and against the lines before it."""
+"""The check of a file before its import: each line alone, and in relation to the lines before it."""
 
 import json
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class FileCheck:
 
 
 def check_file(file: BinaryIO) -> FileCheck:
-    """Check every line by itself and against the lines before it. At most ``MAX_PROBLEMS`` are reported."""
+    """Check each line alone and in relation to the lines before it. At most ``MAX_PROBLEMS`` are reported."""
     check = FileCheck()
     state = _LinesBefore()
     for item in file_format.read_lines(_LimitedFile(file), strict_json.loads):  # type: ignore[arg-type]  # it reads lines, as a file does

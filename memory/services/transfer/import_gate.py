@@ -1,7 +1,7 @@
 """The gate for imports: secrets are removed from every line, and what looks like instructions waits for a review.
 
-A file is untrusted, whoever sends it. That a person wrote or approved an entry is only a claim of the file and has no
-effect. Harmless entries are imported unchanged.
+A file is always untrusted. That a person wrote or approved an entry is only a claim of the file and has no effect.
+Harmless entries are imported unchanged.
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ class ImportUnit:
         return sum(bool(finding.secrets) for finding in self.findings)
 
     def hold_separately(self) -> None:
-        """Give the entry a key of its own so that the existing entry under its key stays in use."""
+        """Give the entry a separate key so that the existing entry under its key stays in use."""
         line = self.line
         held_entry = hold_entry(
             line.key, StoreParams("", line.key, value=line.value, metadata=line.metadata)
@@ -87,7 +87,7 @@ class ImportGate:
         line, finding = self._screen(number, original)
         texts, kinds = _redact_fields(original, _REVISION_LENGTHS)
         unit.revisions.append(_replace(line, **texts) if kinds else line)
-        if unit.is_held:  # reported for the entry
+        if unit.is_held:  # already reported for the entry
             finding = LineFinding(number, finding.secrets)
         _add_finding(unit, finding, kinds)
 

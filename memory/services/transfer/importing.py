@@ -129,7 +129,7 @@ class _ImportJob(ImportContext):
             with MemoryGateway(self.caller).open_namespace(
                 "write", "memory.imported", namespace=destination.target.to
             ) as access:
-                if access.external is not None:  # which can't roll back a dry run
+                if access.external is not None:  # an external provider can't roll back a dry run
                     raise InvalidInput(
                         _("Importing into memory of an external provider is not supported.")
                     )

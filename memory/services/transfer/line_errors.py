@@ -1,4 +1,4 @@
-"""Messages for the errors in a line of an export, for whoever wrote or sent the file."""
+"""Messages for the errors in a line of an export, for the author or sender of the file."""
 
 import re
 from collections.abc import Mapping

@@ -175,7 +175,7 @@ def _import_files(
 
 
 def _find_identical(store: KnowledgeStore, page_id: str, data: bytes) -> KnowledgePage | None:
-    """Return the existing page if it equals the file; somebody here has then accepted it."""
+    """Return the existing page if it equals the file; a member has then accepted its content."""
     page = store.get_page(page_id)
     return page if page is not None and export_page(page) == data else None
 

@@ -149,7 +149,7 @@ def _describe_notification(emergency_access: EmergencyAccess) -> str:
 
 
 def _format_title(namespace: naming.NamedNamespace, *, may_know: bool) -> str:
-    """Return the title of the namespace. Only those who may view a conversation see what it began with."""
+    """Return the title of the namespace. Only callers who may view a conversation see its first words."""
     row = namespace.row
     if may_know or parse_namespace(row.text).seen_by is SeenBy.PERSON:
         return namespace.title

@@ -26,7 +26,7 @@ from memory.services.access.quotas import ApplicationLimits, Limits
 from memory.views.request_context import caller_of
 
 
-# The labels on the page for the names of the API.
+# The labels of the limits, by their names in the API.
 LABELS: Final[dict[str, str | Promise]] = {
     "max_entries": gettext_lazy("Max entries per namespace"),
     "max_namespace_bytes": gettext_lazy("Max bytes per namespace"),
@@ -177,8 +177,8 @@ def _read_limits(request: HttpRequest, app_id: str) -> Limits:
 
 
 def _read_subjects_write_global(request: HttpRequest, app_id: str) -> bool | None:
-    """Return what the checkbox means. An application's forbids or follows the team; where the team
-    forbids it, there is no checkbox and the setting stays.
+    """Return the setting of the checkbox. An application forbids it or follows the team; if the team forbids it,
+    there is no checkbox and the setting stays.
     """
     ticked = "subjects_write_global" in request.POST
     if not app_id:

@@ -1,4 +1,4 @@
-"""The page that shows who can see a namespace, and why, and the forms to share it and to revoke that."""
+"""The page that shows who can see a namespace and why, with the forms to share it and to revoke grants."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ _REASON_LABELS: Mapping[AccessReason, Promise] = {
 
 PAGE_SIZE = 50
 MAX_NON_VIEWERS = 200  # listed by name
-GRANTS_PARAMETER = "grants"  # the grants have a pager of their own
+GRANTS_PARAMETER = "grants"  # the list of grants has a separate pager
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ def _list_groups(request: HttpRequest, row: Namespace) -> list[tuple[UUID, str]]
 
 
 def _find_names(request: HttpRequest, explanation: AccessExplanation) -> Mapping[str, str]:
-    """Return the names of those who shared, as they appear within a sentence."""
+    """Return the names of those who shared, as they appear within a message."""
     principal = get_principal(request)
     names = provenance.load_provenance(
         principal, [grant.by for grant in explanation.grants], ()

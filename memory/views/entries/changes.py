@@ -26,7 +26,7 @@ from memory.views.request_context import caller_of, reason_of, refresh_namespace
 @login_required
 @require_POST
 def bulk_action(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    """Apply an action to the selected entries, or to all that match; only with ``sure``."""
+    """Apply an action to the selected entries, or to all that match. Without ``sure`` only a preview is shown."""
     row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )

@@ -78,14 +78,14 @@ def parse_number(text: str) -> int | None:
 
 
 def build_origin(provenance: Provenance, actor: str, run_id: str, node_id: str) -> Origin:
-    """Build the origin; a run that acts for itself is named once, as the run."""
+    """Build the origin. If a run is its own actor, only the run is named."""
     run = provenance.runs.get(run_id)
     is_run = run is not None and actor == f"run:{run_id}"
     label = "" if is_run else provenance.actors.get(actor, "")
     return Origin(label, run, run_id, provenance.get_node_title(run_id, node_id))
 
 
-# Value and metadata have a form of their own, and a position means nothing to a reader.
+# Value and metadata are shown separately, and a position means nothing to a reader.
 _FIELDS: Final = [
     (field.name, capfirst(field.verbose_name))
     for field in Revision._meta.concrete_fields

@@ -33,7 +33,7 @@ from memory.views.secret_warnings import warn_about_secrets
 @login_required
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """Write a page, or merge it into an existing one about the same and say so."""
+    """Write a page, or merge it into an existing page about the same subject and show a message."""
     if request.method != "POST":
         return _show_new(request, PageForm(initial={"title": request.GET.get("title", "")[:500]}))
     form = PageForm(request.POST)

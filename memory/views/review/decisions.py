@@ -1,4 +1,4 @@
-"""Decide on items of the review, one or many, and revert decisions. Plain forms suffice."""
+"""Decide on one or many items of the review, and revert decisions. These pages work without JavaScript."""
 
 from collections.abc import Callable
 from functools import wraps

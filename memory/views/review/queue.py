@@ -145,7 +145,7 @@ def review(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def item_page(request: HttpRequest, item_id: UUID) -> HttpResponse:
-    """Show one item on a page of its own, or one of its panels for the queue."""
+    """Show one item on a separate page, or one of its panels for the queue."""
     return show_item(request, get_queue_item(caller_of(request), item_id=item_id))
 
 
@@ -224,7 +224,7 @@ def build_filter_query(request: HttpRequest) -> QueryDict:
 
 
 def parse_ids(texts: Sequence[str]) -> list[UUID]:
-    """Parse the ids and skip texts that are none."""
+    """Parse the ids and skip invalid ones."""
     ids = []
     for text in texts[:MAX_IDS]:
         try:
