@@ -4,10 +4,8 @@ A path is relative to the root of the project, so that a search for it leads to 
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
 
-from django.db import connection, migrations
+from django.db import migrations
 
 from config.env import ROOT
 
@@ -34,13 +32,6 @@ def read_queries(path: str) -> dict[str, str]:
         name: _COMMENT.sub("", text).strip()
         for name, text in zip(parts[::2], parts[1::2], strict=True)
     }
-
-
-def fetch_rows(sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        rows: list[Any] = cursor.fetchall()
-    return rows
 
 
 def named_call(function: str, *parameters: str) -> str:

@@ -2,7 +2,7 @@
 it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -29,6 +29,13 @@ class Select(Generic[M]):
     def fetch_one(self, *params: Any) -> M | None:
         """Return the first row, or None."""
         return next(iter(self.fetch_all(*params)), None)
+
+
+def fetch_rows(sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        rows: list[Any] = cursor.fetchall()
+    return rows
 
 
 class FunctionCall(Generic[M]):

@@ -16,11 +16,12 @@ import numpy as np
 from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
 
-from config.sql import fetch_rows, read_queries
+from config.sql import read_queries
 from memory.core.recall.literal_match import MAX_TEXTS_READ, Question, parse_question
 from memory.core.recall.scoring import ScoreParts
 from memory.core.recall.selection import MAX_EXCERPT_LENGTH
 from memory.models import Entry, Namespace
+from memory.providers.postgres.fixed_queries import fetch_rows
 from memory.providers.postgres.postings import BLOCK, REGISTER
 from memory.providers.postgres.scoring import (
     Block,

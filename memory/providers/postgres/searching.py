@@ -11,7 +11,7 @@ from uuid import UUID
 
 import numpy as np
 
-from config.sql import fetch_rows, read_queries
+from config.sql import read_queries
 from memory.core.filters import parse_filter
 from memory.core.recall.literal_match import Question, parse_question
 from memory.core.recall.scoring import compute_recency
@@ -28,6 +28,7 @@ from memory.core.records import MemoryEntry, MemoryQuery
 from memory.models import Namespace
 from memory.providers.postgres import rows, vectors
 from memory.providers.postgres.filters import apply_filter
+from memory.providers.postgres.fixed_queries import fetch_rows
 from memory.providers.postgres.postings import REGISTER
 from memory.providers.postgres.scoring import (
     Block,

@@ -16,7 +16,7 @@ from django.utils import timezone
 from pgvector import HalfVector
 
 from config.ids import uuid7
-from config.sql import fetch_rows, read_queries
+from config.sql import read_queries
 from memory.core.recall.similarity import MAX_SIMILAR, scale_cosines
 from memory.core.records import MemoryEntry, QueryEmbedding
 from memory.core.scopes import Scope
@@ -24,6 +24,7 @@ from memory.core.values import search_text
 from memory.embedding import notify
 from memory.embedding.embedders import get_embedder
 from memory.models import Entry, Namespace
+from memory.providers.postgres.fixed_queries import fetch_rows
 
 
 QUERIES: Final = read_queries("memory/sql/queries/embeddings.sql")

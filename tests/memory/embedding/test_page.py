@@ -60,6 +60,7 @@ def said_in(module: object) -> Iterator[str]:
     parts = {
         id(part) for one in ast.walk(tree) if isinstance(one, ast.JoinedStr) for part in one.values
     }
+    parts |= {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}  # docstrings
     for one in ast.walk(tree):
         if isinstance(one, ast.JoinedStr):
             said = "".join(
