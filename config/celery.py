@@ -50,7 +50,8 @@ app.conf.update(
     task_publish_retry=False,  # the run row is the outbox: a request never waits for a broker
     enable_utc=True,
     timezone="UTC",
-    # Two queues, so that runs and upkeep don't delay each other; a worker reads both by default.
+    # Two queues, so that runs and upkeep don't delay each other. Workers are started with
+    # --queues mnemoflow,upkeep; without it Celery reads the default queue only.
     task_routes={"memory.*": {"queue": "upkeep"}, "accounts.*": {"queue": "upkeep"}},
 )
 app.autodiscover_tasks()

@@ -25,8 +25,8 @@ DEMO_TEAM = "My team"
 def prepare_first_run() -> str:
     """Return the path of a new sign-in link for the person who started the server.
 
-    Earlier links stop working. The link belongs to the first administrator; an empty database gets one, without a
-    password until they choose one.
+    Earlier links stop working. The link belongs to the first active administrator; without any, one is created, who
+    has no password until they choose one.
     """
     user = (
         User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined", "id").first()

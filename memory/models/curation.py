@@ -140,7 +140,9 @@ class Curation(Job, TenantModel):
 
 
 class Proposal(TenantModel):
-    """A proposed change of one namespace that waits for a review; see ``memory.logic.review.proposals``."""
+    """A proposed change in one namespace; see ``memory.logic.review.proposals``. The row is kept after the decision, so
+    that a rejected change isn't proposed again and an applied one can be undone.
+    """
 
     namespace = models.ForeignKey(
         Namespace, on_delete=models.PROTECT, related_name="+", verbose_name=_("namespace")

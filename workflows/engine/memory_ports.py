@@ -116,7 +116,8 @@ class KnowledgePort(Protocol):
     ) -> Sequence[StoredPage]:
         """Write all pages or none: ``merge`` into the page on the same subject, or ``replace`` the page of that name.
 
-        A page may name its origin, as a message does, and ``hold`` that it has to be reviewed.
+        A page may contain ``origin``, as a message may. If ``hold`` is true, the page is quarantined until somebody
+        approves it.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The drafts that are open in a web process: one poll of the rows for all of their tabs.
+"""The drafts that are open in an event loop of a web process: one poll of the rows for all of their tabs.
 
 The rows are authoritative and any event may be lost: a poll every second or two repeats the current state.
 """
@@ -77,7 +77,7 @@ class DraftFeed(Feed[Seat]):
             await self._send_presence(topic)
 
     def _update_cards(self, draft: UUID, body: Message) -> None:
-        """Update the cards of this process's tabs with their announcements, so that later renewals contain them."""
+        """Store a card that a tab sent in that tab's seat, because the cards of all seats are announced again later."""
         for seat in self.members.get(draft, ()):
             if "card" in body and seat.key == body.get("from"):
                 seat.card.update(body["card"])

@@ -69,7 +69,7 @@ class KnowledgeStore:
         return self._entries.delete(self._namespace, build_page_key(page_id))
 
     def write(self, page: KnowledgePage) -> PageWrite:
-        """Merge the page into one about the same subject, or store it as a separate page."""
+        """Merge the page into one about the same subject, replace the page of its id, or store it as a new page."""
         pages = self.list_pages()
         match = find_matching_page(page, pages)
         if match:
@@ -149,7 +149,7 @@ class KnowledgeStore:
         )
 
     def put_page(self, page: KnowledgePage) -> KnowledgePage:
-        """Replace an existing page with this page, whose times stay."""
+        """Store the page, new or existing. Its times are kept; missing ones are set to now."""
         return self._read_page(self._entries.store(self.build_params(page)))
 
     def _read_page(self, entry: MemoryEntry) -> KnowledgePage:

@@ -34,7 +34,7 @@ def get_subject_pause(caller: MemoryCaller, *, subject: str) -> Pause | None:
     with MemoryGateway(caller).open_namespace(
         "view", "memory.listed", namespace=_resolve_namespace(caller, subject)
     ) as access:
-        # The target of a paused namespace has no row.
+        # access.target.row is None while recalling is paused, so the row is read directly.
         return get_active_pause(rows.find_namespace(caller.team_id, access.text), access.now)
 
 
@@ -46,7 +46,9 @@ def get_own_pause(caller: MemoryCaller) -> Pause | None:
 
 
 def is_run_paused(caller: MemoryCaller) -> bool:
-    """Return whether the person a run is for has paused remembering, wherever the run would store it."""
+    """Return whether the person for whom the run was started has paused remembering. It applies to every namespace that
+    the run could write to.
+    """
     user_id = caller.identity.get("user_id")
     if not user_id:
         return False

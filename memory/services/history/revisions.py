@@ -1,4 +1,4 @@
-"""The past values of an entry, each with its author and reason."""
+"""The past and present values of an entry, each with its author and reason."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
--- The column of vectors, which exists where the server has pgvector (memory/embedding/column.py).
+-- The column of vectors, which exists where the server has pgvector (memory/embedding/vector_column.py).
 
 -- name: create_extension
 -- Who may not create extensions leaves it to the operator, and a server without it has none to create. Managed servers

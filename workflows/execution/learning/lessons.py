@@ -1,8 +1,8 @@
 """Put lessons of an application's earlier runs into the prompts of similar runs.
 
-The setting is ``auto_memory``. Before a model call, memories about the run's task are added to the prompt, unless the
-node recalls for itself. After the run has ended, its curation is planned. Neither ever fails or delays a run: the end
-is written before anything is planned.
+The setting is ``auto_memory``. Before a model call, memories about the run's task are added to a chat prompt, unless
+the node's own recall found some. If memory is unavailable, the model is called without lessons. The curation of a run
+is planned after its end is stored, so an error there can't change the result.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ def add_reminder(ports: Ports, claim: Claim) -> Ports:
 
 
 async def plan_curation(ports: Ports, claim: Claim) -> None:
-    """Plan the curation after the end of a run was written. Debug runs are not curated."""
+    """Plan the curation after the end of a run was written. Debug runs and runs with mocks are not curated."""
     if ports.memory is None or Debug.from_row(claim.row).is_debugging or claim.row["mocks"]:
         return
     try:
@@ -85,7 +85,9 @@ class LessonReminder:
 
 
 def extract_question(row: Mapping[str, Json], messages: Sequence[Message] = ()) -> str:
-    """Return the run's subject: the person's message, else the inputs, else the model's question."""
+    """Return the text to search memory for: the user's message and the text inputs, or the last user message of the
+    prompt if both are empty.
+    """
     texts = [str(row["system"].get("query") or "")]
     texts += [value for value in row["inputs"].values() if isinstance(value, str)]
     question = "\n".join(text for text in texts if text.strip())

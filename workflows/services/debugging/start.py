@@ -193,7 +193,9 @@ def _build_inputs(
     previous: PreviousRun | None,
     inputs: Mapping[str, Json] | None,
 ) -> Mapping[str, Json]:
-    """Return the inputs; they are checked only if the start runs with them."""
+    """Return the inputs. They are checked only if the start node runs with them; without new inputs, those of the
+    earlier run are reused as they were.
+    """
     start_values = options.values.get(find_root(document, load_kinds()) or "", {})
     if options.part.extent is Extent.ONLY:
         return {**(previous.run.inputs if previous else {}), **(inputs or {}), **start_values}
@@ -203,7 +205,9 @@ def _build_inputs(
 
 
 def _select_typed_values(document: Document, options: RunOptions) -> Values:
-    """Return the typed values of nodes that won't run; values of the start node are the run's inputs."""
+    """Return the typed values of nodes that won't run. Values of the start node are not among them: they become the
+    run's inputs, unless the inputs of an earlier run are reused.
+    """
     excluded = {find_root(document, load_kinds()), *options.part.nodes}
     node_ids = {node.id for node in document.nodes} - excluded
     return {node: values for node, values in options.values.items() if node in node_ids}

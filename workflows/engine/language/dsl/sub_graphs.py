@@ -182,7 +182,7 @@ def _build_body_edge(edge: Tree, names: Names) -> Tree:
 
 
 def _rename(value: Json, names: Names) -> Json:
-    """Rename nodes in references. A nested body that has a node of that name refers to its node."""
+    """Rename nodes in references. Names that a nested body defines itself are not renamed there."""
     if not names:
         return value
     if isinstance(value, Mapping):
@@ -222,7 +222,9 @@ def _rename_head(value: list[Json], names: Names) -> list[Json]:
 
 
 def _normalize_selectors(key: str, value: Json) -> Json:
-    """Return selectors as lists: ``a.b`` is one, too, and ``item`` belongs to the round."""
+    """Convert string selectors to lists: ``"a.b"`` becomes ``["a", "b"]``, and a name without a dot, such as ``"item"``,
+    becomes a variable of the current iteration.
+    """
     if isinstance(value, str) and key.endswith("selector") and value:
         return value.split(".") if "." in value else [SCOPE, value]
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Memory retrieval: working and long-term memory on a topic, as one text for a prompt.
+"""Memory retrieval: long-term memory on a topic and the newest working memory, as one text for a prompt.
 
 Memory is optional here: if it fails or is missing, the text is empty, an event reports it, and the run continues.
 """
