@@ -34,11 +34,11 @@ def test_paths_ports_and_sizes_agree(signed_in: Page):
     found = signed_in.evaluate(
         """async ([ends, rows]) => {
           const g = await import("/static/js/canvas/geometry.js");
-          const { GRID, CARD_WIDTH, HEAD, ROW, FOOT, PORT_Y, BOX_PAD, SMALLEST } = g;
+          const { GRID, CARD_WIDTH, HEAD, ROW, FOOT, PORT_Y, BOX_PAD, MIN_SIZES } = g;
           return {
             paths: ends.map((each) => g.path(...each)),
             ports: rows.map(([index, ways, above]) => [g.portY(index, ways, above), g.cardHeight(above, ways)]),
-            constants: { GRID, CARD_WIDTH, HEAD, ROW, FOOT, PORT_Y, BOX_PAD, SMALLEST },
+            constants: { GRID, CARD_WIDTH, HEAD, ROW, FOOT, PORT_Y, BOX_PAD, MIN_SIZES },
           };
         }""",
         [ends, rows],

@@ -8,7 +8,7 @@ export const ROW = 24;
 export const FOOT = 8;
 export const PORT_Y = 24;
 export const BOX_PAD = 24;
-export const SMALLEST = { box: [240, 120], note: [120, 64] };
+export const MIN_SIZES = { box: [240, 120], note: [120, 64] };
 
 const MIN_BEND = 40;
 const MIN_BACKWARD_BEND = 60;

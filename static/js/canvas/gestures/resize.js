@@ -1,6 +1,6 @@
 // Resizes a container or a note by its corner.
 
-import { BOX_PAD, SMALLEST, snap } from "../geometry.js";
+import { BOX_PAD, MIN_SIZES, snap } from "../geometry.js";
 import { t } from "../../common/translations.js";
 
 export class Resize {
@@ -19,7 +19,7 @@ export class Resize {
 
   /** Return the smallest size that contains the content. */
   #least(node) {
-    const [w, h] = SMALLEST[node.isBox ? "box" : "note"];
+    const [w, h] = MIN_SIZES[node.isBox ? "box" : "note"];
     const inside = this.canvas.model.inside(node.id);
     return [
       Math.max(w, ...inside.map((child) => child.x + child.w + BOX_PAD)),
