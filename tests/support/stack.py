@@ -167,7 +167,7 @@ def _stack(
     at = servers.place()
     number = 8 + worker_number() % 8  # the lower half is for tests without a stack
     # Another session's server must not come up where this one was killed for a while.
-    port = find_free_port("127.0.0.1", 18_000 + 100 * worker_number() + os.getpid() % 97)
+    port = find_free_port("127.0.0.1", 18_000 + 200 * worker_number() + os.getpid() % 97)
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
         "DJANGO_SETTINGS_MODULE": "config.settings",
