@@ -8,12 +8,11 @@ import django_stubs_ext
 from csp.constants import NONCE, NONE, SELF
 from django.utils.translation import gettext_lazy as _
 
-from config.databases import build_database_config
 from config.embedded.layout import find_layout
 from config.encryption.keyfile import load_secrets
 from config.env import ROOT, env
 from config.logs import build_logging_config
-from config.mail import build_mail_settings
+from config.url_settings import build_database_config, build_mail_settings
 
 
 # WhiteNoise serves from the source folders until collectstatic has run.
