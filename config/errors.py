@@ -69,18 +69,18 @@ STATUS: Mapping[type[Exception], int] = {
     account_errors.NameTaken: 409,
     account_errors.InvalidChoice: 422,
     account_errors.UnscopedQuery: 500,
-    engine_errors.WorkflowFault: 400,
+    engine_errors.EngineFault: 400,
     engine_errors.DocumentInvalid: 422,
     engine_errors.InputRejected: 422,
     editing_errors.EditRefused: 422,
-    workflow_errors.WorkflowsFault: 400,
+    workflow_errors.WorkflowFault: 400,
     workflow_errors.NewerDocument: 409,
     workflow_errors.NothingToPublish: 409,
     workflow_errors.WorkflowArchived: 409,
     workflow_errors.RunNotPaused: 409,
     workflow_errors.StillRunning: 409,
     workflow_errors.NameTaken: 409,
-    workflow_errors.EditClash: 409,
+    workflow_errors.EditConflict: 409,
     workflow_errors.NothingToUndo: 409,
     workflow_errors.InvalidValue: 422,
     NotStrictJson: 400,
@@ -107,8 +107,8 @@ def build_body(error: Exception) -> dict[str, Any]:
         problem = {"code": body["type"], "message": body["message"], "field": field}
         node = getattr(error, "node", None)
         body["problems"] = [problem | ({"node": node} if node else {})]
-    if clashes := getattr(error, "clashes", None):
-        body["clashes"] = [clash.tree() for clash in clashes]
+    if conflicts := getattr(error, "conflicts", None):
+        body["conflicts"] = [conflict.tree() for conflict in conflicts]
     return {"error": body}
 
 

@@ -18,7 +18,7 @@ hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
 
 
-class PluginClash(Exception):
+class PluginConflict(Exception):
     """Two plug-ins offer the same name."""
 
     retryable = False
@@ -65,12 +65,12 @@ def get_plugin_manager() -> pluggy.PluginManager:
 
 
 def collect_mappings(hook: str) -> dict[str, Any]:
-    """Merge the results of a hook that returns mappings. Raise ``PluginClash`` for a duplicate name."""
+    """Merge the results of a hook that returns mappings. Raise ``PluginConflict`` for a duplicate name."""
     merged: dict[str, Any] = {}
     for answer in getattr(get_plugin_manager().hook, hook)():
         for name, value in answer.items():
             if name in merged:
-                raise PluginClash(hook, name)
+                raise PluginConflict(hook, name)
             merged[name] = value
     return merged
 

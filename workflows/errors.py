@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy as _
 
 
 if TYPE_CHECKING:
-    from workflows.engine.editing import Clash
+    from workflows.engine.editing import Conflict
 
 
-class WorkflowsFault(Exception):
+class WorkflowFault(Exception):
     """Something about workflows went wrong."""
 
     retryable = False
@@ -37,7 +37,7 @@ class WorkflowsFault(Exception):
         return str(self.message)
 
 
-class NewerDocument(WorkflowsFault):
+class NewerDocument(WorkflowFault):
     """The document was written by a newer version of the format; importing it must be confirmed."""
 
     sentence = _("This document was created by a newer version. Confirm to import it anyway.")
@@ -47,57 +47,57 @@ class NewerDocument(WorkflowsFault):
         self.version = version
 
 
-class NothingToPublish(WorkflowsFault):
+class NothingToPublish(WorkflowFault):
     """The draft equals the published version."""
 
     sentence = _("No changes since the last version.")
 
 
-class WorkflowArchived(WorkflowsFault):
+class WorkflowArchived(WorkflowFault):
     """The workflow is archived: it can be viewed and exported, but not changed or run."""
 
     sentence = _("This workflow is archived.")
 
 
-class StillRunning(WorkflowsFault):
+class StillRunning(WorkflowFault):
     """A run for this person is in progress."""
 
     retryable = True
     sentence = _("A run for this user is in progress. Try again when it has finished.")
 
 
-class RunNotPaused(WorkflowsFault):
+class RunNotPaused(WorkflowFault):
     """Only a run that is paused at a breakpoint can be resumed or edited."""
 
     sentence = _("This run is not paused at a breakpoint.")
 
 
-class NameTaken(WorkflowsFault):
+class NameTaken(WorkflowFault):
     """The team uses this name already."""
 
     sentence = _("This name is already taken.")
 
 
-class InvalidValue(WorkflowsFault):
+class InvalidValue(WorkflowFault):
     """A value passed to a service breaks a rule; the sentence says which."""
 
     sentence = _("This value is not allowed.")
 
 
-class EditClash(WorkflowsFault):
-    """Someone else changed the same value in the meantime; ``clashes`` holds both values."""
+class EditConflict(WorkflowFault):
+    """Someone else changed the same value in the meantime; ``conflicts`` holds both values."""
 
     sentence = _("Someone else changed this in the meantime.")
 
     def __init__(
-        self, clashes: Sequence["Clash"] = (), sentence: str | Promise | None = None
+        self, conflicts: Sequence["Conflict"] = (), sentence: str | Promise | None = None
     ) -> None:
         super().__init__(sentence)
-        self.clashes = tuple(clashes)
+        self.conflicts = tuple(conflicts)
         self.undoes: int | None = None  # of an undo or a redo: the revision it is about
 
 
-class NothingToUndo(WorkflowsFault):
+class NothingToUndo(WorkflowFault):
     """The principal has no edit to undo or redo."""
 
     sentence = _("You have nothing to undo.")

@@ -44,7 +44,7 @@ def import_memory(request: HttpRequest, body: shapes.MemoryImportIn) -> Status[s
     report = services.import_file(
         build_caller(request),
         io.BytesIO(body.file.encode()),
-        clash=body.clash,
+        on_conflict=body.on_conflict,
         into=body.into,
         as_mine=body.as_mine,
         dry_run=body.dry_run,

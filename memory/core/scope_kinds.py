@@ -54,7 +54,7 @@ class ScopeTable:
         for kind in plugin_kinds:
             _check_grammar(kind)
             for other in kinds.values():
-                _check_clash(kind, other)
+                _check_conflict(kind, other)
             kinds[kind.word] = kind
         self._kinds = kinds
 
@@ -112,7 +112,7 @@ def _check_grammar(kind: ScopeKind) -> None:
         raise InvalidInput(f"The scope {kind.word!r}: the prefix {kind.prefix!r} is reserved.")
 
 
-def _check_clash(kind: ScopeKind, other: ScopeKind) -> None:
+def _check_conflict(kind: ScopeKind, other: ScopeKind) -> None:
     if kind.word == other.word:
         raise InvalidInput(f"There are two scopes named {kind.word!r}.")
     prefix, other_prefix = f"{kind.prefix}:", f"{other.prefix}:"

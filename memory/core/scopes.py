@@ -114,7 +114,7 @@ def require_variable(scope: str, variable: str, identity: Mapping[str, Json]) ->
 
 
 def plug_in(kinds: Iterable[ScopeKind]) -> None:
-    """Replace the scopes of plug-ins; a clash is refused and changes nothing."""
+    """Replace the scopes of plug-ins; a conflict is refused and changes nothing."""
     _TABLE.plug_in(kinds)
 
 

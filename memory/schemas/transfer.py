@@ -5,7 +5,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from config.http.openapi import Body
-from memory.services.transfer.import_report import Clash, ImportReport
+from memory.services.transfer.import_report import ConflictRule, ImportReport
 
 
 class ExportQuery(Body):
@@ -22,11 +22,11 @@ class MemoryImportIn(Body):
     """
 
     model_config = ConfigDict(
-        json_schema_extra={"example": {"file": "…", "clash": "newer", "dry_run": True}}
+        json_schema_extra={"example": {"file": "…", "on_conflict": "newer", "dry_run": True}}
     )
 
     file: str
-    clash: Clash = Clash.NEWER
+    on_conflict: ConflictRule = ConflictRule.NEWER
     into: dict[str, str] = Field(default={}, max_length=1_000)
     as_mine: bool = False
     dry_run: bool = True

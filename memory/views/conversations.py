@@ -18,7 +18,7 @@ from memory.logic.conversations.folding import FoldReason
 from memory.logic.conversations.messages import Group
 from memory.logic.conversations.messages import group_messages as groups_of
 from memory.services.conversations.conversation import FoldView
-from memory.views.request_context import caller_of, title_of
+from memory.views.request_context import build_caller, title_of
 
 
 @login_required
@@ -28,7 +28,7 @@ def page(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
-    view = services.load_history(caller_of(request), namespace=row.text)
+    view = services.load_history(build_caller(request), namespace=row.text)
     groups, offset_page = _paginate_groups(groups_of(view.messages), request)
     context = {
         "namespace": row,

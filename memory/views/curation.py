@@ -31,7 +31,7 @@ from memory.services.curation.learning_rules import (
     list_learning_applications,
 )
 from memory.services.review.agreement import list_rejection_rules
-from memory.views.request_context import caller_of
+from memory.views.request_context import build_caller
 
 
 RECENT_CURATIONS = 15
@@ -74,7 +74,7 @@ class CurationRow:
 @login_required
 @require_safe
 def review_rules(request: HttpRequest) -> HttpResponse:
-    principal, rules = get_principal(request), list_rejection_rules(caller_of(request))
+    principal, rules = get_principal(request), list_rejection_rules(build_caller(request))
     namespaces = {rule.namespace.pk: rule.namespace for rule in rules}
     names = naming.name_namespaces(list(namespaces.values()), reader_id=principal.user_id)
     titles = {name.row.pk: name.title for name in names}
@@ -100,7 +100,7 @@ def review_rules(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings(request: HttpRequest) -> HttpResponse:
     """Show or save the rule of the team, or of an application, which gets its own when it is saved first."""
-    caller, app_id = caller_of(request), request.GET.get("app", "")[:MAX_APP_ID_LENGTH]
+    caller, app_id = build_caller(request), request.GET.get("app", "")[:MAX_APP_ID_LENGTH]
     if request.method == "POST":
         form = LearningRuleForm(request.POST)
         if not form.is_valid():
@@ -119,7 +119,7 @@ def settings(request: HttpRequest) -> HttpResponse:
 @require_POST
 def retry(request: HttpRequest, curation_id: UUID) -> HttpResponse:
     try:
-        curate.retry_curation(caller_of(request), curation_id=curation_id)
+        curate.retry_curation(build_caller(request), curation_id=curation_id)
     except AlreadyExists as fault:
         messages.error(request, str(fault))
     else:
@@ -130,7 +130,7 @@ def retry(request: HttpRequest, curation_id: UUID) -> HttpResponse:
 def _show_settings(
     request: HttpRequest, app_id: str, form: LearningRuleForm, status: int = 200
 ) -> HttpResponse:
-    caller = caller_of(request)
+    caller = build_caller(request)
     applications = _list_applications(request, list_learning_applications(caller), app_id)
     context = {
         "form": form,
@@ -167,7 +167,7 @@ def _get_title(applications: Sequence[ApplicationRow], app_id: str) -> str:
 
 
 def _list_curations(request: HttpRequest) -> list[CurationRow]:
-    rows = curate.list_curations(caller_of(request), limit=RECENT_CURATIONS)
+    rows = curate.list_curations(build_caller(request), limit=RECENT_CURATIONS)
     origins = provenance.load_provenance(get_principal(request), [], [row.run_id for row in rows])
     return [CurationRow(row, origins.runs.get(row.run_id), _describe_counts(row)) for row in rows]
 

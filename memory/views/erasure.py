@@ -31,7 +31,7 @@ from memory.services.erasure.erasure_jobs import (
     order_erasure,
     plan_erasure,
 )
-from memory.views.request_context import caller_of
+from memory.views.request_context import build_caller
 
 
 # The labels of the tables, in the order of a receipt.
@@ -108,7 +108,7 @@ def page(request: HttpRequest) -> HttpResponse:
         return _show_form(request, form)
     if not form.is_valid():
         return _show_form(request, form, status=422)
-    caller, subject = caller_of(request), _find_subject(request, form.cleaned_data)
+    caller, subject = build_caller(request), _find_subject(request, form.cleaned_data)
     runs = form.cleaned_data["runs"]
     try:
         if "sure" in request.POST:
@@ -133,7 +133,9 @@ def page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def people(request: HttpRequest) -> HttpResponse:
     """Suggest people while a name is typed."""
-    suggestions = list_erasable_people(caller_of(request), text=request.GET.get("person", "")[:80])
+    suggestions = list_erasable_people(
+        build_caller(request), text=request.GET.get("person", "")[:80]
+    )
     names = naming.name_namespaces(suggestions.namespaces, reader_id=get_principal(request).user_id)
     context = {
         "members": suggestions.members,
@@ -146,7 +148,7 @@ def people(request: HttpRequest) -> HttpResponse:
 @require_safe
 def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
     """Show the receipt; until there is one, the page polls for it."""
-    row = get_erasure(caller_of(request), erasure_id)
+    row = get_erasure(build_caller(request), erasure_id)
     stored_receipt = row.receipt or {}
     lines = _build_lines(stored_receipt.get("tables", {}), stored_receipt.get("left", {}))
     context = {
@@ -168,7 +170,7 @@ def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def download(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
-    row = get_erasure(caller_of(request), erasure_id)
+    row = get_erasure(build_caller(request), erasure_id)
     if row.receipt is None:
         raise NotFound(_("No receipt yet."))
     name = f"erasure-{row.pk}.json"
@@ -182,7 +184,7 @@ def download(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
 def _find_subject(request: HttpRequest, fields: dict[str, Any]) -> str:
     if fields["whose"] == "me":
         return str(get_principal(request).user_id)
-    return find_subject(caller_of(request), fields["person"])
+    return find_subject(build_caller(request), fields["person"])
 
 
 def _show_form(
@@ -203,7 +205,7 @@ def _show_form(
         "can_erase_others": principal.get_role(team_id) in (Role.OWNER, Role.ADMIN),
         "erasures": [
             (erasure, get_confirmation_text(erasure.subject))
-            for erasure in list_erasures(caller_of(request))
+            for erasure in list_erasures(build_caller(request))
         ],
     }
     return render(request, "memory/erasure/erase.html", context, status=status)

@@ -13,7 +13,7 @@ from memory.permissions import NamespaceTarget, Verb
 from memory.services import MemoryCaller
 
 
-def caller_of(request: HttpRequest) -> MemoryCaller:
+def build_caller(request: HttpRequest) -> MemoryCaller:
     return MemoryCaller(principal=get_principal(request), team_id=get_current_team_id(request))
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.services.review.review_queue import count_queue
 from memory.templatetags.memory_emergency_access import NOTICE_SHOWN
-from memory.views.request_context import caller_of
+from memory.views.request_context import build_caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ Counts = Callable[[HttpRequest], int]
 # name, URL name, label, count of pending items
 PARTS: tuple[tuple[str, str, str | Promise, Counts | None], ...] = (
     ("list", "memory:list", _("Namespaces"), None),
-    ("review", "memory:review", _("Review"), lambda request: count_queue(caller_of(request))),
+    ("review", "memory:review", _("Review"), lambda request: count_queue(build_caller(request))),
     ("knowledge", "memory:knowledge", _("Knowledge"), None),
     ("about", "memory:about", _("About me"), None),
     ("exchange", "memory:exchange", _("Import & export"), None),

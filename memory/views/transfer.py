@@ -21,8 +21,13 @@ from memory.core.errors import InvalidInput
 from memory.downloads import FileDownload
 from memory.logic.entries.ingress import FindingReason
 from memory.services.transfer.import_check import MAX_BYTES
-from memory.services.transfer.import_report import Clash, ImportFinding, ImportReport, ImportTarget
-from memory.views.request_context import caller_of
+from memory.services.transfer.import_report import (
+    ConflictRule,
+    ImportFinding,
+    ImportReport,
+    ImportTarget,
+)
+from memory.views.request_context import build_caller
 from memory.views.review.quarantine_reasons import describe_reason
 
 
@@ -45,14 +50,14 @@ class FileForm(forms.Form):
             "empty": gettext_lazy("The file is empty."),
         },
     )
-    clash = forms.ChoiceField(
+    on_conflict = forms.ChoiceField(
         label=gettext_lazy("On conflict"),
         choices=[
-            (Clash.NEWER.value, gettext_lazy("Keep the newer one")),
-            (Clash.MINE.value, gettext_lazy("Keep the existing one")),
-            (Clash.THEIRS.value, gettext_lazy("Use the one from the file")),
+            (ConflictRule.NEWER.value, gettext_lazy("Keep the newer one")),
+            (ConflictRule.MINE.value, gettext_lazy("Keep the existing one")),
+            (ConflictRule.THEIRS.value, gettext_lazy("Use the one from the file")),
         ],
-        initial=Clash.NEWER.value,
+        initial=ConflictRule.NEWER.value,
     )
     as_mine = forms.BooleanField(
         label=gettext_lazy("The file is about me: import its user's memory as mine"),
@@ -81,9 +86,9 @@ def show_exchange(request: HttpRequest) -> HttpResponse:
     is_confirmed = "sure" in request.POST and fields["checked"] == digest
     try:
         report = services.import_file(
-            caller_of(request),
+            build_caller(request),
             fields["file"].file,
-            clash=fields["clash"],
+            on_conflict=fields["on_conflict"],
             as_mine=fields["as_mine"],
             dry_run=not is_confirmed,
         )
@@ -101,7 +106,7 @@ def undo(request: HttpRequest) -> HttpResponse:
     """Undo an import in all its namespaces."""
     try:
         changes = [UUID(text) for text in request.POST.getlist("change")]
-        count = services.undo_import(caller_of(request), changes=changes)
+        count = services.undo_import(build_caller(request), changes=changes)
     except ValueError:
         raise InvalidInput(_("Change not found.")) from None
     messages.success(request, _("Import undone. Memories: %(count)d.") % {"count": count})
@@ -112,7 +117,7 @@ def undo(request: HttpRequest) -> HttpResponse:
 @require_safe
 def export(request: HttpRequest) -> FileDownload:
     """Export the namespace in the query, or the team's memory without one."""
-    caller, text = caller_of(request), request.GET.get("namespace", "")
+    caller, text = build_caller(request), request.GET.get("namespace", "")
     if not text:
         return FileDownload(services.export_team(caller), "team-memory")
     try:
@@ -130,7 +135,7 @@ def export(request: HttpRequest) -> FileDownload:
 def export_me(request: HttpRequest) -> FileDownload:
     """Export all memory about the caller."""
     subject = str(get_principal(request).user_id)
-    return FileDownload(services.export_person(caller_of(request), subject=subject), "my-memory")
+    return FileDownload(services.export_person(build_caller(request), subject=subject), "my-memory")
 
 
 def _render_page(

@@ -8,7 +8,7 @@ from django.conf import settings
 
 ROOT = Path(settings.STATICFILES_DIRS[0]) / "js"
 LARGEST_SHARE = 0.005
-# Without "theirs": it is a key of the API for clashes.
+# Without "theirs": it is a key of the API for conflicts.
 ODD_WORDS = frozenset(
     re.findall(
         r"\w+",

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from config.plugins import (
-    PluginClash,
+    PluginConflict,
     collect_lists,
     collect_mappings,
     get_plugin_manager,
@@ -46,5 +46,5 @@ def test_offered_same_name_twice_is_an_error_that_names_it(plugins: None):
     get_plugin_manager().register(Redis())
     get_plugin_manager().register(Redis())
 
-    with pytest.raises(PluginClash, match="'redis' as one of the memory providers"):
+    with pytest.raises(PluginConflict, match="'redis' as one of the memory providers"):
         collect_mappings("memory_providers")

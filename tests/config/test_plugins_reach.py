@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from accounts.tenancy import tenant
-from config.plugins import PluginClash, get_plugin_manager, hookimpl
+from config.plugins import PluginConflict, get_plugin_manager, hookimpl
 from memory.core import scopes
 from memory.core.errors import InvalidInput
 from memory.core.policy import MemorySecurityPolicy
@@ -137,7 +137,7 @@ def test_provider_of_a_plugin_takes_no_built_in_name(name: str) -> None:
         get_plugin_manager().unregister(added)
 
 
-def test_two_plugins_of_one_provider_are_a_clash(plugin: Plugin) -> None:
+def test_two_plugins_of_one_provider_are_a_conflict(plugin: Plugin) -> None:
     class Second:
         @hookimpl
         def memory_providers(self) -> Any:
@@ -146,7 +146,7 @@ def test_two_plugins_of_one_provider_are_a_clash(plugin: Plugin) -> None:
     added = Second()
     get_plugin_manager().register(added)
     try:
-        with pytest.raises(PluginClash, match="'remembering'"):
+        with pytest.raises(PluginConflict, match="'remembering'"):
             make_provider("remembering")
     finally:
         get_plugin_manager().unregister(added)

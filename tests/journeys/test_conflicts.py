@@ -36,12 +36,12 @@ def test_same_field_by_two_is_decided_in_a_dialog(both: Pair):
     expect(dialog).to_be_visible()
     both.until(lambda: both.rows()["nodes"]["t4"][:2] == [5, 500], why="the rest of the gesture")
     assert both.rows()["nodes"]["t1"][2] == "Alice's title"
-    expect(bob.page.locator("#saved")).to_have_attribute("data-state", "clash")
-    offers = dialog.locator(".tg-clash").first.locator(".tg-offer")
+    expect(bob.page.locator("#saved")).to_have_attribute("data-state", "conflict")
+    offers = dialog.locator(".tg-conflict").first.locator(".tg-offer")
     expect(offers).to_have_count(2)  # two names make no name
     expect(dialog.locator("legend").first).to_have_text("Alice's title: title")
     # what he wrote there next waits along: one field, one decision
-    expect(dialog.locator(".tg-clash")).to_have_count(1)
+    expect(dialog.locator(".tg-conflict")).to_have_count(1)
     expect(dialog.locator(".tg-offer:has([value=yours]) pre")).to_have_text("Bob again")
     # by keyboard alone: from "theirs" to "yours", and apply
     dialog.locator("input[value=theirs]").first.focus()
@@ -92,7 +92,7 @@ def test_lost_field_waits_for_its_decision(both: Pair, *, hears: bool):
     expect(dialog.locator(".tg-offer:has([value=yours]) pre")).to_have_text("C2 more x")
     expect(dialog.locator(".tg-offer:has([value=theirs]) pre")).to_have_text("C1")
     expect(apply).to_be_disabled()
-    dialog.locator("form.tg-clash").evaluate("(form) => form.dispatchEvent(new Event('submit'))")
+    dialog.locator("form.tg-conflict").evaluate("(form) => form.dispatchEvent(new Event('submit'))")
     bob.page.keyboard.press("Escape")
     bob.page.get_by_role("tab", name="Settings").click()
     expect(his).to_have_value("C2 more x")
@@ -137,15 +137,15 @@ def test_field_lost_while_its_text_is_on_its_way_is_one_decision(both: Pair):
 
     both.until(
         lambda: (
-            bob.editor("(e) => e.edits.unsavedChanges.clashes.at(-1).clashes[0].yours")
+            bob.editor("(e) => e.edits.unsavedChanges.conflicts.at(-1).conflicts[0].yours")
             == "C2 more x"
         )
     )
     expect(reported).to_have_text("Conflicts: 1")
-    clashes = bob.editor(
-        "(e) => e.edits.unsavedChanges.clashes.map(({ clashes }) => clashes[0].theirs)"
+    conflicts = bob.editor(
+        "(e) => e.edits.unsavedChanges.conflicts.map(({ conflicts }) => conflicts[0].theirs)"
     )
-    assert clashes == ["C1"]
+    assert conflicts == ["C1"]
     assert template_of(both, "t1") == "C1"
 
 
@@ -238,7 +238,9 @@ def test_field_one_only_stands_in_takes_back_nothing(both: Pair):
     hers.press_sequentially("D ")
     expect(alice.page.locator("#reported")).to_have_text("Conflicts: 1")
     assert template_of(both, "t1") == "C"
-    assert alice.editor("(e) => [e.edits.unsavedChanges.clashes[0].clashes[0].yours]") == ["A D B"]
+    assert alice.editor("(e) => [e.edits.unsavedChanges.conflicts[0].conflicts[0].yours]") == [
+        "A D B"
+    ]
 
 
 def test_field_read_anew_before_its_change_is_heard_of_takes_back_nothing(both: Pair):
@@ -263,5 +265,5 @@ def test_field_read_anew_before_its_change_is_heard_of_takes_back_nothing(both: 
 
     expect(alice.page.locator("#reported")).to_have_text("Conflicts: 1")
     assert template_of(both, "t1") == "B"
-    mine = "(e) => e.edits.unsavedChanges.clashes.map((one) => one.clashes[0].yours)"
+    mine = "(e) => e.edits.unsavedChanges.conflicts.map((one) => one.conflicts[0].yours)"
     assert alice.editor(mine) == ["A x"]

@@ -55,7 +55,7 @@ def test_answer_that_changed_nothing_skips_nobody_elses_revision(both: Pair):
     assert "eUnheard" in alice.shown()["edges"]
 
 
-def test_delete_that_clashes_gives_the_edges_back(both: Pair):
+def test_delete_that_conflicts_gives_the_edges_back(both: Pair):
     alice, bob = both.seats
     before = set(alice.shown()["edges"])
     send(bob, {"op": "set", "id": "t4", "path": ["template"], "value": "Bob is at it"})
@@ -66,7 +66,7 @@ def test_delete_that_clashes_gives_the_edges_back(both: Pair):
     assert set(alice.shown()["edges"]) == before
     assert_equal(both, alice)
     alice.editor(
-        "(e) => e.edits.unsavedChanges.clashes.forEach(({ id }) => e.edits.unsavedChanges.remove(id))"
+        "(e) => e.edits.unsavedChanges.conflicts.forEach(({ id }) => e.edits.unsavedChanges.remove(id))"
     )
 
 

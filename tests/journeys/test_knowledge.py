@@ -31,7 +31,7 @@ def test_pages_are_made_followed_changed_and_undone(
     undone_with_its_run(page)
     water, tea = written_by_hand(page, knowledge_base)
     referred_to(page, water, tea)
-    clashed_over(page, tea)
+    conflicting(page, tea)
     brought_back_from_its_history(page, tea)
     forgotten_and_undone(page, tea)
     taken_out_byte_for_byte(page, knowledge_base)
@@ -109,7 +109,7 @@ def referred_to(page: Page, water: str, tea: str) -> None:
     expect(page).to_have_url(tea)
 
 
-def clashed_over(page: Page, tea: str) -> None:
+def conflicting(page: Page, tea: str) -> None:
     """Two tabs: the later one is shown what differs, and may save all the same."""
     other = page.context.new_page()
     for tab in (page, other):

@@ -185,7 +185,7 @@ def test_undo_of_what_somebody_changed_since_is_decided(both: Pair):
     alice, bob = both.seats
     for seat, title in ((alice, "Alice's"), (bob, "Bob's")):
         rename(seat, "t1", title)
-        both.until_equal()  # or Bob's would be a clash itself
+        both.until_equal()  # or Bob's would be a conflict itself
     dialog = alice.page.locator("#conflicts")
 
     alice.editor("(e) => { e.edits.undo(); }")

@@ -148,10 +148,12 @@ class Script:
 
     def _take_sides(self) -> None:
         dialog = self.seat.page.locator("#conflicts[open]")
-        if not dialog.count() and self.seat.editor("(e) => e.edits.unsavedChanges.clashes.length"):
+        if not dialog.count() and self.seat.editor(
+            "(e) => e.edits.unsavedChanges.conflicts.length"
+        ):
             self.seat.page.locator("#reported").click(timeout=SOON)
-        while dialog.locator(".tg-clash").count():
-            form = dialog.locator(".tg-clash").first
+        while dialog.locator(".tg-conflict").count():
+            form = dialog.locator(".tg-conflict").first
             for choice in form.locator("fieldset").all():
                 offers = choice.locator("input[type=radio]")
                 offers.nth(self.chance.randrange(offers.count())).check(timeout=SOON)
@@ -193,7 +195,7 @@ def rest(both: Pair, scripts: list[Script]) -> None:
         at = both.revision()
         if all(
             seat.has_settled()
-            and not seat.editor("(e) => e.edits.unsavedChanges.clashes.length")
+            and not seat.editor("(e) => e.edits.unsavedChanges.conflicts.length")
             and seat.editor("(e) => e.edits.revision") == at
             for seat in both.seats
         ):
@@ -206,7 +208,7 @@ def rest(both: Pair, scripts: list[Script]) -> None:
 def story_of(seat: Seat) -> Any:
     return seat.editor(
         "(e) => [e.edits.state, e.edits.revision, e.edits.waiting.length,"
-        " JSON.stringify(e.edits.waiting[0] ?? null), e.edits.unsavedChanges.clashes.length,"
+        " JSON.stringify(e.edits.waiting[0] ?? null), e.edits.unsavedChanges.conflicts.length,"
         " JSON.stringify(window.unwanted.slice(-6))]"
     )
 
@@ -229,12 +231,12 @@ def check(both: Pair) -> dict[str, int]:
     } == {id_: place[:2] for id_, place in rows["nodes"].items()}
 
     log = {number: (author, label, ops) for number, author, label, ops in both.log()}
-    counts = {"sent": 0, "logged": 0, "reported": 0, "clashes": 0}
+    counts = {"sent": 0, "logged": 0, "reported": 0, "conflicts": 0}
     for seat in both.seats:
         labels = {label for author, label, _ops in log.values() if author == seat.id}
         reported = seat.page.evaluate("() => window.reported")
         told = {entry["label"] for entry in reported}
-        counts["clashes"] += sum(entry["kind"] == "clash" for entry in reported)
+        counts["conflicts"] += sum(entry["kind"] == "conflict" for entry in reported)
         sent = seat.page.evaluate("() => window.sent")
         for gesture, following in zip(sent, [*sent[1:], None], strict=True):
             counts["sent"] += 1

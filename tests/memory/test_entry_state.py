@@ -181,7 +181,7 @@ def test_export_and_import_bring_all(alice: Person) -> None:
 
     for target in (THERE, "global:new"):
         done = services.import_file(
-            door, io.BytesIO(data), into={HERE: target}, clash="theirs", dry_run=False
+            door, io.BytesIO(data), into={HERE: target}, on_conflict="theirs", dry_run=False
         )
         assert (done.refusals, done.problems) == ([], [])
 

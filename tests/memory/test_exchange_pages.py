@@ -39,7 +39,7 @@ def upload(file: io.BytesIO) -> SimpleUploadedFile:
 
 
 def sent(person: Person, file: io.BytesIO, **more: Any) -> Any:
-    return person.client.post(PAGE, {"file": upload(file), "clash": "newer", **more})
+    return person.client.post(PAGE, {"file": upload(file), "on_conflict": "newer", **more})
 
 
 def digest_on(answer: Any) -> str:
@@ -120,7 +120,7 @@ def test_bad_lines_are_shown_with_their_fields(alice: Person) -> None:
     assert row[1] == "importance"
     told = alice.client.post(
         PAGE,
-        {"file": upload(file_of(space(), entry(importance=7))), "clash": "newer"},
+        {"file": upload(file_of(space(), entry(importance=7))), "on_conflict": "newer"},
         headers={"Accept-Language": "en"},
     )
     assert "Expected a number of 1.0 or less." in markup_of(told)
@@ -135,7 +135,7 @@ def test_what_is_left_out_is_said_with_its_line(cast: Cast) -> None:
     assert "Import 1" in page
     fragment = markup_of(
         cast.bob.client.post(
-            PAGE, {"file": upload(file), "clash": "newer"}, headers={"HX-Request": "true"}
+            PAGE, {"file": upload(file), "on_conflict": "newer"}, headers={"HX-Request": "true"}
         )
     )
     assert fragment.lstrip().startswith('<div id="report"')

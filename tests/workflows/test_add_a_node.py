@@ -58,7 +58,7 @@ def test_card_shows_its_icon_its_colour_and_its_summary(kinds: Kinds) -> None:
 
 
 def test_palette_offers_it_in_its_group(kinds: Kinds, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(palette, "installed_kinds", lambda: kinds)
+    monkeypatch.setattr(palette, "load_kinds", lambda: kinds)
 
     offers = {
         offer.kind: group.name

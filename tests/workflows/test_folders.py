@@ -94,7 +94,7 @@ def test_name_once_is_the_databases_rule_too(bob: Person):
         Folder.objects.create(team=bob.team, name="rePORTS")
 
 
-def test_same_name_in_two_teams_is_no_clash(cast: Cast):
+def test_same_name_in_two_teams_is_no_conflict(cast: Cast):
     make_folder(cast.bob)
     make_folder(cast.carol)
 

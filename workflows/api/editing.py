@@ -19,7 +19,7 @@ from workflows.api.workflows import router
 from workflows.engine.editing import write_ops
 from workflows.engine.editing.decode import MAX_OPS, ClientOp
 from workflows.engine.editing.diff import FieldChange
-from workflows.errors import EditClash
+from workflows.errors import EditConflict
 from workflows.models import Workflow
 from workflows.schemas import workflows
 from workflows.services import publishing
@@ -116,7 +116,7 @@ class RevisionsOut(Schema):
     count: int
 
 
-class ClashOut(Schema):
+class ConflictOut(Schema):
     """A conflict; ``op`` is the index of your operation."""
 
     op: int
@@ -128,17 +128,17 @@ class ClashOut(Schema):
     by: str
 
 
-class ClashErrorOut(Schema):
+class ConflictErrorOut(Schema):
     model_config = ConfigDict(extra="allow")
 
     type: str
     message: str
-    clashes: list[ClashOut]
+    conflicts: list[ConflictOut]
     undoes: int | None = Field(None, description="For an undo or redo: its revision.")
 
 
-class ClashResponseOut(Schema):
-    error: ClashErrorOut
+class ConflictResponseOut(Schema):
+    error: ConflictErrorOut
     revision: int
     reload: bool
     changes: list[ChangeOut]
@@ -161,7 +161,7 @@ class DiffOut(Schema):
     variables: list[FieldOut]
 
 
-EDIT_RESPONSES = {200: ChangeOut, 409: ClashResponseOut}
+EDIT_RESPONSES = {200: ChangeOut, 409: ConflictResponseOut}
 
 
 @router.patch(
@@ -188,8 +188,8 @@ def edit_draft(request: HttpRequest, workflow_id: UUID, body: EditIn) -> Any:
             client=body.client,
             resolve=body.resolve,
         )
-    except EditClash as clash:
-        return _build_clash_response(principal, workflow, clash, body.base)
+    except EditConflict as conflict:
+        return _build_conflict_response(principal, workflow, conflict, body.base)
     return change.tree()
 
 
@@ -347,8 +347,8 @@ def _undo_or_redo(
         change = operation(
             principal, workflow=workflow, client=body.client, key=body.key, resolution=resolution
         )
-    except EditClash as clash:
-        return _build_clash_response(principal, workflow, clash, None)
+    except EditConflict as conflict:
+        return _build_conflict_response(principal, workflow, conflict, None)
     return change.tree()
 
 
@@ -356,16 +356,16 @@ def _build_change(change: Change) -> dict[str, Json]:
     return change.tree()
 
 
-def _build_clash_response(
-    principal: Principal, workflow: Workflow, clash: EditClash, base: int | None
+def _build_conflict_response(
+    principal: Principal, workflow: Workflow, conflict: EditConflict, base: int | None
 ) -> JsonResponse:
     """Return both values of each conflict, and every change after the base."""
     error = {
-        "type": type(clash).__name__,
-        "message": str(clash),
+        "type": type(conflict).__name__,
+        "message": str(conflict),
         "retryable": False,
-        "clashes": [item.build_tree() for item in clash.clashes],
-        "undoes": clash.undoes,
+        "conflicts": [item.build_tree() for item in conflict.conflicts],
+        "undoes": conflict.undoes,
     }
     since = _build_changes(principal, workflow, workflow.revision if base is None else base)
     return JsonResponse({"error": error, **since}, status=409)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from workflows.engine.language.problems import Problem
 
 
-class WorkflowFault(Exception):
+class EngineFault(Exception):
     """The workflow failed."""
 
     retryable = False
@@ -26,7 +26,7 @@ class WorkflowFault(Exception):
         return type(self).__name__
 
 
-class DocumentInvalid(WorkflowFault):
+class DocumentInvalid(EngineFault):
     """The document can't be used."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -34,7 +34,7 @@ class DocumentInvalid(WorkflowFault):
         super().__init__("; ".join(str(problem) for problem in self.problems))
 
 
-class InputRejected(WorkflowFault):
+class InputRejected(EngineFault):
     """The inputs don't fit the start form."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -42,7 +42,7 @@ class InputRejected(WorkflowFault):
         super().__init__("; ".join(problem.message for problem in self.problems))
 
 
-class NodeFailed(WorkflowFault):
+class NodeFailed(EngineFault):
     """The node failed."""
 
     def __init__(self, error_type: str, message: str, *, retryable: bool = False) -> None:
@@ -55,7 +55,7 @@ class NodeFailed(WorkflowFault):
         return self._error_type
 
 
-class VariableNotFound(WorkflowFault):
+class VariableNotFound(EngineFault):
     """The variable doesn't exist (yet)."""
 
     def __init__(self, selector: Sequence[str]) -> None:
@@ -63,19 +63,19 @@ class VariableNotFound(WorkflowFault):
         super().__init__(f"Variable {'.'.join(self.selector)} not found")
 
 
-class ValueMismatch(WorkflowFault):
+class ValueMismatch(EngineFault):
     """The value isn't of the type it should be."""
 
 
-class ConditionInvalid(WorkflowFault):
+class ConditionInvalid(EngineFault):
     """The condition can't be decided for this value."""
 
 
-class OperationInvalid(WorkflowFault):
+class OperationInvalid(EngineFault):
     """The operation doesn't fit the variable or its input."""
 
 
-class ModelFailed(WorkflowFault):
+class ModelFailed(EngineFault):
     """The model did not respond."""
 
     def __init__(
@@ -86,7 +86,7 @@ class ModelFailed(WorkflowFault):
         self.status = status
 
 
-class TemplateFailed(WorkflowFault):
+class TemplateFailed(EngineFault):
     """The template couldn't be rendered."""
 
     def __init__(self, message: str = "", *, retryable: bool = False) -> None:
@@ -94,7 +94,7 @@ class TemplateFailed(WorkflowFault):
         self.retryable = retryable
 
 
-class CodeFailed(WorkflowFault):
+class CodeFailed(EngineFault):
     """The code raised an error."""
 
     def __init__(self, message: str = "", *, retryable: bool = False) -> None:
@@ -102,7 +102,7 @@ class CodeFailed(WorkflowFault):
         self.retryable = retryable
 
 
-class HttpFailed(WorkflowFault):
+class HttpFailed(EngineFault):
     """The request got no response."""
 
     retryable = True
@@ -112,17 +112,17 @@ class HttpFailed(WorkflowFault):
         self.retryable = retryable
 
 
-class HTTPResponseCodeError(WorkflowFault):
+class HTTPResponseCodeError(EngineFault):
     """The server responded with an error status."""
 
     retryable = True
 
 
-class MemoryUnavailable(WorkflowFault):
+class MemoryUnavailable(EngineFault):
     """No memory provider is configured."""
 
 
-class PortMissing(WorkflowFault):
+class PortMissing(EngineFault):
     """The node needs a port that the runner does not have."""
 
     def __init__(self, port: str) -> None:
@@ -130,19 +130,19 @@ class PortMissing(WorkflowFault):
         super().__init__(f"This runner has no {port} port")
 
 
-class NodeTimedOut(WorkflowFault):
+class NodeTimedOut(EngineFault):
     """The node exceeded its time limit."""
 
     retryable = True
 
 
-class RunTimedOut(WorkflowFault):
+class RunTimedOut(EngineFault):
     """The run exceeded its time limit."""
 
 
-class LimitReached(WorkflowFault):
+class LimitReached(EngineFault):
     """The run exceeded one of its limits."""
 
 
-class RunStopped(WorkflowFault):
+class RunStopped(EngineFault):
     """The run was stopped."""

@@ -10,7 +10,7 @@ from json import loads
 from django.conf import settings
 
 from config.redaction import Redactor
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json
 from workflows.engine.ports import Ports
 from workflows.engine.runtime.events import NodeStateChange, RunFinished, RunStarted
@@ -94,7 +94,7 @@ async def execute_run(execution: RunExecution, context: WorkerContext) -> None:
     try:
         prepared = await load_prepared(claim, execution.debug)
         setup = await load_setup(claim, prepared)
-    except WorkflowFault as fault:
+    except EngineFault as fault:
         await _fail(execution, context, fault)
         return
     except asyncio.CancelledError:
@@ -160,7 +160,7 @@ async def _execute(
             pause_control=pause_control,
             seeds=seeds,
         )
-    except WorkflowFault as fault:
+    except EngineFault as fault:
         if execution.lost is not None:
             await _handle_interruption(execution, context, journal)
             return
@@ -231,7 +231,7 @@ async def _pause(
     event, state = build_pause(execution.claim, result, prepared.document, inserted, reason, at)
     try:
         await journal.pause([*list_paused_events(prepared, result, at), event], state)
-    except WorkflowFault:
+    except EngineFault:
         await _handle_interruption(execution, context, journal)
 
 
@@ -244,7 +244,7 @@ async def _finish(
 ) -> None:
     try:
         await journal.finish(result.build_event(), _build_end(execution.claim, result))
-    except WorkflowFault:
+    except EngineFault:
         await _handle_interruption(execution, context, journal)
     else:
         await clear_notes(execution.claim, ports)
@@ -282,13 +282,13 @@ async def _handle_interruption(
     elif execution.handing_over:
         try:
             await journal.flush()
-        except WorkflowFault as fault:
+        except EngineFault as fault:
             log.warning("run_lost", extra={"run": str(execution.claim.run_id), "why": str(fault)})
             return
         await claims.release_run(context.db, execution.claim)
 
 
-async def _fail(execution: RunExecution, context: WorkerContext, fault: WorkflowFault) -> None:
+async def _fail(execution: RunExecution, context: WorkerContext, fault: EngineFault) -> None:
     """Write the failure in a new journal, after the stored events, because the run's own journal can't continue."""
     seq = execution.journal.seq if execution.journal is not None else execution.claim.last_seq
     claim = Claim(
@@ -307,7 +307,7 @@ async def _fail(execution: RunExecution, context: WorkerContext, fault: Workflow
             RunFinished(RunStatus.FAILED.value, error=fault.message),
             {"status": RunStatus.FAILED.value, "error": fault.message, "outputs": {}},
         )
-    except WorkflowFault as error:
+    except EngineFault as error:
         log.warning("run_lost", extra={"run": str(claim.run_id), "why": str(error)})
     finally:
         journal.close()

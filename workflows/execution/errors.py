@@ -1,17 +1,17 @@
 """Errors between a run and its journal."""
 
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 
 
-class FencedOut(WorkflowFault):
+class FencedOut(EngineFault):
     """Another worker has claimed this run; the database refuses what this worker still writes."""
 
 
-class JournalUnreachable(WorkflowFault):
+class JournalUnreachable(EngineFault):
     """The database couldn't be reached for as long as the run's lease lasts."""
 
     retryable = True
 
 
-class JournalRefused(WorkflowFault):
+class JournalRefused(EngineFault):
     """The database rejected what the run had to write."""

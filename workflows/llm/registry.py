@@ -35,7 +35,7 @@ def list_kinds() -> dict[str, Factory]:
     """Return the kinds of providers; plug-ins add theirs through ``model_providers``."""
     added = plugins.collect_mappings("model_providers")
     for name in _BUILT_IN.keys() & added.keys():
-        raise plugins.PluginClash("model_providers", name)
+        raise plugins.PluginConflict("model_providers", name)
     return {**_BUILT_IN, **added}
 
 

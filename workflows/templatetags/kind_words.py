@@ -3,7 +3,7 @@
 from django import template
 from django.utils.translation import gettext
 
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 
 
 register = template.Library()
@@ -12,5 +12,5 @@ register = template.Library()
 @register.filter
 def kind_in_words(name: str) -> str:
     """Return the kind's title; a kind that isn't installed keeps its name."""
-    kind = installed_kinds().get(name)
+    kind = load_kinds().get(name)
     return gettext(kind.title) if kind else name

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.principals import get_current_team_id, get_principal
 from workflows import permissions, selectors
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.forms import ProviderForm
 from workflows.services import credentials
 from workflows.views.request_context import get_form_data, provider_for
@@ -50,7 +50,7 @@ def test(request: HttpRequest, provider_id: UUID) -> HttpResponse:
     context: dict[str, object] = {}
     try:
         context["models"] = credentials.list_models(principal, provider=provider)
-    except WorkflowFault as fault:
+    except EngineFault as fault:
         context["error"] = str(fault)
     return render(request, "providers/_test.html", context)
 

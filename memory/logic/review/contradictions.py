@@ -20,7 +20,7 @@ from memory.logic.entries.duplicates import (
 from memory.logic.entries.texts import get_single_text
 
 
-class Conflict(StrEnum):
+class ContradictionKind(StrEnum):
     VALUE = "value"  # the same thing, another value
     NEGATION = "negation"  # the same sentence, denied
 
@@ -38,7 +38,7 @@ class Contradiction:
 
     older: MemoryEntry
     newer: MemoryEntry
-    conflict: Conflict
+    conflict: ContradictionKind
     about: str
 
 
@@ -55,7 +55,7 @@ def find_contradictions(
     return contradictions
 
 
-def find_conflict(first: Json, second: Json) -> tuple[Conflict, str] | None:
+def find_conflict(first: Json, second: Json) -> tuple[ContradictionKind, str] | None:
     """Return the kind of the conflict and its subject, or None; values may be strings or claims."""
     first_claim, second_claim = parse_claim(first), parse_claim(second)
     if (
@@ -64,10 +64,10 @@ def find_conflict(first: Json, second: Json) -> tuple[Conflict, str] | None:
         and _have_same_subject(first_claim, second_claim)
         and _values_differ(first_claim.value, second_claim.value)
     ):
-        return Conflict.VALUE, f"{first_claim.subject}: {first_claim.attribute}"
+        return ContradictionKind.VALUE, f"{first_claim.subject}: {first_claim.attribute}"
     first_text, second_text = get_single_text(first), get_single_text(second)
     if first_text and second_text and differs_by_negation(first_text, second_text):
-        return Conflict.NEGATION, normalize(first_text)
+        return ContradictionKind.NEGATION, normalize(first_text)
     return None
 
 

@@ -9,7 +9,7 @@ from accounts.models import Team, User
 from accounts.principals import load_user_principal
 from memory.core.errors import MemoryFault
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.transfer.import_report import Clash, ImportReport
+from memory.services.transfer.import_report import ConflictRule, ImportReport
 from memory.services.transfer.importing import import_file
 
 
@@ -27,8 +27,8 @@ class Command(BaseCommand):
             help="email of the member to act as",
         )
         parser.add_argument(
-            "--clash",
-            choices=[str(clash) for clash in Clash],
+            "--on-conflict",
+            choices=[str(rule) for rule in ConflictRule],
             default="newer",
             help="version to keep if an entry exists already (default: newer)",
         )
@@ -59,7 +59,7 @@ class Command(BaseCommand):
                 report = import_file(
                     MemoryCaller(load_user_principal(user), team.pk),
                     file,
-                    clash=options["clash"],
+                    on_conflict=options["on_conflict"],
                     into=into,
                     as_mine=options["mine"],
                     dry_run=not options["do"],

@@ -25,7 +25,7 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.transfer import file_format
 from memory.services.transfer.import_gate import ImportUnit
 from memory.services.transfer.import_report import (
-    Clash,
+    ConflictRule,
     ImportFinding,
     ImportReport,
     ImportTarget,
@@ -43,7 +43,7 @@ class ImportContext:
 
     caller: MemoryCaller
     report: ImportReport
-    clash: Clash
+    on_conflict: ConflictRule
     reason: str
 
 
@@ -124,8 +124,8 @@ class ImportBatch:
 
     def _is_existing_kept(self, unit: ImportUnit, existing: Entry) -> bool:
         is_older = unit.line.updated_at <= existing.updated_at
-        keeps_existing = self.context.clash is Clash.MINE or (
-            self.context.clash is Clash.NEWER and is_older
+        keeps_existing = self.context.on_conflict is ConflictRule.MINE or (
+            self.context.on_conflict is ConflictRule.NEWER and is_older
         )
         return keeps_existing or _is_unchanged(unit, existing)
 

@@ -20,7 +20,7 @@ SKIP_REASONS: Final[dict[str, Promise]] = {
 }
 
 
-class Clash(StrEnum):
+class ConflictRule(StrEnum):
     """The version that wins where the file and this installation differ."""
 
     MINE = "mine"

@@ -29,7 +29,7 @@ from memory.services.transfer import file_format
 from memory.services.transfer.import_batch import ImportBatch, ImportContext, ImportDestination
 from memory.services.transfer.import_check import check_file
 from memory.services.transfer.import_gate import ImportGate, ImportUnit
-from memory.services.transfer.import_report import Clash, ImportReport, ImportTarget, Refusal
+from memory.services.transfer.import_report import ConflictRule, ImportReport, ImportTarget, Refusal
 
 
 BATCH_SIZE: Final = 200  # entries a transaction
@@ -40,7 +40,7 @@ def import_file(
     caller: MemoryCaller,
     file: BinaryIO,
     *,
-    clash: str = Clash.NEWER,
+    on_conflict: str = ConflictRule.NEWER,
     into: Mapping[str, str] = MappingProxyType({}),
     as_mine: bool = False,
     dry_run: bool = True,
@@ -50,8 +50,8 @@ def import_file(
 
     ``into`` maps the file's namespaces to names here. With ``as_mine``, the file's person is the caller.
     """
-    if clash not in frozenset(Clash):
-        raise InvalidInput(f"clash: use one of {', '.join(Clash)}.")
+    if on_conflict not in frozenset(ConflictRule):
+        raise InvalidInput(f"on_conflict: use one of {', '.join(ConflictRule)}.")
     if file.seekable():
         file.seek(0)  # this may be a retry
     check = check_file(file)
@@ -59,7 +59,7 @@ def import_file(
     if report.problems or check.header is None:
         return report
     renamed = {**(_map_to_caller(caller, check.header) if as_mine else {}), **into}
-    job = _ImportJob(caller, report, Clash(clash), reason or _("import"), renamed)
+    job = _ImportJob(caller, report, ConflictRule(on_conflict), reason or _("import"), renamed)
     file.seek(0)
     try:
         with tenant([caller.team_id]):

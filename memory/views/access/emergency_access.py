@@ -31,7 +31,7 @@ from memory.services.access.emergency_access import (
 )
 from memory.services.access.private_namespaces import list_hidden_people
 from memory.templatetags.memory_emergency_access import list_unseen_accesses
-from memory.views.request_context import caller_of
+from memory.views.request_context import build_caller
 
 
 EMPTY_PAGE: Final = EmergencyAccessPage([], 0, 0)
@@ -58,7 +58,7 @@ def show_emergency_access(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             access_started = services.start_emergency_access(
-                caller_of(request), **_read_form(request)
+                build_caller(request), **_read_form(request)
             )
         except (InvalidInput, NotFound) as fault:
             problem = str(fault)
@@ -80,7 +80,7 @@ def show_notices(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def end_access(request: HttpRequest, access_id: UUID) -> HttpResponse:
-    services.end_emergency_access(caller_of(request), access_id=access_id)
+    services.end_emergency_access(build_caller(request), access_id=access_id)
     messages.success(request, _("Emergency access ended."))
     return redirect("memory:emergency_access")
 
@@ -88,7 +88,7 @@ def end_access(request: HttpRequest, access_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def acknowledge(request: HttpRequest, access_id: UUID) -> HttpResponse:
-    services.acknowledge(caller_of(request), access_id=access_id)
+    services.acknowledge(build_caller(request), access_id=access_id)
     target = request.POST.get("next", "")
     if url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}):
         return redirect(target)
@@ -98,7 +98,7 @@ def acknowledge(request: HttpRequest, access_id: UUID) -> HttpResponse:
 def list_rows(request: HttpRequest, namespace: str | None = None) -> list[AccessRow]:
     """Return the accesses that the reader may see, with what was read under each."""
     return _build_rows(
-        request, services.list_emergency_accesses(caller_of(request), namespace=namespace)
+        request, services.list_emergency_accesses(build_caller(request), namespace=namespace)
     )
 
 
@@ -185,7 +185,7 @@ def _load_page(request: HttpRequest, parameter: str, *, into_own: bool) -> Emerg
     """Load the page of one of the two lists that the query parameter selects."""
     start = read_offset(request.GET, parameter)
     return services.load_emergency_access_page(
-        caller_of(request), into_own=into_own, limit=PAGE_SIZE, offset=start
+        build_caller(request), into_own=into_own, limit=PAGE_SIZE, offset=start
     )
 
 
@@ -203,7 +203,7 @@ def _list_suggestions(request: HttpRequest) -> list[naming.NamedNamespace]:
     """Return people who are not members. They are suggested as the name is typed because the list of
     members doesn't contain them.
     """
-    people = [row for row in list_hidden_people(caller_of(request)) if row.owner_user_id is None]
+    people = [row for row in list_hidden_people(build_caller(request)) if row.owner_user_id is None]
     return naming.name_namespaces(people, reader_id=get_principal(request).user_id)
 
 

@@ -25,7 +25,7 @@ from memory import services
 from memory.core.errors import AlreadyExists, InvalidInput
 from memory.personal import PersonalEntry, find_own_entry, find_own_namespace, load_personal_memory
 from memory.templatetags.memory_emergency_access import load_current_accesses
-from memory.views.request_context import caller_of
+from memory.views.request_context import build_caller
 from memory.views.secret_warnings import describe_secret
 
 
@@ -61,7 +61,7 @@ def show_personal_memory(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    caller = caller_of(request)
+    caller = build_caller(request)
     entry = find_own_entry(caller, entry_id=entry_id)
     text, number = request.POST.get("value", "").strip(), request.POST.get("revision", "")
     problem = ""
@@ -89,7 +89,7 @@ def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    caller, change = caller_of(request), None
+    caller, change = build_caller(request), None
     if not find_own_entry(caller, entry_id=entry_id).row.is_forgotten:
         change = services.forget(
             caller, entry_id=entry_id, reason=_("forgotten by the user")
@@ -102,7 +102,7 @@ def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    caller, problem = caller_of(request), ""
+    caller, problem = build_caller(request), ""
     if find_own_entry(caller, entry_id=entry_id).row.is_forgotten:
         try:
             services.restore(caller, entry_id=entry_id)
@@ -115,7 +115,7 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @require_POST
 def forget_all(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """Ask for confirmation with the number of entries first; then forget them as one change that can be undone."""
-    caller = caller_of(request)
+    caller = build_caller(request)
     row = find_own_namespace(caller, namespace_id=namespace_id)
     if "sure" not in request.POST:
         page = services.list_entries(caller, namespace=row.text, limit=1)
@@ -130,7 +130,7 @@ def forget_all(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 @require_POST
 def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     try:
-        result = services.undo(caller_of(request), change_id=change_id)
+        result = services.undo(build_caller(request), change_id=change_id)
         messages.success(request, _("Restored: %(count)d.") % {"count": result.count})
     except AlreadyExists as fault:
         messages.error(request, str(fault))
@@ -142,7 +142,7 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
 def pause(request: HttpRequest) -> HttpResponse:
     try:
         services.pause(
-            caller_of(request),
+            build_caller(request),
             what=request.POST.get("what", "both"),  # type: ignore[arg-type]  # the service looks
             until=_read_until(request),
         )
@@ -154,7 +154,7 @@ def pause(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def resume(request: HttpRequest) -> HttpResponse:
-    if services.resume(caller_of(request)):
+    if services.resume(build_caller(request)):
         messages.success(request, _("Memory resumed."))
     return redirect("memory:about")
 
@@ -195,7 +195,7 @@ def _render_entry(
         (messages.error if problem else messages.success)(request, problem or message)
         return redirect("memory:about")
     template = TEMPLATES.get(request.POST.get("shape", ""), TEMPLATES["card"])
-    entry = find_own_entry(caller_of(request), entry_id=entry_id)
+    entry = find_own_entry(build_caller(request), entry_id=entry_id)
     context = {"entry": entry, "problem": problem, "typed": rejected_text}
     return render(request, template, context)
 
@@ -205,7 +205,7 @@ def _render_page(
 ) -> HttpResponse:  # Any: context
     text = request.GET.get("q", "")[:200].replace("\x00", "").strip()
     grouping = "when" if request.GET.get("by") == "when" else "workflow"
-    memory = load_personal_memory(caller_of(request), text=text)
+    memory = load_personal_memory(build_caller(request), text=text)
     context = {
         "about": memory,
         "looking": _list_viewers(request),

@@ -23,7 +23,7 @@ from memory.core.errors import InvalidInput
 from memory.models import Namespace
 from memory.services.access import quotas as services
 from memory.services.access.quotas import ApplicationLimits, Limits
-from memory.views.request_context import caller_of
+from memory.views.request_context import build_caller
 
 
 # The labels of the limits, by their names in the API.
@@ -67,10 +67,10 @@ def show_policy(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             if app_id and "follow" in request.POST:
-                services.remove_application_limits(caller_of(request), app_id=app_id)
+                services.remove_application_limits(build_caller(request), app_id=app_id)
             else:
                 services.change_limits(
-                    caller_of(request), _read_limits(request, app_id), app_id=app_id
+                    build_caller(request), _read_limits(request, app_id), app_id=app_id
                 )
         except InvalidInput as fault:
             problem = _translate_problem(str(fault))
@@ -81,7 +81,7 @@ def show_policy(request: HttpRequest) -> HttpResponse:
 
 
 def _render_page(request: HttpRequest, app_id: str, problem: str) -> HttpResponse:
-    caller, principal = caller_of(request), get_principal(request)
+    caller, principal = build_caller(request), get_principal(request)
     limits = services.get_limits(caller, app_id=app_id)
     team = services.get_limits(caller) if app_id else limits
     defaults = services.apply_defaults(team) if app_id else services.DEFAULTS
@@ -185,7 +185,7 @@ def _read_subjects_write_global(request: HttpRequest, app_id: str) -> bool | Non
         return ticked
     if ticked:
         return None
-    caller = caller_of(request)
+    caller = build_caller(request)
     if services.get_limits(caller).subjects_write_global:
         return False
     return services.get_limits(caller, app_id=app_id).subjects_write_global

@@ -36,7 +36,7 @@ from memory.services.access.explanation import (
     format_recipient,
 )
 from memory.views.access.emergency_access import list_rows
-from memory.views.request_context import caller_of, may, title_of
+from memory.views.request_context import build_caller, may, title_of
 
 
 VERB_LABELS: Mapping[str, Promise] = {
@@ -101,7 +101,7 @@ class GrantRow:
 @require_safe
 def show_access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row = _find_namespace(request, namespace_id)
-    explanation = explain_access(caller_of(request), namespace=row.text)
+    explanation = explain_access(build_caller(request), namespace=row.text)
     names = _find_names(request, explanation)
     principal = get_principal(request)
     viewers_page = OffsetPage(
@@ -150,7 +150,7 @@ def share(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     member = _find_member(request)
     verbs = [verb for verb in VERBS if verb in request.POST.getlist("verb")]
     for verb in verbs:
-        services.share(caller_of(request), namespace=row.text, verb=verb, recipient=member)
+        services.share(build_caller(request), namespace=row.text, verb=verb, recipient=member)
     if verbs:
         messages.success(request, _("Shared with %(name)s.") % {"name": member})
     else:
@@ -165,7 +165,7 @@ def unshare(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     member = _find_member(request)
     for verb in VERBS:
         if verb in request.POST.getlist("verb"):
-            services.unshare(caller_of(request), namespace=row.text, verb=verb, recipient=member)
+            services.unshare(build_caller(request), namespace=row.text, verb=verb, recipient=member)
     messages.success(request, _("Revoked access of %(name)s.") % {"name": member})
     return redirect("memory:access", namespace_id=row.pk)
 

@@ -38,7 +38,7 @@ from memory.views.entries.overview import build_overview_context
 from memory.views.entries.search_results import Parts, explain_match, is_waiting
 from memory.views.entries.tier_columns import build_columns_context
 from memory.views.entries.timeline import build_timeline_context
-from memory.views.request_context import caller_of, may, title_of, undoable_change
+from memory.views.request_context import build_caller, may, title_of, undoable_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _build_list_context(request: HttpRequest, row: Namespace, search: SearchForm
     if at is not None:
         return _build_snapshot_context(request, row, search)
     page = search_entries(
-        caller_of(request),
+        build_caller(request),
         namespace=row.text,
         search=search.build_search(),
         limit=PAGE_SIZE,
@@ -154,7 +154,7 @@ def _build_snapshot_context(
 ) -> dict[str, Any]:
     at = search.at_moment or timezone.now()
     snapshot = search_snapshot(
-        caller_of(request),
+        build_caller(request),
         namespace=row.text,
         at=at,
         search=search.build_search(),

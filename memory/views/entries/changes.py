@@ -20,7 +20,7 @@ from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.models import Namespace
 from memory.services.entries.bulk import Selection, SelectionChanged, apply_action, preview_action
 from memory.views.entries.browsing import ActionOutcome, BulkConfirmation, show_namespace
-from memory.views.request_context import caller_of, reason_of, refresh_namespace, undoable_change
+from memory.views.request_context import build_caller, reason_of, refresh_namespace, undoable_change
 
 
 @login_required
@@ -39,7 +39,7 @@ def bulk_action(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     expected = form.cleaned_data["expected"]
     try:
         change_id = apply_action(
-            caller_of(request),
+            build_caller(request),
             action=form.selected_action,
             selection=selection,
             expected=len(selection.entry_ids) if expected is None else expected,
@@ -57,7 +57,7 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     change = selectors.find_change(get_principal(request), get_current_team_id(request), change_id)
     fault = ""
     try:
-        services.undo(caller_of(request), change_id=change_id)
+        services.undo(build_caller(request), change_id=change_id)
     except OutdatedProposal:
         fault = _("Some entries were changed since. Nothing was undone.")
     except AlreadyExists as error:
@@ -91,7 +91,9 @@ def _ask_confirmation(
     selection: Selection,
     fault: str = "",
 ) -> HttpResponse:
-    preview = preview_action(caller_of(request), action=form.selected_action, selection=selection)
+    preview = preview_action(
+        build_caller(request), action=form.selected_action, selection=selection
+    )
     entries = () if selection.search is not None else preview.entry_ids
     return show_namespace(
         request,

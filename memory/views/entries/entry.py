@@ -27,7 +27,7 @@ from memory.views.entries.entry_details import TIER_HINTS, build_details, is_pag
 from memory.views.entries.revisions import parse_number
 from memory.views.entries.search_results import is_waiting
 from memory.views.request_context import (
-    caller_of,
+    build_caller,
     entry_or_404,
     may,
     reason_of,
@@ -53,9 +53,9 @@ def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return _show_entry(request, row, form, status=422)
     try:
-        services.edit(caller_of(request), entry_id=entry_id, **form.get_changes())
+        services.edit(build_caller(request), entry_id=entry_id, **form.get_changes())
     except AlreadyExists as fault:
-        return _show_clash(request, entry_or_404(request, entry_id), form, fault)
+        return _show_conflict(request, entry_or_404(request, entry_id), form, fault)
     messages.success(request, _("Saved."))
     warn_about_secrets(request, form.get_changes().get("value"))
     return redirect("memory:entry", entry_id=entry_id)
@@ -72,7 +72,7 @@ def move(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         messages.error(request, _("This isn't possible from its current tier."))
         return redirect("memory:entry", entry_id=entry_id)
     result = _MOVES[moves[move_name].move](
-        caller_of(request), [row.pk], moves[move_name].to, reason_of(request)
+        build_caller(request), [row.pk], moves[move_name].to, reason_of(request)
     )
     (moved_entry,) = result.entries
     address = reverse("memory:entry", args=[moved_entry.id])
@@ -84,7 +84,9 @@ def move(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     row = entry_or_404(request, entry_id)
     try:
-        result = services.forget(caller_of(request), entry_id=entry_id, reason=reason_of(request))
+        result = services.forget(
+            build_caller(request), entry_id=entry_id, reason=reason_of(request)
+        )
     except NotFound as fault:
         if not getattr(request, "htmx", False):
             raise
@@ -98,7 +100,7 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry_or_404(request, entry_id)
     try:
         services.restore(
-            caller_of(request),
+            build_caller(request),
             entry_id=entry_id,
             revision=parse_number(request.POST.get("revision", "")),
             reason=reason_of(request),
@@ -127,15 +129,15 @@ _MOVES: dict[TierAction, Callable[[MemoryCaller, Ids, Tier, str], MovedEntries]]
 }
 
 
-def _show_clash(
+def _show_conflict(
     request: HttpRequest, newest: Entry, form: EntryForm, fault: AlreadyExists
 ) -> HttpResponse:
     """Show the newer value and the difference from the submitted one; saving again overwrites it."""
     value = form.get_changes()["value"]
     form.add_error(None, str(fault))
     form.data = {**request.POST.dict(), "revision": str(newest.revision)}
-    clash = diff_values(newest.value, value)
-    return _show_entry(request, newest, form, status=409, clash=clash)
+    conflict = diff_values(newest.value, value)
+    return _show_entry(request, newest, form, status=409, conflict=conflict)
 
 
 def _show_entry(
@@ -143,7 +145,7 @@ def _show_entry(
     row: Entry,
     form: EntryForm,
     status: int = 200,
-    clash: Sequence[DiffSegment] = (),
+    conflict: Sequence[DiffSegment] = (),
 ) -> HttpResponse:
     context = {
         "entry": row,
@@ -154,7 +156,7 @@ def _show_entry(
         "tier_hint": TIER_HINTS[Tier(row.tier)],
         "quarantine_reason": explain_quarantine(row) if is_waiting(row) else "",
         "form": form,
-        "clash": clash,
+        "conflict": conflict,
         "is_text": isinstance(row.value, str),
         "is_page": is_page(row) and not row.is_forgotten,
         "is_message": row.key.startswith(KEY_PREFIX),

@@ -12,7 +12,7 @@ from memory.forms.browsing import SearchForm
 from memory.logic.entries.link_map import LINE, WIDTH, LinkKind
 from memory.models import Namespace
 from memory.services.entries.link_map import load_links
-from memory.views.request_context import caller_of
+from memory.views.request_context import build_caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ KINDS: dict[LinkKind, str | Promise] = {
 
 
 def build_links_context(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
-    link_map = load_links(caller_of(request), namespace=row.text, search=search.build_search())
+    link_map = load_links(build_caller(request), namespace=row.text, search=search.build_search())
     links: dict[str, list[tuple[str | Promise, MemoryEntry]]] = {}
     for arc in link_map.drawing.arcs:
         link = arc.link

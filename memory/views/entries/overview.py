@@ -20,7 +20,7 @@ from memory.naming import NamedNamespace
 from memory.services.access.private_namespaces import count_hidden
 from memory.services.entries.retention import Capacity, load_capacities
 from memory.views.entries.search_results import build_search_context, is_waiting
-from memory.views.request_context import caller_of
+from memory.views.request_context import build_caller
 
 
 NAMESPACES_PER_PAGE = 50
@@ -85,7 +85,7 @@ def build_overview_context(request: HttpRequest) -> dict[str, Any]:
         "page": OffsetPage(total, start, request.GET, NAMESPACES_PER_PAGE),
         "is_empty": not totals,
         "newest": _list_newest(request) if totals and not query else (),
-        "hidden": count_hidden(caller_of(request)),
+        "hidden": count_hidden(build_caller(request)),
         "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
 

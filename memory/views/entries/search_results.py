@@ -15,7 +15,7 @@ from memory.forms.browsing import OverviewForm
 from memory.logic.entries.tiers import TierAction
 from memory.models import Entry, Namespace
 from memory.views.entries.entry_details import SCORE_PARTS
-from memory.views.request_context import caller_of
+from memory.views.request_context import build_caller
 
 
 Parts = tuple[tuple[str | Promise, float], ...]
@@ -38,7 +38,7 @@ class ResultRow:
 def build_search_context(request: HttpRequest, form: OverviewForm) -> dict[str, Any]:
     """Build the part of the overview's context with the search results."""
     results = services.search_all_namespaces(
-        caller_of(request),
+        build_caller(request),
         query=form.get_value("q"),
         scope=form.selected_scope,
         tier=form.get_value("tier") or None,

@@ -16,7 +16,7 @@ from memory.models.entries import TierChoice
 from memory.services.entries.bulk import BulkAction
 from memory.services.recall.search import search_by_tier
 from memory.views.entries.entry_details import TIER_HINTS
-from memory.views.request_context import caller_of
+from memory.views.request_context import build_caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def build_columns_context(
     request: HttpRequest, row: Namespace, search: SearchForm
 ) -> dict[str, Any]:
     pages_by_tier = search_by_tier(
-        caller_of(request), namespace=row.text, search=search.build_search()
+        build_caller(request), namespace=row.text, search=search.build_search()
     )
     labels = dict(TierChoice.choices)
     columns = [

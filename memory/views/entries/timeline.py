@@ -18,7 +18,7 @@ from memory.models import Namespace
 from memory.models.entries import Operation
 from memory.provenance import load_provenance
 from memory.services.history.timeline import ChangeSummary, Day, read_timeline
-from memory.views.request_context import caller_of
+from memory.views.request_context import build_caller
 
 
 CHANGES_PER_PAGE = 50
@@ -67,7 +67,7 @@ def build_timeline_context(
     request: HttpRequest, row: Namespace, search: SearchForm
 ) -> dict[str, Any]:
     timeline = read_timeline(
-        caller_of(request),
+        build_caller(request),
         namespace=row.text,
         search=search.build_search(),
         limit=CHANGES_PER_PAGE,

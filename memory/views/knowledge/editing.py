@@ -26,7 +26,7 @@ from memory.views.knowledge import presentation
 from memory.views.knowledge.forms import PageForm
 from memory.views.knowledge.locations import get_requested_text, list_choices
 from memory.views.markdown import render_markdown
-from memory.views.request_context import caller_of, entry_or_404, reason_of, title_of
+from memory.views.request_context import build_caller, entry_or_404, reason_of, title_of
 from memory.views.secret_warnings import warn_about_secrets
 
 
@@ -40,12 +40,12 @@ def new(request: HttpRequest) -> HttpResponse:
     namespace = request.POST.get("namespace", "")
     if not form.is_valid() or not namespace:
         return _show_new(request, form, status=422)
-    base = services.get_knowledge_base(caller_of(request), namespace=namespace)
+    base = services.get_knowledge_base(build_caller(request), namespace=namespace)
     if "preview" in request.POST:
         return _show_new(request, form, preview=_render_preview(request, form, base))
     try:
         (written_page,) = services.write_pages(
-            caller_of(request),
+            build_caller(request),
             namespace=namespace,
             pages=[form.build_draft(base.pages)],
             reason=reason_of(request),
@@ -62,7 +62,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry = entry_or_404(request, entry_id)
-    view = services.open_page(caller_of(request), entry_id=entry_id)
+    view = services.open_page(build_caller(request), entry_id=entry_id)
     if request.method != "POST":
         return _show_edit(request, entry, view, PageForm.of(view.page, _list_other_pages(view)))
     form = PageForm(request.POST)
@@ -78,7 +78,7 @@ def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @require_POST
 def confirm(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry_or_404(request, entry_id)
-    services.confirm_page(caller_of(request), entry_id=entry_id)
+    services.confirm_page(build_caller(request), entry_id=entry_id)
     messages.success(request, _("Marked as still correct."))
     return redirect("memory:knowledge_page", entry_id=entry_id)
 
@@ -87,7 +87,9 @@ def confirm(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @require_POST
 def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     row = entry_or_404(request, entry_id)
-    result = services.delete_page(caller_of(request), entry_id=entry_id, reason=reason_of(request))
+    result = services.delete_page(
+        build_caller(request), entry_id=entry_id, reason=reason_of(request)
+    )
     address = reverse("memory:knowledge_base", args=[row.namespace_id])
     return HttpResponseRedirect(f"{address}?undo={result.change_id}")
 
@@ -98,7 +100,7 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry_or_404(request, entry_id)
     try:
         services.restore(
-            caller_of(request),
+            build_caller(request),
             entry_id=entry_id,
             revision=parse_number(request.POST.get("revision", "")),
             reason=reason_of(request),
@@ -126,14 +128,14 @@ MERGE_MESSAGES: Final[dict[str, Promise]] = {
 def _save(request: HttpRequest, entry: Entry, view: PageView, form: PageForm) -> HttpResponse:
     try:
         services.rewrite_page(
-            caller_of(request),
+            build_caller(request),
             entry_id=entry.pk,
             if_revision=form.cleaned_data["revision"] or 0,
             changes=form.build_changes(view.page, _list_other_pages(view)),
             reason=form.cleaned_data["reason"],
         )
     except AlreadyExists as fault:
-        return _show_clash(request, entry, form, fault)
+        return _show_conflict(request, entry, form, fault)
     except (InvalidInput, QuotaExceeded) as fault:
         form.add_error(None, str(fault))
         return _show_edit(request, entry, view, form, status=422)
@@ -142,20 +144,20 @@ def _save(request: HttpRequest, entry: Entry, view: PageView, form: PageForm) ->
     return redirect("memory:knowledge_page", entry_id=entry.pk)
 
 
-def _show_clash(
+def _show_conflict(
     request: HttpRequest, entry: Entry, form: PageForm, fault: AlreadyExists
 ) -> HttpResponse:
     """Show the differences between the newest page and the submitted one; saving again overwrites it."""
-    newest = services.open_page(caller_of(request), entry_id=entry.pk)
+    newest = services.open_page(build_caller(request), entry_id=entry.pk)
     newest_values = PageForm.of(newest.page, _list_other_pages(newest)).initial
-    clash = [
+    conflict = [
         (form.fields[name].label, diff_values(newest_values[name], value))
         for name in COMPARED_FIELDS
         if (value := str(form.cleaned_data[name]).replace("\r\n", "\n")) != newest_values[name]
     ]
     form.add_error(None, str(fault))
     form.data = {**request.POST.dict(), "revision": str(newest.page.revision)}
-    return _show_edit(request, entry, newest, form, status=409, clash=clash)
+    return _show_edit(request, entry, newest, form, status=409, conflict=conflict)
 
 
 COMPARED_FIELDS = ("title", "summary", "content", "tags", "references", "aliases")

@@ -17,7 +17,7 @@ from memory import services
 from memory.core.errors import InvalidInput, QuotaExceeded
 from memory.services.knowledge.knowledge_bases import find_knowledge_base
 from memory.services.transfer.page_archive import MAX_ARCHIVE_BYTES, PageImport
-from memory.views.request_context import caller_of, reason_of
+from memory.views.request_context import build_caller, reason_of
 
 
 Message = tuple[int, str]  # level, text
@@ -63,7 +63,7 @@ def _import_files(request: HttpRequest, namespace: str, is_dry_run: bool) -> lis
     try:
         archive, files = _read_files(request.FILES.getlist("files"))
         report = services.import_pages(
-            caller_of(request),
+            build_caller(request),
             namespace=namespace,
             archive=archive,
             files=files,
@@ -116,5 +116,5 @@ def _read_files(
 
 
 def _find_url(request: HttpRequest, namespace: str) -> str:
-    row = find_knowledge_base(caller_of(request), namespace)
+    row = find_knowledge_base(build_caller(request), namespace)
     return reverse("memory:knowledge_base", args=[row.pk]) if row else ""

@@ -9,12 +9,12 @@ from accounts.principals import get_current_team_id, get_principal
 from memory import naming, selectors
 from memory.models import Namespace
 from memory.services.knowledge.knowledge_bases import list_page_targets
-from memory.views.request_context import caller_of, may
+from memory.views.request_context import build_caller, may
 
 
 def list_choices(request: HttpRequest) -> list[tuple[str, str]]:
     """Return the namespaces to which a page can be written, with their titles."""
-    choices = list_page_targets(caller_of(request))
+    choices = list_page_targets(build_caller(request))
     requested = _find_requested_namespace(request)
     if (
         requested is not None

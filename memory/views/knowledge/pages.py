@@ -22,7 +22,7 @@ from memory.views.knowledge import presentation
 from memory.views.knowledge.forms import PageSearchForm
 from memory.views.knowledge.locations import list_choices
 from memory.views.markdown import render_markdown
-from memory.views.request_context import caller_of, entry_or_404, may, title_of, undoable_change
+from memory.views.request_context import build_caller, entry_or_404, may, title_of, undoable_change
 
 
 MAX_RESULTS: Final = 50  # of a search in all knowledge bases
@@ -44,7 +44,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 def _build_list_context(request: HttpRequest) -> dict[str, Any]:
-    knowledge_bases = list_knowledge_bases(caller_of(request))
+    knowledge_bases = list_knowledge_bases(build_caller(request))
     titles = naming.name_namespaces(
         [summary.row for summary in knowledge_bases], reader_id=get_principal(request).user_id
     )
@@ -55,7 +55,7 @@ def _build_list_context(request: HttpRequest) -> dict[str, Any]:
 
 
 def _build_search_context(request: HttpRequest, text: str) -> dict[str, Any]:
-    results = services.search_all_pages(caller_of(request), query=text, top_k=MAX_RESULTS)
+    results = services.search_all_pages(build_caller(request), query=text, top_k=MAX_RESULTS)
     named_namespaces = naming.name_namespaces(
         list(results.namespaces.values()), reader_id=get_principal(request).user_id
     )
@@ -72,7 +72,7 @@ def knowledge_base(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
-    caller, form = caller_of(request), PageSearchForm(request.GET)
+    caller, form = build_caller(request), PageSearchForm(request.GET)
     search = form.get_search()
     base = services.get_knowledge_base(caller, namespace=row.text)
     build_page = partial(OffsetPage, offset=search["offset"], query=request.GET)
@@ -111,7 +111,7 @@ def knowledge_base(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 @require_safe
 def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry = entry_or_404(request, entry_id)
-    view = services.open_page(caller_of(request), entry_id=entry_id)
+    view = services.open_page(build_caller(request), entry_id=entry_id)
     context = {
         "namespace": entry.namespace,
         "namespace_title": title_of(request, entry.namespace),
@@ -152,14 +152,14 @@ def export(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row = selectors.find_namespace(
         get_principal(request), get_current_team_id(request), namespace_id
     )
-    data = services.export_pages(caller_of(request), namespace=row.text)
+    data = services.export_pages(build_caller(request), namespace=row.text)
     return _build_download(data, "application/zip", "knowledge.zip")
 
 
 @login_required
 @require_safe
 def page_file(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    name, data = export_single_page(caller_of(request), entry_id=entry_id)
+    name, data = export_single_page(build_caller(request), entry_id=entry_id)
     return _build_download(data, "text/markdown; charset=utf-8", name)
 
 

@@ -30,7 +30,7 @@ from memory.services.review import review_decisions
 from memory.services.review.review_decisions import DecisionResult
 from memory.services.review.review_queue import get_queue_item, list_queue_items
 from memory.services.review.review_sample import add_sample_items
-from memory.views.request_context import caller_of, reason_of
+from memory.views.request_context import build_caller, reason_of
 from memory.views.review.queue import (
     DecisionNotice,
     DecisionPreview,
@@ -74,7 +74,7 @@ def show_faults_in_queue(
 @show_faults_in_queue
 def accept(request: HttpRequest, item_id: UUID) -> HttpResponse:
     """Accept the item as it is, or with the text that was sent."""
-    caller = caller_of(request)
+    caller = build_caller(request)
     if "value" not in request.POST:
         return _decide(
             request,
@@ -97,7 +97,7 @@ def accept(request: HttpRequest, item_id: UUID) -> HttpResponse:
 @require_POST
 @show_faults_in_queue
 def merge(request: HttpRequest, item_id: UUID) -> HttpResponse:
-    caller, into = caller_of(request), request.POST.get("into", "")
+    caller, into = build_caller(request), request.POST.get("into", "")
     return _decide_with_text(
         request,
         item_id,
@@ -119,7 +119,7 @@ def reject(request: HttpRequest, item_id: UUID) -> HttpResponse:
         "always" if always else "rejected",
         item_id,
         lambda: review_decisions.reject(
-            caller_of(request), item_id=item_id, always=always, reason=reason_of(request)
+            build_caller(request), item_id=item_id, always=always, reason=reason_of(request)
         ),
     )
 
@@ -129,7 +129,7 @@ def reject(request: HttpRequest, item_id: UUID) -> HttpResponse:
 @show_faults_in_queue
 def decide_many(request: HttpRequest) -> HttpResponse:
     """Show a preview first; decide once it is confirmed."""
-    caller, ids = caller_of(request), parse_ids(request.POST.getlist("item"))
+    caller, ids = build_caller(request), parse_ids(request.POST.getlist("item"))
     action = request.POST.get("act", "")
     if not ids or action not in BULK_DECISIONS:
         return show_review(request, QueueMessages(problem=_("Nothing selected.")))
@@ -151,7 +151,7 @@ def decide_many(request: HttpRequest) -> HttpResponse:
 @show_faults_in_queue
 def revert(request: HttpRequest) -> HttpResponse:
     """Revert decisions, from the notice of the queue or from the page of the rejection rules."""
-    caller, ids = caller_of(request), parse_ids(request.POST.getlist("item"))
+    caller, ids = build_caller(request), parse_ids(request.POST.getlist("item"))
     to_rules = request.POST.get("then") == "rules"
     try:
         result = review_decisions.revert_decisions(caller, item_ids=ids)
@@ -170,7 +170,7 @@ def revert(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def add_sample(request: HttpRequest) -> HttpResponse:
-    add_sample_items(caller_of(request))
+    add_sample_items(build_caller(request))
     return _show_notice(request, DecisionNotice("sample"))
 
 
@@ -197,7 +197,7 @@ def _decide_with_text(
     decide: Callable[[object, str], None],
 ) -> HttpResponse:
     """Decide with the text that was sent, or show its form again until it is valid."""
-    item = get_queue_item(caller_of(request), item_id=item_id)
+    item = get_queue_item(build_caller(request), item_id=item_id)
     if not item.can_decide:
         raise AccessDenied(_("You can view this item but not decide on it."))
     if not item.has_new:

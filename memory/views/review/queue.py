@@ -23,7 +23,7 @@ from memory.models import Namespace
 from memory.services.review.agreement import measure_agreement
 from memory.services.review.review_decisions import list_similar
 from memory.services.review.review_queue import QueueFilters, QueueItem, get_queue_item, list_queue
-from memory.views.request_context import caller_of
+from memory.views.request_context import build_caller
 from memory.views.review.presentation import build_cards
 from memory.views.tabs import list_tabs
 
@@ -146,11 +146,11 @@ def review(request: HttpRequest) -> HttpResponse:
 @require_safe
 def item_page(request: HttpRequest, item_id: UUID) -> HttpResponse:
     """Show one item on a separate page, or one of its panels for the queue."""
-    return show_item(request, get_queue_item(caller_of(request), item_id=item_id))
+    return show_item(request, get_queue_item(build_caller(request), item_id=item_id))
 
 
 def show_review(request: HttpRequest, page_messages: QueueMessages) -> HttpResponse:
-    caller, form = caller_of(request), QueueForm(request.GET)
+    caller, form = build_caller(request), QueueForm(request.GET)
     filters = form.build_filters()
     page = list_queue(caller, filters=filters, limit=PAGE_SIZE, offset=form.get_offset())
     context = {
@@ -197,7 +197,7 @@ def show_item(
         "card": card,
         "forms": forms,
         "changes": item.diff.changes,
-        "similar": list_similar(caller_of(request), item_id=item.id) if can_merge else (),
+        "similar": list_similar(build_caller(request), item_id=item.id) if can_merge else (),
         "query": build_filter_query(request).urlencode(),
         "panel": panel_name,
     }
@@ -264,7 +264,7 @@ def _list_namespaces(
 
 
 def _list_agreement(request: HttpRequest) -> list[AgreementRow]:
-    agreement = measure_agreement(caller_of(request))
+    agreement = measure_agreement(build_caller(request))
     return [
         AgreementRow(
             str(KINDS[kind]),

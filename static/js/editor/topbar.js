@@ -7,7 +7,7 @@ const SAVED = {
   saved: () => t("Saved"),
   saving: () => t("Saving…"),
   offline: () => t("Offline. Edits are saved here and sent when you are back online"),
-  clash: () => t("Conflicting edits"),
+  conflict: () => t("Conflicting edits"),
 };
 
 export function install(editor) {

@@ -64,7 +64,7 @@ export class Form extends EventTarget {
     if (el.dataset.turns && value) return this.#enableSection(el);
     const foreign = this.#foreignValues.get(el);
     this.#foreignValues.delete(el);
-    if (foreign && !isEqual(foreign.value, value ?? MISSING)) return this.#reportClash(el, value, foreign);
+    if (foreign && !isEqual(foreign.value, value ?? MISSING)) return this.#reportConflict(el, value, foreign);
     await this.save(getPath(el), value, { el });
   }
 
@@ -120,7 +120,7 @@ export class Form extends EventTarget {
    * Handle a value by somebody else for a field in use. With unsaved input both values are offered for a decision; a field
    * that is only focused waits for input.
    */
-  clashes(ops, change) {
+  conflicts(ops, change) {
     for (const el of this.#activeControls()) {
       const path = getPath(el);
       const theirs = ops.findLast((op) => op.path && (startsWith(path, op.path) || startsWith(op.path, path)));
@@ -130,11 +130,11 @@ export class Form extends EventTarget {
       const ownValue = readSafely(el);
       if (isEqual(ownValue, value)) this.#foreignValues.delete(el);
       else if (!this.#dirty.has(el)) this.#foreignValues.set(el, { value, change });
-      else this.#reportClash(el, ownValue, { value, change });
+      else this.#reportConflict(el, ownValue, { value, change });
     }
   }
 
-  #reportClash(el, ownValue, { value: theirs, change }) {
+  #reportConflict(el, ownValue, { value: theirs, change }) {
     clearTimeout(this.#timers.get(el));
     this.#dirty.delete(el);
     this.#foreignValues.delete(el);
@@ -143,12 +143,12 @@ export class Form extends EventTarget {
     const op = ownValue === undefined ? { ...this.op, path, remove: true } : { ...this.op, path, value: ownValue };
     const { author } = change;
     const isOwn = Boolean(author) && String(author.id) === root.dataset.me;
-    const clash = { op, node: this.op.id ?? null, field: path.join("."), yours: ownValue ?? MISSING, theirs, by: author?.name ?? "", own: isOwn, isText: isText(el) };
+    const conflict = { op, node: this.op.id ?? null, field: path.join("."), yours: ownValue ?? MISSING, theirs, by: author?.name ?? "", own: isOwn, isText: isText(el) };
     const message = t("Someone else changed this too");
     const label = getLabel(el, path);
     // Earlier input may have been refused in the meantime and wait already: a field has only one decision.
-    if (!edits.pendingDecisions.filterNew([clash], label).length) return;
-    edits.unsavedChanges.add({ kind: "clash", label, message, ops: [op], clashes: [clash], client: edits.client, base: change.revision });
+    if (!edits.pendingDecisions.filterNew([conflict], label).length) return;
+    edits.unsavedChanges.add({ kind: "conflict", label, message, ops: [op], conflicts: [conflict], client: edits.client, base: change.revision });
   }
 
   /** Show our value while a decision is pending, and the stored value afterwards. */

@@ -236,7 +236,7 @@ class Inspector {
     if (change.html?.gone?.includes(id)) return this.#showTarget("");
     const unseen = (change.ops ?? []).filter((op) => !this.#isShown(op, change));
     const own = unseen.filter((op) => op.id === id && op.path);
-    if (this.form && id && own.length) this.form.clashes(own, change);
+    if (this.form && id && own.length) this.form.conflicts(own, change);
     if (change.resync || unseen.length) this.#reloadLater();
   }
 

@@ -64,7 +64,7 @@ def test_edge_drawn_and_cut_again_leaves_alone_the_one_somebody_else_drew():
 
     rebased = rebase(mine, [ConcurrentOp(op) for op in theirs])
 
-    assert (rebased.ops, rebased.clashes) == ((), ())
+    assert (rebased.ops, rebased.conflicts) == ((), ())
 
 
 def test_edge_cut_that_was_there_before_is_cut_though_somebody_drew_another():

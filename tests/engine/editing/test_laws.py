@@ -83,7 +83,7 @@ def two_orders_meet(seed: int) -> bool:
     first, second = sequence(ours, rng, "a"), sequence(theirs, rng, "b")
     over_a = rebase(second, [ConcurrentOp(op) for op in first])
     over_b = rebase(first, [ConcurrentOp(op) for op in second])
-    if over_a.clashes or over_b.clashes:
+    if over_a.conflicts or over_b.conflicts:
         return False  # said, and for a person to decide
     try:
         check(ours, apply_all(ours, over_a.ops)[0])
@@ -132,7 +132,7 @@ def test_difference_done_on_the_one_gives_the_other(seed):
 
 
 def test_most_pairs_of_gestures_do_converge():
-    """The law above would hold of a rebase that calls everything a clash."""
+    """The law above would hold of a rebase that calls everything a conflict."""
     met = sum(two_orders_meet(seed) for seed in range(200))
 
     assert met > 70

@@ -147,7 +147,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("kinds", "why"), REFUSED)
-def test_clash_or_bad_grammar_is_refused_and_nothing_is_plugged_in(
+def test_conflict_or_bad_grammar_is_refused_and_nothing_is_plugged_in(
     kinds: list[ScopeKind], why: str
 ) -> None:
     before = list_scope_kinds()

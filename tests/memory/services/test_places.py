@@ -106,7 +106,7 @@ def test_import_into_what_is_kept_elsewhere_is_refused_and_writes_nothing(
     services.remember(of_workflow(alice), scope="workflow", key="k", value="mine")
     file = file_of(space(text), entry("k", namespace=text), entry("new", 2, namespace=text))
 
-    report = brought(alice, file, clash="mine", dry_run=dry_run)
+    report = brought(alice, file, on_conflict="mine", dry_run=dry_run)
 
     (refusal,) = report.refusals
     assert (refusal.namespace, refusal.key, refusal.line) == (text, "", 2)

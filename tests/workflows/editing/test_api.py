@@ -105,7 +105,7 @@ def test_same_key_twice_is_done_once(alice):
     assert call(alice, "get", workflow, "changes?after=1").json()["revision"] == 2
 
 
-def test_same_field_clash_says_both_values_and_can_be_decided(alice, bob):
+def test_same_field_conflict_says_both_values_and_can_be_decided(alice, bob):
     workflow = make_workflow(alice)
     mine = {"base": 1, "ops": [{"op": "rename", "id": "end", "title": "Mine"}]}
     call(bob, "patch", workflow, "draft", {"ops": [{"op": "rename", "id": "end", "title": "His"}]})
@@ -114,8 +114,8 @@ def test_same_field_clash_says_both_values_and_can_be_decided(alice, bob):
     decided = call(alice, "patch", workflow, "draft", {**mine, "resolve": {"0": "mine"}})
 
     assert refused.status_code == 409, refused.content
-    [clash] = refused.json()["error"]["clashes"]
-    assert clash == {
+    [conflict] = refused.json()["error"]["conflicts"]
+    assert conflict == {
         "op": 0, "node": "end", "edge": None, "field": "title",
         "yours": "Mine", "theirs": "His", "by": "Bob",
     }  # fmt: skip
@@ -133,7 +133,7 @@ def test_same_field_clash_says_both_values_and_can_be_decided(alice, bob):
         ("redo", "theirs", "His"),
     ],
 )
-def test_undo_or_redo_that_clashes_is_decided_over_the_api(alice, bob, way, whose, title):
+def test_undo_or_redo_that_conflicts_is_decided_over_the_api(alice, bob, way, whose, title):
     workflow = make_workflow(alice)
     rename = {"op": "rename", "id": "end"}
     call(alice, "patch", workflow, "draft", {"ops": [{**rename, "title": "Mine"}]})
@@ -150,7 +150,10 @@ def test_undo_or_redo_that_clashes_is_decided_over_the_api(alice, bob, way, whos
 
     assert [a.status_code for a in (refused, undecided, other, decided)] == [409, 409, 409, 200]
     error = refused.json()["error"]
-    assert (error["undoes"], [clash["by"] for clash in error["clashes"]]) == (about, ["Bob"])
+    assert (error["undoes"], [conflict["by"] for conflict in error["conflicts"]]) == (
+        about,
+        ["Bob"],
+    )
     assert decided.json()["undoes"] == about
     assert [n.title for n in drafts.load_draft(workflow).nodes if n.id == "end"] == [title]
 

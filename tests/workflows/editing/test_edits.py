@@ -61,7 +61,7 @@ def test_container_that_grew_is_one_revision_and_undone_with_it(alice):
     assert 'data-w="400"' in undone["html"]["nodes"]["it"]
 
 
-def test_clash_says_whether_it_is_with_another_tab_of_ones_own(alice, bob):
+def test_conflict_says_whether_it_is_with_another_tab_of_ones_own(alice, bob):
     workflow = make_workflow(alice)
     rename = {"op": "rename", "id": "end", "title": "First"}
     assert patch(alice, workflow, [rename], client="one").status_code == 200
@@ -70,11 +70,11 @@ def test_clash_says_whether_it_is_with_another_tab_of_ones_own(alice, bob):
     others = patch(bob, workflow, [{**rename, "title": "Third"}], client="three")
 
     assert (own.status_code, others.status_code) == (409, 409)
-    assert [(c["own"], c["by"]) for c in own.json()["error"]["clashes"]] == [(True, "Alice")]
-    assert [(c["own"], c["by"]) for c in others.json()["error"]["clashes"]] == [(False, "Alice")]
+    assert [(c["own"], c["by"]) for c in own.json()["error"]["conflicts"]] == [(True, "Alice")]
+    assert [(c["own"], c["by"]) for c in others.json()["error"]["conflicts"]] == [(False, "Alice")]
 
 
-def test_clash_names_the_field_as_its_form_does(alice, bob):
+def test_conflict_names_the_field_as_its_form_does(alice, bob):
     workflow = make_workflow(alice)
     row = {"variable": "a", "value_selector": ["start", "text"]}
     put = {"op": "set", "id": "end", "path": ["outputs", 0, "variable"], "value": "mine"}
@@ -83,12 +83,12 @@ def test_clash_names_the_field_as_its_form_does(alice, bob):
     ).json()["revision"]
     assert patch(alice, workflow, [put]).status_code == 200
 
-    clash = patch(bob, workflow, [{**put, "value": "other"}]).json()["error"]["clashes"][0]
+    conflict = patch(bob, workflow, [{**put, "value": "other"}]).json()["error"]["conflicts"][0]
 
-    assert clash["label"] == "Outputs › 1 › variable"
+    assert conflict["label"] == "Outputs › 1 › variable"
 
 
-def test_clash_between_two_people_of_one_name_is_not_ones_own(alice, bob):
+def test_conflict_between_two_people_of_one_name_is_not_ones_own(alice, bob):
     User.objects.update(name="Kim")
     workflow = make_workflow(alice)
     rename = {"op": "rename", "id": "end", "title": "First"}
@@ -97,30 +97,30 @@ def test_clash_between_two_people_of_one_name_is_not_ones_own(alice, bob):
     own = patch(alice, workflow, [{**rename, "title": "Second"}], client="two").json()
     others = patch(bob, workflow, [{**rename, "title": "Third"}], client="three").json()
 
-    assert [(c["own"], c["by"]) for c in own["error"]["clashes"]] == [(True, "Kim")]
-    assert [(c["own"], c["by"]) for c in others["error"]["clashes"]] == [(False, "Kim")]
+    assert [(c["own"], c["by"]) for c in own["error"]["conflicts"]] == [(True, "Kim")]
+    assert [(c["own"], c["by"]) for c in others["error"]["conflicts"]] == [(False, "Kim")]
     assert own["error"]["message"] != others["error"]["message"]
     assert (own["revision"], others["revision"]) == (2, 2)
 
 
-def test_undo_that_clashes_says_of_which_revision_and_is_decided(alice, bob):
+def test_undo_that_conflicts_says_of_which_revision_and_is_decided(alice, bob):
     workflow = make_workflow(alice)
     for person, title in ((alice, "Mine"), (bob, "His")):
         patch(person, workflow, [{"op": "rename", "id": "end", "title": title}])
         workflow.revision += 1
     path = f"/workflows/{workflow.pk}/undo/"
 
-    clashed = alice.client.post(path, "{}", content_type="application/json")
-    error = clashed.json()["error"]
+    conflicted = alice.client.post(path, "{}", content_type="application/json")
+    error = conflicted.json()["error"]
     done = alice.client.post(
         path,
         json.dumps({"undoes": error["undoes"], "resolve": {"0": "mine"}}),
         content_type="application/json",
     )
 
-    assert clashed.status_code == 409
-    [clash] = error["clashes"]
-    assert (clash["node"], clash["field"], clash["theirs"], clash["by"]) == (
+    assert conflicted.status_code == 409
+    [conflict] = error["conflicts"]
+    assert (conflict["node"], conflict["field"], conflict["theirs"], conflict["by"]) == (
         "end",
         "title",
         "His",

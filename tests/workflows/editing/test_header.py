@@ -58,15 +58,15 @@ def test_same_name_is_no_edit(alice):
     assert patch(alice, workflow, "name", workflow.name).json()["revision"] == 1
 
 
-def test_two_names_by_two_people_clash(alice, bob):
+def test_two_names_by_two_people_conflict(alice, bob):
     workflow = make_workflow(alice)
     patch(alice, workflow, "name", "Hers")
 
     answer = patch(bob, workflow, "name", "His")
 
     assert answer.status_code == 409
-    [clash] = answer.json()["error"]["clashes"]
-    assert (clash["field"], clash["yours"], clash["theirs"]) == ("name", "His", "Hers")
+    [conflict] = answer.json()["error"]["conflicts"]
+    assert (conflict["field"], conflict["yours"], conflict["theirs"]) == ("name", "His", "Hers")
 
 
 def test_panel_of_the_workflow_lets_who_may_edit_write_both(alice, vic):

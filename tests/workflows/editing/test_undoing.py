@@ -13,7 +13,7 @@ from tests.engine.editing.gestures import DOCUMENT, random_gesture
 from tests.factories.workflows import make_workflow
 from workflows.engine.editing import EditRefused, InMemoryStore, read_ops
 from workflows.engine.language.dsl import build_tree
-from workflows.errors import EditClash, NothingToUndo
+from workflows.errors import EditConflict, NothingToUndo
 from workflows.models import Revision
 from workflows.services.editing import gestures
 from workflows.services.editing import undo as undoing
@@ -26,9 +26,9 @@ pytestmark = pytest.mark.django_db
 SOURCES = sorted((ROOT / "workflows" / "samples").glob("*/workflow.yml"))
 
 
-def decided(clashed, holds):
-    clash = clashed.value
-    return undoing.Resolution(clash.undoes, {each.op: holds for each in clash.clashes})
+def decided(conflicted, holds):
+    conflict = conflicted.value
+    return undoing.Resolution(conflict.undoes, {each.op: holds for each in conflict.conflicts})
 
 
 def edit(person, workflow, *ops, **about):
@@ -73,11 +73,16 @@ def test_undo_where_somebody_else_wrote_since_is_said_and_not_forced(alice, bob)
     edit(alice, workflow, title("end", "Mine"))
     edit(bob, workflow, title("end", "His"))
 
-    with pytest.raises(EditClash) as clashed:
+    with pytest.raises(EditConflict) as conflicted:
         undo(alice, workflow)
 
-    [clash] = clashed.value.clashes
-    assert (clash.node, clash.field, clash.theirs, clash.by.name) == ("end", "title", "His", "Bob")
+    [conflict] = conflicted.value.conflicts
+    assert (conflict.node, conflict.field, conflict.theirs, conflict.by.name) == (
+        "end",
+        "title",
+        "His",
+        "Bob",
+    )
     assert titles(workflow)["end"] == "His"
 
 
@@ -88,23 +93,25 @@ def stuck(alice, bob):
     edit(alice, workflow, title("start", "Begin"))
     edit(alice, workflow, title("end", "Mine"), move("start", 9))
     edit(bob, workflow, title("end", "His"))
-    with pytest.raises(EditClash) as clashed:
+    with pytest.raises(EditConflict) as conflicted:
         undo(alice, workflow)
-    return workflow, clashed
+    return workflow, conflicted
 
 
 def test_undo_decided_for_oneself_takes_back_over_what_others_did(alice, stuck):
-    workflow, clashed = stuck
+    workflow, conflicted = stuck
 
-    undoing.undo(alice.principal, workflow=workflow, resolution=decided(clashed, "mine"))
+    undoing.undo(alice.principal, workflow=workflow, resolution=decided(conflicted, "mine"))
 
     assert titles(workflow) == {"start": "Begin", "end": ""}
 
 
 def test_undo_decided_for_others_takes_back_the_rest_and_goes_on(alice, stuck):
-    workflow, clashed = stuck
+    workflow, conflicted = stuck
 
-    change = undoing.undo(alice.principal, workflow=workflow, resolution=decided(clashed, "theirs"))
+    change = undoing.undo(
+        alice.principal, workflow=workflow, resolution=decided(conflicted, "theirs")
+    )
 
     assert change.revision is not None
     assert [op["op"] for op in change.revision.ops] == ["move"]
@@ -118,10 +125,12 @@ def test_undo_decided_for_others_alone_changes_nothing_and_goes_on(alice, bob):
     edit(alice, workflow, title("start", "Begin"))
     edit(alice, workflow, title("end", "Mine"))
     edit(bob, workflow, title("end", "His"))
-    with pytest.raises(EditClash) as clashed:
+    with pytest.raises(EditConflict) as conflicted:
         undo(alice, workflow)
 
-    change = undoing.undo(alice.principal, workflow=workflow, resolution=decided(clashed, "theirs"))
+    change = undoing.undo(
+        alice.principal, workflow=workflow, resolution=decided(conflicted, "theirs")
+    )
 
     assert change.revision is not None
     assert change.revision.ops == []
@@ -133,10 +142,10 @@ def test_undo_of_what_somebody_deleted_brings_it_back_when_so_decided(alice, bob
     workflow = make_workflow(alice)
     edit(alice, workflow, title("end", "Mine"))
     edit(bob, workflow, {"op": "delete", "id": "end"})
-    with pytest.raises(EditClash) as clashed:
+    with pytest.raises(EditConflict) as conflicted:
         undo(alice, workflow)
 
-    undoing.undo(alice.principal, workflow=workflow, resolution=decided(clashed, "mine"))
+    undoing.undo(alice.principal, workflow=workflow, resolution=decided(conflicted, "mine"))
 
     assert titles(workflow)["end"] == ""
 
@@ -152,11 +161,15 @@ def test_undo_asks_once_of_a_title_that_is_written_in_two_ways(alice, bob):
     workflow = make_workflow(alice, source=source)
     edit(alice, workflow, title("t", "Mine"))
     edit(bob, workflow, title("t", "His"))
-    with pytest.raises(EditClash) as clashed:
+    with pytest.raises(EditConflict) as conflicted:
         undo(alice, workflow)
-    assert [(clash.node, clash.field) for clash in clashed.value.clashes] == [("t", "title")]
+    assert [(conflict.node, conflict.field) for conflict in conflicted.value.conflicts] == [
+        ("t", "title")
+    ]
 
-    change = undoing.undo(alice.principal, workflow=workflow, resolution=decided(clashed, "mine"))
+    change = undoing.undo(
+        alice.principal, workflow=workflow, resolution=decided(conflicted, "mine")
+    )
 
     assert change.revision is not None
     assert [op["op"] for op in change.revision.ops] == ["set", "rename"]
@@ -164,13 +177,13 @@ def test_undo_asks_once_of_a_title_that_is_written_in_two_ways(alice, bob):
 
 
 def test_undo_decided_before_another_edit_is_not_done_to_that_one(alice, stuck):
-    workflow, clashed = stuck
+    workflow, conflicted = stuck
     edit(alice, workflow, title("start", "Another"))
 
-    with pytest.raises(EditClash) as again:
-        undoing.undo(alice.principal, workflow=workflow, resolution=decided(clashed, "mine"))
+    with pytest.raises(EditConflict) as again:
+        undoing.undo(alice.principal, workflow=workflow, resolution=decided(conflicted, "mine"))
 
-    assert again.value.clashes == ()
+    assert again.value.conflicts == ()
     assert titles(workflow) == {"start": "Another", "end": "His"}
 
 
@@ -229,9 +242,9 @@ def test_delete_all_and_undo_gives_back_every_seed_document(alice):
 
 
 def take_turns(step, people, workflow):
-    """Until nobody gets further: whoever clashes waits for the other."""
+    """Until nobody gets further: whoever conflicts waits for the other."""
     for person in [*people] * 30:
-        with suppress(NothingToUndo, EditClash), transaction.atomic():
+        with suppress(NothingToUndo, EditConflict), transaction.atomic():
             step(person, workflow)
 
 

@@ -8,7 +8,7 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.engine.editing import read_ops
-from workflows.errors import EditClash
+from workflows.errors import EditConflict
 from workflows.models import Node, Workflow
 from workflows.services.editing import gestures
 
@@ -42,7 +42,7 @@ def title_of(workflow: Workflow, node: str) -> str:
     return Node.objects.unscoped().get(workflow=workflow, key=node).title
 
 
-def test_own_earlier_edit_of_the_same_field_is_no_clash_whatever_came_between(
+def test_own_earlier_edit_of_the_same_field_is_no_conflict_whatever_came_between(
     cast: Cast, workflow: Workflow
 ):
     base = workflow.revision
@@ -54,22 +54,24 @@ def test_own_earlier_edit_of_the_same_field_is_no_clash_whatever_came_between(
     assert [title_of(workflow, node) for node in ("start", "end")] == ["second", "Bob's"]
 
 
-def test_somebody_elses_edit_of_the_same_field_clashes_all_the_same(cast: Cast, workflow: Workflow):
+def test_somebody_elses_edit_of_the_same_field_conflicts_all_the_same(
+    cast: Cast, workflow: Workflow
+):
     base = workflow.revision
     rename(cast.bob, workflow, "end", "Bob's", base=base, client="tab-0002")
     rename(cast.alice, workflow, "start", "first", base=base, client=TAB)
 
-    with pytest.raises(EditClash) as clash:
+    with pytest.raises(EditConflict) as conflict:
         rename(cast.alice, workflow, "end", "mine", base=base, client=TAB)
 
-    (found,) = clash.value.clashes
+    (found,) = conflict.value.conflicts
     assert (found.node, found.yours, found.theirs, found.by.name) == ("end", "mine", "Bob's", "Bob")
 
 
-def test_other_tab_of_the_same_person_clashes_too(cast: Cast, workflow: Workflow):
+def test_other_tab_of_the_same_person_conflicts_too(cast: Cast, workflow: Workflow):
     """It didn't know: two windows left open are as good as two people."""
     base = workflow.revision
     rename(cast.alice, workflow, "start", "one window", base=base, client=TAB)
 
-    with pytest.raises(EditClash):
+    with pytest.raises(EditConflict):
         rename(cast.alice, workflow, "start", "the other", base=base, client="tab-0003")

@@ -17,7 +17,7 @@ from workflows.models import Workflow
 from workflows.samples import BY_SLUG
 from workflows.services.editing import gestures
 from workflows.services.editor.drafts import load_draft
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.views.canvas.picture import build_picture
 from workflows.views.editor.export import build_fragment
 
@@ -138,7 +138,7 @@ def test_picture_says_what_is_written_and_runs_none_of_it(alice: Person):
 def test_picture_of_every_sample_holds_its_nodes_inside_the_frame(slug: str):
     document = load_document(BY_SLUG[slug].source).document
 
-    picture = build_picture(document, installed_kinds())
+    picture = build_picture(document, load_kinds())
 
     left, top, width, height = map(float, picture.view_box.split())
     for card in picture.cards:

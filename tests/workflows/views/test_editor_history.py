@@ -11,7 +11,7 @@ from tests.factories.workflows import make_workflow
 from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
 from workflows.models import Workflow
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.views.editor.history.descriptions import MAX_LINES, NodeLabel, describe_edit
 
 
@@ -38,7 +38,7 @@ def history(person: Person, workflow: Workflow) -> str:
 
 
 def lines(ops: list[dict[str, Any]], inverse: list[dict[str, Any]]) -> list[Any]:
-    found = describe_edit(ops, inverse, NODES, installed_kinds())
+    found = describe_edit(ops, inverse, NODES, load_kinds())
     return [(line.text, line.before, line.after) for line in found.lines] if found else []
 
 
@@ -121,7 +121,7 @@ def test_moves_are_counted_and_nothing_else_is_said_of_them():
     moves = [{"op": "move", "id": id_, "x": 1, "y": 2} for id_ in ("n1", "n2")]
 
     assert lines(moves, moves) == [("Moved nodes: 2", None, None)]
-    assert describe_edit([], [], NODES, installed_kinds()) is None
+    assert describe_edit([], [], NODES, load_kinds()) is None
 
 
 def test_edit_of_many_things_tells_the_first_of_them():
@@ -130,7 +130,7 @@ def test_edit_of_many_things_tells_the_first_of_them():
         for n in range(MAX_LINES + 3)
     ]
 
-    found = describe_edit(adds, [], {}, installed_kinds())
+    found = describe_edit(adds, [], {}, load_kinds())
 
     assert found is not None
     assert (len(found.lines), found.more, found.summary) == (

@@ -8,7 +8,7 @@ from tests.workflows.views.conftest import text_of
 from workflows.engine.language.dsl import load_document
 from workflows.models import Workflow
 from workflows.services.editor.drafts import load_draft
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.views.editor.palette import list_palette_groups
 from workflows.views.editor.search import search_document
 
@@ -63,8 +63,8 @@ def test_page_marks_the_match_and_escapes_the_rest(alice: Person, chat: Workflow
 def test_palette_offers_every_kind_of_the_mode_and_memory_among_them(mode: str, missing: str):
     kinds = [offer.kind for group in list_palette_groups(mode) for offer in group.items]
 
-    entries = {name for name, kind in installed_kinds().items() if kind.execution == "entry"}
-    assert sorted(kinds) == sorted(set(installed_kinds()) - entries - {missing})
+    entries = {name for name, kind in load_kinds().items() if kind.execution == "entry"}
+    assert sorted(kinds) == sorted(set(load_kinds()) - entries - {missing})
     assert {"memory-recall", "memory-store"} <= set(kinds)
 
 

@@ -10,7 +10,7 @@ from django.utils import translation
 from tests.factories.workflows import make_run, make_version, make_workflow
 from tests.support.markup import markup_of, tidy
 from workflows.engine.language.document import NodeSpec
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.views.canvas.summaries import label_handles, summarize_node
 
 
@@ -38,7 +38,7 @@ def test_condition_reads_as_a_sentence_whatever_its_operator(operator, value, sa
     }
     node = NodeSpec("c", "if-else", {"cases": [{"case_id": "true", "conditions": [condition]}]})
 
-    [way] = label_handles(node, installed_kinds(), ["true"])
+    [way] = label_handles(node, load_kinds(), ["true"])
 
     assert way.text == said
 
@@ -57,7 +57,7 @@ def test_condition_reads_as_a_sentence_whatever_its_operator(operator, value, sa
     ],
 )
 def test_card_names_variables_and_no_ids(kind, data, said):
-    assert summarize_node(NodeSpec("c", kind, data), installed_kinds()).startswith(said)
+    assert summarize_node(NodeSpec("c", kind, data), load_kinds()).startswith(said)
 
 
 @pytest.mark.django_db

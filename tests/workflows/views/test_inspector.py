@@ -14,7 +14,7 @@ from tests.support.markup import markup_of
 from workflows.engine.kinds import Field, Kinds, NodeKind, Output, Widget
 from workflows.engine.nodes.data.code import OUTPUT_TYPES
 from workflows.models import Step
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.views.editor.inspector import panel
 
 
@@ -47,13 +47,13 @@ def held(html: str) -> dict[str, Any]:
     return json.loads(found[1])
 
 
-@pytest.mark.parametrize("kind", sorted(installed_kinds()))
+@pytest.mark.parametrize("kind", sorted(load_kinds()))
 def test_node_of_every_kind_has_a_control_for_every_field(alice, kind):
     workflow = make_workflow(alice, kind, document(kind))
 
     html = fragment(alice, workflow)
 
-    for field in installed_kinds()[kind].fields:
+    for field in load_kinds()[kind].fields:
         assert f'data-field="{field.name}"' in html
         for part in field.fields if field.widget is Widget.SECTION else ():
             assert f'data-key="{part.name}"' in html
@@ -78,8 +78,8 @@ class Plugged(NodeKind[Any, Any]):
 
 @pytest.fixture
 def plugged(monkeypatch):
-    kinds = Kinds([*installed_kinds().values(), Plugged()])
-    monkeypatch.setattr(panel, "installed_kinds", lambda: kinds)
+    kinds = Kinds([*load_kinds().values(), Plugged()])
+    monkeypatch.setattr(panel, "load_kinds", lambda: kinds)
 
 
 def test_node_of_a_plugin_has_a_form_and_docs_without_work_here(alice, plugged):

@@ -13,12 +13,12 @@ from workflows.engine.editing.encode import read_log, write_ops
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.ops import Op
 from workflows.engine.editing.perform import EditResult, check, perform
-from workflows.engine.editing.rebase import Clash, Rebased, rebase
+from workflows.engine.editing.rebase import Conflict, Rebased, rebase
 from workflows.engine.editing.store import InMemoryStore, Store
 
 
 __all__ = [
-    "Clash",
+    "Conflict",
     "Context",
     "DocumentDiff",
     "EditRefused",

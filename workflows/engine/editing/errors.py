@@ -1,10 +1,10 @@
 """The error of an operation that is rejected."""
 
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.language.problems import Problem
 
 
-class EditRefused(WorkflowFault):
+class EditRefused(EngineFault):
     """The edit is not possible."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:

@@ -1,7 +1,7 @@
 """Rebases operations that were made on an older draft onto the concurrent operations of other members.
 
 Operations name ids and fields, so most apply unchanged. Changes that are already in the draft are left out. Where
-both changed one field to different values, or one changed what the other deleted, there is a clash: it is reported
+both changed one field to different values, or one changed what the other deleted, there is a conflict: it is reported
 with both values, and neither is forced.
 """
 
@@ -33,7 +33,7 @@ from workflows.engine.editing.records import UNRANKED, Item, VariableRecord, Wir
 from workflows.engine.language.document import Json
 
 
-GONE: Final = "gone"  # the value that a clash reports for a side that deleted the field
+GONE: Final = "gone"  # the value that a conflict reports for a side that deleted the field
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,9 @@ class ConcurrentOp:
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
+class Conflict:
     """A conflict between two edits. ``op`` is the index among the local operations."""
 
-    op: int
     field: str
     yours: Json
     theirs: Json
@@ -67,6 +66,7 @@ class Clash:
     node: str | None = None
     edge: str | None = None
     shifts: bool = False  # its index in a list means another item now
+    op: int = 0
 
     def build_tree(self) -> dict[str, Json]:
         return {
@@ -85,36 +85,25 @@ class Rebased:
     """The result of a rebase. ``origins`` has, for each operation, the index of the local one it comes from."""
 
     ops: tuple[Op, ...]
-    clashes: tuple[Clash, ...]
+    conflicts: tuple[Conflict, ...]
     origins: tuple[int, ...]
 
 
 def rebase(local_ops: Sequence[Op], concurrent_ops: Iterable[ConcurrentOp]) -> Rebased:
-    """Return the local operations, to be applied after the concurrent ones, without those that clash."""
+    """Return the local operations, to be applied after the concurrent ones, without those that conflict."""
     concurrent = _ConcurrentChanges.of(concurrent_ops)
     local = _LocalChanges.of(local_ops)
     ops: list[Op] = []
     origins: list[int] = []
-    clashes: list[Clash] = []
+    conflicts: list[Conflict] = []
     for index, op in enumerate(local_ops):
         outcome = _RULES[type(op)](op, concurrent, local)
-        if isinstance(outcome, _Conflict):
-            clashes.append(
-                Clash(
-                    index,
-                    outcome.field,
-                    outcome.yours,
-                    outcome.theirs,
-                    outcome.by,
-                    outcome.node,
-                    outcome.edge,
-                    outcome.shifts,
-                )
-            )
+        if isinstance(outcome, Conflict):
+            conflicts.append(replace(outcome, op=index))
             continue
         ops += outcome
         origins += [index] * len(outcome)
-    return Rebased(tuple(ops), tuple(clashes), tuple(origins))
+    return Rebased(tuple(ops), tuple(conflicts), tuple(origins))
 
 
 # The part that was written: a field of a node or of the features, a variable, or the header.
@@ -246,18 +235,7 @@ class _LocalChanges:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Conflict:
-    field: str
-    yours: Json
-    theirs: Json
-    by: Author
-    node: str | None = None
-    edge: str | None = None
-    shifts: bool = False
-
-
-_Outcome = tuple[Op, ...] | _Conflict
+_Outcome = tuple[Op, ...] | Conflict
 
 
 def _is_replaced(earlier: _Write, later: _Write) -> bool:
@@ -302,18 +280,16 @@ def _rebase_fields(op: Op, concurrent: _ConcurrentChanges, local: _LocalChanges)
     """Rebase an operation that writes fields and nothing else."""
     id_ = getattr(op, "id", None)
     if id_ is not None and id_ in concurrent.deleted_by:
-        return _Conflict("node", _get_local_value(op), GONE, concurrent.deleted_by[id_], node=id_)
+        return Conflict("node", _get_local_value(op), GONE, concurrent.deleted_by[id_], node=id_)
     if isinstance(op, Reparent) and op.parent in concurrent.deleted_by:
-        return _Conflict("parent", op.parent, GONE, concurrent.deleted_by[op.parent], node=op.id)
+        return Conflict("parent", op.parent, GONE, concurrent.deleted_by[op.parent], node=op.id)
     is_repeated = True
     for subject, write in _iter_writes(op, UNKNOWN_AUTHOR):
         if (conflict := concurrent.find_conflict(subject, write)) is not None:
             value = GONE if conflict.rule is ChangeRule.REMOVE else conflict.value
             name = format_path(write.path) if subject[0] != "header" else subject[2]
             shifts = write.shifts or conflict.shifts
-            return _Conflict(
-                name, _get_local_value(op), value, conflict.by, node=id_, shifts=shifts
-            )
+            return Conflict(name, _get_local_value(op), value, conflict.by, node=id_, shifts=shifts)
         is_repeated = is_repeated and concurrent.has_equal_write(subject, write)
     return () if is_repeated else (op,)
 
@@ -331,9 +307,9 @@ def _rebase_add(op: Add, concurrent: _ConcurrentChanges, local: _LocalChanges) -
         added, by = concurrent.added_by[item.id]
         if _remove_rank(added) == _remove_rank(item):
             return ()
-        return _Conflict("id", item.id, added.id, by, node=item.id)
+        return Conflict("id", item.id, added.id, by, node=item.id)
     if item.parent is not None and item.parent in concurrent.deleted_by:
-        return _Conflict(
+        return Conflict(
             "parent", item.parent, GONE, concurrent.deleted_by[item.parent], node=item.id
         )
     return (op,)
@@ -351,10 +327,10 @@ def _rebase_delete(op: Delete, concurrent: _ConcurrentChanges, local: _LocalChan
         if writes := concurrent.writes.get(("node", op.id, name)):
             last = writes[-1]
             value = GONE if last.rule is ChangeRule.REMOVE else last.value
-            return _Conflict(format_path(last.path), GONE, value, last.by, node=op.id)
+            return Conflict(format_path(last.path), GONE, value, last.by, node=op.id)
     for child, (parent, by) in concurrent.containers.items():
         if parent == op.id and child not in local.deleted:
-            return _Conflict("parent", GONE, child, by, node=op.id)
+            return Conflict("parent", GONE, child, by, node=op.id)
     return (
         *(
             Disconnect(wire.id)
@@ -377,14 +353,14 @@ def _rebase_connect(op: Connect, concurrent: _ConcurrentChanges, local: _LocalCh
     wire = op.wire
     for end in (wire.source, wire.target):
         if end in concurrent.deleted_by:
-            return _Conflict(
+            return Conflict(
                 "edge", list(wire.ends), GONE, concurrent.deleted_by[end], node=end, edge=wire.id
             )
     if concurrent.has_connected(wire):
         return ()
     for connected, by in concurrent.connected.values():
         if connected.id == wire.id:
-            return _Conflict("edge", list(wire.ends), list(connected.ends), by, edge=wire.id)
+            return Conflict("edge", list(wire.ends), list(connected.ends), by, edge=wire.id)
     return (op,)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from workflows.engine.errors import LimitReached, RunTimedOut, WorkflowFault
+from workflows.engine.errors import EngineFault, LimitReached, RunTimedOut
 from workflows.engine.language.plan import Plan
 from workflows.engine.language.untrusted import select_carried_over
 from workflows.engine.ports import Journal, Ports
@@ -82,7 +82,7 @@ async def _run(top: Frame) -> Failure | None:
         return Failure(RunStatus.STOPPED, "RunStopped", run_context.control.reason or "")
 
 
-def _build_failure(fault: WorkflowFault) -> Failure:
+def _build_failure(fault: EngineFault) -> Failure:
     return Failure(RunStatus.FAILED, fault.error_type, fault.message)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.runtime.step_records import StepError
@@ -24,7 +24,7 @@ class Round:
     is_last: bool = False  # a node in it ended the loop
 
 
-class RoundFailed(WorkflowFault):
+class RoundFailed(EngineFault):
     """A round of a container failed."""
 
     def __init__(self, index: int, node: str, error: StepError) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import Execution, NodeResult, has_untrusted_input
 from workflows.engine.language.document import Json, Mode
 from workflows.engine.language.plan import Plan, PlanNode
@@ -64,7 +64,7 @@ RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
 }
 
 
-class MoveNotAllowed(WorkflowFault):
+class MoveNotAllowed(EngineFault):
     """The change of state is not allowed, which is an error of the engine."""
 
 

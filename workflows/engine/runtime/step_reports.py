@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from json import JSONEncoder
 from json.encoder import encode_basestring
 
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json
 from workflows.engine.language.plan import PlanNode
 from workflows.engine.runtime.events import NodeStateChange
@@ -73,7 +73,7 @@ def build_retry_event(
 
 
 def build_step_error(fault: Exception, node_id: str) -> StepError:
-    if isinstance(fault, WorkflowFault):
+    if isinstance(fault, EngineFault):
         return StepError(fault.error_type, fault.message)
     if not hasattr(fault, "is_recoverable"):  # errors of the memory package are expected, too
         log.error("node_broke", exc_info=fault, extra={"node": node_id})

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.start_form import check_start
 from workflows.engine.memory_ports import KnowledgePort
@@ -68,7 +68,7 @@ async def run_case(
             )
             facts = await _run_turn(document, case, turn, conversation, make_runner, app_id)
             turns.append(evaluate_turn(turn, facts))
-    except WorkflowFault as fault:
+    except EngineFault as fault:
         problem = fault.message
     return CaseResult(case.name, tuple(turns), problem, time.monotonic() - started_at)
 

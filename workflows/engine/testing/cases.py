@@ -20,7 +20,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from workflows.engine.errors import DocumentInvalid, WorkflowFault
+from workflows.engine.errors import DocumentInvalid, EngineFault
 from workflows.engine.language.comparisons import (
     OPERATORS,
     UNARY,
@@ -214,7 +214,7 @@ def _evaluate_check(check: Check, facts: Facts) -> Finding:
     actual = _look_up(check.of, facts)
     try:
         ok = _is_met(check, actual)
-    except WorkflowFault as fault:
+    except EngineFault as fault:
         return Finding(check.sentence, ok=False, actual=_shorten(actual), problem=fault.message)
     return Finding(check.sentence, ok=ok, actual=_shorten(actual))
 

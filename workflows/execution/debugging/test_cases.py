@@ -17,7 +17,7 @@ from accounts.tenancy import tenant
 from config.encryption.crypto import decrypt
 from config.redaction import Redactor
 from workflows import memory_app
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Document, Json
 from workflows.engine.nodes import build_kinds
 from workflows.engine.ports import ModelPort
@@ -73,7 +73,7 @@ def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
     try:
         work = _run(row, secrets)
         return asyncio.run(asyncio.wait_for(work, MAX_CASE_TIME.total_seconds() - 10))
-    except WorkflowFault as fault:
+    except EngineFault as fault:
         return CaseResult(name, problem=fault.message)
     except TimeoutError:
         return CaseResult(name, problem="The test case timed out.")

@@ -13,7 +13,7 @@ from dataclasses import replace
 from django.db import DatabaseError
 
 from workflows import memory_app
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json
 from workflows.engine.ports import MemoryPort, Message, Origin, Ports, Reminder
 from workflows.execution.claims import Claim
@@ -68,7 +68,7 @@ class LessonReminder:
                 top_k=MAX_INJECTED,
                 injected=True,
             )
-        except (DatabaseError, WorkflowFault, memory_app.MemoryFault) as error:
+        except (DatabaseError, EngineFault, memory_app.MemoryFault) as error:
             log.warning("not_reminded", extra={"run": str(self._claim.run_id), "why": str(error)})
             return None
         has_news = bool(hits) or getattr(hits, "withheld", None)

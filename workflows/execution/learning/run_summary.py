@@ -10,7 +10,7 @@ from uuid import UUID
 from accounts.tenancy import tenant
 from config.encryption.crypto import decrypt
 from workflows import memory_app
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import Execution, has_untrusted_input
 from workflows.engine.language.document import Json
 from workflows.engine.language.untrusted import Flow
@@ -145,7 +145,7 @@ async def _ask_model(models: ModelPort, run_id: str, provider: str, model: str, 
     )
     try:
         return "".join([chunk.text async for chunk in models.stream(request)])
-    except WorkflowFault as fault:
+    except EngineFault as fault:
         raise ModelSilent(fault.message) from None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from workflows.engine.errors import DocumentInvalid, WorkflowFault
+from workflows.engine.errors import DocumentInvalid, EngineFault
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.problems import select_errors
 from workflows.engine.language.validation import validate
@@ -48,7 +48,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             outcome = asyncio.run(self._run(options))
-        except WorkflowFault as fault:
+        except EngineFault as fault:
             outcome = Outcome(status=RunStatus.FAILED, error=fault.message)
         self._print(outcome, as_json=options["as_json"])
         if outcome.status not in _SUCCESSFUL:

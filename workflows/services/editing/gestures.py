@@ -52,7 +52,7 @@ def edit(
 ) -> Change:
     """Perform the operations on the draft as it is now.
 
-    A stale ``base`` is rebased; a clash raises EditClash unless ``resolve`` decides it. Repeating a ``key`` does
+    A stale ``base`` is rebased; a conflict raises EditConflict unless ``resolve`` decides it. Repeating a ``key`` does
     nothing and returns the same change. Raises EditRefused for operations that can't be performed.
     """
     permissions.check_edit(principal, workflow)

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from accounts.access import Principal
 from workflows.engine.editing import (
-    Clash,
+    Conflict,
     EditRefused,
     EditResult,
     Op,
@@ -28,7 +28,7 @@ from workflows.engine.editing.ops import Add, ChangeRule, Connect, Feature, Repl
 from workflows.engine.editing.paths import get_value
 from workflows.engine.editing.rebase import GONE, Author, ConcurrentOp
 from workflows.engine.language.problems import Problem
-from workflows.errors import EditClash
+from workflows.errors import EditConflict
 from workflows.models import Revision, Snapshot, Workflow
 from workflows.models.documents import from_json
 from workflows.services.editing import log
@@ -61,7 +61,7 @@ def rebase_ops(
     client: str,
     resolve: Mapping[int, str],
 ) -> list[Op]:
-    """Return the operations to perform on the current draft. Raises EditClash with the undecided clashes."""
+    """Return the operations to perform on the current draft. Raises EditConflict with the undecided conflicts."""
     if base == workflow.revision:
         return list(ops)
     since = log.list_revisions_after(workflow, base, MAX_REVISIONS_BEHIND)
@@ -72,7 +72,7 @@ def rebase_ops(
     if not later_revisions:
         return list(ops)
     replay = _replay(workflow, ops, later_revisions)
-    # This tab's own revisions among them are no clash: the tab made its queued edits in this order.
+    # This tab's own revisions among them are no conflict: the tab made its queued edits in this order.
     other_revisions = [
         revision
         for revision in drop_undone(later_revisions)
@@ -199,42 +199,42 @@ def _apply_choices(
     later_revisions: Sequence[Revision],
     resolve: Mapping[int, str],
 ) -> list[Op]:
-    """Return the operations that still apply, and the clashing operations for which the author's value was chosen.
+    """Return the operations that still apply, and the conflicting operations for which the author's value was chosen.
 
-    Raises EditClash with the undecided clashes.
+    Raises EditConflict with the undecided conflicts.
     """
     origins = replay.performed.origins
-    clashes: dict[int, Clash] = {}
-    for clash in rebased.clashes:
-        index = origins[clash.op]
-        clashes.setdefault(index, replace(clash, op=index))
-    open_ = [clash for index, clash in clashes.items() if index not in resolve]
+    conflicts: dict[int, Conflict] = {}
+    for conflict in rebased.conflicts:
+        index = origins[conflict.op]
+        conflicts.setdefault(index, replace(conflict, op=index))
+    open_ = [conflict for index, conflict in conflicts.items() if index not in resolve]
     if open_:
-        raise EditClash(open_)
+        raise EditConflict(open_)
     holding = {origins[index] for index in rebased.origins}
     result: list[Op] = []
     for index, op in enumerate(ops):
-        if index in clashes:
+        if index in conflicts:
             if resolve[index] == "mine":
-                result += override(op, clashes[index], replay.lists.get(index), later_revisions)
+                result += override(op, conflicts[index], replay.lists.get(index), later_revisions)
         elif index in holding:
             result.append(op)
     return result
 
 
 def override(
-    op: Op, clash: Clash, whole_list: Op | None, later_revisions: Sequence[Revision]
+    op: Op, conflict: Conflict, whole_list: Op | None, later_revisions: Sequence[Revision]
 ) -> list[Op]:
     """Return the operations that enforce the author's value.
 
     A list that moved gets the author's list; a deleted node is restored first.
     """
     restore_ops = (
-        _build_restore_ops(clash.node, later_revisions)
-        if clash.theirs == GONE and clash.node
+        _build_restore_ops(conflict.node, later_revisions)
+        if conflict.theirs == GONE and conflict.node
         else []
     )
-    return [*restore_ops, whole_list if clash.shifts and whole_list is not None else op]
+    return [*restore_ops, whole_list if conflict.shifts and whole_list is not None else op]
 
 
 def _build_restore_ops(node: str, later_revisions: Sequence[Revision]) -> list[Op]:

@@ -1,6 +1,6 @@
 """Undo and redo: the inverse of a revision, rebased over later edits, as a new revision.
 
-Members undo only their own edits. If another member has since changed the same value, the clash
+Members undo only their own edits. If another member has since changed the same value, the conflict
 is reported and the caller chooses the value.
 """
 
@@ -14,7 +14,7 @@ from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.editing import (
-    Clash,
+    Conflict,
     EditRefused,
     EditResult,
     Op,
@@ -24,7 +24,7 @@ from workflows.engine.editing import (
 )
 from workflows.engine.editing.encode import read_log
 from workflows.engine.editing.rebase import UNKNOWN_AUTHOR
-from workflows.errors import EditClash, NothingToUndo
+from workflows.errors import EditConflict, NothingToUndo
 from workflows.models import Revision, Workflow
 from workflows.models.editing import RevisionKind
 from workflows.services.editing import log
@@ -49,7 +49,7 @@ class _Way(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The chosen values for the clashes of undoing the revision ``undoes``, by the clash's index."""
+    """The chosen values for the conflicts of undoing the revision ``undoes``, by the conflict's index."""
 
     undoes: int
     resolve: Mapping[int, Choice]
@@ -63,7 +63,7 @@ def undo(
     key: str | None = None,
     resolution: Resolution | None = None,
 ) -> Change:
-    """Undo the principal's own last edit. Raises NothingToUndo or EditClash."""
+    """Undo the principal's own last edit. Raises NothingToUndo or EditConflict."""
     return _undo_or_redo(principal, workflow, RevisionKind.UNDO, client, key, resolution)
 
 
@@ -75,7 +75,7 @@ def redo(
     key: str | None = None,
     resolution: Resolution | None = None,
 ) -> Change:
-    """Redo the edit that the principal undid last. Raises NothingToUndo or EditClash."""
+    """Redo the edit that the principal undid last. Raises NothingToUndo or EditConflict."""
     return _undo_or_redo(principal, workflow, RevisionKind.REDO, client, key, resolution)
 
 
@@ -98,14 +98,14 @@ def _undo_or_redo(
             raise NothingToUndo
         target = log.list_revisions(locked).get(number=entries[-1].number)
         if resolution is not None and resolution.undoes != target.number:
-            raise EditClash(sentence=_("You made another edit in the meantime. Try again."))
+            raise EditConflict(sentence=_("You made another edit in the meantime. Try again."))
         store = Rows(locked)
         try:
             performed = _apply_inverse(
                 locked, store, target, resolution.resolve if resolution else {}
             )
-        except EditClash as clash:
-            clash.undoes = target.number
+        except EditConflict as conflict:
+            conflict.undoes = target.number
             raise
         revision = record_edit(
             principal,
@@ -126,7 +126,7 @@ def _apply_inverse(
 ) -> EditResult:
     since = log.list_revisions_after(workflow, target.number, MAX_REVISIONS_BEHIND)
     if since is None:
-        raise EditClash(
+        raise EditConflict(
             sentence=_("There are too many later edits to undo this. Use History instead.")
         )
     ops = _build_inverse(workflow, target, drop_undone(since), resolve)
@@ -138,7 +138,7 @@ def _apply_inverse(
         if "theirs" in resolve.values() and "mine" not in resolve.values():
             # The edit is skipped, so that earlier edits can be undone.
             return EditResult((), (), ())
-        raise EditClash([_build_clash(refusal)]) from refusal
+        raise EditConflict([_build_conflict(refusal)]) from refusal
     return EditResult(performed, inverse, (0,) * len(performed))
 
 
@@ -152,26 +152,26 @@ def _build_inverse(
         return read_log(target.inverse)
     inverse_ops = tuple(expand_replacements(workflow, target.inverse, target.ops))
     rebased = rebase(inverse_ops, list_later_ops(workflow, since))
-    clashes = {clash.op: clash for clash in rebased.clashes}
-    open_clashes = _group_by_target(rebased.clashes)
-    if {clash.op for clash in open_clashes.values()} - resolve.keys():
-        raise EditClash(tuple(open_clashes.values()))
+    conflicts = {conflict.op: conflict for conflict in rebased.conflicts}
+    open_conflicts = _group_by_target(rebased.conflicts)
+    if {conflict.op for conflict in open_conflicts.values()} - resolve.keys():
+        raise EditConflict(tuple(open_conflicts.values()))
     parts: dict[int, list[Op]] = {}  # the effect of each operation, in their order
     for fitted, origin in zip(rebased.ops, rebased.origins, strict=True):
         parts.setdefault(origin, []).append(fitted)
-    for index, clash in clashes.items():
-        if resolve[open_clashes[_get_target(clash)].op] == "mine":
-            parts[index] = override(inverse_ops[index], clash, None, since)
+    for index, conflict in conflicts.items():
+        if resolve[open_conflicts[_get_target(conflict)].op] == "mine":
+            parts[index] = override(inverse_ops[index], conflict, None, since)
     return [op for index in sorted(parts) for op in parts[index]]
 
 
-def _group_by_target(clashes: Sequence[Clash]) -> dict[object, Clash]:
-    """Return one clash for each target, because a title is stored twice."""
-    return {_get_target(clash): clash for clash in reversed(clashes)}
+def _group_by_target(conflicts: Sequence[Conflict]) -> dict[object, Conflict]:
+    """Return one conflict for each target, because a title is stored twice."""
+    return {_get_target(conflict): conflict for conflict in reversed(conflicts)}
 
 
-def _get_target(clash: Clash) -> object:
-    return clash.node, clash.edge, clash.field
+def _get_target(conflict: Conflict) -> object:
+    return conflict.node, conflict.edge, conflict.field
 
 
 def _prefetch(store: Rows, ops: Sequence[Op]) -> None:
@@ -180,8 +180,8 @@ def _prefetch(store: Rows, ops: Sequence[Op]) -> None:
         store.prefetch(ids, around=ids)
 
 
-def _build_clash(refusal: EditRefused) -> Clash:
+def _build_conflict(refusal: EditRefused) -> Conflict:
     problem = refusal.problems[0]
-    return Clash(
-        0, problem.field or "", None, problem.message, UNKNOWN_AUTHOR, problem.node, problem.edge
+    return Conflict(
+        problem.field or "", None, problem.message, UNKNOWN_AUTHOR, problem.node, problem.edge
     )

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from accounts.tenancy import tenant
 from config.embedded.programs import build_worker as worker_program
 from config.env import ROOT, env
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.runtime import events as all_events
 from workflows.engine.runtime.events import Event, TextChunk
 from workflows.engine.testing.backends import Outcome, Request, Watcher
@@ -39,7 +39,7 @@ _EVENTS: Mapping[str, type[Event]] = {
 }
 
 
-class WorkerMissing(WorkflowFault):
+class WorkerMissing(EngineFault):
     """No worker started in time to run the workflow."""
 
 

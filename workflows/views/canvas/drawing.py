@@ -14,7 +14,7 @@ from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, EdgeSpec
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import KNOWN_KINDS
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.views.canvas.cards import CardView, Mark, build_card
 from workflows.views.canvas.layout import ROOT, Frame, GraphLayout
 from workflows.views.canvas.notes import NoteView, build_note_view
@@ -71,7 +71,7 @@ def draw(
     marks: Mapping[str, Mark] | None = None,
 ) -> Drawing:
     """Draw a document. ``pinned`` nodes have fixed outputs; ``marks`` are differences between versions."""
-    layout = GraphLayout(document, kinds or installed_kinds())
+    layout = GraphLayout(document, kinds or load_kinds())
     return _DrawingBuilder(layout, group_by_node(problems), frozenset(pinned), marks or {}).build()
 
 

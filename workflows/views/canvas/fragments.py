@@ -10,7 +10,7 @@ from typing import TypedDict
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import EdgeSpec, NodeSpec, Note
 from workflows.engine.language.problems import Problem
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.views.canvas.cards import build_card
 from workflows.views.canvas.drawing import build_edge_view, group_by_node
 from workflows.views.canvas.notes import build_note_view
@@ -38,7 +38,7 @@ def render_fragments(
 
     ``problems`` may be those of the whole draft; ``removed_ids`` are of nodes, notes and edges.
     """
-    kinds = kinds or installed_kinds()
+    kinds = kinds or load_kinds()
     by_node, pinned_ids, templates = group_by_node(problems), frozenset(pinned), load_macros()
     node_html: dict[str, str] = {}
     for node in nodes:

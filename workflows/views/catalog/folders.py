@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import permissions, selectors
-from workflows.errors import WorkflowsFault
+from workflows.errors import WorkflowFault
 from workflows.forms import FolderForm
 from workflows.models import Folder, Workflow
 from workflows.models.folder import MAX_DEPTH
@@ -135,7 +135,7 @@ def _render_name_form(
     if form.is_valid():
         try:
             operation(form.cleaned_data["name"])
-        except WorkflowsFault as error:
+        except WorkflowFault as error:
             form.add_error("name", str(error))
         else:
             return _redirect(request, location.address)
@@ -158,7 +158,7 @@ def _render_move_form(
             with transaction.atomic():  # a failed move creates no folder
                 target = _resolve_target(request, location)
                 operation(target)
-        except WorkflowsFault as error:
+        except WorkflowFault as error:
             message = str(error)
         else:
             messages.success(request, _format_moved_message(target))

@@ -18,7 +18,7 @@ from workflows.forms import build_input_fields
 from workflows.models import Conversation, Run, Workflow
 from workflows.models.documents import from_json
 from workflows.services.editor.drafts import load_draft
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import VersionChoice, check_external_user, resolve_subject
 from workflows.views.chat.failure_texts import (
@@ -55,7 +55,7 @@ def build_workflow_context(
     request: HttpRequest, principal: Principal, workflow: Workflow
 ) -> dict[str, Any]:
     document = get_document(principal, workflow)
-    problems = list(validate(document, installed_kinds()))
+    problems = list(validate(document, load_kinds()))
     visible_runs = Run.objects.visible_to(principal).filter(workflow=workflow)
     runs = list(visible_runs.select_related("workflow", "subject_user")[:MAX_RECENT_RUNS])
     context = {
@@ -72,7 +72,7 @@ def build_workflow_context(
         return context | build_pane_context(request.GET, principal, workflow, document)
     return context | {
         "fields": build_input_fields(document, last=_find_last_inputs(principal, runs)),
-        "by_conversation": "conversation" in list_memory_scopes(document, installed_kinds()),
+        "by_conversation": "conversation" in list_memory_scopes(document, load_kinds()),
         **build_group_context(request.GET, document),
     }
 
@@ -146,7 +146,7 @@ def read_person(data: Mapping[str, str]) -> str:
 def build_group_context(data: Mapping[str, str], document: Document) -> dict[str, Any]:
     """Return whether runs need a group because the workflow has group memory, and the requested group."""
     return {
-        "by_group": "workflow" in list_memory_scopes(document, installed_kinds()),
+        "by_group": "workflow" in list_memory_scopes(document, load_kinds()),
         "group": read_text(data, GROUP_FIELD),
     }
 

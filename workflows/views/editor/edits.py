@@ -20,11 +20,11 @@ from workflows.engine.editing.records import build_edge, build_node, build_note
 from workflows.engine.language.config_errors import build_field_label
 from workflows.engine.language.problems import Problem
 from workflows.errors import (
-    EditClash,
+    EditConflict,
     InvalidValue,
     NothingToUndo,
     WorkflowArchived,
-    WorkflowsFault,
+    WorkflowFault,
 )
 from workflows.models import Workflow
 from workflows.services.editing import gestures
@@ -33,7 +33,7 @@ from workflows.services.editing.catch_up import get_revision_number, list_change
 from workflows.services.editing.changes import Change, build_problem_tree
 from workflows.services.editing.draft_checksum import compute_shape
 from workflows.services.editing.parts import MAX_IDS, read_parts
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.templatetags.problem_sentences import translate_label
 from workflows.views.canvas.fragments import Fragments, render_fragments
 from workflows.views.request_context import workflow_for
@@ -64,7 +64,7 @@ class EditRequest(BaseModel):
     label: str = Field("", max_length=255)
     ops: Any = []  # Any: see ``read_ops``
     resolve: dict[int, gestures.Choice] = {}
-    undoes: int | None = Field(None, ge=0)  # the undone revision if a clash was decided
+    undoes: int | None = Field(None, ge=0)  # the undone revision if a conflict was decided
 
 
 def render_errors_as_json(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
@@ -99,8 +99,8 @@ def draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             client=payload.client,
             resolve=payload.resolve,
         )
-    except EditClash as clash:
-        return _render_clash(principal, workflow, clash)
+    except EditConflict as conflict:
+        return _render_conflict(principal, workflow, conflict)
     return JsonResponse({**serialize_change(change), "left_start": _has_left_start(ops, change)})
 
 
@@ -181,8 +181,8 @@ def _undo_or_redo(
     options = {"client": payload.client, "key": payload.key, "resolution": decision}
     try:
         change = operation(principal, workflow=workflow, **options)
-    except EditClash as clash:
-        return _render_clash(principal, workflow, clash)
+    except EditConflict as conflict:
+        return _render_conflict(principal, workflow, conflict)
     return JsonResponse(serialize_change(change))
 
 
@@ -203,23 +203,25 @@ def _read_request(request: HttpRequest) -> EditRequest:
         ) from None
 
 
-def _render_clash(principal: Principal, workflow: Workflow, clash: EditClash) -> HttpResponse:
-    """Return both values of each clash; the tab requests other changes that it missed separately."""
+def _render_conflict(
+    principal: Principal, workflow: Workflow, conflict: EditConflict
+) -> HttpResponse:
+    """Return both values of each conflict; the tab requests other changes that it missed separately."""
     own_flags = [
-        field_clash.by.id is not None and field_clash.by.id == principal.user_id
-        for field_clash in clash.clashes
+        field_conflict.by.id is not None and field_conflict.by.id == principal.user_id
+        for field_conflict in conflict.conflicts
     ]
     kinds = dict(workflow.nodes.values_list("key", "kind"))
-    clashes = [
+    conflicts = [
         # own: the other change was made in another tab of the same person
         {
-            **field_clash.build_tree(),
+            **field_conflict.build_tree(),
             "own": is_own,
-            "label": _build_field_label(field_clash.field, kinds.get(field_clash.node or "")),
+            "label": _build_field_label(field_conflict.field, kinds.get(field_conflict.node or "")),
         }
-        for field_clash, is_own in zip(clash.clashes, own_flags, strict=True)
+        for field_conflict, is_own in zip(conflict.conflicts, own_flags, strict=True)
     ]
-    error = {**_build_error(clash), "clashes": clashes, "undoes": clash.undoes}
+    error = {**_build_error(conflict), "conflicts": conflicts, "undoes": conflict.undoes}
     if own_flags and all(own_flags):
         error["message"] = _("You changed this in another tab in the meantime.")
     revision = get_revision_number(principal, workflow=workflow)
@@ -228,7 +230,7 @@ def _render_clash(principal: Principal, workflow: Workflow, clash: EditClash) ->
 
 def _build_field_label(field: str, kind: str | None) -> str:
     """Return the field's label in the form, or its name if no form shows it."""
-    node_kind = installed_kinds().get(kind) if kind else None
+    node_kind = load_kinds().get(kind) if kind else None
     steps = [int(step) if step.isdecimal() else step for step in field.split(".")]
     return translate_label(build_field_label(steps, node_kind.fields)) if node_kind else field
 
@@ -237,6 +239,6 @@ def _build_error(error: Exception) -> dict[str, Any]:  # Any: JSON
     body: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
     if isinstance(error, EditRefused):
         body["problems"] = [build_problem_tree(problem) for problem in error.problems]
-    elif isinstance(error, WorkflowsFault) and error.field:
+    elif isinstance(error, WorkflowFault) and error.field:
         body["problems"] = [{"field": error.field, "message": str(error)}]
     return body

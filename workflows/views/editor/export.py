@@ -15,7 +15,7 @@ from workflows.engine.language import dsl
 from workflows.engine.language.document import Dialect, Document, Json, VariableSpec
 from workflows.engine.language.dsl.emit import to_yaml
 from workflows.engine.language.graph import Graph
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.views.canvas.notes import THEMES, get_note_text
 from workflows.views.canvas.picture import build_picture
 from workflows.views.catalog.workflow_page import get_document
@@ -56,7 +56,7 @@ def note_source(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def picture(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Return the drawing as one self-contained file, always in the light theme."""
     principal, workflow = workflow_for(request, workflow_id, archived=True)
-    drawing = build_picture(get_document(principal, workflow), installed_kinds())
+    drawing = build_picture(get_document(principal, workflow), load_kinds())
     text = render_to_string(
         "editor/canvas/picture.svg", {"picture": drawing, "name": workflow.name}
     )

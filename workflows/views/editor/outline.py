@@ -15,7 +15,7 @@ from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import find_appearance
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.views.canvas.summaries import LabelledHandle, label_handles
 
 
@@ -69,7 +69,7 @@ class _OutlineBuilder:
 
     def __init__(self, document: Document, problems: Sequence[Problem]) -> None:
         self.graph = Graph.of(document)
-        self.kinds = installed_kinds()
+        self.kinds = load_kinds()
         self.problems: dict[str, list[Problem]] = defaultdict(list)
         for problem in problems:
             self.problems[problem.node or ""].append(problem)
@@ -153,13 +153,13 @@ def _sort_in_reading_order(graph: Graph, order: Sequence[str]) -> list[str]:
 def get_title(node: NodeSpec) -> str:
     if node.title:
         return node.title
-    kind = installed_kinds().get(node.kind)
+    kind = load_kinds().get(node.kind)
     return _(kind.title) if kind else node.kind or node.id
 
 
 def list_handles(node: NodeSpec) -> tuple[LabelledHandle, ...]:
     """Return the output handles of a node with their labels."""
-    kinds = installed_kinds()
+    kinds = load_kinds()
     return label_handles(node, kinds, list_source_handles(node, kinds.get(node.kind)))
 
 

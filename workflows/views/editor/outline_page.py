@@ -24,11 +24,11 @@ from workflows.engine.geometry import GRID, Shape, compute_shape
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.validation import validate
-from workflows.errors import EditClash, NothingToUndo
+from workflows.errors import EditConflict, NothingToUndo
 from workflows.models import Workflow
 from workflows.services.editing import gestures, undo
 from workflows.services.editing.operation_context import generate_id
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.templatetags.problems import in_words
 from workflows.views.canvas.summaries import LabelledHandle
 from workflows.views.catalog.workflow_page import get_document
@@ -52,7 +52,7 @@ def outline(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         query = f"?{urlencode({'node': selected_id})}#selected" if selected_id else ""
         return redirect(address + query)
     document = get_document(principal, workflow)
-    problems = list(validate(document, installed_kinds()))
+    problems = list(validate(document, load_kinds()))
     context = {
         "rows": build_rows(document, problems),
         "base": reverse("workflows:outline", args=[workflow.pk]),
@@ -94,7 +94,7 @@ def _build_node_context(
     items: Mapping[str, PaletteItem],
 ) -> dict[str, Any]:
     graph = Graph.of(document)
-    kinds = installed_kinds()
+    kinds = load_kinds()
     shapes = {id_: compute_shape(item, kinds) for id_, item in nodes.items()}
     inside = graph.list_inside(node.id) | {node.id}
     return {
@@ -160,7 +160,7 @@ def _undo_or_redo(
     operation = undo.undo if direction == "undo" else undo.redo
     try:
         operation(principal, workflow=workflow, client="outline")
-    except (EditClash, NothingToUndo) as error:
+    except (EditConflict, NothingToUndo) as error:
         messages.error(request, str(error))
 
 
@@ -170,7 +170,7 @@ PlannedEdit = tuple[Ops, str, str]  # operations, label, id of the node to show 
 
 
 def _add(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
-    kind = installed_kinds().get(values.get("kind", ""))
+    kind = load_kinds().get(values.get("kind", ""))
     name = _(kind.title) if kind else values.get("kind", "")
     parent = values.get("parent") or (node.parent if node else None)
     new = generate_id(values.get("kind", ""))
@@ -206,7 +206,7 @@ def _find_free_position(
     document: Document, after: NodeSpec | None, parent: str | None
 ) -> tuple[float, float]:
     """Return a position to the right of the node, or of all nodes, and low enough to overlap none."""
-    kinds = installed_kinds()
+    kinds = load_kinds()
     siblings = [node for node in document.nodes if node.parent == parent]
     shapes = {node.id: compute_shape(node, kinds) for node in siblings}
     if after is not None:

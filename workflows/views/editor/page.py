@@ -16,7 +16,7 @@ from workflows.engine.language.document import Document
 from workflows.models import Workflow
 from workflows.services import publishing
 from workflows.services.editing import catch_up
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.templatetags.problems import list_titles
 from workflows.views.canvas.drawing import draw
 from workflows.views.catalog.archive import render_archived_page
@@ -81,7 +81,7 @@ def build_page_context(
     pins = [pin.node_key for pin in selectors.pins_of(principal, workflow)]
     return context | {
         "drawing": draw(context["document"], context["problems"], pinned=pins),
-        "titles": list_titles(context["document"], installed_kinds()),
+        "titles": list_titles(context["document"], load_kinds()),
         "palette": palette.list_palette_groups(workflow.mode),
         "outline": outline.build_inline_rows(context["document"], context["problems"]),
         "outline_base": reverse("workflows:outline", args=[workflow.pk]),

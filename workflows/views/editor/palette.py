@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from workflows.engine.geometry import list_source_handles
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import NodeSpec
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 
 
 # group of a kind → its title, in the order of the palette
@@ -48,7 +48,7 @@ class PaletteGroup:
 
 
 def list_palette_groups(mode: str) -> tuple[PaletteGroup, ...]:
-    kinds = [kind for kind in installed_kinds().values() if _is_offered(kind, mode)]
+    kinds = [kind for kind in load_kinds().values() if _is_offered(kind, mode)]
     return tuple(
         PaletteGroup(name, title, items)
         for name, title in _list_groups(kinds)

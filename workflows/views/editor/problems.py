@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from workflows import permissions
 from workflows.engine.language.validation import validate
 from workflows.services import publishing
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.templatetags.problems import list_titles
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.request_context import workflow_for
@@ -24,7 +24,7 @@ DIFFERS = "X-Draft-Differs"  # whether the draft differs from the published vers
 def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     document = get_document(principal, workflow)
-    kinds, can_edit = installed_kinds(), permissions.may_edit(principal, workflow)
+    kinds, can_edit = load_kinds(), permissions.may_edit(principal, workflow)
     context = {
         "problems": list(validate(document, kinds)),
         "titles": list_titles(document, kinds),

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import find_appearance
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.templatetags.problems import in_words
 from workflows.views.canvas.notes import get_note_text
 from workflows.views.catalog.workflow_page import get_document
@@ -67,7 +67,7 @@ def search_document(document: Document, query: str) -> list[Hit]:
 
 
 def _find_hits(document: Document, query: str) -> Iterator[Hit]:
-    kinds = installed_kinds()
+    kinds = load_kinds()
     problems: dict[str, list[_Candidate]] = {}
     for problem in validate(document, kinds):
         candidate = _Candidate(in_words(problem), problem.field or "", _("Problem"))

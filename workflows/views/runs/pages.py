@@ -26,7 +26,7 @@ from workflows.forms import build_input_fields, read_inputs
 from workflows.models.run import Run, RunStatus
 from workflows.run_filters import RunFilter
 from workflows.services.debugging.start import start_run_with_options
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.services.runs.runs import cancel_run
 from workflows.templatetags.problems import in_words
 from workflows.views.catalog.workflow_page import (
@@ -147,7 +147,7 @@ def _build_form_context(
         "conversation_id": run.conversation.key
         if run and run.conversation
         else data.get("conversation", ""),
-        "by_conversation": "conversation" in list_memory_scopes(document, installed_kinds()),
+        "by_conversation": "conversation" in list_memory_scopes(document, load_kinds()),
         **build_group_context(data, document),
         "group_error": errors.get("group_id", ""),
     }

@@ -1,4 +1,4 @@
-// The dialog to decide clashes, with the list of refused edits. Both open from a button beside "Saved".
+// The dialog to decide conflicts, with the list of refused edits. Both open from a button beside "Saved".
 
 import { canCombine, buildDecision, isMissing } from "./conflict_rules.js";
 import { getNodeName } from "../graph_queries.js";
@@ -19,26 +19,26 @@ export function install(editor) {
   editor.root.append(dialog);
 
   function show() {
-    const { clashes, refused } = unsavedChanges;
-    const count = clashes.length + refused.length;
+    const { conflicts, refused } = unsavedChanges;
+    const count = conflicts.length + refused.length;
     button.hidden = count === 0;
-    dismissButton.hidden = count === 0 || clashes.length > 0;
-    button.classList.toggle("is-refused", !clashes.length);
-    button.textContent = clashes.length ? t("Conflicts: {n}", { n: clashes.length }) : t("Rejected edits: {n}", { n: refused.length });
+    dismissButton.hidden = count === 0 || conflicts.length > 0;
+    button.classList.toggle("is-refused", !conflicts.length);
+    button.textContent = conflicts.length ? t("Conflicts: {n}", { n: conflicts.length }) : t("Rejected edits: {n}", { n: refused.length });
     button.setAttribute("aria-label", button.textContent);
-    button.dataset.n = clashes.length || refused.length;
+    button.dataset.n = conflicts.length || refused.length;
     if (!dialog.open) return;
     if (count === 0) dialog.close();
     else fill();
   }
 
   function fill() {
-    const title = createElement("h2", { id: "conflicts-title", textContent: unsavedChanges.clashes.length ? getHeading(unsavedChanges.clashes) : t("Not saved") });
+    const title = createElement("h2", { id: "conflicts-title", textContent: unsavedChanges.conflicts.length ? getHeading(unsavedChanges.conflicts) : t("Not saved") });
     const close = createElement("button", { type: "button", className: "button button-quiet", textContent: t("Close") });
     close.addEventListener("click", () => dialog.close());
     const selectedValues = new Map([...dialog.querySelectorAll("input:checked")].map(({ name, value }) => [name, value]));
     const { name, value } = dialog.contains(document.activeElement) ? document.activeElement : {};
-    const forms = unsavedChanges.clashes.map((entry) => createClashForm(editor, entry, selectedValues));
+    const forms = unsavedChanges.conflicts.map((entry) => createConflictForm(editor, entry, selectedValues));
     dialog.replaceChildren(title, ...forms, ...createReports(editor, unsavedChanges), close);
     const radios = [...dialog.querySelectorAll("input[type=radio]")];
     radios.find((radio) => radio.name === name && radio.value === value)?.focus();
@@ -55,7 +55,7 @@ export function install(editor) {
   function openAfterTyping() {
     const field = document.activeElement?.closest(TEXT_FIELDS);
     if (!field || dialog.contains(field)) return open();
-    field.addEventListener("blur", () => setTimeout(() => unsavedChanges.clashes.length && open()), { once: true });
+    field.addEventListener("blur", () => setTimeout(() => unsavedChanges.conflicts.length && open()), { once: true });
   }
 
   const dismissRefused = () => unsavedChanges.refused.map(({ id }) => id).forEach((id) => unsavedChanges.remove(id));
@@ -70,7 +70,7 @@ export function install(editor) {
   });
   unsavedChanges.addEventListener("change", (event) => {
     show();
-    if (event.detail?.kind === "clash") openAfterTyping();
+    if (event.detail?.kind === "conflict") openAfterTyping();
   });
   show();
   takeOverConflicts(editor, (count) => {
@@ -80,16 +80,16 @@ export function install(editor) {
 }
 
 function getHeading(entries) {
-  const isOwn = entries.every(({ clashes }) => clashes.every(({ own }) => own));
+  const isOwn = entries.every(({ conflicts }) => conflicts.every(({ own }) => own));
   return isOwn ? t("Changed in another tab") : t("Changed by two users");
 }
 
 /** `selected`: the choices made before the form was drawn again, by the name of the choice. */
-function createClashForm(editor, entry, selected) {
-  const form = createElement("form", { className: "tg-clash" });
+function createConflictForm(editor, entry, selected) {
+  const form = createElement("form", { className: "tg-conflict" });
   const stepOffers = STEP_OFFERS[entry.way];
   if (stepOffers) form.append(createElement("p", { textContent: entry.message }));
-  form.append(...entry.clashes.map((clash, index) => createChoices(editor, clash, `${entry.id}-${index}`, stepOffers ?? buildOffers(editor, entry))));
+  form.append(...entry.conflicts.map((conflict, index) => createChoices(editor, conflict, `${entry.id}-${index}`, stepOffers ?? buildOffers(editor, entry))));
   const createChooseAll = (choice, label) => {
     const button = createElement("button", { type: "button", className: "button button-quiet button-s", textContent: label });
     button.addEventListener("click", () => {
@@ -100,10 +100,10 @@ function createClashForm(editor, entry, selected) {
   };
   const row = createElement("div", { className: "row" });
   const apply = createElement("button", { type: "submit", className: "button button-main", textContent: t("Apply") });
-  const getChoices = () => entry.clashes.map((_clash, index) => form.querySelector(`input[name="${entry.id}-${index}"]:checked`)?.value);
+  const getChoices = () => entry.conflicts.map((_conflict, index) => form.querySelector(`input[name="${entry.id}-${index}"]:checked`)?.value);
   const updateApply = () => (apply.disabled = getChoices().includes(undefined));
-  const isOwn = entry.clashes.every(({ own }) => own);
-  if (entry.clashes.length > 1 && !entry.way && !(isOwn && isFromOtherPage(editor, entry))) {
+  const isOwn = entry.conflicts.every(({ own }) => own);
+  if (entry.conflicts.length > 1 && !entry.way && !(isOwn && isFromOtherPage(editor, entry))) {
     row.append(createChooseAll("yours", isOwn ? t("Keep all from this tab") : t("Keep all mine")), createChooseAll("theirs", isOwn ? t("Keep all from other tab") : t("Keep all theirs")));
   }
   row.append(apply);
@@ -115,8 +115,8 @@ function createClashForm(editor, entry, selected) {
     event.preventDefault();
     const choice = getChoices();
     if (choice.includes(undefined)) return;
-    if (entry.way) return editor.edits.decideStep(entry, Object.fromEntries(entry.clashes.map(({ op }, index) => [op, choice[index] === "yours" ? "mine" : "theirs"])));
-    const ops = entry.clashes.map((clash, index) => buildDecision(clash, choice[index])).filter(Boolean);
+    if (entry.way) return editor.edits.decideStep(entry, Object.fromEntries(entry.conflicts.map(({ op }, index) => [op, choice[index] === "yours" ? "mine" : "theirs"])));
+    const ops = entry.conflicts.map((conflict, index) => buildDecision(conflict, choice[index])).filter(Boolean);
     editor.edits.decide(entry, ops);
   });
   return form;
@@ -124,8 +124,8 @@ function createClashForm(editor, entry, selected) {
 
 /** The choices for an undo or a redo that meets a later edit by somebody else. */
 const STEP_OFFERS = {
-  undo: (clash) => [["yours", t("Undo anyway"), formatValue(clash.yours)], ["theirs", getKeepLabel(clash), formatValue(clash.theirs)]],
-  redo: (clash) => [["yours", t("Redo anyway"), formatValue(clash.yours)], ["theirs", getKeepLabel(clash), formatValue(clash.theirs)]],
+  undo: (conflict) => [["yours", t("Undo anyway"), formatValue(conflict.yours)], ["theirs", getKeepLabel(conflict), formatValue(conflict.theirs)]],
+  redo: (conflict) => [["yours", t("Redo anyway"), formatValue(conflict.yours)], ["theirs", getKeepLabel(conflict), formatValue(conflict.theirs)]],
 };
 const getKeepLabel = ({ by }) => t("Keep {who}'s", { who: by || t("Someone") });
 
@@ -134,24 +134,24 @@ const isFromOtherPage = (editor, { client, wasElsewhere }) => wasElsewhere || cl
 
 function buildOffers(editor, entry) {
   const isFromThisPage = !isFromOtherPage(editor, entry);
-  return (clash) => {
-    const [ownLabel, otherLabel] = !clash.own
-      ? [t("Yours"), t("{who}'s", { who: clash.by || t("Someone") })]
+  return (conflict) => {
+    const [ownLabel, otherLabel] = !conflict.own
+      ? [t("Yours"), t("{who}'s", { who: conflict.by || t("Someone") })]
       : isFromThisPage ? [t("This tab"), t("Other tab")] : [t("Not saved"), t("Saved")];
     const offers = [
-      ["yours", isMissing(clash.theirs) ? t("Restore with your changes") : ownLabel, formatValue(clash.yours)],
-      ["theirs", otherLabel, formatValue(clash.theirs)],
+      ["yours", isMissing(conflict.theirs) ? t("Restore with your changes") : ownLabel, formatValue(conflict.yours)],
+      ["theirs", otherLabel, formatValue(conflict.theirs)],
     ];
-    return canCombine(clash) ? [...offers, ["both", t("Keep both"), formatValue(buildDecision(clash, "both").value)]] : offers;
+    return canCombine(conflict) ? [...offers, ["both", t("Keep both"), formatValue(buildDecision(conflict, "both").value)]] : offers;
   };
 }
 
-function createChoices(editor, clash, name, getOffers) {
+function createChoices(editor, conflict, name, getOffers) {
   const fieldset = createElement("fieldset", { className: "tg-choice" });
-  const legend = createElement("legend", { textContent: clash.node ? formatPlace(editor, clash.node, clash.label || clash.field) : clash.field });
-  if (clash.node) Object.assign(legend.dataset, { node: clash.node, field: clash.label || clash.field });
+  const legend = createElement("legend", { textContent: conflict.node ? formatPlace(editor, conflict.node, conflict.label || conflict.field) : conflict.field });
+  if (conflict.node) Object.assign(legend.dataset, { node: conflict.node, field: conflict.label || conflict.field });
   fieldset.append(legend);
-  for (const [choice, offerLabel, value] of getOffers(clash)) {
+  for (const [choice, offerLabel, value] of getOffers(conflict)) {
     const label = createElement("label", { className: "tg-offer" });
     const radio = createElement("input", { type: "radio", name, value: choice, required: true });
     label.append(radio, createElement("b", { textContent: offerLabel }), createElement("pre", { textContent: value }));
@@ -186,7 +186,7 @@ function createReports(editor, unsavedChanges) {
   const list = createElement("ul", { className: "tg-list" });
   list.append(...rows);
   const heading = createElement("h3", { textContent: t("Import warnings") });
-  return unsavedChanges.clashes.length ? [heading, list] : [list];
+  return unsavedChanges.conflicts.length ? [heading, list] : [list];
 }
 
 function createElement(name, properties = {}) {
@@ -199,12 +199,12 @@ function createElement(name, properties = {}) {
  */
 function takeOverConflicts(editor, then) {
   const { unsavedChanges } = editor.edits;
-  const steps = unsavedChanges.clashes.filter(({ client }) => !client); // an undo does not belong to a page
+  const steps = unsavedChanges.conflicts.filter(({ client }) => !client); // an undo does not belong to a page
   if (steps.length) then(steps.length);
-  const clients = new Set(unsavedChanges.clashes.map(({ client }) => client).filter((client) => client && client !== CLIENT));
+  const clients = new Set(unsavedChanges.conflicts.map(({ client }) => client).filter((client) => client && client !== CLIENT));
   for (const client of clients) {
     onceClosed(client, async () => {
-      const orphaned = unsavedChanges.clashes.filter((entry) => entry.client === client);
+      const orphaned = unsavedChanges.conflicts.filter((entry) => entry.client === client);
       if (!orphaned.length) return; // another page took them over, or they are decided
       for (const entry of orphaned) unsavedChanges.update(entry.id, { client: CLIENT, wasElsewhere: true });
       await applyMissedChanges(editor, client, Math.min(...orphaned.map(({ base }) => base)));

@@ -1,4 +1,4 @@
-// Decides which clashes resolve themselves and which need a decision, and builds the operation for a decision.
+// Decides which conflicts resolve themselves and which need a decision, and builds the operation for a decision.
 
 export const MISSING = "gone"; // the server's marker for a side without a value
 const MIN_MERGE_LENGTH = 60; // characters from which a text is merged rather than chosen, when its field is unknown
@@ -6,15 +6,15 @@ const LATER_WINS = new Set(["place", "size"]); // positions and sizes need no de
 
 /**
  * @returns {{again: object[], resolve: object, ask: object[]}} `again`: operations to send once more, of which `resolve`
- * names by index those that win; `ask`: clashes with their operation that need a decision
+ * names by index those that win; `ask`: conflicts with their operation that need a decision
  */
-export function sortClashes(ops, clashes) {
-  const clashesByIndex = new Map(clashes.map((clash) => [clash.op, clash]));
+export function sortConflicts(ops, conflicts) {
+  const conflictsByIndex = new Map(conflicts.map((conflict) => [conflict.op, conflict]));
   const result = { toResend: [], resolve: {}, ask: [] };
   ops.forEach((op, index) => {
-    const clash = clashesByIndex.get(index);
-    if (clash && !LATER_WINS.has(clash.field)) return result.ask.push({ ...clash, op });
-    if (clash) result.resolve[result.toResend.length] = "mine";
+    const conflict = conflictsByIndex.get(index);
+    if (conflict && !LATER_WINS.has(conflict.field)) return result.ask.push({ ...conflict, op });
+    if (conflict) result.resolve[result.toResend.length] = "mine";
     result.toResend.push(op);
   });
   return result;
@@ -37,11 +37,11 @@ export function canCombine({ op, yours, theirs, isText }) {
 const isLong = (value) => value.includes("\n") || value.length >= MIN_MERGE_LENGTH;
 
 /** Return the operation that applies a choice as ours, or null when theirs stays. */
-export function buildDecision(clash, choice) {
+export function buildDecision(conflict, choice) {
   if (choice === "theirs") return null;
-  const { op, yours, theirs } = clash;
+  const { op, yours, theirs } = conflict;
   if (choice === "yours") return op;
-  return { ...op, value: Array.isArray(yours) ? mergeLists(theirs, yours) : mergeTexts(clash) };
+  return { ...op, value: Array.isArray(yours) ? mergeLists(theirs, yours) : mergeTexts(conflict) };
 }
 
 function mergeLists(theirs, yours) {

@@ -1,6 +1,6 @@
 // The queue through which every edit goes: one at a time, in order, stored until the server has it.
 
-import { sortClashes } from "./conflict_rules.js";
+import { sortConflicts } from "./conflict_rules.js";
 import { PendingDecisions } from "./pending_decisions.js";
 import { UnsavedChanges } from "./unsaved_changes.js";
 import { Queue } from "./queue.js";
@@ -14,7 +14,7 @@ const MAX_PAUSE = 8000;
 const MAX_LABEL_LENGTH = 255;
 const MAX_FAILURES = 4;
 
-/** Events: "state" (saved, saving, offline, clash), "waiting" (a gesture was queued) and "change" (detail: Change). */
+/** Events: "state" (saved, saving, offline, conflict), "waiting" (a gesture was queued) and "change" (detail: Change). */
 export class Edits extends EventTarget {
   #queue;
   #replay;
@@ -76,7 +76,7 @@ export class Edits extends EventTarget {
     return independent.length ? this.#add({ kind: "edit", ops: independent, label: name, texts }) : Promise.resolve(null);
   }
 
-  /** Send the outcome of a decided clash as our own operations, which win. They are queued before the clash is removed. */
+  /** Send the outcome of a decided conflict as our own operations, which win. They are queued before the conflict is removed. */
   decide(entry, ops) {
     const resolve = Object.fromEntries(ops.map((_op, at) => [at, "mine"]));
     const { base, client, label } = entry;
@@ -85,7 +85,7 @@ export class Edits extends EventTarget {
     return request;
   }
 
-  /** Send the outcome of an undo or redo that met later edits: "mine" or "theirs" for each clash. */
+  /** Send the outcome of an undo or redo that met later edits: "mine" or "theirs" for each conflict. */
   decideStep(entry, resolve) {
     const request = this.#add({ kind: entry.way, ops: [], label: "", resolve, undoes: entry.undoes });
     this.unsavedChanges.remove(entry.id);
@@ -156,7 +156,7 @@ export class Edits extends EventTarget {
       gesture.failures = (gesture.failures ?? 0) + 1;
       if (gesture.failures >= MAX_FAILURES) return this.#onRefused(gesture, response);
     }
-    const handler = { done: this.#onAccepted, clash: this.#onClash, refused: this.#onRefused }[response.kind];
+    const handler = { done: this.#onAccepted, conflict: this.#onConflict, refused: this.#onRefused }[response.kind];
     if (!handler) return this.#waitFor(response.kind);
     this.#offlineReason = null;
     this.#pause = FIRST_PAUSE;
@@ -182,16 +182,16 @@ export class Edits extends EventTarget {
   }
 
   /**
-   * Send again what does not clash and store the rest for a decision. The rest is stored before the gesture is removed, so
+   * Send again what does not conflict and store the rest for a decision. The rest is stored before the gesture is removed, so
    * that nothing is lost in between.
    */
-  async #onClash(gesture, { body }) {
-    const { message, clashes } = body.error;
-    if (gesture.kind !== "edit") return this.#onStepClash(gesture, body);
-    const { toResend, resolve, ask: undecided } = sortClashes(gesture.ops, clashes);
+  async #onConflict(gesture, { body }) {
+    const { message, conflicts } = body.error;
+    if (gesture.kind !== "edit") return this.#onStepConflict(gesture, body);
+    const { toResend, resolve, ask: undecided } = sortConflicts(gesture.ops, conflicts);
     const { label, base, client, texts = [] } = gesture;
-    const newClashes = this.pendingDecisions.filterNew(undecided, label).map((clash) => ({ ...clash, isText: texts.includes(clash.op.path?.join(".") ?? clash.op.field) }));
-    if (newClashes.length) this.unsavedChanges.add({ kind: "clash", label, base, client, message, ops: newClashes.map(({ op }) => op), clashes: newClashes });
+    const newConflicts = this.pendingDecisions.filterNew(undecided, label).map((conflict) => ({ ...conflict, isText: texts.includes(conflict.op.path?.join(".") ?? conflict.op.field) }));
+    if (newConflicts.length) this.unsavedChanges.add({ kind: "conflict", label, base, client, message, ops: newConflicts.map(({ op }) => op), conflicts: newConflicts });
     if (toResend.length) {
       const next = this.#queue.replace(gesture, { kind: "edit", ops: toResend, label, base, client, texts, resolve });
       this.#resolvers.set(next, this.#resolvers.get(gesture) ?? []);
@@ -205,11 +205,11 @@ export class Edits extends EventTarget {
   }
 
   /** Ask once what should hold when later edits by others are in the way of an undo or redo. */
-  async #onStepClash(gesture, body) {
-    const { message, clashes, undoes } = body.error;
-    const isOpen = this.unsavedChanges.clashes.some((entry) => entry.way && entry.undoes === undoes);
+  async #onStepConflict(gesture, body) {
+    const { message, conflicts, undoes } = body.error;
+    const isOpen = this.unsavedChanges.conflicts.some((entry) => entry.way && entry.undoes === undoes);
     if (gesture.resolve || undoes == null) return this.#onRefused(gesture, { body });
-    if (!isOpen) this.unsavedChanges.add({ kind: "clash", way: gesture.kind, undoes, label: gesture.label, message, ops: [], clashes });
+    if (!isOpen) this.unsavedChanges.add({ kind: "conflict", way: gesture.kind, undoes, label: gesture.label, message, ops: [], conflicts });
     this.#queue.remove(gesture);
     this.#resolve(gesture, null);
     await this.#replay.catchUp();
@@ -259,7 +259,7 @@ export class Edits extends EventTarget {
 
   #computeState() {
     if (this.#queue.size > 0) return this.#offlineReason ? "offline" : "saving";
-    if (this.unsavedChanges.clashes.length > 0) return "clash";
+    if (this.unsavedChanges.conflicts.length > 0) return "conflict";
     return "saved"; // refused edits are not part of the draft and have a badge of their own
   }
 

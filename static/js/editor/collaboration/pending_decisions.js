@@ -10,12 +10,12 @@ export class PendingDecisions {
     this.unsavedChanges = unsavedChanges;
   }
 
-  /** Return the entry that waits for a decision about the target of an operation and the index of its clash, or null. */
+  /** Return the entry that waits for a decision about the target of an operation and the index of its conflict, or null. */
   find(op) {
     if (!setsField(op)) return null;
-    for (const entry of this.unsavedChanges.clashes) {
+    for (const entry of this.unsavedChanges.conflicts) {
       if (entry.way || entry.client !== CLIENT) continue;
-      const index = entry.clashes.findIndex((clash) => setsField(clash.op) && isInside(op, clash.op));
+      const index = entry.conflicts.findIndex((conflict) => setsField(conflict.op) && isInside(op, conflict.op));
       if (index >= 0) return { entry, index };
     }
     return null;
@@ -25,7 +25,7 @@ export class PendingDecisions {
   getOwnValue(op) {
     const pending = this.find(op);
     if (!pending) return null;
-    const { op: pendingOp } = pending.entry.clashes[pending.index];
+    const { op: pendingOp } = pending.entry.conflicts[pending.index];
     return { value: getAtPath({ value: pendingOp.remove ? undefined : pendingOp.value }, ["value", ...getSubPath(op, pendingOp)]) };
   }
 
@@ -34,11 +34,11 @@ export class PendingDecisions {
     return ops.filter((op) => !this.#joinPending(op, label));
   }
 
-  /** @returns {object[]} the clashes without a pending decision; the others were updated */
-  filterNew(clashes, label) {
-    return clashes.filter((clash) => {
-      if (!this.#joinPending(clash.op, label)) return true;
-      this.#updateTheirs(clash.op, clash.theirs, clash.by);
+  /** @returns {object[]} the conflicts without a pending decision; the others were updated */
+  filterNew(conflicts, label) {
+    return conflicts.filter((conflict) => {
+      if (!this.#joinPending(conflict.op, label)) return true;
+      this.#updateTheirs(conflict.op, conflict.theirs, conflict.by);
       return false;
     });
   }
@@ -53,7 +53,7 @@ export class PendingDecisions {
     const pending = this.find(op);
     if (!pending) return false;
     const { entry, index } = pending;
-    const { op: pendingOp } = entry.clashes[index];
+    const { op: pendingOp } = entry.conflicts[index];
     const subPath = getSubPath(op, pendingOp);
     const merged = subPath.length ? { ...pendingOp, value: setAtPath(pendingOp.value, subPath, op.remove ? undefined : op.value) } : op;
     this.#update(entry, index, { op: merged, yours: getValue(merged) }, label);
@@ -64,16 +64,16 @@ export class PendingDecisions {
     const pending = this.find(op);
     if (!pending) return;
     const { entry, index } = pending;
-    const clash = entry.clashes[index];
-    if (getSubPath(op, clash.op).length || isEqual(clash.theirs, theirs)) return;
+    const conflict = entry.conflicts[index];
+    if (getSubPath(op, conflict.op).length || isEqual(conflict.theirs, theirs)) return;
     this.#update(entry, index, { theirs, by }, entry.label);
   }
 
-  /** Update a clash, and remove it when both sides have become equal. */
+  /** Update a conflict, and remove it when both sides have become equal. */
   #update(entry, index, changes, label) {
-    const all = entry.clashes.map((clash, position) => (position === index ? { ...clash, ...changes } : clash));
-    const clashes = all.filter(({ yours, theirs }) => !isEqual(yours, theirs));
-    if (clashes.length) this.unsavedChanges.update(entry.id, { label, clashes, ops: clashes.map(({ op }) => op) });
+    const all = entry.conflicts.map((conflict, position) => (position === index ? { ...conflict, ...changes } : conflict));
+    const conflicts = all.filter(({ yours, theirs }) => !isEqual(yours, theirs));
+    if (conflicts.length) this.unsavedChanges.update(entry.id, { label, conflicts, ops: conflicts.map(({ op }) => op) });
     else this.unsavedChanges.remove(entry.id);
   }
 }

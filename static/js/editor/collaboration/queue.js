@@ -46,7 +46,7 @@ export class Queue {
     return queued;
   }
 
-  /** Replace a gesture by the rest of it after a clash, before all later gestures. */
+  /** Replace a gesture by the rest of it after a conflict, before all later gestures. */
   replace(gesture, next) {
     const queued = { key: createRandomId(), client: CLIENT, ...next, number: gesture.number };
     this.#waiting[this.#waiting.indexOf(gesture)] = queued;

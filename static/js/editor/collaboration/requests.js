@@ -1,4 +1,4 @@
-// Sends one request and classifies the answer: done, clash, refused, or try again.
+// Sends one request and classifies the answer: done, conflict, refused, or try again.
 
 const TIMEOUT = 20_000; // ms; a network that swallows requests counts as offline
 const RETRY_STATUSES = new Set([408, 425, 429, 502, 503, 504]);
@@ -6,7 +6,7 @@ const RETRY_STATUSES = new Set([408, 425, 429, 502, 503, 504]);
 let token = null;
 
 /**
- * @returns {Promise<{kind: "done"|"clash"|"refused"|"away"|"signed-out"|"broken", status: number, body: any}>} "away": no
+ * @returns {Promise<{kind: "done"|"conflict"|"refused"|"away"|"signed-out"|"broken", status: number, body: any}>} "away": no
  * answer, try again later. "broken": the server failed on this request.
  */
 export async function sendRequest(url, { method = "GET", body } = {}) {
@@ -56,7 +56,7 @@ async function classify(response) {
   const body = isJson ? await response.json() : null;
   if (response.ok) return { kind: "done", body };
   if (response.status >= 500) return { kind: "broken", body };
-  return { kind: response.status === 409 && body?.error?.clashes?.length ? "clash" : "refused", body };
+  return { kind: response.status === 409 && body?.error?.conflicts?.length ? "conflict" : "refused", body };
 }
 
 // Signing in again in any tab changes the token that forms and scripts use.

@@ -1,4 +1,4 @@
-// Changes that did not become part of the draft: clashes to decide and refused edits. They are stored until somebody
+// Changes that did not become part of the draft: conflicts to decide and refused edits. They are stored until somebody
 // decides or dismisses them, across reloads and for all tabs of the person.
 
 import { createRandomId } from "./tabs.js";
@@ -18,13 +18,13 @@ export class UnsavedChanges extends EventTarget {
     });
   }
 
-  /** Return all entries, oldest first: {id, at, kind: "clash"|"refused", label, ops, message, clashes?}. */
+  /** Return all entries, oldest first: {id, at, kind: "conflict"|"refused", label, ops, message, conflicts?}. */
   get all() {
     return [...this.#entries.values()].sort((a, b) => a.at - b.at);
   }
 
-  get clashes() {
-    return this.all.filter(({ kind }) => kind === "clash");
+  get conflicts() {
+    return this.all.filter(({ kind }) => kind === "conflict");
   }
 
   get refused() {
@@ -39,7 +39,7 @@ export class UnsavedChanges extends EventTarget {
     return entryWithId;
   }
 
-  /** Change an entry after some of its clashes were decided. */
+  /** Change an entry after some of its conflicts were decided. */
   update(id, changes) {
     const entry = { ...this.#entries.get(id), ...changes };
     this.#entries.set(id, entry);

@@ -20,7 +20,7 @@ from memory.logic.entries.duplicates import (
 )
 from memory.logic.review.contradictions import (
     Claim,
-    Conflict,
+    ContradictionKind,
     find_conflict,
     find_contradictions,
     parse_claim,
@@ -265,12 +265,12 @@ def test_claim_in(value: Any, expected: Claim | None):
     assert parse_claim(value) == expected
 
 
-CONFLICTS: list[tuple[Any, Any, Conflict | None]] = [
-    ("The deadline is Friday", "The deadline is now Monday", Conflict.VALUE),
-    ("Alice lives in Lyon", "Alice moved to Berlin", Conflict.VALUE),
-    ("The budget is 500 €", "The budget is 5000 €", Conflict.VALUE),
-    ("我的生日是5月3日", "我的生日是5月4日", Conflict.VALUE),
-    ("Alice eats meat", "Alice does not eat meat", Conflict.NEGATION),
+CONFLICTS: list[tuple[Any, Any, ContradictionKind | None]] = [
+    ("The deadline is Friday", "The deadline is now Monday", ContradictionKind.VALUE),
+    ("Alice lives in Lyon", "Alice moved to Berlin", ContradictionKind.VALUE),
+    ("The budget is 500 €", "The budget is 5000 €", ContradictionKind.VALUE),
+    ("我的生日是5月3日", "我的生日是5月4日", ContradictionKind.VALUE),
+    ("Alice eats meat", "Alice does not eat meat", ContradictionKind.NEGATION),
     ("Alice lives in Lyon", "Alice lives in Lyon, France", None),
     ("Alice lives in Lyon", "Bob lives in Berlin", None),
     ("Alice likes tea", "Alice likes coffee", None),
@@ -280,7 +280,7 @@ CONFLICTS: list[tuple[Any, Any, Conflict | None]] = [
 
 
 @pytest.mark.parametrize(("one", "other", "expected"), CONFLICTS)
-def test_two_memories_contradict(one: Any, other: Any, expected: Conflict | None):
+def test_two_memories_contradict(one: Any, other: Any, expected: ContradictionKind | None):
     found = find_conflict(one, other)
 
     assert (found and found[0]) == expected

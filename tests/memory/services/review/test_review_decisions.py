@@ -70,9 +70,11 @@ def test_sample_brings_one_of_each_by_the_rules_that_notice_them(
 def test_each_is_shown_with_what_accepting_changes_now(
     alice: Person, queue: dict[str, list[QueueItem]]
 ) -> None:
-    [clash], [held], [link] = queue["contradiction"], queue["held"], queue["link"]
+    [conflict], [held], [link] = queue["contradiction"], queue["held"], queue["link"]
 
-    shown = [(c.before and c.before.value, c.after and c.after.value) for c in clash.diff.changes]
+    shown = [
+        (c.before and c.before.value, c.after and c.after.value) for c in conflict.diff.changes
+    ]
     assert shown == [("Alice lives in Basel",) * 2, ("Alice lives in Lyon", None)]
     [change] = held.diff.changes
     assert (change.before, change.after and str(change.after.tier)) == (None, "long_term")
@@ -81,7 +83,7 @@ def test_each_is_shown_with_what_accepting_changes_now(
     }
     entry = next(one for one in kept(alice) if one.value == "Alice lives in Lyon")
     services.forget(at_door(alice), entry_id=entry.id)
-    assert [p for _key, p in get_queue_item(at_door(alice), item_id=clash.id).diff.problems] == [
+    assert [p for _key, p in get_queue_item(at_door(alice), item_id=conflict.id).diff.problems] == [
         "gone"
     ]
 

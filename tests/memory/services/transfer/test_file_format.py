@@ -160,7 +160,7 @@ def test_import_undoes_as_one_and_comes_again(cast: Cast) -> None:
     carol = at_door(cast.carol)
     services.remember(carol, namespace=SHARED, key="k1", value="mine", importance=0.1)
 
-    report = brought(cast.carol, io.BytesIO(data), clash="theirs")
+    report = brought(cast.carol, io.BytesIO(data), on_conflict="theirs")
     assert (len(report.changes), report.overwritten_count) == (2, 1)
     assert services.recall(carol, namespace="global:second")
     gone = services.undo_import(carol, changes=report.changes)
@@ -168,7 +168,7 @@ def test_import_undoes_as_one_and_comes_again(cast: Cast) -> None:
     assert gone == report.new_count + 1
     assert [one.value for one in services.recall(carol, namespace=SHARED)] == ["mine"]
     assert services.recall(carol, namespace="global:second") == []
-    again = brought(cast.carol, io.BytesIO(data), clash="theirs")
+    again = brought(cast.carol, io.BytesIO(data), on_conflict="theirs")
     assert (again.new_count, again.overwritten_count) == (report.new_count, 1)
     assert {k for found in answers(cast.carol, questions) for k, _score in found} == {
         k for found in answers(cast.alice, questions) for k, _score in found
@@ -195,7 +195,7 @@ def test_dry_run_says_what_would_come_and_leaves_nothing(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize(
-    ("clash", "updated_at", "value", "counts"),
+    ("on_conflict", "updated_at", "value", "counts"),
     [
         ("mine", "2999-01-01T00:00:00Z", "mine", (0, 0, 1)),
         ("theirs", "2001-01-01T00:00:00Z", "theirs", (0, 1, 0)),
@@ -203,13 +203,13 @@ def test_dry_run_says_what_would_come_and_leaves_nothing(cast: Cast) -> None:
         ("newer", "2999-01-01T00:00:00Z", "theirs", (0, 1, 0)),
     ],
 )
-def test_clash_goes_as_it_was_asked_for(
-    alice: Person, clash: str, updated_at: str, value: str, counts: tuple[int, int, int]
+def test_conflict_goes_as_it_was_asked_for(
+    alice: Person, on_conflict: str, updated_at: str, value: str, counts: tuple[int, int, int]
 ) -> None:
     kept = services.remember(at_door(alice), namespace=SHARED, key="k", value="mine")
     file = file_of(space(), entry(value="theirs", updated_at=updated_at))
 
-    report = brought(alice, file, clash=clash)
+    report = brought(alice, file, on_conflict=on_conflict)
 
     found = services.get_entry(at_door(alice), entry_id=kept.id)
     assert (found.value, (report.new_count, report.overwritten_count, report.kept_count)) == (
@@ -228,7 +228,7 @@ def test_overwritten_memory_gets_the_files_history_after_its_own(alice: Person) 
     line = entry(value="c", revision=3, updated_at="2999-01-01T00:00:00Z")
     past = [revision(line["id"], number, value) for number, value in enumerate("abc", 1)]
 
-    report = brought(alice, file_of(space(), line, *past), clash="theirs")
+    report = brought(alice, file_of(space(), line, *past), on_conflict="theirs")
 
     found = services.list_revisions(caller, entry_id=kept.id)
     assert [(one.number, one.value) for one in reversed(found)] == [
@@ -266,7 +266,7 @@ def test_what_is_there_already_is_left_alone(alice: Person) -> None:
     data = exported(services.export_namespace(at_door(alice), namespace=SHARED))
     before = past(alice)
 
-    report = brought(alice, io.BytesIO(data), clash="theirs")
+    report = brought(alice, io.BytesIO(data), on_conflict="theirs")
 
     assert (report.new_count, report.overwritten_count, report.changes) == (0, 0, [])
     assert report.same_count == 30 - len(range(0, 30, 9))
@@ -307,7 +307,7 @@ def test_nobody_imports_where_they_may_not_write(cast: Cast) -> None:
     )  # fmt: skip
 
     for person, came in (("bob", 1), ("ada", 1), ("vic", 0), ("carol", 1)):
-        report = brought(cast.people[person], io.BytesIO(file.getvalue()), clash="theirs")
+        report = brought(cast.people[person], io.BytesIO(file.getvalue()), on_conflict="theirs")
         assert (report.new_count + report.same_count, report.refused_count) == (came, 3 - came), (
             person
         )

@@ -85,10 +85,10 @@ def test_no_secret_of_any_line_is_kept_anywhere(alice: Person) -> None:
     past[0]["reason"] = SECRET
     line["source"] = {"actor": KEY, "rule": SECRET}
     gone = entry(f"named {KEY}", 2, value=SECRET, forgotten_at=AT)
-    clash = entry("here", 3, value={"password": "hunter2-hunter2", "said": SECRET}, updated_at=LATER)  # fmt: skip
+    conflict = entry("here", 3, value={"password": "hunter2-hunter2", "said": SECRET}, updated_at=LATER)  # fmt: skip
     services.remember(at_door(alice), namespace=SHARED, key="here", value="mine")
 
-    report = brought(alice, file_of(space(), line, *past, gone, clash))
+    report = brought(alice, file_of(space(), line, *past, gone, conflict))
 
     assert (report.new_count, report.overwritten_count, report.refused_count) == (1, 1, 0)
     assert [one.line for one in report.findings if one.secrets] == [3, 4, 5, 6, 7]
@@ -141,12 +141,12 @@ def test_orders_take_nothing_that_is_in_use_out_of_use_and_are_undone_with_the_r
     kept = services.remember(at_door(alice), namespace=SHARED, key="b", value="Tea is at four")
     file = file_of(space(), *with_past("b", 1, "first", ORDERS, updated_at=LATER), entry("c", 2))
 
-    report = brought(alice, io.BytesIO(file.getvalue()), clash="theirs")
+    report = brought(alice, io.BytesIO(file.getvalue()), on_conflict="theirs")
 
     assert (report.new_count, report.held_count, report.overwritten_count) == (2, 1, 0)
     assert recalled(alice) == {"b": "Tea is at four", "c": "v"}
     assert waiting(alice) == {"held:b": ORDERS}
-    again = brought(alice, io.BytesIO(file.getvalue()), clash="theirs")
+    again = brought(alice, io.BytesIO(file.getvalue()), on_conflict="theirs")
     assert (again.new_count, again.overwritten_count, again.same_count, again.held_count) == (
         0,
         0,
@@ -160,7 +160,7 @@ def test_orders_take_nothing_that_is_in_use_out_of_use_and_are_undone_with_the_r
 
 def test_held_beside_and_approved_it_takes_the_place_it_was_meant_for(alice: Person) -> None:
     services.remember(at_door(alice), namespace=SHARED, key="b", value="Tea is at four")
-    brought(alice, file_of(space(), entry("b", 1, value=ORDERS)), clash="theirs")
+    brought(alice, file_of(space(), entry("b", 1, value=ORDERS)), on_conflict="theirs")
     (held,) = services.list_quarantined(at_door(alice), namespace=SHARED).entries
 
     services.approve(at_door(alice), entry_ids=[held.id])
@@ -174,7 +174,7 @@ def test_what_was_agreed_to_here_is_left_alone_when_its_own_export_comes_back(ca
         services.remember(at_door(cast.alice), namespace=SHARED, key=key, value=value)
     data = exported(services.export_namespace(at_door(cast.alice), namespace=SHARED))
 
-    own = brought(cast.alice, io.BytesIO(data), clash="theirs")
+    own = brought(cast.alice, io.BytesIO(data), on_conflict="theirs")
     elsewhere = brought(cast.carol, io.BytesIO(data))
 
     assert (own.same_count, own.held_count, own.changes) == (2, 0, [])
@@ -204,7 +204,7 @@ def test_two_names_that_are_one_without_their_secrets_do_not_overwrite_each_othe
     file = file_of(space(), entry(f"of {KEY}", 1, value="one"), entry(f"of {other}", 2, value="2"))
 
     first = brought(alice, io.BytesIO(file.getvalue()))
-    again = brought(alice, file, clash="theirs")
+    again = brought(alice, file, on_conflict="theirs")
 
     assert [(one.new_count, one.same_count, one.overwritten_count, one.refused_count) for one in (first, again)] == [
         (1, 0, 0, 1), (0, 1, 0, 1),

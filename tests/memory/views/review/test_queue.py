@@ -266,14 +266,14 @@ def test_pager_of_an_answer_to_a_form_leads_to_the_queue(
 def test_what_was_changed_or_decided_since_is_said_and_can_only_be_rejected(
     alice: Person, queue: dict[str, QueueItem]
 ) -> None:
-    clash, new = queue["contradiction"], queue["add"]
+    conflict, new = queue["contradiction"], queue["add"]
     target = next(one for one in kept(alice) if one.value == "Alice lives in Lyon")
     alice.client.post(f"/memory/entries/{target.id}/forget/")
 
     page = words_of(alice.client.get(QUEUE, {"kind": "contradiction"}))
     assert "sample:home no longer exists." in page
     assert re.search(r'data-act="accept" disabled', page)
-    late = alice.client.post(at(clash.id, "accept"), headers=HTMX)
+    late = alice.client.post(at(conflict.id, "accept"), headers=HTMX)
     assert late.status_code == 409
     assert "has changed since" in words_of(late)
 

@@ -14,10 +14,10 @@ from pydantic import Field as Bounded
 from workflows.engine.appearance import Data
 from workflows.engine.errors import (
     ConditionInvalid,
+    EngineFault,
     NodeFailed,
     PortMissing,
     ValueMismatch,
-    WorkflowFault,
 )
 from workflows.engine.kinds import (
     Execution,
@@ -248,7 +248,7 @@ def _is_over_before_start(exit_conditions: ConditionGroup, pool: VariablePool) -
     """Return whether the conditions hold before the first round; they may refer to missing values."""
     try:
         return bool(exit_conditions.conditions) and exit_conditions.is_met(pool)
-    except WorkflowFault:
+    except EngineFault:
         return False
 
 
@@ -259,7 +259,7 @@ def _should_continue(condition: Condition, values: Mapping[str, Json], ctx: Node
     pool.set_outputs(ctx.node_id, values)
     try:
         return condition.is_met(pool)
-    except WorkflowFault:
+    except EngineFault:
         return False
 
 

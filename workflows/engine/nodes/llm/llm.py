@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workflows.engine.appearance import Data, get_model_name
-from workflows.engine.errors import ModelFailed, NodeFailed, PortMissing, WorkflowFault
+from workflows.engine.errors import EngineFault, ModelFailed, NodeFailed, PortMissing
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -242,7 +242,7 @@ class Llm(NodeKind[LlmConfig, Prepared]):
     async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
         try:
             prompt = await build_prompt(prepared.prompt, ctx, with_memory=False)
-        except WorkflowFault as fault:
+        except EngineFault as fault:
             return {**_describe_model(prepared.config), "prompt_error": fault.message}
         return {**_describe_model(prepared.config), **prompt.describe()}
 

@@ -12,7 +12,7 @@ from typing import Final
 from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data, get_variable_name
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import (
     Field,
     NodeConfig,
@@ -203,7 +203,7 @@ def _build_event(
 
 def _describe_fault(fault: Exception) -> str:
     """Describe a fault for users, if it has a message for them; the details are only logged."""
-    if isinstance(fault, WorkflowFault):
+    if isinstance(fault, EngineFault):
         return fault.message
     if isinstance(fault, TimeoutError):
         return f"Memory did not respond within {TIMEOUT_SECONDS:g} s"

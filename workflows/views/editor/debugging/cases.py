@@ -12,7 +12,7 @@ from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
-from workflows.errors import WorkflowsFault
+from workflows.errors import WorkflowFault
 from workflows.models import TestCase, Workflow
 from workflows.services.debugging import cases
 from workflows.templatetags.problems import in_words
@@ -102,7 +102,7 @@ def _save(
     except DocumentInvalid as invalid:
         errors = [f"{problem.field}: {in_words(problem)}" for problem in invalid.problems]
         return _render_form(request, workflow, case, form, errors)
-    except (ValueError, WorkflowsFault) as error:
+    except (ValueError, WorkflowFault) as error:
         return _render_form(request, workflow, case, form, [str(error)])
     return _render_list(request, principal, workflow)
 

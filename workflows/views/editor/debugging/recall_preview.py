@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import memory_app, selectors
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE
 from workflows.engine.nodes.memory.history_context import (
@@ -33,7 +33,7 @@ from workflows.engine.nodes.memory.memory_retrieval import QUERY_FIELDS
 from workflows.engine.nodes.memory.quoting import list_memories
 from workflows.engine.text_rendering import as_text
 from workflows.models import Workflow
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.services.runs.runs import Subject, resolve_subject
 from workflows.views.catalog.workflow_page import get_document, list_recent_people, read_person
 from workflows.views.editor.debugging.template_preview import build_pool, get_node, render_jinja
@@ -89,7 +89,7 @@ def _read_config(spec: NodeSpec) -> dict[str, Any]:
     values = (config.get(name) for name in names)
     selector: Sequence[Json] = next((value for value in values if isinstance(value, list)), [])
     top, filter_, recency = (config.get(name) for name in ("top_k", "filter", "recency_days"))
-    kind = installed_kinds().get(spec.kind)
+    kind = load_kinds().get(spec.kind)
     default = (kind.default_scope if kind else "") or DEFAULT_SCOPE
     preview = kind.memory_preview if kind else ""
     forgets = preview == "forget"
@@ -147,7 +147,7 @@ def _build_recall_context(
             or _render_injection(config, entries),
             "position_label": _get_position_label(config),
         }
-    except (memory_app.MemoryFault, WorkflowFault) as fault:
+    except (memory_app.MemoryFault, EngineFault) as fault:
         return {"error": _explain_fault(config["scope"], conversation, fault)}
 
 

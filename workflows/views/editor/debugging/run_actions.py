@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.errors import NotFound
 from workflows import memory_app, permissions, selectors
 from workflows.engine.errors import InputRejected, NodeFailed
-from workflows.errors import InvalidValue, RunNotPaused, WorkflowsFault
+from workflows.errors import InvalidValue, RunNotPaused, WorkflowFault
 from workflows.forms import read_inputs
 from workflows.models import Run
 from workflows.services.debugging import pauses, pins, sandbox_memory
@@ -137,7 +137,7 @@ def edit_step(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse
     try:
         outputs = read_outputs(request.POST.get("outputs", ""))
         pauses.edit_step(principal, run, node=node_key, outputs=outputs)
-    except WorkflowsFault as fault:
+    except WorkflowFault as fault:
         error = str(fault)
     context = build_step_context(principal, run.workflow, node_key, str(run.pk))
     context |= {"part": "all", "edit_error": error}

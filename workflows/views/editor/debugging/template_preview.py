@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import selectors
-from workflows.engine.errors import WorkflowFault
+from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import Field, Widget
 from workflows.engine.language.document import Document, Json, NodeSpec, VariableSpec
 from workflows.engine.language.templating import render_text
@@ -21,7 +21,7 @@ from workflows.engine.language.variables import VariablePool
 from workflows.models import Run, Workflow
 from workflows.models.documents import is_secret
 from workflows.sandbox.templates import TemplatePool
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.request_context import read_text, workflow_for
 
@@ -45,7 +45,7 @@ def preview_template(request: HttpRequest, workflow_id: UUID, node_key: str) -> 
     try:
         pool = build_pool(principal, workflow, document, run)
         context["text"] = _render_template(spec, path, text, pool)[:MAX_LENGTH]
-    except WorkflowFault as fault:
+    except EngineFault as fault:
         context["error"] = fault.message
     return render(request, "inspector/_rendered_template.html", context)
 
@@ -103,7 +103,7 @@ def _render_template(spec: NodeSpec, path: list[str], text: str, pool: VariableP
 def _is_jinja(spec: NodeSpec, path: list[str]) -> bool:
     if path[-1] == "jinja2_text":
         return True
-    kind = installed_kinds().get(spec.kind)
+    kind = load_kinds().get(spec.kind)
     field = _find_field(kind.fields if kind else (), path)
     return field is not None and field.widget is Widget.JINJA
 

@@ -21,7 +21,7 @@ from workflows.engine.language.config_errors import build_field_label
 from workflows.engine.language.document import Document, Json, NodeSpec, Note
 from workflows.models import Version
 from workflows.services.editing.compare import Comparison, compare
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.templatetags.problem_sentences import translate_label
 from workflows.templatetags.problems import list_titles
 from workflows.views.canvas.cards import Mark
@@ -157,7 +157,7 @@ def _format_position(part: NodeSpec | Note) -> str:
 
 
 def _build_titles(comparison: Comparison) -> dict[str, str]:
-    kinds = installed_kinds()
+    kinds = load_kinds()
     return {**list_titles(comparison.before, kinds), **list_titles(comparison.after, kinds)}
 
 
@@ -212,7 +212,7 @@ def _classify_change(change: FieldChange) -> str:
 
 def _build_labelled_difference(change: FieldChange, kind: str) -> FieldDifference:
     """Label the difference as the form does; a setting that no form shows keeps its name."""
-    node_kind = installed_kinds().get(kind)
+    node_kind = load_kinds().get(kind)
     steps = [int(step) if step.isdecimal() else step for step in change.path.split(".")]
     words = (
         translate_label(build_field_label(steps, node_kind.fields)) if node_kind else change.path

@@ -16,12 +16,12 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
-from workflows.errors import WorkflowsFault
+from workflows.errors import WorkflowFault
 from workflows.models import Node, Revision, Workflow
 from workflows.services import publishing
 from workflows.services.editing import restore
 from workflows.services.editing.changes import get_author_name
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.views.editor.history.descriptions import (
     EditDescription,
     NodeLabel,
@@ -82,7 +82,7 @@ def _describe_edits(
         workflow,
         (tree for pair in trees.values() for operations in pair for tree in operations),
     )
-    kinds = installed_kinds()
+    kinds = load_kinds()
     descriptions = {number: describe_edit(*pair, nodes, kinds) for number, pair in trees.items()}
     return {
         number: description
@@ -162,7 +162,7 @@ def _perform(
     """Perform the action; respond to the editor's script with a message, and to a plain form with a redirect."""
     try:
         action()
-    except (WorkflowsFault, DocumentInvalid) as error:
+    except (WorkflowFault, DocumentInvalid) as error:
         if is_from_script(request):
             return HttpResponse(_format_error(error), status=409, content_type="text/plain")
         messages.error(request, _format_error(error))

@@ -27,7 +27,7 @@ from workflows.engine.language.validation import validate_node
 from workflows.engine.nodes import find_appearance
 from workflows.llm.config import normalize_name
 from workflows.models import Workflow
-from workflows.services.kinds import installed_kinds
+from workflows.services.kinds import load_kinds
 from workflows.templatetags.problems import by_title, in_words, list_titles
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.editor.inspector import fields as forms
@@ -94,7 +94,7 @@ def overview(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 
 def _build_node_context(document: Document, spec: NodeSpec, revision: int) -> dict[str, Any]:
-    kinds = installed_kinds()
+    kinds = load_kinds()
     kind = kinds.get(spec.kind) or UnknownKind()
     appearance = find_appearance(spec.kind, kinds)
     problems = validate_node(document, kinds, spec.id)
@@ -137,10 +137,9 @@ def _build_script_data(
         "id": spec.id,
         "title": spec.title,
         "data": dict(spec.data),
-        "problems": _serialize_problems(problems, list_titles(document, installed_kinds())),
+        "problems": _serialize_problems(problems, list_titles(document, load_kinds())),
         "sources": [
-            _serialize_source(source)
-            for source in list_sources(document, installed_kinds(), spec.id)
+            _serialize_source(source) for source in list_sources(document, load_kinds(), spec.id)
         ],
         "operators": forms.list_operators_by_type(),
         "unary": forms.UNARY_OPERATORS,
@@ -173,7 +172,7 @@ def _serialize_problems(problems: Iterable[Problem], titles: Mapping[str, str]) 
 
 def _serialize_source(source: Source) -> dict[str, Json]:
     is_node = source.position != "built-in"
-    appearance = find_appearance(source.kind, installed_kinds()) if is_node else Appearance()
+    appearance = find_appearance(source.kind, load_kinds()) if is_node else Appearance()
     return {
         "head": source.head,
         "title": _get_source_title(source),
@@ -217,7 +216,7 @@ def _build_last_url(workflow: Workflow, spec: NodeSpec) -> str:
 
 
 def _serialize_node(spec: NodeSpec) -> dict[str, str]:
-    appearance = find_appearance(spec.kind, installed_kinds())
+    appearance = find_appearance(spec.kind, load_kinds())
     return {
         "id": spec.id,
         "title": spec.title or spec.id,

@@ -1,4 +1,4 @@
-"""Strings of collaboration: the queue of edits, clashes, presence, comments."""
+"""Strings of collaboration: the queue of edits, conflicts, presence, comments."""
 
 from django.utils.translation import gettext_lazy as _
 
