@@ -3,7 +3,7 @@
 from django import template
 from django.utils.translation import gettext
 
-from workflows.services.kinds import load_kinds
+from workflows.execution.kinds import load_kinds
 
 
 register = template.Library()

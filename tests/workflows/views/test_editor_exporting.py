@@ -13,11 +13,11 @@ from tests.workflows.views.conftest import text_of
 from workflows.engine.editing.decode import read_ops
 from workflows.engine.editing.paste import read_fragment
 from workflows.engine.language.dsl import load_document
+from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
 from workflows.samples import BY_SLUG
 from workflows.services.editing import gestures
 from workflows.services.editor.drafts import load_draft
-from workflows.services.kinds import load_kinds
 from workflows.views.canvas.picture import build_picture
 from workflows.views.editor.export import build_fragment
 

@@ -10,8 +10,8 @@ from django.urls import reverse
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
+from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
-from workflows.services.kinds import load_kinds
 from workflows.views.editor.history.descriptions import MAX_LINES, NodeLabel, describe_edit
 
 

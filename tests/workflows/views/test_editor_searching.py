@@ -6,9 +6,9 @@ from django.urls import reverse
 from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
 from workflows.engine.language.dsl import load_document
+from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
 from workflows.services.editor.drafts import load_draft
-from workflows.services.kinds import load_kinds
 from workflows.views.editor.palette import list_palette_groups
 from workflows.views.editor.search import search_document
 

@@ -10,7 +10,7 @@ from django.utils import translation
 from tests.factories.workflows import make_run, make_version, make_workflow
 from tests.support.markup import markup_of, tidy
 from workflows.engine.language.document import NodeSpec
-from workflows.services.kinds import load_kinds
+from workflows.execution.kinds import load_kinds
 from workflows.views.canvas.summaries import label_handles, summarize_node
 
 

@@ -13,8 +13,8 @@ from tests.memory.services.conftest import at_door
 from tests.support.markup import markup_of
 from workflows.engine.kinds import Field, Kinds, NodeKind, Output, Widget
 from workflows.engine.nodes.data.code import OUTPUT_TYPES
+from workflows.execution.kinds import load_kinds
 from workflows.models import Step
-from workflows.services.kinds import load_kinds
 from workflows.views.editor.inspector import panel
 
 

@@ -14,7 +14,7 @@ from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, EdgeSpec
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import KNOWN_KINDS
-from workflows.services.kinds import load_kinds
+from workflows.execution.kinds import load_kinds
 from workflows.views.canvas.cards import CardView, Mark, build_card
 from workflows.views.canvas.layout import ROOT, Frame, GraphLayout
 from workflows.views.canvas.notes import NoteView, build_note_view

@@ -10,7 +10,7 @@ from typing import TypedDict
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import EdgeSpec, NodeSpec, Note
 from workflows.engine.language.problems import Problem
-from workflows.services.kinds import load_kinds
+from workflows.execution.kinds import load_kinds
 from workflows.views.canvas.cards import build_card
 from workflows.views.canvas.drawing import build_edge_view, group_by_node
 from workflows.views.canvas.notes import build_note_view

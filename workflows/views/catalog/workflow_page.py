@@ -14,11 +14,11 @@ from workflows import permissions, selectors
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.language.validation import validate
+from workflows.execution.kinds import load_kinds
 from workflows.forms import build_input_fields
 from workflows.models import Conversation, Run, Workflow
 from workflows.models.documents import from_json
 from workflows.services.editor.drafts import load_draft
-from workflows.services.kinds import load_kinds
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import VersionChoice, check_external_user, resolve_subject
 from workflows.views.chat.failure_texts import (

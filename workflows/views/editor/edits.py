@@ -26,6 +26,7 @@ from workflows.errors import (
     WorkflowArchived,
     WorkflowFault,
 )
+from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
 from workflows.services.editing import gestures
 from workflows.services.editing import undo as undoing
@@ -33,7 +34,6 @@ from workflows.services.editing.catch_up import get_revision_number, list_change
 from workflows.services.editing.changes import Change, build_problem_tree
 from workflows.services.editing.draft_checksum import compute_shape
 from workflows.services.editing.parts import MAX_IDS, read_parts
-from workflows.services.kinds import load_kinds
 from workflows.templatetags.problem_sentences import translate_label
 from workflows.views.canvas.fragments import Fragments, render_fragments
 from workflows.views.request_context import workflow_for

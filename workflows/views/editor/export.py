@@ -15,7 +15,7 @@ from workflows.engine.language import dsl
 from workflows.engine.language.document import Dialect, Document, Json, VariableSpec
 from workflows.engine.language.dsl.emit import to_yaml
 from workflows.engine.language.graph import Graph
-from workflows.services.kinds import load_kinds
+from workflows.execution.kinds import load_kinds
 from workflows.views.canvas.notes import THEMES, get_note_text
 from workflows.views.canvas.picture import build_picture
 from workflows.views.catalog.workflow_page import get_document

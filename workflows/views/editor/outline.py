@@ -15,7 +15,7 @@ from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import find_appearance
-from workflows.services.kinds import load_kinds
+from workflows.execution.kinds import load_kinds
 from workflows.views.canvas.summaries import LabelledHandle, label_handles
 
 

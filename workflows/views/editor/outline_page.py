@@ -25,10 +25,10 @@ from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.validation import validate
 from workflows.errors import EditConflict, NothingToUndo
+from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
 from workflows.services.editing import gestures, undo
 from workflows.services.editing.operation_context import generate_id
-from workflows.services.kinds import load_kinds
 from workflows.templatetags.problems import in_words
 from workflows.views.canvas.summaries import LabelledHandle
 from workflows.views.catalog.workflow_page import get_document

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_safe
 from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Document
+from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
 from workflows.services import publishing
 from workflows.services.editing import catch_up
-from workflows.services.kinds import load_kinds
 from workflows.templatetags.problems import list_titles
 from workflows.views.canvas.drawing import draw
 from workflows.views.catalog.archive import render_archived_page

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from workflows.engine.geometry import list_source_handles
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import NodeSpec
-from workflows.services.kinds import load_kinds
+from workflows.execution.kinds import load_kinds
 
 
 # group of a kind → its title, in the order of the palette

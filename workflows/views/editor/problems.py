@@ -9,8 +9,8 @@ from django.views.decorators.http import require_safe
 
 from workflows import permissions
 from workflows.engine.language.validation import validate
+from workflows.execution.kinds import load_kinds
 from workflows.services import publishing
-from workflows.services.kinds import load_kinds
 from workflows.templatetags.problems import list_titles
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.request_context import workflow_for

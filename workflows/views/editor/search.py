@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import find_appearance
-from workflows.services.kinds import load_kinds
+from workflows.execution.kinds import load_kinds
 from workflows.templatetags.problems import in_words
 from workflows.views.canvas.notes import get_note_text
 from workflows.views.catalog.workflow_page import get_document

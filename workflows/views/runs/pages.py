@@ -22,11 +22,11 @@ from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Document
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.errors import InvalidValue
+from workflows.execution.kinds import load_kinds
 from workflows.forms import build_input_fields, read_inputs
 from workflows.models.run import Run, RunStatus
 from workflows.run_filters import RunFilter
 from workflows.services.debugging.start import start_run_with_options
-from workflows.services.kinds import load_kinds
 from workflows.services.runs.runs import cancel_run
 from workflows.templatetags.problems import in_words
 from workflows.views.catalog.workflow_page import (

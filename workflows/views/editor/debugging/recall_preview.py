@@ -32,8 +32,8 @@ from workflows.engine.nodes.memory.memory_access import to_entry
 from workflows.engine.nodes.memory.memory_retrieval import QUERY_FIELDS
 from workflows.engine.nodes.memory.quoting import list_memories
 from workflows.engine.text_rendering import as_text
+from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
-from workflows.services.kinds import load_kinds
 from workflows.services.runs.runs import Subject, resolve_subject
 from workflows.views.catalog.workflow_page import get_document, list_recent_people, read_person
 from workflows.views.editor.debugging.template_preview import build_pool, get_node, render_jinja

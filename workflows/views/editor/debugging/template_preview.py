@@ -18,10 +18,10 @@ from workflows.engine.kinds import Field, Widget
 from workflows.engine.language.document import Document, Json, NodeSpec, VariableSpec
 from workflows.engine.language.templating import render_text
 from workflows.engine.language.variables import VariablePool
+from workflows.execution.kinds import load_kinds
 from workflows.models import Run, Workflow
 from workflows.models.documents import is_secret
 from workflows.sandbox.templates import TemplatePool
-from workflows.services.kinds import load_kinds
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.request_context import read_text, workflow_for
 

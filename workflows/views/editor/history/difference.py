@@ -19,9 +19,9 @@ from workflows.engine.editing.diff import FieldChange
 from workflows.engine.geometry import format_number
 from workflows.engine.language.config_errors import build_field_label
 from workflows.engine.language.document import Document, Json, NodeSpec, Note
+from workflows.execution.kinds import load_kinds
 from workflows.models import Version
 from workflows.services.editing.compare import Comparison, compare
-from workflows.services.kinds import load_kinds
 from workflows.templatetags.problem_sentences import translate_label
 from workflows.templatetags.problems import list_titles
 from workflows.views.canvas.cards import Mark

@@ -17,11 +17,11 @@ from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.errors import WorkflowFault
+from workflows.execution.kinds import load_kinds
 from workflows.models import Node, Revision, Workflow
 from workflows.services import publishing
 from workflows.services.editing import restore
 from workflows.services.editing.changes import get_author_name
-from workflows.services.kinds import load_kinds
 from workflows.views.editor.history.descriptions import (
     EditDescription,
     NodeLabel,

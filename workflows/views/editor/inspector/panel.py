@@ -25,9 +25,9 @@ from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.validation import validate_node
 from workflows.engine.nodes import find_appearance
+from workflows.execution.kinds import load_kinds
 from workflows.llm.config import normalize_name
 from workflows.models import Workflow
-from workflows.services.kinds import load_kinds
 from workflows.templatetags.problems import by_title, in_words, list_titles
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.editor.inspector import fields as forms
