@@ -204,7 +204,7 @@ def _connect(rng, store, prefix):
 
 
 def _disconnect(rng, store, prefix):
-    return {"op": "disconnect", "id": rng.choice(sorted(store.wires)) if store.wires else "none"}
+    return {"op": "disconnect", "id": rng.choice(sorted(store.edges)) if store.edges else "none"}
 
 
 def _reparent(rng, store, prefix):

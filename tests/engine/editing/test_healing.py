@@ -12,7 +12,7 @@ from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpe
 
 
 class Asked(InMemoryStore):
-    """Counts how often it is asked where wires lead."""
+    """Counts how often it is asked where edges lead."""
 
     times = 0
 
@@ -36,7 +36,7 @@ def test_edge_that_heals_is_not_followed_through_the_graph():
 
     done = did(store, {"op": "delete", "id": "b", "heal": True})
 
-    assert [(op.wire.source, op.wire.target) for op in done.ops if isinstance(op, Connect)] == [
+    assert [(op.edge.source, op.edge.target) for op in done.ops if isinstance(op, Connect)] == [
         ("a", "c")
     ]
     assert store.times == 0

@@ -35,8 +35,8 @@ def test_what_followed_the_pasted_start_follows_the_one_there():
     performed = perform(store, read_ops([{"op": "paste", "text": WHOLE}]), context())
 
     [new] = set(store.items) - before
-    wires = [(w.source, w.target) for w in store.wires.values() if w.target == new]
-    assert wires == [(start, new)]
+    edges = [(w.source, w.target) for w in store.edges.values() if w.target == new]
+    assert edges == [(start, new)]
     assert store.items[new].data["answer"] == f"{{{{#{start}.question#}}}} and {{{{#sys.query#}}}}"
     apply_all(store, performed.inverse)
     assert store.document() == InMemoryStore(DOCUMENT).document()
@@ -51,7 +51,7 @@ def test_nothing_leads_into_a_container_from_the_start_outside():
     perform(store, read_ops([{"op": "paste", "text": WHOLE, "parent": "box"}]), context())
 
     [new] = set(store.items) - before
-    assert [w for w in store.wires.values() if w.target == new] == []
+    assert [w for w in store.edges.values() if w.target == new] == []
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def _add(store: Store, op: Add) -> AppliedOp:
 
 def _delete(store: Store, op: Delete) -> AppliedOp:
     item = require_item(store, op.id)
-    if store.list_wires(op.id) or store.list_children(op.id):
+    if store.list_node_edges(op.id) or store.list_children(op.id):
         raise build_refusal(
             "in_use", f"Node {op.id} still has connections or nodes inside", node=op.id
         )
@@ -91,20 +91,20 @@ def _rename(store: Store, op: Rename) -> AppliedOp:
 
 
 def _connect(store: Store, op: Connect) -> AppliedOp:
-    wire = op.wire
-    if store.get_wire(wire.id) is not None:
-        raise build_refusal("edge_taken", f"Edge {wire.id} already exists", edge=wire.id)
-    for end in (wire.source, wire.target):
+    edge = op.edge
+    if store.get_edge(edge.id) is not None:
+        raise build_refusal("edge_taken", f"Edge {edge.id} already exists", edge=edge.id)
+    for end in (edge.source, edge.target):
         require_item(store, end)
-    return Connect(store.put_wire(wire)), Disconnect(wire.id)
+    return Connect(store.put_edge(edge)), Disconnect(edge.id)
 
 
 def _disconnect(store: Store, op: Disconnect) -> AppliedOp:
-    wire = store.get_wire(op.id)
-    if wire is None:
+    edge = store.get_edge(op.id)
+    if edge is None:
         raise build_refusal("edge_unknown", f"Edge {op.id} doesn't exist", edge=op.id)
-    store.drop_wire(op.id)
-    return op, Connect(wire)
+    store.drop_edge(op.id)
+    return op, Connect(edge)
 
 
 def _reparent(store: Store, op: Reparent) -> AppliedOp:

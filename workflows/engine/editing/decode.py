@@ -33,7 +33,7 @@ from workflows.engine.editing.ops import (
     Tidy,
     Variable,
 )
-from workflows.engine.editing.records import UNRANKED, Item, VariableRecord, Wire
+from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item, VariableRecord
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.strict import MAX_BYTES, check_tree
@@ -226,7 +226,7 @@ class ConnectIn(_In):
     edge: EdgeIn
 
     def read(self) -> Op:
-        return Connect(Wire(**dict(self.edge)))
+        return Connect(EdgeRecord(**dict(self.edge)))
 
 
 class DisconnectIn(_In):

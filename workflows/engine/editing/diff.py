@@ -98,10 +98,10 @@ def compare_documents(before: Document, after: Document) -> DocumentDiff:
             nodes[id_] = "changed"
         elif _get_geometry(old_item) != _get_geometry(new_item):
             nodes[id_] = "moved"
-    edges: dict[str, str] = dict.fromkeys(old.wires.keys() - new.wires.keys(), "removed")
-    edges |= dict.fromkeys(new.wires.keys() - old.wires.keys(), "added")
-    for id_ in old.wires.keys() & new.wires.keys():
-        if old.wires[id_].ends != new.wires[id_].ends:
+    edges: dict[str, str] = dict.fromkeys(old.edges.keys() - new.edges.keys(), "removed")
+    edges |= dict.fromkeys(new.edges.keys() - old.edges.keys(), "added")
+    for id_ in old.edges.keys() & new.edges.keys():
+        if old.edges[id_].ends != new.edges[id_].ends:
             edges[id_] = "changed"
     return DocumentDiff(
         dict(sorted(nodes.items())),
@@ -136,7 +136,7 @@ def _is_unchanged_edge(
     old: InMemoryStore, new: InMemoryStore, id_: str, recreated: set[str]
 ) -> bool:
     """Return whether an edge is the same in both documents, and so are its ends."""
-    before, after = old.wires.get(id_), new.wires.get(id_)
+    before, after = old.edges.get(id_), new.edges.get(id_)
     if before is None or after is None or {before.source, before.target} & recreated:
         return False
     return before.ends == after.ends and is_same(before.extra, after.extra)
@@ -144,18 +144,18 @@ def _is_unchanged_edge(
 
 def _iter_disconnects(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
     return (
-        Disconnect(id_) for id_ in old.wires if not _is_unchanged_edge(old, new, id_, recreated)
+        Disconnect(id_) for id_ in old.edges if not _is_unchanged_edge(old, new, id_, recreated)
     )
 
 
 def _iter_connects(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
     """Yield new edges except dangling ones, which a document may contain but no operation creates."""
-    for id_, wire in new.wires.items():
+    for id_, edge in new.edges.items():
         if (
             not _is_unchanged_edge(old, new, id_, recreated)
-            and {wire.source, wire.target} <= new.items.keys()
+            and {edge.source, edge.target} <= new.items.keys()
         ):
-            yield Connect(wire)
+            yield Connect(edge)
 
 
 def _iter_additions(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:

@@ -25,7 +25,7 @@ from workflows.engine.editing.ops import (
     Tidy,
     Variable,
 )
-from workflows.engine.editing.records import Item, VariableRecord, Wire
+from workflows.engine.editing.records import EdgeRecord, Item, VariableRecord
 from workflows.engine.language.document import Json
 
 
@@ -64,16 +64,16 @@ def encode_item(item: Item) -> Tree:
     return tree | {name: value for name, value in optional.items() if value is not None}
 
 
-def encode_wire(wire: Wire) -> Tree:
+def _encode_edge(edge: EdgeRecord) -> Tree:
     tree: Tree = {
-        "id": wire.id,
-        "source": wire.source,
-        "target": wire.target,
-        "handle": wire.handle,
-        "target_handle": wire.target_handle,
-        "rank": wire.rank,
+        "id": edge.id,
+        "source": edge.source,
+        "target": edge.target,
+        "handle": edge.handle,
+        "target_handle": edge.target_handle,
+        "rank": edge.rank,
     }
-    return {**tree, "extra": wire.extra} if wire.extra else tree
+    return {**tree, "extra": edge.extra} if edge.extra else tree
 
 
 def _encode_add(op: Add) -> Tree:
@@ -117,7 +117,7 @@ _WRITE: Final[Mapping[type, Callable[[Any], Tree]]] = {
     Move: lambda op: {"op": "move", "id": op.id, "x": op.x, "y": op.y},
     Set: lambda op: {"op": "set", "id": op.id, **_encode_change(op)},
     Rename: lambda op: {"op": "rename", "id": op.id, "title": op.title},
-    Connect: lambda op: {"op": "connect", "edge": encode_wire(op.wire)},
+    Connect: lambda op: {"op": "connect", "edge": _encode_edge(op.edge)},
     Disconnect: lambda op: {"op": "disconnect", "id": op.id},
     Reparent: lambda op: {"op": "reparent", "id": op.id, "parent": op.parent, "x": op.x, "y": op.y},
     Resize: lambda op: {"op": "resize", "id": op.id, "width": op.width, "height": op.height},
@@ -155,7 +155,7 @@ _READ: Final[Mapping[str, Callable[[Mapping[str, Json]], Op]]] = {
     "move": lambda tree: Move(tree["id"], tree["x"], tree["y"]),
     "set": lambda tree: Set(tree["id"], *_read_change(tree)),
     "rename": lambda tree: Rename(tree["id"], tree["title"]),
-    "connect": lambda tree: Connect(Wire(**tree["edge"])),
+    "connect": lambda tree: Connect(EdgeRecord(**tree["edge"])),
     "disconnect": lambda tree: Disconnect(tree["id"]),
     "reparent": lambda tree: Reparent(tree["id"], tree["parent"], tree["x"], tree["y"]),
     "resize": lambda tree: Resize(tree["id"], tree["width"], tree["height"]),

@@ -14,6 +14,7 @@ from workflows.engine.editing.context import (
     Context,
     build_markers,
 )
+from workflows.engine.editing.edge_completion import complete_edge
 from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.layout.auto_layout import expand_tidy
 from workflows.engine.editing.ops import (
@@ -37,10 +38,9 @@ from workflows.engine.editing.ops import (
 )
 from workflows.engine.editing.paste import expand_paste
 from workflows.engine.editing.paths import ABSENT, get_value, normalize_change
-from workflows.engine.editing.records import Item, Wire
+from workflows.engine.editing.records import EdgeRecord, Item
 from workflows.engine.editing.store import Store
 from workflows.engine.editing.variables import expand_variable
-from workflows.engine.editing.wiring import complete_edge
 from workflows.engine.language.containers import CONTAINERS, INSIDE_MARKS, get_entry_kind
 from workflows.engine.language.document import Json
 
@@ -106,23 +106,23 @@ def _delete_with_content(store: Store, item: Item, *, heal: bool = False) -> Pla
     """Delete the node's edges, its content, then the node. The recursion is limited by the language's nesting depth."""
     for child in store.list_children(item.id):
         yield from _delete_with_content(store, child)
-    wires = store.list_wires(item.id)
-    for wire in wires:
-        yield Disconnect(wire.id)
+    edges = store.list_node_edges(item.id)
+    for edge in edges:
+        yield Disconnect(edge.id)
     if heal:
-        yield from _heal(store, item.id, wires)
+        yield from _heal(store, item.id, edges)
     yield Delete(item.id)
 
 
-def _heal(store: Store, id_: str, wires: list[Wire]) -> Plain:
+def _heal(store: Store, id_: str, edges: list[EdgeRecord]) -> Plain:
     """Connect the nodes before the deleted node with those behind it, unless it had several used handles."""
-    into = [wire for wire in wires if wire.target == id_]
-    out = [wire for wire in wires if wire.source == id_]
-    if len({wire.handle for wire in out}) != 1:
+    into = [edge for edge in edges if edge.target == id_]
+    out = [edge for edge in edges if edge.source == id_]
+    if len({edge.handle for edge in out}) != 1:
         return
     for incoming in into:
         for outgoing in out:
-            bridge = Wire(
+            bridge = EdgeRecord(
                 "",
                 incoming.source,
                 outgoing.target,
@@ -167,15 +167,15 @@ def _rename(store: Store, op: Rename, context: Context) -> Plain:
 
 
 def _connect(store: Store, op: Connect, context: Context) -> Plain:
-    wire = op.wire
-    guards.check_edge(store, wire)
-    if wire.id and store.get_wire(wire.id) is not None:
-        raise build_refusal("edge_taken", f"Edge {wire.id} already exists", edge=wire.id)
-    yield Connect(complete_edge(store, wire))
+    edge = op.edge
+    guards.check_edge(store, edge)
+    if edge.id and store.get_edge(edge.id) is not None:
+        raise build_refusal("edge_taken", f"Edge {edge.id} already exists", edge=edge.id)
+    yield Connect(complete_edge(store, edge))
 
 
 def _disconnect(store: Store, op: Disconnect, context: Context) -> Plain:
-    if store.get_wire(op.id) is None:
+    if store.get_edge(op.id) is None:
         raise build_refusal("edge_unknown", f"Edge {op.id} doesn't exist", edge=op.id)
     yield op
 
@@ -189,9 +189,9 @@ def _reparent(store: Store, op: Reparent, context: Context, together: Companions
         return
     if parent is not None:
         guards.check_root(store, replace(item, parent=parent.id))
-    for wire in store.list_wires(op.id):
-        if not {wire.source, wire.target} <= together | {op.id}:
-            yield Disconnect(wire.id)
+    for edge in store.list_node_edges(op.id):
+        if not {edge.source, edge.target} <= together | {op.id}:
+            yield Disconnect(edge.id)
     yield op
     if not item.is_note:
         yield from _change_marks(item, build_markers(parent))

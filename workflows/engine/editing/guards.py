@@ -8,7 +8,7 @@ from typing import Final
 from workflows.engine.editing.apply import require_item
 from workflows.engine.editing.context import Context
 from workflows.engine.editing.errors import EditRefused, build_refusal
-from workflows.engine.editing.records import Item, Wire
+from workflows.engine.editing.records import EdgeRecord, Item
 from workflows.engine.editing.store import Store, is_root
 from workflows.engine.language.containers import ENTRY_KINDS
 from workflows.engine.language.dsl.strict import MAX_EDGES, MAX_NODES
@@ -76,9 +76,9 @@ def check_not_entry(store: Store, item: Item, verb: str) -> None:
         raise build_refusal("container_start", message, node=item.id)
 
 
-def check_edge(store: Store, wire: Wire) -> None:
+def check_edge(store: Store, edge: EdgeRecord) -> None:
     """Check the rules about the two ends; cycles are searched when the gesture is complete."""
-    source, target = require_item(store, wire.source), require_item(store, wire.target)
+    source, target = require_item(store, edge.source), require_item(store, edge.target)
     for end in (source, target):
         if end.is_note:
             raise build_refusal("edge_note", "A note can't be connected", node=end.id)
@@ -86,24 +86,27 @@ def check_edge(store: Store, wire: Wire) -> None:
         raise build_refusal("edge_self", "A node can't be connected to itself", node=source.id)
     if is_root(target) or target.kind in ENTRY_KINDS:
         raise build_refusal("edge_into_start", "The start node has no input", node=target.id)
-    if has_edge(store, wire):
+    if has_edge(store, edge):
         raise build_refusal("edge_twice", "These nodes are already connected", node=source.id)
 
 
-def has_edge(store: Store, wire: Wire) -> bool:
-    return any(other.ends == wire.ends for other in store.list_wires(wire.source))
+def has_edge(store: Store, edge: EdgeRecord) -> bool:
+    return any(other.ends == edge.ends for other in store.list_node_edges(edge.source))
 
 
 def check_gesture(
-    store: Store, wires: Mapping[str, Wire], moved: Iterable[str], bridges: Container[str] = ()
+    store: Store,
+    edges: Mapping[str, EdgeRecord],
+    moved: Iterable[str],
+    bridges: Container[str] = (),
 ) -> None:
     """Check the rules for a finished gesture: container borders, and cycles except for the ``bridges``."""
-    affected = dict(wires)
+    affected = dict(edges)
     for id_ in moved:
-        affected |= {wire.id: wire for wire in store.list_wires(id_)}
-    for wire in affected.values():
-        _check_border(store, wire)
-    _check_cycles(store, [wire for id_, wire in wires.items() if id_ not in bridges])
+        affected |= {edge.id: edge for edge in store.list_node_edges(id_)}
+    for edge in affected.values():
+        _check_border(store, edge)
+    _check_cycles(store, [edge for id_, edge in edges.items() if id_ not in bridges])
 
 
 def check_size(store: Store) -> None:
@@ -118,23 +121,23 @@ def check_size(store: Store) -> None:
         )
 
 
-def _check_border(store: Store, wire: Wire) -> None:
-    source, target = store.get_item(wire.source), store.get_item(wire.target)
+def _check_border(store: Store, edge: EdgeRecord) -> None:
+    source, target = store.get_item(edge.source), store.get_item(edge.target)
     if source is not None and target is not None and source.parent != target.parent:
         message = "An edge can't cross the border of a container"
-        raise build_refusal("edge_crosses", message, node=wire.source, edge=wire.id)
+        raise build_refusal("edge_crosses", message, node=edge.source, edge=edge.id)
 
 
-def _check_cycles(store: Store, wires: list[Wire]) -> None:
-    if len(wires) <= MAX_PATH_SEARCHES:
-        for wire in wires:
-            if store.has_path(wire.target, wire.source):
-                raise _build_cycle_error(wire)
+def _check_cycles(store: Store, edges: list[EdgeRecord]) -> None:
+    if len(edges) <= MAX_PATH_SEARCHES:
+        for edge in edges:
+            if store.has_path(edge.target, edge.source):
+                raise _build_cycle_error(edge)
         return
-    cyclic_nodes = _find_cyclic_nodes(store.list_edges())
-    for wire in wires:
-        if {wire.source, wire.target} <= cyclic_nodes and store.has_path(wire.target, wire.source):
-            raise _build_cycle_error(wire)
+    cyclic_nodes = _find_cyclic_nodes(store.list_edge_ends())
+    for edge in edges:
+        if {edge.source, edge.target} <= cyclic_nodes and store.has_path(edge.target, edge.source):
+            raise _build_cycle_error(edge)
 
 
 def _find_cyclic_nodes(pairs: list[tuple[str, str]]) -> set[str]:
@@ -156,6 +159,6 @@ def _find_cyclic_nodes(pairs: list[tuple[str, str]]) -> set[str]:
     return set(indegrees)
 
 
-def _build_cycle_error(wire: Wire) -> EditRefused:
+def _build_cycle_error(edge: EdgeRecord) -> EditRefused:
     message = "The edges would form a cycle. Use a Loop node to repeat steps"
-    return build_refusal("cycle", message, node=wire.source, edge=wire.id)
+    return build_refusal("cycle", message, node=edge.source, edge=edge.id)

@@ -7,7 +7,7 @@ plain ones out of the rest. Only the server creates ``Header`` and ``Replace``.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workflows.engine.editing.records import Item, VariableRecord, Wire
+from workflows.engine.editing.records import EdgeRecord, Item, VariableRecord
 from workflows.engine.language.document import Json
 
 
@@ -57,7 +57,7 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    wire: Wire
+    edge: EdgeRecord
 
 
 @dataclass(frozen=True, slots=True)

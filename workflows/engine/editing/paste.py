@@ -6,13 +6,13 @@ from typing import Final
 
 from workflows.engine.editing import guards
 from workflows.engine.editing.context import Context, build_markers
+from workflows.engine.editing.edge_completion import complete_edge
 from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.layout.extents import compute_frame
 from workflows.engine.editing.ops import Add, Connect, Op, Paste, Variable
 from workflows.engine.editing.records import UNRANKED, Item
 from workflows.engine.editing.references import Names, rename_references
 from workflows.engine.editing.store import AREAS, InMemoryStore, Store, is_root
-from workflows.engine.editing.wiring import complete_edge
 from workflows.engine.language.containers import INSIDE_MARKS
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.dsl import load_document, load_tree
@@ -41,10 +41,10 @@ def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
     shift = _find_free_shift(store, parent, items, ids, _Shift.of(items, ids, op), context)
     for item in items:
         yield Add(_copy_item(item, ids, names, shift, parent))
-    for wire in sorted(pasted.wires.values(), key=lambda w: (w.rank, w.id)):
-        source = ids.get(wire.source) or (stand_ins.get(wire.source) if parent is None else None)
-        if source and wire.target in ids:
-            copy = replace(wire, id="", source=source, target=ids[wire.target], rank=UNRANKED)
+    for edge in sorted(pasted.edges.values(), key=lambda edge: (edge.rank, edge.id)):
+        source = ids.get(edge.source) or (stand_ins.get(edge.source) if parent is None else None)
+        if source and edge.target in ids:
+            copy = replace(edge, id="", source=source, target=ids[edge.target], rank=UNRANKED)
             yield Connect(
                 complete_edge(store, replace(copy, extra=rename_references(copy.extra, names)))
             )

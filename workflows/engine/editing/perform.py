@@ -18,7 +18,7 @@ from workflows.engine.editing.ops import (
     Op,
     Reparent,
 )
-from workflows.engine.editing.records import Wire
+from workflows.engine.editing.records import EdgeRecord
 from workflows.engine.editing.store import Store
 from workflows.engine.language.document import Selector
 from workflows.engine.language.problems import Problem
@@ -68,16 +68,16 @@ def perform(
 
 def check(store: Store, ops: Sequence[Op], *, bridges: Container[str] = ()) -> None:
     """Check the rules for a finished gesture."""
-    wires: dict[str, Wire] = {}
+    edges: dict[str, EdgeRecord] = {}
     moved: list[str] = []
     for op in ops:
         if isinstance(op, Connect):
-            wires[op.wire.id] = op.wire
+            edges[op.edge.id] = op.edge
         elif isinstance(op, Disconnect):
-            wires.pop(op.id, None)
+            edges.pop(op.id, None)
         elif isinstance(op, Reparent):
             moved.append(op.id)
-    guards.check_gesture(store, wires, moved, bridges)
+    guards.check_gesture(store, edges, moved, bridges)
     if any(isinstance(op, Add | Connect) for op in ops):
         guards.check_size(store)
 
@@ -87,7 +87,7 @@ def _list_bridges(
 ) -> frozenset[str]:
     """Return the edges that replace a deleted node: they follow its paths, so they close no new cycle."""
     return frozenset(
-        op.wire.id
+        op.edge.id
         for op, origin in zip(applied, origins, strict=True)
         if isinstance(op, Connect) and isinstance(requested[origin], Delete)
     )
@@ -132,10 +132,10 @@ def _iter_preceding_texts(
     store: Store, id_: str, ops: Sequence[Op], context: Context
 ) -> Iterator[Selector]:
     for op in ops:
-        if isinstance(op, Connect) and op.wire.target == id_ and op.wire.handle == PLAIN_HANDLE:
-            source = store.get_item(op.wire.source)
+        if isinstance(op, Connect) and op.edge.target == id_ and op.edge.handle == PLAIN_HANDLE:
+            source = store.get_item(op.edge.source)
             kind = context.kinds.get(source.kind) if source else None
             for name in sorted(kind.streams) if kind else ():
-                selector = (op.wire.source, name)
+                selector = (op.edge.source, name)
                 if REFERENCE.fullmatch(f"{{{{#{'.'.join(selector)}#}}}}"):
                     yield selector

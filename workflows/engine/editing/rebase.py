@@ -29,7 +29,7 @@ from workflows.engine.editing.ops import (
     Variable,
 )
 from workflows.engine.editing.paths import format_path, is_same
-from workflows.engine.editing.records import UNRANKED, Item, VariableRecord, Wire
+from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item, VariableRecord
 from workflows.engine.language.document import Json
 
 
@@ -151,7 +151,7 @@ class _ConcurrentChanges:
     deleted_by: dict[str, Author] = field(default_factory=dict)  # node → author
     added_by: dict[str, tuple[Item, Author]] = field(default_factory=dict)
     disconnected: dict[str, Author] = field(default_factory=dict)  # edge → author
-    connected: dict[str, tuple[Wire, Author]] = field(default_factory=dict)
+    connected: dict[str, tuple[EdgeRecord, Author]] = field(default_factory=dict)
     writes: dict[Subject, list[_Write]] = field(default_factory=dict)
     containers: dict[str, tuple[str | None, Author]] = field(
         default_factory=dict
@@ -192,13 +192,13 @@ class _ConcurrentChanges:
 
     def _add_edge(self, op: Connect | Disconnect, by: Author) -> None:
         if isinstance(op, Connect):
-            if self.disconnected.pop(op.wire.id, None) is None:
-                self.connected[op.wire.id] = op.wire, by
+            if self.disconnected.pop(op.edge.id, None) is None:
+                self.connected[op.edge.id] = op.edge, by
         elif self.connected.pop(op.id, None) is None:
             self.disconnected[op.id] = by
 
-    def has_connected(self, wire: Wire) -> bool:
-        return any(connected.ends == wire.ends for connected, _by in self.connected.values())
+    def has_connected(self, edge: EdgeRecord) -> bool:
+        return any(connected.ends == edge.ends for connected, _by in self.connected.values())
 
     def find_conflict(self, subject: Subject, write: _Write) -> _Write | None:
         """Return the last concurrent write that conflicts with this write."""
@@ -216,15 +216,17 @@ class _LocalChanges:
     deleted: frozenset[str] = frozenset()
     disconnected: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset()
-    connected: Mapping[str, Wire] = field(default_factory=dict)  # edges that weren't there before
+    connected: Mapping[str, EdgeRecord] = field(
+        default_factory=dict
+    )  # edges that weren't there before
 
     @staticmethod
     def of(local_ops: Sequence[Op]) -> "_LocalChanges":
         disconnected: set[str] = set()
-        connected: dict[str, Wire] = {}
+        connected: dict[str, EdgeRecord] = {}
         for op in local_ops:
-            if isinstance(op, Connect) and op.wire.id not in disconnected:
-                connected.setdefault(op.wire.id, op.wire)
+            if isinstance(op, Connect) and op.edge.id not in disconnected:
+                connected.setdefault(op.edge.id, op.edge)
             elif isinstance(op, Disconnect) and op.id not in connected:
                 disconnected.add(op.id)
         return _LocalChanges(
@@ -333,34 +335,34 @@ def _rebase_delete(op: Delete, concurrent: _ConcurrentChanges, local: _LocalChan
             return Conflict("parent", GONE, child, by, node=op.id)
     return (
         *(
-            Disconnect(wire.id)
-            for wire, _by in concurrent.connected.values()
-            if op.id in (wire.source, wire.target)
-            and wire.id not in local.disconnected
+            Disconnect(edge.id)
+            for edge, _by in concurrent.connected.values()
+            if op.id in (edge.source, edge.target)
+            and edge.id not in local.disconnected
             # if both ends are deleted, the first deletion removes the edge
-            and not _is_cut_earlier(wire, op.id, local)
+            and not _is_cut_earlier(edge, op.id, local)
         ),
         op,
     )
 
 
-def _is_cut_earlier(wire: Wire, id_: str, local: _LocalChanges) -> bool:
-    both = wire.source in local.deleted and wire.target in local.deleted
-    return both and wire.source != wire.target and id_ == wire.target
+def _is_cut_earlier(edge: EdgeRecord, id_: str, local: _LocalChanges) -> bool:
+    both = edge.source in local.deleted and edge.target in local.deleted
+    return both and edge.source != edge.target and id_ == edge.target
 
 
 def _rebase_connect(op: Connect, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
-    wire = op.wire
-    for end in (wire.source, wire.target):
+    edge = op.edge
+    for end in (edge.source, edge.target):
         if end in concurrent.deleted_by:
             return Conflict(
-                "edge", list(wire.ends), GONE, concurrent.deleted_by[end], node=end, edge=wire.id
+                "edge", list(edge.ends), GONE, concurrent.deleted_by[end], node=end, edge=edge.id
             )
-    if concurrent.has_connected(wire):
+    if concurrent.has_connected(edge):
         return ()
     for connected, by in concurrent.connected.values():
-        if connected.id == wire.id:
-            return Conflict("edge", list(wire.ends), list(connected.ends), by, edge=wire.id)
+        if connected.id == edge.id:
+            return Conflict("edge", list(edge.ends), list(connected.ends), by, edge=edge.id)
     return (op,)
 
 

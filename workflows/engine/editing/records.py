@@ -35,7 +35,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class EdgeRecord:
     id: str
     source: str
     target: str
@@ -124,14 +124,14 @@ def build_note(item: Item) -> Note:
     )
 
 
-def build_wire(edge: EdgeSpec, rank: int) -> Wire:
-    return Wire(
+def build_edge_record(edge: EdgeSpec, rank: int) -> EdgeRecord:
+    return EdgeRecord(
         edge.id, edge.source, edge.target, edge.handle, edge.target_handle, edge.extra, rank
     )
 
 
-def build_edge(wire: Wire) -> EdgeSpec:
-    return EdgeSpec(wire.id, wire.source, wire.target, wire.handle, wire.target_handle, wire.extra)
+def build_edge(edge: EdgeRecord) -> EdgeSpec:
+    return EdgeSpec(edge.id, edge.source, edge.target, edge.handle, edge.target_handle, edge.extra)
 
 
 def build_variable_record(area: str, spec: VariableSpec, rank: int) -> VariableRecord:

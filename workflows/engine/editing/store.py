@@ -9,39 +9,39 @@ from typing import Protocol, TypeVar
 
 from workflows.engine.editing.records import (
     UNRANKED,
+    EdgeRecord,
     Item,
     VariableRecord,
-    Wire,
     build_edge,
+    build_edge_record,
     build_item,
     build_node,
     build_note,
     build_note_item,
     build_variable,
     build_variable_record,
-    build_wire,
 )
 from workflows.engine.language.document import Dialect, Document, Json, Mode
 
 
-T = TypeVar("T", Item, Wire, VariableRecord)
+T = TypeVar("T", Item, EdgeRecord, VariableRecord)
 
 AREAS = ("environment", "conversation")
 HEADER = ("name", "description", "mode", "dialect", "version", "extra")
 
 
 class Store(Protocol):
-    """A store of a draft's parts. Each query reads a few parts; only ``list_edges`` reads the whole graph."""
+    """A store of a draft's parts. Each query reads a few parts; only ``list_edge_ends`` reads the whole graph."""
 
     def get_item(self, id_: str) -> Item | None: ...
-    def get_wire(self, id_: str) -> Wire | None: ...
+    def get_edge(self, id_: str) -> EdgeRecord | None: ...
     def get_variable(self, area: str, name: str) -> VariableRecord | None: ...
     def list_children(self, parent: str | None) -> list[Item]:
         """Return the items directly inside a container, or at the top, including notes, in the document's order."""
         ...
 
-    def list_wires(self, id_: str) -> list[Wire]:
-        """Return the wires that start or end at a node, in the document's order."""
+    def list_node_edges(self, id_: str) -> list[EdgeRecord]:
+        """Return the edges that start or end at a node, in the document's order."""
         ...
 
     def list_roots(self) -> list[Item]:
@@ -53,15 +53,15 @@ class Store(Protocol):
         ...
 
     def has_path(self, source: str, goal: str) -> bool:
-        """Return whether wires lead from one node to another; a node leads to itself."""
+        """Return whether edges lead from one node to another; a node leads to itself."""
         ...
 
-    def list_edges(self) -> list[tuple[str, str]]:
-        """Return both ends of every wire."""
+    def list_edge_ends(self) -> list[tuple[str, str]]:
+        """Return both ends of every edge."""
         ...
 
     def count_parts(self) -> tuple[int, int]:
-        """Return the numbers of items and wires."""
+        """Return the numbers of items and edges."""
         ...
 
     def list_names(self, area: str) -> list[str]: ...
@@ -71,10 +71,10 @@ class Store(Protocol):
         """Add an item, or replace the item with its id; return it with its rank."""
         ...
 
-    def put_wire(self, wire: Wire) -> Wire: ...
+    def put_edge(self, edge: EdgeRecord) -> EdgeRecord: ...
     def put_variable(self, variable: VariableRecord) -> VariableRecord: ...
     def drop_item(self, id_: str) -> None: ...
-    def drop_wire(self, id_: str) -> None: ...
+    def drop_edge(self, id_: str) -> None: ...
     def drop_variable(self, area: str, name: str) -> None: ...
     def put_features(self, features: Mapping[str, Json]) -> None: ...
     def put_header(self, field: str, value: Json) -> None: ...
@@ -98,8 +98,8 @@ class InMemoryStore:
         items = [build_item(node, rank) for rank, node in enumerate(document.nodes)]
         items += [build_note_item(note, rank) for rank, note in enumerate(document.notes)]
         self.items = {item.id: item for item in items}
-        wires = [build_wire(edge, rank) for rank, edge in enumerate(document.edges)]
-        self.wires = {wire.id: wire for wire in wires}
+        edges = [build_edge_record(edge, rank) for rank, edge in enumerate(document.edges)]
+        self.edges = {edge.id: edge for edge in edges}
         self.variables = {
             (area, spec.name): build_variable_record(area, spec, rank)
             for area, specs in zip(
@@ -126,7 +126,7 @@ class InMemoryStore:
             mode=Mode(self._header["mode"]),
             nodes=tuple(build_node(item) for item in ordered if not item.is_note),
             edges=tuple(
-                build_edge(wire) for wire in sorted(self.wires.values(), key=_get_sort_key)
+                build_edge(edge) for edge in sorted(self.edges.values(), key=_get_sort_key)
             ),
             name=self._header["name"],
             description=self._header["description"],
@@ -142,8 +142,8 @@ class InMemoryStore:
     def get_item(self, id_: str) -> Item | None:
         return self.items.get(id_)
 
-    def get_wire(self, id_: str) -> Wire | None:
-        return self.wires.get(id_)
+    def get_edge(self, id_: str) -> EdgeRecord | None:
+        return self.edges.get(id_)
 
     def get_variable(self, area: str, name: str) -> VariableRecord | None:
         return self.variables.get((area, name))
@@ -151,9 +151,9 @@ class InMemoryStore:
     def list_children(self, parent: str | None) -> list[Item]:
         return sorted((i for i in self.items.values() if i.parent == parent), key=_get_sort_key)
 
-    def list_wires(self, id_: str) -> list[Wire]:
+    def list_node_edges(self, id_: str) -> list[EdgeRecord]:
         return sorted(
-            (w for w in self.wires.values() if id_ in (w.source, w.target)), key=_get_sort_key
+            (e for e in self.edges.values() if id_ in (e.source, e.target)), key=_get_sort_key
         )
 
     def list_roots(self) -> list[Item]:
@@ -169,16 +169,16 @@ class InMemoryStore:
             node = pending.pop()
             if node == goal:
                 return True
-            targets = {wire.target for wire in self.wires.values() if wire.source == node} - visited
+            targets = {edge.target for edge in self.edges.values() if edge.source == node} - visited
             visited |= targets
             pending += targets
         return False
 
-    def list_edges(self) -> list[tuple[str, str]]:
-        return [(wire.source, wire.target) for wire in self.wires.values()]
+    def list_edge_ends(self) -> list[tuple[str, str]]:
+        return [(edge.source, edge.target) for edge in self.edges.values()]
 
     def count_parts(self) -> tuple[int, int]:
-        return len(self.items), len(self.wires)
+        return len(self.items), len(self.edges)
 
     def list_names(self, area: str) -> list[str]:
         return [name for variable_area, name in self.variables if variable_area == area]
@@ -191,25 +191,23 @@ class InMemoryStore:
 
     def put_item(self, item: Item) -> Item:
         ranks = (i.rank for i in self.items.values() if i.is_note == item.is_note)
-        self.items[item.id] = ranked_item = assign_rank(item, ranks)
-        return ranked_item
+        self.items[item.id] = ranked = assign_rank(item, ranks)
+        return ranked
 
-    def put_wire(self, wire: Wire) -> Wire:
-        self.wires[wire.id] = ranked_wire = assign_rank(wire, (w.rank for w in self.wires.values()))
-        return ranked_wire
+    def put_edge(self, edge: EdgeRecord) -> EdgeRecord:
+        self.edges[edge.id] = ranked = assign_rank(edge, (e.rank for e in self.edges.values()))
+        return ranked
 
     def put_variable(self, variable: VariableRecord) -> VariableRecord:
         ranks = (v.rank for v in self.variables.values() if v.area == variable.area)
-        self.variables[variable.area, variable.name] = ranked_variable = assign_rank(
-            variable, ranks
-        )
-        return ranked_variable
+        self.variables[variable.area, variable.name] = ranked = assign_rank(variable, ranks)
+        return ranked
 
     def drop_item(self, id_: str) -> None:
         del self.items[id_]
 
-    def drop_wire(self, id_: str) -> None:
-        del self.wires[id_]
+    def drop_edge(self, id_: str) -> None:
+        del self.edges[id_]
 
     def drop_variable(self, area: str, name: str) -> None:
         del self.variables[area, name]
@@ -255,5 +253,5 @@ def join_texts(value: Json) -> str:
     return "\n".join(texts)
 
 
-def _get_sort_key(part: Item | Wire) -> tuple[int, str]:
+def _get_sort_key(part: Item | EdgeRecord) -> tuple[int, str]:
     return part.rank, part.id

@@ -73,7 +73,7 @@ def _attach_each_part_once(rows: Rows, changes: list[Change]) -> list[Change]:
         edge_ids = [id_ for id_ in change.touched_parts.edges if id_ not in attached]
         attached.update(node_ids, edge_ids)
         nodes = tuple(node for id_ in node_ids if (node := rows.get_item(id_)) is not None)
-        edges = tuple(edge for id_ in edge_ids if (edge := rows.get_wire(id_)) is not None)
+        edges = tuple(edge for id_ in edge_ids if (edge := rows.get_edge(id_)) is not None)
         changes_with_parts.append(
             attach_parts(rows, change, nodes, edges) if nodes or edges else change
         )

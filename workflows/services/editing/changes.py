@@ -14,7 +14,7 @@ from workflows.engine.editing.ops import (
     Op,
     Replace,
 )
-from workflows.engine.editing.records import Item, Wire
+from workflows.engine.editing.records import EdgeRecord, Item
 from workflows.engine.language.document import Json
 from workflows.engine.language.problems import Problem
 from workflows.models import Revision, Workflow
@@ -41,7 +41,7 @@ class Change:
     problems: tuple[Problem, ...] = ()
     checked: tuple[str, ...] = ()
     items: tuple[Item, ...] = ()  # as they are now
-    wires: tuple[Wire, ...] = ()
+    edges: tuple[EdgeRecord, ...] = ()
     pinned: tuple[str, ...] = ()  # the ids of the items with pinned outputs
 
     @property
@@ -118,7 +118,7 @@ def find_touched(ops: Iterable[Op]) -> TouchedParts:
         elif isinstance(op, Delete):
             nodes[op.id] = False
         elif isinstance(op, Connect):
-            edges[op.wire.id] = True
+            edges[op.edge.id] = True
         elif isinstance(op, Disconnect):
             edges[op.id] = False
         elif (id_ := getattr(op, "id", None)) is not None:

@@ -12,7 +12,7 @@ from workflows import permissions
 from workflows.engine.editing import EditRefused, EditResult, Op, perform
 from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.ops import Delete, Paste, Reparent, Tidy, Variable
-from workflows.engine.editing.records import Item, Wire, build_node
+from workflows.engine.editing.records import EdgeRecord, Item, build_node
 from workflows.engine.language.document import Document, Mode
 from workflows.engine.language.dsl.strict import MAX_BYTES, measure_tree
 from workflows.engine.language.problems import Problem
@@ -148,12 +148,12 @@ def attach_touched(store: Rows, change: Change) -> Change:
     touched = change.touched_parts
     store.prefetch(touched.nodes)
     items = tuple(item for id_ in touched.nodes if (item := store.get_item(id_)) is not None)
-    wires = tuple(wire for id_ in touched.edges if (wire := store.get_wire(id_)) is not None)
-    return attach_parts(store, change, items, wires)
+    edges = tuple(edge for id_ in touched.edges if (edge := store.get_edge(id_)) is not None)
+    return attach_parts(store, change, items, edges)
 
 
 def attach_parts(
-    store: Rows, change: Change, items: tuple[Item, ...], edges: tuple[Wire, ...]
+    store: Rows, change: Change, items: tuple[Item, ...], edges: tuple[EdgeRecord, ...]
 ) -> Change:
     """Return the change with these parts and the other data that their cards show."""
     problems = _list_problems(store, items)
@@ -162,7 +162,7 @@ def attach_parts(
     return replace(
         change,
         items=items,
-        wires=edges,
+        edges=edges,
         problems=problems,
         checked=checked,
         pinned=tuple(pins.values_list("node_key", flat=True)) if checked else (),

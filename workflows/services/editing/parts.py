@@ -33,10 +33,10 @@ def read_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> 
             children = [child for id_ in inside for child in store.list_children(id_)]
             inside = [child.id for child in children if child.id not in items]
             items |= {child.id: child for child in children}
-        wires = {wire.id: wire for id_ in items for wire in store.list_wires(id_)}
-        wires |= {id_: wire for id_ in ids if (wire := store.get_wire(id_)) is not None}
-        missing = tuple(id_ for id_ in ids if id_ not in items and id_ not in wires)
+        edges = {edge.id: edge for id_ in items for edge in store.list_node_edges(id_)}
+        edges |= {id_: edge for id_ in ids if (edge := store.get_edge(id_)) is not None}
+        missing = tuple(id_ for id_ in ids if id_ not in items and id_ not in edges)
         now = attach_parts(
-            store, Change(workflow, None), tuple(items.values()), tuple(wires.values())
+            store, Change(workflow, None), tuple(items.values()), tuple(edges.values())
         )
         return Parts(now, missing)

@@ -245,6 +245,6 @@ def _build_restore_ops(node: str, later_revisions: Sequence[Revision]) -> list[O
                 op
                 for op in inverse
                 if (isinstance(op, Add) and op.item.id == node)
-                or (isinstance(op, Connect) and node in (op.wire.source, op.wire.target))
+                or (isinstance(op, Connect) and node in (op.edge.source, op.edge.target))
             ]
     return []

@@ -16,7 +16,7 @@ from django.db.models.functions import Cast
 from config.encryption.crypto import encrypt
 from config.sql import read_queries
 from workflows.engine.editing.paths import is_same
-from workflows.engine.editing.records import UNRANKED, Item, VariableRecord, Wire
+from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item, VariableRecord
 from workflows.engine.editing.store import join_texts
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.strict import measure_tree
@@ -27,7 +27,7 @@ from workflows.services.editor import draft_rows, snapshots
 
 QUERIES: Final = read_queries("workflows/sql/queries/drafts.sql")
 
-Part = TypeVar("Part", Item, Wire, VariableRecord)
+Part = TypeVar("Part", Item, EdgeRecord, VariableRecord)
 Row = TypeVar("Row", bound=Model)
 
 # Up to this number of rows, one statement for each row is faster than one for all.
@@ -78,7 +78,7 @@ class Rows:
 
     def _reset(self) -> None:
         self._items: _TrackedParts[Item] = _TrackedParts()
-        self._wires: _TrackedParts[Wire] = _TrackedParts()
+        self._edges: _TrackedParts[EdgeRecord] = _TrackedParts()
         self._named: _TrackedParts[VariableRecord] = _TrackedParts()
         self._inside: dict[str | None, set[str]] = defaultdict(set)
         self._ends: dict[str, set[str]] = defaultdict(set)
@@ -101,7 +101,7 @@ class Rows:
             self._read_items(Q(key__in=missing + deep), expected_ids=missing + deep)
         while deep:
             self._read_items(Q(parent__in=deep))
-            self._read_wires(deep)
+            self._read_edges(deep)
             self._knows_inside.update(deep)
             deep = [child for id_ in deep for child in self._inside[id_]]
 
@@ -109,7 +109,7 @@ class Rows:
         if not self._knows_all:
             self._read_items(Q())
             for row in self._query_edges().all():
-                self._learn_wire(row)
+                self._learn_edge(row)
             self._knows_all = True
 
     # The queries of ``Store``
@@ -119,12 +119,12 @@ class Rows:
             self._read_items(Q(key=id_), expected_ids=[id_])
         return self._items.now.get(id_)
 
-    def get_wire(self, id_: str) -> Wire | None:
-        if id_ not in self._wires.now and not self._knows_all:
+    def get_edge(self, id_: str) -> EdgeRecord | None:
+        if id_ not in self._edges.now and not self._knows_all:
             for row in self._query_edges().filter(key=id_):
-                self._learn_wire(row)
-            self._wires.now.setdefault(id_, None)
-        return self._wires.now.get(id_)
+                self._learn_edge(row)
+            self._edges.now.setdefault(id_, None)
+        return self._edges.now.get(id_)
 
     def get_variable(self, area: str, name: str) -> VariableRecord | None:
         if (area, name) not in self._named.now:
@@ -140,11 +140,11 @@ class Rows:
         items = (self._items.now[id_] for id_ in self._inside[parent])
         return sorted((item for item in items if item is not None), key=_get_sort_key)
 
-    def list_wires(self, id_: str) -> list[Wire]:
+    def list_node_edges(self, id_: str) -> list[EdgeRecord]:
         if id_ not in self._knows_ends and not self._knows_all:
-            self._read_wires([id_])
-        wires = (self._wires.now[wire] for wire in self._ends[id_])
-        return sorted((wire for wire in wires if wire is not None), key=_get_sort_key)
+            self._read_edges([id_])
+        edges = (self._edges.now[edge] for edge in self._ends[id_])
+        return sorted((edge for edge in edges if edge is not None), key=_get_sort_key)
 
     def list_roots(self) -> list[Item]:
         self.flush()
@@ -178,7 +178,7 @@ class Rows:
             row = cursor.fetchone()
         return bool(row and row[0])
 
-    def list_edges(self) -> list[tuple[str, str]]:
+    def list_edge_ends(self) -> list[tuple[str, str]]:
         self.flush()
         return list(self._query_edges().values_list("source", "target"))
 
@@ -209,11 +209,11 @@ class Rows:
         self._inside[ranked.parent].add(item.id)
         return ranked
 
-    def put_wire(self, wire: Wire) -> Wire:
-        ranked = self._assign_rank(wire, "edge", self._find_last_edge_rank)
-        self._wires.put(wire.id, ranked)
-        for end in (wire.source, wire.target):
-            self._ends[end].add(wire.id)
+    def put_edge(self, edge: EdgeRecord) -> EdgeRecord:
+        ranked = self._assign_rank(edge, "edge", self._find_last_edge_rank)
+        self._edges.put(edge.id, ranked)
+        for end in (edge.source, edge.target):
+            self._ends[end].add(edge.id)
         return ranked
 
     def put_variable(self, variable: VariableRecord) -> VariableRecord:
@@ -228,8 +228,8 @@ class Rows:
             self._inside[item.parent].discard(id_)
         self._items.put(id_, None)
 
-    def drop_wire(self, id_: str) -> None:
-        self._wires.put(id_, None)
+    def drop_edge(self, id_: str) -> None:
+        self._edges.put(id_, None)
 
     def drop_variable(self, area: str, name: str) -> None:
         self._named.put((area, name), None)
@@ -264,7 +264,7 @@ class Rows:
     def flush(self) -> None:
         """Write the changes since the last flush."""
         self._flush(self._items, Node, self._build_node_fields)
-        self._flush(self._wires, Edge, self._build_edge_fields)
+        self._flush(self._edges, Edge, self._build_edge_fields)
         self._store_secrets()
         self._flush(self._named, Variable, self._build_variable_fields)
 
@@ -288,14 +288,14 @@ class Rows:
         for key in expected_ids:
             self._items.now.setdefault(key, None)
 
-    def _read_wires(self, ids: list[str]) -> None:
+    def _read_edges(self, ids: list[str]) -> None:
         for row in self._query_edges().filter(Q(source__in=ids) | Q(target__in=ids)).order_by():
-            self._learn_wire(row)
+            self._learn_edge(row)
         self._knows_ends.update(ids)
 
-    def _learn_wire(self, row: Edge) -> None:
-        if row.key not in self._wires.now:
-            self._wires.learn(row.key, row.pk, _build_wire(row))
+    def _learn_edge(self, row: Edge) -> None:
+        if row.key not in self._edges.now:
+            self._edges.learn(row.key, row.pk, _build_edge(row))
             for end in (row.source, row.target):
                 self._ends[end].add(row.key)
 
@@ -380,15 +380,15 @@ class Rows:
         }
 
     @staticmethod
-    def _build_edge_fields(wire: Wire) -> dict[str, Any]:  # Any: fields of several types
+    def _build_edge_fields(edge: EdgeRecord) -> dict[str, Any]:  # Any: fields of several types
         return {
-            "key": wire.id,
-            "rank": wire.rank,
-            "source": wire.source,
-            "target": wire.target,
-            "handle": wire.handle,
-            "target_handle": wire.target_handle,
-            "extra": wire.extra,
+            "key": edge.id,
+            "rank": edge.rank,
+            "source": edge.source,
+            "target": edge.target,
+            "handle": edge.handle,
+            "target_handle": edge.target_handle,
+            "extra": edge.extra,
         }
 
     @staticmethod
@@ -460,7 +460,7 @@ def _find_highest_rank(rows: QuerySet[Any]) -> int:  # Any: of three models
     return -1 if highest is None else int(highest)
 
 
-def _get_sort_key(part: Item | Wire) -> tuple[int, str]:
+def _get_sort_key(part: Item | EdgeRecord) -> tuple[int, str]:
     return part.rank, part.id
 
 
@@ -481,8 +481,10 @@ def _build_item(row: Node) -> Item:
     )
 
 
-def _build_wire(row: Edge) -> Wire:
-    return Wire(row.key, row.source, row.target, row.handle, row.target_handle, row.extra, row.rank)
+def _build_edge(row: Edge) -> EdgeRecord:
+    return EdgeRecord(
+        row.key, row.source, row.target, row.handle, row.target_handle, row.extra, row.rank
+    )
 
 
 def _build_named(row: Variable) -> VariableRecord:

@@ -163,7 +163,7 @@ def _render_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) 
 def _render_html(change: Change, removed_ids: Sequence[str]) -> Fragments:
     return render_fragments(
         [build_note(item) if item.is_note else build_node(item) for item in change.items],
-        [build_edge(wire) for wire in change.wires],
+        [build_edge(edge) for edge in change.edges],
         removed_ids=removed_ids,
         problems=change.problems,
         pinned=change.pinned,

@@ -50,10 +50,10 @@ def _arrange_items(
         return
     boxes = {item.id: context.compute_size(item) for item in items}
     pairs = [
-        (wire.source, wire.target)
+        (edge.source, edge.target)
         for item in items
-        for wire in store.list_wires(item.id)
-        if wire.source == item.id and wire.target in boxes
+        for edge in store.list_node_edges(item.id)
+        if edge.source == item.id and edge.target in boxes
     ]
     min_x, min_y = (
         (min(item.x for item in items), min(item.y for item in items))
