@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.workflows.sandbox.conftest import require_jail
 from workflows.engine.nodes import build_kinds
 from workflows.sandbox import process
 from workflows.sandbox.checking import CodeChecker
@@ -35,10 +36,7 @@ def jail(
             stand_in.write_text(STAND_IN)
             stand_in.chmod(0o755)
             patch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-        process.get_jail.cache_clear()
-        if not process.is_jailed():
-            process.get_jail.cache_clear()
-            pytest.skip("bubblewrap isn't installed, or can't build its jail on this machine")
+        require_jail()
         runner = FullPython()
         yield runner
         runner.close()
