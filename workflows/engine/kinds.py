@@ -9,9 +9,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from workflows.engine.appearance import Appearance, Data
+
+# Plug-ins import these three from here.
+from workflows.engine.configuration import Field as Field
+from workflows.engine.configuration import NodeConfig as NodeConfig
+from workflows.engine.configuration import Widget as Widget
 from workflows.engine.language.config_errors import build_config_problems
 from workflows.engine.language.document import Json, Mode, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
@@ -33,64 +38,6 @@ class Execution(StrEnum):
     CONTAINER = "container"  # contains nodes
     RESPONSE = "response"  # sends text to the user
     PLAIN = "plain"
-
-
-class Widget(StrEnum):
-    """The widget with which the editor shows a field."""
-
-    TEXT = "text"
-    PARAGRAPH = "paragraph"
-    TEMPLATE = "template"  # text with {{#references#}}
-    JINJA = "jinja"
-    NUMBER = "number"
-    SWITCH = "switch"
-    CHOICE = "choice"
-    SELECTOR = "selector"  # one variable
-    SELECTORS = "selectors"
-    SELECTOR_MAP = "selector_map"  # name → variable, as an object
-    OBJECT = "object"  # JSON
-    SCHEMA = "schema"  # a JSON schema, next to its switch
-    STRINGS = "strings"  # a list of strings
-    TYPE = "type"  # the type of a value
-    MODEL = "model"
-    MESSAGES = "messages"
-    CASES = "cases"
-    ASSIGNMENTS = "assignments"
-    FORM_FIELDS = "form_fields"  # the inputs of a start node
-    OUTPUTS = "outputs"  # name and variable, in rows
-    GROUPS = "groups"
-    SECTION = "section"  # a nested object, ``fields`` are its parts
-    CODE = "code"  # a program; ``code_language`` beside it names its language
-    TYPED_OUTPUTS = "typed_outputs"  # name, type (of ``choices``) and, for objects, children
-    KEY_VALUES = "key_values"  # lines of ``key:value``, both with references
-    AUTHORIZATION = "authorization"  # type no-auth | api-key, and a config of type, key and header
-    BODY = "body"  # a type of ``choices``, and data in rows or as text
-    TIMEOUT = "timeout"  # seconds to connect, read and write
-    LIST_FILTERS = "list_filters"  # conditions on each item
-    CONDITIONS = "conditions"  # one list of conditions; joined by ``logical_operator`` beside it
-    LOOP_VARIABLES = "loop_variables"
-    INNER_SELECTOR = "inner_selector"  # one variable of a node inside the container
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """Describes one field of a node's form. ``name`` is its key in the node's data."""
-
-    name: str
-    label: str
-    widget: Widget = Widget.TEXT
-    required: bool = False
-    default: Json = None
-    choices: tuple[tuple[str, str], ...] = ()  # value, label
-    help: str = ""
-    fields: tuple["Field", ...] = ()
-    accepted_types: tuple[str, ...] = ()  # types of variables that fit; empty means all
-    shown_when: tuple[str, tuple[Json, ...]] | None = None  # a neighbour's name and values
-    low: float | None = None
-    high: float | None = None
-    example: Json = None  # for the documentation
-    alternatives: tuple[str, ...] = ()  # older keys; with one of them the field is not missing
-    empty_warning: str = ""  # the warning while it is empty, because the node has no use then
 
 
 class TypeRule(StrEnum):
@@ -193,14 +140,6 @@ class NodeContext:
     def identity(self) -> Mapping[str, Json]:
         """Return the run's system variables, for ports that have no better source."""
         return {**self.pool.get_head(SYSTEM), "run_id": self.run_id}
-
-
-class NodeConfig(BaseModel):
-    """The settings that every node may have; unknown keys are the author's and are kept."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    title: str = ""
 
 
 C = TypeVar("C", bound=BaseModel)

@@ -3,22 +3,13 @@
 from collections.abc import Iterable, Sequence
 
 from workflows.engine.appearance import Data
-from workflows.engine.kinds import (
-    Execution,
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.configuration import Field, NodeConfig, Widget
+from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, Mode, NodeSpec, Selector
 from workflows.engine.language.templating import Segment, Template
 from workflows.engine.language.values import is_file
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
 class AnswerConfig(NodeConfig):

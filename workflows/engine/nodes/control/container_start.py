@@ -1,14 +1,9 @@
 """Iteration start and loop start: the nodes at which each round of a container begins. They have no effect."""
 
-from workflows.engine.kinds import (
-    Execution,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    gettext_noop,
-)
+from workflows.engine.configuration import NodeConfig
+from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult
 from workflows.engine.language.document import NodeSpec
+from workflows.engine.texts import gettext_noop
 
 
 class _ContainerStart(NodeKind[NodeConfig, str]):

@@ -3,28 +3,15 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from workflows.engine.appearance import Data, join_object_names
-from workflows.engine.kinds import (
-    Execution,
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
+from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Mode, NodeSpec, Selector
 from workflows.engine.language.templating import Segment
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
-class EndOutput(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
+class EndOutput(ConfigPart):
     variable: str
     value_selector: tuple[str, ...]
     value_type: Any = "any"  # informative only, with many spellings

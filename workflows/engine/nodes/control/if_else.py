@@ -4,24 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workflows.engine.appearance import Data, HandleLabel, get_variable_name, list_objects
+from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import ConditionInvalid
-from workflows.engine.kinds import (
-    Execution,
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.comparisons import get_operator_label, is_unary
 from workflows.engine.language.document import NodeSpec, Selector
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes.control.conditions import ConditionGroup, parse_group
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Phrase, Text
+from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
 # Parsed by the conditions module.

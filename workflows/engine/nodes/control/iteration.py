@@ -11,25 +11,22 @@ from typing import Any
 from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data, get_variable_name
+from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import NodeFailed, PortMissing
 from workflows.engine.kinds import (
     DerivedType,
     Execution,
-    Field,
-    NodeConfig,
     NodeContext,
     NodeKind,
     NodeResult,
     Output,
     TypeRule,
-    Widget,
-    gettext_noop,
 )
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.values import ELEMENTS, ValueType, describe_type, parse_type
 from workflows.engine.language.variables import MISSING
 from workflows.engine.runtime.rounds import Round, RoundFailed, Rounds, run_concurrently
-from workflows.engine.texts import Phrase, Text
+from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
 # The head under which xworkflow's bodies read the values of their round.

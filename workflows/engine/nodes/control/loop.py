@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data
+from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.errors import (
     ConditionInvalid,
     EngineFault,
@@ -19,17 +19,7 @@ from workflows.engine.errors import (
     PortMissing,
     ValueMismatch,
 )
-from workflows.engine.kinds import (
-    Execution,
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.values import (
@@ -49,7 +39,7 @@ from workflows.engine.nodes.control.conditions import (
 from workflows.engine.runtime.events import LOOP_EVENTS
 from workflows.engine.runtime.rounds import Rounds
 from workflows.engine.runtime.step_records import Write
-from workflows.engine.texts import Phrase, Text
+from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
 ROUND: Final = "loop_round"
@@ -58,9 +48,7 @@ LOOP, SCOPE, ITERATION, ITERATIONS = "loop", "__scope__", "_iteration", "_iterat
 MAX_ROUNDS: Final = 100  # xworkflow's default
 
 
-class LoopVariable(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
+class LoopVariable(ConfigPart):
     label: str
     var_type: str = "string"
     value_type: str = "constant"

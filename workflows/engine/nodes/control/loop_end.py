@@ -1,7 +1,9 @@
 """Loop end: the round that reaches it is the last one."""
 
-from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult, gettext_noop
+from workflows.engine.configuration import NodeConfig
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult
 from workflows.engine.language.document import NodeSpec
+from workflows.engine.texts import gettext_noop
 
 
 class LoopEnd(NodeKind[NodeConfig, NodeConfig]):

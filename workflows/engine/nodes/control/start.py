@@ -3,37 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from workflows.engine.appearance import Data, join_object_names
-from workflows.engine.kinds import (
-    Execution,
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
+from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import NodeSpec
-from workflows.engine.texts import Text
-
-
-class FormField(BaseModel):
-    """One field of the run form; the input checker has the rules for each type."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    variable: str
-    type: str = "text-input"
-    label: Any = ""  # text, or in some exports a text per language
-    required: bool = False
-
-
-class StartConfig(NodeConfig):
-    variables: tuple[FormField, ...] = ()
+from workflows.engine.texts import Text, gettext_noop
 
 
 # Types of form fields → types of the values they give; xworkflow writes the latter at once.
@@ -46,6 +20,19 @@ _TYPES = {
     "json_object": "object",
     "external_data_tool": "string",
 }
+
+
+class FormField(ConfigPart):
+    """One field of the run form; the input checker has the rules for each type."""
+
+    variable: str
+    type: str = "text-input"
+    label: Any = ""  # text, or in some exports a text per language
+    required: bool = False
+
+
+class StartConfig(NodeConfig):
+    variables: tuple[FormField, ...] = ()
 
 
 class Start(NodeKind[StartConfig, StartConfig]):

@@ -7,19 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from workflows.engine.appearance import Data, get_variable_name, join_names, list_objects
+from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.errors import NodeFailed, OperationInvalid
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.variables import ENVIRONMENT, MISSING, SYSTEM
@@ -31,12 +22,10 @@ from workflows.engine.nodes.data.assignment_operations import (
     find_operation,
 )
 from workflows.engine.runtime.step_records import Write
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
-class AssignerItem(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
+class AssignerItem(ConfigPart):
     variable_selector: tuple[str, ...]
     operation: str = "over-write"
     input_type: str = VARIABLE

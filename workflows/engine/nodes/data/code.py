@@ -5,20 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from workflows.engine.appearance import Data, join_names
+from workflows.engine.configuration import ConfigPart, Field, NamedVariable, NodeConfig, Widget
 from workflows.engine.errors import CodeFailed, PortMissing
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem, build_warning
@@ -26,7 +16,7 @@ from workflows.engine.language.values import ValueType, parse_type
 from workflows.engine.nodes.data.code_outputs import Declaration, check_outputs
 from workflows.engine.ports import CodeRequest
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
 PYTHON: Final = "python3"
@@ -49,16 +39,7 @@ _MAIN: Final = re.compile(r"^(?:async\s+)?def\s+main\s*\(|^main\s*=", re.MULTILI
 _START: Final = 'def main() -> dict:\n    return {"result": ""}\n'
 
 
-class CodeVariable(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    variable: str
-    value_selector: tuple[str, ...] = ()
-
-
-class CodeOutput(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
+class CodeOutput(ConfigPart):
     type: str = "any"
     children: dict[str, "CodeOutput"] | None = None
 
@@ -66,7 +47,7 @@ class CodeOutput(BaseModel):
 class CodeConfig(NodeConfig):
     code_language: str = PYTHON
     code: str = ""
-    variables: tuple[CodeVariable, ...] = ()
+    variables: tuple[NamedVariable, ...] = ()
     outputs: dict[str, CodeOutput | str] | None = None
     # How main is called and whether undeclared outputs are kept: xworkflow passes one object and keeps all outputs.
     calling: Literal["keywords", "inputs"] = "keywords"

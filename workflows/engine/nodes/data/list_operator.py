@@ -3,18 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import ValidationError, field_validator
 
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.comparisons import normalize_operator
 from workflows.engine.language.config_errors import build_config_problems
 from workflows.engine.language.document import Json, NodeSpec, Selector
@@ -30,44 +22,41 @@ from workflows.engine.nodes.data.list_operations import (
     pick_item,
     sort_items,
 )
+from workflows.engine.texts import gettext_noop
 
 
 LISTS: Final = ("array[string]", "array[number]", "array[boolean]", "array[file]")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
+class SwitchedPart(ConfigPart):
     enabled: bool = False
 
     @field_validator("enabled", mode="before")
     @classmethod
-    def _switch(cls, value: Any) -> Any:
+    def _convert_to_bool(cls, value: Any) -> bool:
         return bool(value)
 
 
-class FilterCondition(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
+class FilterCondition(ConfigPart):
     key: str = ""
     comparison_operator: str = "contains"
     value: Any = ""
 
 
-class FilterBy(_Part):
+class FilterBy(SwitchedPart):
     conditions: tuple[FilterCondition, ...] = ()
 
 
-class ExtractBy(_Part):
+class ExtractBy(SwitchedPart):
     serial: str | int = "1"
 
 
-class OrderBy(_Part):
+class OrderBy(SwitchedPart):
     key: str = ""
     value: str = "asc"
 
 
-class Limit(_Part):
+class Limit(SwitchedPart):
     size: int | str = -1
 
 

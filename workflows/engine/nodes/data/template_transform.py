@@ -3,39 +3,22 @@
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
-
 from workflows.engine.appearance import Data
+from workflows.engine.configuration import Field, NamedVariable, NodeConfig, Widget
 from workflows.engine.errors import PortMissing, TemplateFailed
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.simple_jinja import PlainTemplate, parse_plain_template
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
 MAX_CHARACTERS = 400_000
 
 
-class TemplateVariable(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    variable: str
-    value_selector: tuple[str, ...] = ()
-
-
 class TemplateConfig(NodeConfig):
     template: str = ""
-    variables: tuple[TemplateVariable, ...] = ()
+    variables: tuple[NamedVariable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,35 +2,21 @@
 
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict
-
 from workflows.engine.appearance import Data, get_variable_name, join_names, list_items
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.variables import MISSING
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
-class VariableGroup(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
+class VariableGroup(ConfigPart):
     group_name: str
     output_type: str | None = "any"
     variables: tuple[tuple[str, ...], ...] = ()
 
 
-class AdvancedSettings(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
+class AdvancedSettings(ConfigPart):
     group_enabled: bool = False
     groups: tuple[VariableGroup, ...] = ()
 

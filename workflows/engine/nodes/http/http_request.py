@@ -7,16 +7,9 @@ from typing import Final
 from pydantic import ValidationError
 
 from workflows.engine.appearance import Data
+from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import HttpFailed, HTTPResponseCodeError, NodeFailed, PortMissing
-from workflows.engine.kinds import (
-    Field,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.config_errors import build_config_problems
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
@@ -32,7 +25,7 @@ from workflows.engine.nodes.http.request_builder import RequestContext, build_re
 from workflows.engine.nodes.http.request_config import METHODS, BodyItem, HttpConfig, has_strategy
 from workflows.engine.ports import HttpPort, HttpRequest, HttpResponse
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
 # Headers whose value isn't shown, in addition to the header that the authorization names.

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
-from workflows.engine.kinds import NodeConfig
+from workflows.engine.configuration import ConfigPart, NodeConfig
 
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
@@ -17,11 +17,7 @@ WRITE_SECONDS: Final = 600.0
 MAX_SECONDS: Final = 600.0
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-
-class KeyValue(_Part):
+class KeyValue(ConfigPart):
     key: str = ""
     value: str = ""
 
@@ -31,7 +27,7 @@ class KeyValue(_Part):
         return "" if value is None else value
 
 
-class AuthConfig(_Part):
+class AuthConfig(ConfigPart):
     type: Literal["basic", "bearer", "custom"] | None = None
     api_key: str = ""
     header: str = ""
@@ -42,7 +38,7 @@ class AuthConfig(_Part):
         return "" if value is None else value
 
 
-class Authorization(_Part):
+class Authorization(ConfigPart):
     """``in_query`` and ``custom_headers`` are xworkflow's; Dify has the first two."""
 
     type: Literal["no-auth", "api-key", "in-query", "custom-headers"] = "no-auth"
@@ -62,7 +58,7 @@ class BodyItem(KeyValue):
         return value or ()
 
 
-class Body(_Part):
+class Body(ConfigPart):
     type: Literal["none", "form-data", "x-www-form-urlencoded", "raw-text", "json", "binary"] = (
         "none"
     )
@@ -74,7 +70,7 @@ class Body(_Part):
         return () if value is None else value
 
 
-class Timeout(_Part):
+class Timeout(ConfigPart):
     """Zero and null mean the default. Exports may also have ``max_*_timeout``, which are limits of a form."""
 
     connect: float | None = Field(default=None, ge=0)

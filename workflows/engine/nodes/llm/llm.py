@@ -6,20 +6,12 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from workflows.engine.appearance import Data, get_model_name
+from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.errors import EngineFault, ModelFailed, NodeFailed, PortMissing
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE, RECENCY, SCOPES
@@ -36,21 +28,17 @@ from workflows.engine.nodes.llm.prompt_messages import (
 )
 from workflows.engine.nodes.llm.reasoning import Reasoning
 from workflows.engine.ports import ModelRequest, Usage
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
-class ModelChoice(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
+class ModelChoice(ConfigPart):
     provider: str = ""
     name: str = ""
     mode: str = "chat"
     completion_params: dict[str, Any] | None = None
 
 
-class StructuredOutput(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
+class StructuredOutput(ConfigPart):
     # Named ``schema`` in documents, which is a reserved name in pydantic.
     def get_schema(self) -> dict[str, Any] | None:
         return (self.model_extra or {}).get("schema")

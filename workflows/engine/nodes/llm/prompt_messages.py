@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from workflows.engine.configuration import ConfigPart, NamedVariable
 from workflows.engine.errors import NodeFailed, PortMissing
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
@@ -32,11 +33,7 @@ HISTORY_MARK = "{{#histories#}}"
 _HISTORY_TOKENS = 2000
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-
-class PromptMessage(_Part):
+class PromptMessage(ConfigPart):
     role: Role = "user"
     text: str = ""
     edition_type: str | None = None
@@ -47,31 +44,26 @@ class PromptMessage(_Part):
         return self.edition_type == "jinja2"
 
 
-class JinjaVariable(_Part):
-    variable: str
-    value_selector: tuple[str, ...] = ()
+class PromptConfig(ConfigPart):
+    jinja2_variables: tuple[NamedVariable, ...] = ()
 
 
-class PromptConfig(_Part):
-    jinja2_variables: tuple[JinjaVariable, ...] = ()
-
-
-class ContextConfig(_Part):
+class ContextConfig(ConfigPart):
     enabled: bool = False
     variable_selector: tuple[str, ...] | None = None
 
 
-class WindowSize(_Part):
+class WindowSize(ConfigPart):
     enabled: bool = False
     size: int | None = None
 
 
-class RolePrefix(_Part):
+class RolePrefix(ConfigPart):
     user: str = "Human"
     assistant: str = "Assistant"
 
 
-class WindowConfig(_Part):
+class WindowConfig(ConfigPart):
     """Both dialects' ``memory``: Dify's takes the chat's turns, xworkflow's a variable that holds messages."""
 
     role_prefix: RolePrefix | None = None
@@ -82,7 +74,7 @@ class WindowConfig(_Part):
     variable_selector: tuple[str, ...] | None = None
 
 
-class EnhancedMemory(_Part):
+class EnhancedMemory(ConfigPart):
     enabled: bool = False
     scope: str = "conversation"
     query_selector: tuple[str, ...] | None = None

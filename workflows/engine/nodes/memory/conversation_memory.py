@@ -4,21 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data
+from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, is_untrusted_memory
@@ -27,7 +18,7 @@ from workflows.engine.nodes.memory.memory_access import build_held_event, get_me
 from workflows.engine.nodes.memory.summarizer import SummaryModel, summarize
 from workflows.engine.runtime.events import Event, MemoryRecalled, MemoryWritten
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Phrase, Text
+from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
 SCOPE = "conversation"
@@ -44,9 +35,7 @@ BY_MODEL = "model"
 SUMMARY = "summary"
 
 
-class HistoryMessage(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
+class HistoryMessage(ConfigPart):
     role: Literal["system", "user", "assistant", "tool"] = "user"
     text: str = ""
     tool_call_id: str = ""

@@ -3,21 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict
+from pydantic import AliasChoices
 from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data, get_variable_name
+from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.errors import MemoryUnavailable
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.memory_ports import KnowledgePort, PageHit
@@ -28,16 +20,14 @@ from workflows.engine.nodes.memory.memory_access import (
     to_event_entry,
 )
 from workflows.engine.runtime.events import MemoryRecalled
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
 DEFAULT_TOP_K, DEFAULT_MIN_SCORE = 5, 0.1
 
 
-class Multiple(BaseModel):
+class Multiple(ConfigPart):
     """Dify's settings; reranking is ignored, because it needs a model."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
 
     top_k: int | None = Bounded(default=None, ge=1, le=100)
     score_threshold: float | None = Bounded(default=None, ge=0, le=1)

@@ -5,17 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workflows.engine.appearance import Data, get_variable_name
+from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.problems import Problem
@@ -29,7 +21,7 @@ from workflows.engine.nodes.memory.memory_access import (
 )
 from workflows.engine.runtime.events import Event, MemoryWritten
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
 TEXTS = ("id", "title", "summary", "content")

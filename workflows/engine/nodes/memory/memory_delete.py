@@ -7,24 +7,16 @@ from typing import Any
 from pydantic import model_validator
 
 from workflows.engine.appearance import Data, join_names
+from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import NodeFailed
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import NodeSpec
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES, get_scope_label
 from workflows.engine.language.templating import Template
 from workflows.engine.nodes.memory.memory_access import get_memory
 from workflows.engine.runtime.events import MemoryForgotten
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
 class DeleteConfig(NodeConfig):

@@ -6,16 +6,8 @@ from typing import Any
 from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data, get_variable_name
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.configuration import Field, NodeConfig, Widget
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import NodeSpec, Selector
 from workflows.engine.language.memory_usage import (
     DEFAULT_SCOPE,
@@ -26,7 +18,7 @@ from workflows.engine.language.memory_usage import (
 )
 from workflows.engine.nodes.memory.memory_access import get_query, recall_entries, to_entry
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
 class RecallConfig(NodeConfig):

@@ -12,17 +12,9 @@ from typing import Final
 from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data, get_variable_name
+from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import EngineFault
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS, RECENCY, get_scope_label
 from workflows.engine.nodes.memory.history_context import (
@@ -42,7 +34,7 @@ from workflows.engine.nodes.memory.memory_access import (
 from workflows.engine.ports import MemoryHit
 from workflows.engine.runtime.events import MemoryRecalled, MemoryRetrievalError
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
 log = logging.getLogger(__name__)

@@ -8,16 +8,8 @@ from pydantic import AliasChoices
 from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data
-from workflows.engine.kinds import (
-    Field,
-    NodeConfig,
-    NodeContext,
-    NodeKind,
-    NodeResult,
-    Output,
-    Widget,
-    gettext_noop,
-)
+from workflows.engine.configuration import Field, NodeConfig, Widget
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import NodeSpec, Selector
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES, get_scope_label
 from workflows.engine.language.templating import Template
@@ -29,7 +21,7 @@ from workflows.engine.nodes.memory.memory_access import (
 )
 from workflows.engine.runtime.events import MemoryWritten
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Text
+from workflows.engine.texts import Text, gettext_noop
 
 
 QUARANTINE = "quarantine"

@@ -1,0 +1,85 @@
+"""The settings of nodes: models of the data in documents, and the fields of the forms that edit them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from workflows.engine.language.document import Json
+
+
+class ConfigPart(BaseModel):
+    """A part of a node's settings; unknown keys are the author's and are kept."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class NodeConfig(ConfigPart):
+    """The settings that every node may have."""
+
+    title: str = ""
+
+
+class NamedVariable(ConfigPart):
+    """A variable, and the name under which a program or template reads it."""
+
+    variable: str
+    value_selector: tuple[str, ...] = ()
+
+
+class Widget(StrEnum):
+    """The widget with which the editor shows a field."""
+
+    TEXT = "text"
+    PARAGRAPH = "paragraph"
+    TEMPLATE = "template"  # text with {{#references#}}
+    JINJA = "jinja"
+    NUMBER = "number"
+    SWITCH = "switch"
+    CHOICE = "choice"
+    SELECTOR = "selector"  # one variable
+    SELECTORS = "selectors"
+    SELECTOR_MAP = "selector_map"  # name → variable, as an object
+    OBJECT = "object"  # JSON
+    SCHEMA = "schema"  # a JSON schema, next to its switch
+    STRINGS = "strings"  # a list of strings
+    TYPE = "type"  # the type of a value
+    MODEL = "model"
+    MESSAGES = "messages"
+    CASES = "cases"
+    ASSIGNMENTS = "assignments"
+    FORM_FIELDS = "form_fields"  # the inputs of a start node
+    OUTPUTS = "outputs"  # name and variable, in rows
+    GROUPS = "groups"
+    SECTION = "section"  # a nested object, ``fields`` are its parts
+    CODE = "code"  # a program; ``code_language`` beside it names its language
+    TYPED_OUTPUTS = "typed_outputs"  # name, type (of ``choices``) and, for objects, children
+    KEY_VALUES = "key_values"  # lines of ``key:value``, both with references
+    AUTHORIZATION = "authorization"  # type no-auth | api-key, and a config of type, key and header
+    BODY = "body"  # a type of ``choices``, and data in rows or as text
+    TIMEOUT = "timeout"  # seconds to connect, read and write
+    LIST_FILTERS = "list_filters"  # conditions on each item
+    CONDITIONS = "conditions"  # one list of conditions; joined by ``logical_operator`` beside it
+    LOOP_VARIABLES = "loop_variables"
+    INNER_SELECTOR = "inner_selector"  # one variable of a node inside the container
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Describes one field of a node's form. ``name`` is its key in the node's data."""
+
+    name: str
+    label: str
+    widget: Widget = Widget.TEXT
+    required: bool = False
+    default: Json = None
+    choices: tuple[tuple[str, str], ...] = ()  # value, label
+    help: str = ""
+    fields: tuple["Field", ...] = ()
+    accepted_types: tuple[str, ...] = ()  # types of variables that fit; empty means all
+    shown_when: tuple[str, tuple[Json, ...]] | None = None  # a neighbour's name and values
+    low: float | None = None
+    high: float | None = None
+    example: Json = None  # for the documentation
+    alternatives: tuple[str, ...] = ()  # older keys; with one of them the field is not missing
+    empty_warning: str = ""  # the warning while it is empty, because the node has no use then
