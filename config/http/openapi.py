@@ -5,7 +5,7 @@ Unlike Python's, the database's integers are bounded: an unbounded number would 
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, Self, TypeVar
 
 from django.http import HttpRequest
 from ninja import Schema
@@ -27,6 +27,17 @@ class Body(Schema):
     """The base of request bodies. Unknown fields are rejected as mistakes or attempts to set protected values."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False, frozen=True)
+
+    @classmethod
+    def from_object(cls, source: object, **values: Any) -> Self:
+        """Build the body from ``values``, and from the attributes of ``source`` that have the names of the other fields."""
+        names = cls.model_fields.keys() - values.keys()
+        return cls(**{name: getattr(source, name) for name in names}, **values)
+
+
+def with_example(**fields: Any) -> ConfigDict:
+    """Return a body's configuration that adds an example to the API's description."""
+    return ConfigDict(json_schema_extra={"example": fields})
 
 
 def refuse_unknown_parameters(run: Callable[P, R]) -> Callable[P, R]:

@@ -20,9 +20,8 @@ ITEM = "/memory/review/{uuid:proposal_id}"
 @router.get("/memory/curation/rules", response=schemas.RuleBody)
 def read_rule(request: HttpRequest, params: Query[schemas.RuleQuery]) -> schemas.RuleBody:
     """Return the rule that applies to an application's runs: the application's, otherwise the team's."""
-    return schemas.rule_out(
-        learning_rules.read_learning_rule(build_caller(request), app_id=params.app)
-    )
+    learning = learning_rules.read_learning_rule(build_caller(request), app_id=params.app)
+    return schemas.RuleBody.from_object(learning)
 
 
 @router.put("/memory/curation/rules", response=schemas.RuleBody)
@@ -30,12 +29,12 @@ def write_rule(
     request: HttpRequest, params: Query[schemas.RuleQuery], body: schemas.RuleBody
 ) -> schemas.RuleBody:
     """Set the rule. ``auto_memory`` enables learning from finished runs, and recalling the result in similar runs."""
-    learning = schemas.learning_in(body)
-    return schemas.rule_out(
-        learning_rules.set_learning_rule(
-            build_caller(request), app_id=params.app, learning=learning
-        )
+    learning = learning_rules.set_learning_rule(
+        build_caller(request),
+        app_id=params.app,
+        learning=learning_rules.LearningRule(**body.dict()),
     )
+    return schemas.RuleBody.from_object(learning)
 
 
 @router.get("/memory/curations", response=list[schemas.CurationOut])
@@ -78,8 +77,8 @@ def review(request: HttpRequest, params: Query[schemas.ReviewQuery]) -> schemas.
         total=page.total,
         offset=page.offset,
         precision={
-            by: schemas.precision_out(precision_of_proposer)
-            for by, precision_of_proposer in precision.items()
+            author: schemas.PrecisionOut.from_object(author_precision)
+            for author, author_precision in precision.items()
         },
     )
 

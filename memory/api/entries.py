@@ -193,7 +193,7 @@ def restore_entry(
 def list_revisions(request: HttpRequest, entry_id: UUID) -> list[entries.EntryRevisionOut]:
     """List the revisions, newest first."""
     revisions = services.list_revisions(build_caller(request), entry_id=entry_id)
-    return [entries.revision_out(row) for row in revisions]
+    return list(map(entries.EntryRevisionOut.from_object, revisions))
 
 
 @router.post("/memory/changes/{uuid:change_id}/undo", response=entries.UndoneOut)
@@ -222,7 +222,7 @@ def erase_person(request: HttpRequest, subject: str, body: entries.EraseIn) -> e
     receipt = services.erase(
         build_caller(request), subject=subject, dry_run=body.dry_run, runs=body.runs
     )
-    return entries.receipt_out(receipt)
+    return entries.ReceiptOut.from_object(receipt)
 
 
 def parse_revision(if_match: str) -> int:

@@ -25,7 +25,7 @@ def about_me(request: HttpRequest, text: str = "") -> personal.AboutMeOut:
 def pause_me(request: HttpRequest, body: personal.PauseIn) -> personal.PauseOut:
     """Pause your memory for runs and keys. You can still view, correct and forget it by hand."""
     state = services.pause(build_caller(request), what=body.what, until=body.until)
-    return personal.pause_out(state)
+    return personal.PauseOut.from_object(state)
 
 
 @router.post("/memory/subjects/me/resume", response=personal.ResumedOut)
@@ -38,14 +38,14 @@ def resume_me(request: HttpRequest) -> personal.ResumedOut:
 def read_pause(request: HttpRequest, subject: str) -> personal.SubjectPauseOut:
     """Return the pause of an external user, by the id that your application uses for them."""
     state = services.get_subject_pause(build_caller(request), subject=subject)
-    return personal.SubjectPauseOut(pause=personal.pause_out(state) if state else None)
+    return personal.SubjectPauseOut(pause=personal.PauseOut.from_object(state) if state else None)
 
 
 @router.post("/memory/subjects/{subject}/pause", response=personal.PauseOut)
 def pause_subject(request: HttpRequest, subject: str, body: personal.PauseIn) -> personal.PauseOut:
     """Pause the memory of an external user in their runs. Requires the API key that names them."""
     state = services.pause(build_caller(request), what=body.what, until=body.until, subject=subject)
-    return personal.pause_out(state)
+    return personal.PauseOut.from_object(state)
 
 
 @router.post("/memory/subjects/{subject}/resume", response=personal.ResumedOut)

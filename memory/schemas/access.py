@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from config.http.openapi import Body
+from config.http.openapi import Body, with_example
 from memory.models import EmergencyAccess
 from memory.services.access.emergency_access import MAX_REASON_LENGTH, ReadSummary
 from memory.services.access.explanation import (
@@ -30,11 +30,7 @@ from memory.services.access.quotas import (
 class GrantIn(Body):
     """A grant to ``member`` (the id of a team member's account) or to ``group`` (the id of a team's group)."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {"verb": "view", "member": "01900000-0000-7000-8000-000000000001"}
-        }
-    )
+    model_config = with_example(verb="view", member="01900000-0000-7000-8000-000000000001")
 
     verb: Literal["view", "write", "forget", "share"]
     member: UUID | None = None
@@ -88,14 +84,8 @@ class AccessOut(Body):
 class EmergencyAccessIn(Body):
     """A request for emergency access. ``minutes``: 15, 60 or 240. The owner of the memory reads the reason."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "namespace": "user:01900000-0000-7000-8000-000000000001",
-                "reason": "Case 2031",
-                "minutes": 15,
-            }
-        }
+    model_config = with_example(
+        namespace="user:01900000-0000-7000-8000-000000000001", reason="Case 2031", minutes=15
     )
 
     namespace: str = Field(max_length=200)
@@ -122,11 +112,7 @@ Prefix = Annotated[str, Field(min_length=1, max_length=MAX_PREFIX_LENGTH)]
 
 
 class PolicyIn(Body):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {"allowed_prefixes": ["user:", "global:"], "max_entries": 5000}
-        }
-    )
+    model_config = with_example(allowed_prefixes=["user:", "global:"], max_entries=5000)
 
     allowed_prefixes: Annotated[list[Prefix], Field(max_length=50)] | None = None
     max_entries: Count = None
@@ -159,13 +145,11 @@ def policy_out(own: Limits, in_force: Limits) -> PolicyOut:
 
 
 def grant_out(grant: GrantDetails) -> GrantOut:
-    return GrantOut(
-        verb=grant.verb,
+    return GrantOut.from_object(
+        grant,
         member=grant.user.pk if grant.user else None,
         group=grant.group.pk if grant.group else None,
         name=str(grant.user or grant.group),
-        by=grant.by,
-        at=grant.at,
         holds=grant.has_effect,
     )
 
@@ -180,18 +164,14 @@ def access_out(explanation: AccessExplanation) -> AccessOut:
 
 
 def emergency_access_out(
-    access: EmergencyAccess, read: Mapping[UUID, ReadSummary], *, show_entries: bool
+    access: EmergencyAccess, reads: Mapping[UUID, ReadSummary], *, show_entries: bool
 ) -> EmergencyAccessOut:
-    summary = read.get(access.pk, ReadSummary(0, ()))
-    return EmergencyAccessOut(
-        id=access.pk,
+    summary = reads.get(access.pk, ReadSummary(0, ()))
+    return EmergencyAccessOut.from_object(
+        access,
         namespace=access.namespace.text,
         by=access.by_id,
         by_name=str(access.by),
-        reason=access.reason,
-        created_at=access.created_at,
-        expires_at=access.expires_at,
-        ended_at=access.ended_at,
         is_open=access.is_open(),
         reads=summary.count,
         entries=list(summary.entries) if show_entries else [],
@@ -199,18 +179,15 @@ def emergency_access_out(
 
 
 def _seer_out(access: PrincipalAccess) -> SeerOut:
-    may: dict[str, list[ReasonOut]]
-    may = {
-        verb: [_reason_out(reason) for reason in reasons]
-        for verb, reasons in access.reasons.items()
-    }
-    return SeerOut(kind=access.kind, id=access.id, name=access.name, role=access.role, may=may)
+    may = {verb: list(map(_reason_out, reasons)) for verb, reasons in access.reasons.items()}
+    return SeerOut.from_object(access, may=may)
 
 
 def _reason_out(reason: Reason) -> ReasonOut:
+    access = reason.emergency_access
     return ReasonOut(
         why=reason.why.value,
         grant=grant_out(reason.grant) if reason.grant else None,
-        until=reason.emergency_access.expires_at if reason.emergency_access else None,
-        reason=reason.emergency_access.reason if reason.emergency_access else "",
+        until=access.expires_at if access else None,
+        reason=access.reason if access else "",
     )

@@ -3,26 +3,22 @@
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from config.http.openapi import Body, Limit, Offset
+from config.http.openapi import Body, Limit, Offset, with_example
+from memory.core.entry_codec import CONTENT, get_columns
 from memory.logic.review.proposal_plans import ProposalDiff
 from memory.logic.review.proposals import ChangeKind, ReviewState
-from memory.logic.review.review_rules import Precision, ReviewMode
+from memory.logic.review.review_rules import ReviewMode
 from memory.models import Curation, Proposal
 from memory.models.jobs import JobStatus
 from memory.schemas.entries import Json, Moment
-from memory.services.curation.learning_rules import LearningRule
 
 
 class RuleBody(Body):
     """A learning rule. ``provider`` and ``model`` are the team's; without them, the curator works without a model."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {"auto_memory": True, "scope": "user", "review": "sample", "sampled": 0.1}
-        }
-    )
+    model_config = with_example(auto_memory=True, scope="user", review="sample", sampled=0.1)
 
     auto_memory: bool = False
     scope: Literal["user", "conversation", "workflow", "global"] = "user"
@@ -134,7 +130,7 @@ class ProposalDiffOut(Body):
 
 
 class ReasonIn(Body):
-    model_config = ConfigDict(json_schema_extra={"example": {"reason": "looked at it again"}})
+    model_config = with_example(reason="looked at it again")
 
     reason: str = Field("", max_length=500)
 
@@ -144,9 +140,7 @@ class ApplyIn(ReasonIn):
     unchanged.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"value": "Lives in Bern.", "reason": "she said so"}}
-    )
+    model_config = with_example(value="Lives in Bern.", reason="she said so")
 
     value: Json = None
 
@@ -154,66 +148,20 @@ class ApplyIn(ReasonIn):
 class RejectIn(ReasonIn):
     """A rejection. With ``always``, content with the same meaning is not proposed or stored in the namespace again."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"always": True, "reason": "small talk"}}
-    )
+    model_config = with_example(always=True, reason="small talk")
 
     always: bool = False
 
 
-def learning_in(body: RuleBody) -> LearningRule:
-    return LearningRule(**body.dict())
-
-
-def rule_out(learning: LearningRule) -> RuleBody:
-    return RuleBody(**{name: getattr(learning, name) for name in RuleBody.model_fields})
-
-
 def curation_out(row: Curation) -> CurationOut:
-    return CurationOut(
-        id=row.id,
-        run=row.run_id,
-        app=row.app_id,
-        namespace=row.place,
-        status=row.status,
-        curator=row.curator,
-        problem=row.problem,
-        repairs=row.repairs,
-        counts=row.counts,
-        change=row.change_id,
-        created_at=row.created_at,
-        finished_at=row.finished_at,
+    return CurationOut.from_object(
+        row, run=row.run_id, app=row.app_id, namespace=row.place, change=row.change_id
     )
 
 
 def proposal_out(row: Proposal) -> ProposalOut:
-    return ProposalOut(
-        id=row.id,
-        kind=row.kind,
-        namespace=row.namespace.text,
-        targets=[ProposalTargetOut(**target) for target in row.targets],
-        new=row.new,
-        reason=row.reason,
-        by=row.by,
-        score=row.score,
-        run=row.run_id,
-        state=row.state,
-        edited=row.edited,
-        by_itself=row.by_itself,
-        created_at=row.created_at,
-        decided_at=row.decided_at,
-        decided_by=row.decided_by,
-        decision=row.decision,
-        change=row.change_id,
-    )
-
-
-def precision_out(precision: Precision) -> PrecisionOut:
-    return PrecisionOut(
-        accepted=precision.accepted,
-        edited=precision.edited,
-        rejected=precision.rejected,
-        share=precision.share,
+    return ProposalOut.from_object(
+        row, namespace=row.namespace.text, run=row.run_id, change=row.change_id
     )
 
 
@@ -221,24 +169,12 @@ def diff_out(diff: ProposalDiff) -> ProposalDiffOut:
     return ProposalDiffOut(
         applicable=diff.is_applicable,
         changes=[
-            ProposedChangeOut(
-                key=change.key, before=_build_state(change.before), after=_build_state(change.after)
-            )
-            for change in diff.changes
+            ProposedChangeOut(key=c.key, before=_build_state(c.before), after=_build_state(c.after))
+            for c in diff.changes
         ],
-        problems=[
-            ProposalProblemOut(key=key, problem=problem.value) for key, problem in diff.problems
-        ],
+        problems=[ProposalProblemOut(key=key, problem=problem) for key, problem in diff.problems],
     )
 
 
 def _build_state(entry: Any) -> Json:  # Any: an entry or its parameters, which have the same fields
-    if entry is None:
-        return None
-    return {
-        "value": entry.value,
-        "metadata": dict(entry.metadata),
-        "category": entry.category,
-        "tier": entry.tier.value,
-        "importance": entry.importance,
-    }
+    return None if entry is None else get_columns(entry, CONTENT)

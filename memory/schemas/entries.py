@@ -5,17 +5,16 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import AwareDatetime, Field, PlainSerializer, WithJsonSchema
 
 from config.derived_models import with_fields_of
-from config.http.openapi import Body, Limit, Number, Offset
-from memory.core.entry_codec import CONTENT, get_columns
+from config.http.openapi import Body, Limit, Number, Offset, with_example
+from memory.core.entry_codec import get_columns
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
 from memory.core.records import EntryContent, EntryState, MemoryEntry, Tier
 from memory.logic.entries.ingress import list_quarantine_reasons
-from memory.models import Namespace, Revision
+from memory.models import Namespace
 from memory.services.entries.preview_forget import ForgetPreview
-from memory.services.erasure.erase import Receipt
 
 
 Json = Any  # a stored value can be any JSON
@@ -142,14 +141,8 @@ class SearchOut(Body):
 class StoreIn(Body):
     """An entry to store. ``namespace`` is written as in the list, such as ``user:{id}``; the same key overwrites."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "namespace": "global:default",
-                "key": "opening hours",
-                "value": "Monday to Friday, nine to five.",
-            }
-        }
+    model_config = with_example(
+        namespace="global:default", key="opening hours", value="Monday to Friday, nine to five."
     )
 
     namespace: str = Field(max_length=200)
@@ -168,14 +161,8 @@ RECALLED_BY_TEXT: Final = 5  # the default of the recall node as well, to keep p
 
 
 class RecallIn(Body):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "namespace": "global:default",
-                "query_text": "When are you open?",
-                "top_k": 5,
-            }
-        }
+    model_config = with_example(
+        namespace="global:default", query_text="When are you open?", top_k=5
     )
 
     namespace: str = Field(max_length=200)
@@ -200,11 +187,7 @@ class RecallIn(Body):
 class EntryEditIn(Body):
     """The fields to change; missing fields stay. ``If-Match`` names the revision that the edit is based on."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {"value": "Monday to Saturday, nine to five.", "reason": "new hours"}
-        }
-    )
+    model_config = with_example(value="Monday to Saturday, nine to five.", reason="new hours")
 
     value: Json = None
     metadata: dict[str, Json] | None = None
@@ -220,14 +203,8 @@ class ForgetIn(Body):
     With ``dry_run``, nothing is deleted, and the response has the number of rows by table.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "namespace": "global:default",
-                "key": "opening hours",
-                "reason": "closed for good",
-            }
-        }
+    model_config = with_example(
+        namespace="global:default", key="opening hours", reason="closed for good"
     )
 
     entries: list[UUID] | None = Field(None, min_length=1, max_length=1000)
@@ -239,9 +216,7 @@ class ForgetIn(Body):
 
 
 class ClearIn(Body):
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"namespace": "global:default", "reason": "start afresh"}}
-    )
+    model_config = with_example(namespace="global:default", reason="start afresh")
 
     namespace: str = Field(max_length=200)
     reason: str = Field("", max_length=500)
@@ -281,7 +256,7 @@ class WouldGoOut(Body):
 class EraseIn(Body):
     """A request to erase a person. With ``runs``, their conversations, tasks and runs are erased as well."""
 
-    model_config = ConfigDict(json_schema_extra={"example": {"dry_run": True, "runs": True}})
+    model_config = with_example(dry_run=True, runs=True)
 
     dry_run: bool = True
     runs: bool = True
@@ -302,9 +277,7 @@ class ReceiptOut(Body):
 
 
 class RestoreIn(Body):
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"revision": 1, "reason": "it was right"}}
-    )
+    model_config = with_example(revision=1, reason="it was right")
 
     revision: Number | None = None
     reason: str = Field("", max_length=500)
@@ -313,11 +286,7 @@ class RestoreIn(Body):
 class UndoRunIn(Body):
     """The request to undo a run's writes. With ``dry_run``, the writes are counted and none is undone."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {"reason": "it listened to the wrong person", "dry_run": True}
-        }
-    )
+    model_config = with_example(reason="it listened to the wrong person", dry_run=True)
 
     reason: str = Field("", max_length=500)
     dry_run: bool = False
@@ -355,43 +324,10 @@ def entry_out(entry: MemoryEntry) -> EntryOut:
 
 
 def namespace_out(row: Namespace) -> NamespaceOut:
-    return NamespaceOut(
-        id=row.id,
-        namespace=row.text,
-        scope=row.scope,
-        entries=row.entry_count,
-        bytes=row.byte_count,
-        created_at=row.created_at,
-    )
-
-
-def revision_out(row: Revision) -> EntryRevisionOut:
-    return EntryRevisionOut(
-        number=row.number,
-        operation=row.operation,
-        actor=row.actor,
-        reason=row.reason,
-        run_id=row.run_id,
-        node_id=row.node_id,
-        change_id=row.change_id,
-        at=row.at,
-        **get_columns(row, CONTENT),
+    return NamespaceOut.from_object(
+        row, namespace=row.text, entries=row.entry_count, bytes=row.byte_count
     )
 
 
 def would_go_out(plan: ForgetPreview) -> WouldGoOut:
-    return WouldGoOut(
-        count=plan.count, bytes=plan.size, tables=dict(plan.tables), kept=dict(plan.kept_tables)
-    )
-
-
-def receipt_out(receipt: Receipt) -> ReceiptOut:
-    return ReceiptOut(
-        subject=receipt.subject,
-        dry_run=receipt.dry_run,
-        at=receipt.at,
-        namespaces=receipt.namespaces,
-        tables=dict(receipt.tables),
-        left=dict(receipt.left),
-        kept=dict(receipt.kept),
-    )
+    return WouldGoOut.from_object(plan, dry_run=True, bytes=plan.size, kept=plan.kept_tables)

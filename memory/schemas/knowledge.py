@@ -1,15 +1,15 @@
 """Bodies of the knowledge page API and of the history of a conversation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import Base64Bytes, ConfigDict, Field
+from pydantic import Base64Bytes, Field
 
-from config.http.openapi import Body
+from config.http.openapi import Body, with_example
 from memory.core.provider import MAX_QUERY_LENGTH
 from memory.core.records import MemoryEntry
-from memory.logic.conversations.messages import Message, to_json
+from memory.logic.conversations.messages import to_json
 from memory.logic.knowledge.page_index import StaleMark
 from memory.logic.knowledge.page_requests import PageHit, PageWriteResult
 from memory.logic.knowledge.pages import KnowledgePage
@@ -132,13 +132,8 @@ class WriteIn(Body):
     id or title.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "namespace": "global:default",
-                "pages": [{"title": "Opening hours", "content": "Nine to five."}],
-            }
-        }
+    model_config = with_example(
+        namespace="global:default", pages=[{"title": "Opening hours", "content": "Nine to five."}]
     )
 
     namespace: str = Field(max_length=200)
@@ -150,9 +145,7 @@ class WriteIn(Body):
 class RewriteIn(Body):
     """The fields to change; missing fields stay. ``If-Match`` names the revision that the edit is based on."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"summary": "When we are there.", "reason": "shorter"}}
-    )
+    model_config = with_example(summary="When we are there.", reason="shorter")
 
     title: str | None = Field(None, min_length=1, max_length=500)
     summary: str | None = Field(None, max_length=5_000)
@@ -172,13 +165,8 @@ class PagesImportIn(Body):
     nothing.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "namespace": "global:default",
-                "files": {"opening-hours.md": "# Opening hours"},
-            }
-        }
+    model_config = with_example(
+        namespace="global:default", files={"opening-hours.md": "# Opening hours"}
     )
 
     namespace: str = Field(max_length=200)
@@ -238,45 +226,23 @@ class FoldedHistoryOut(Body):
 
 
 def page_out(page: KnowledgePage, entry: MemoryEntry | PageEntry) -> KnowledgePageOut:
-    return KnowledgePageOut(
-        entry=UUID(entry.id),
-        namespace=entry.namespace,
-        id=page.id,
-        title=page.title,
-        summary=page.summary,
-        content=page.content,
-        tags=list(page.tags),
-        references=list(page.references),
-        aliases=list(page.aliases),
-        revision=page.revision,
-        created_at=page.created_at,
-        updated_at=page.updated_at,
-        checked_at=page.checked_at,
-    )
+    return KnowledgePageOut.from_object(page, entry=UUID(entry.id), namespace=entry.namespace)
 
 
 def opened_out(view: PageView) -> OpenedOut:
-    return OpenedOut(
-        page=page_out(view.page, view.entry),
-        links=list(view.links),
-        backlinks=list(view.backlinks),
-        stale=_build_stale_references(view.stale),
-        held_for=list(view.held_for),
+    return OpenedOut.from_object(
+        view, page=page_out(view.page, view.entry), stale=_build_stale_references(view.stale)
     )
 
 
 def links_out(view: PageView) -> LinksOut:
-    return LinksOut(
-        links=list(view.links),
-        backlinks=list(view.backlinks),
-        stale=_build_stale_references(view.stale),
-    )
+    return LinksOut.from_object(view, stale=_build_stale_references(view.stale))
 
 
 def knowledge_base_out(knowledge_base: KnowledgeBase) -> KnowledgeBaseOut:
     return KnowledgeBaseOut(
         pages=[page_out(page, knowledge_base.entries[page.id]) for page in knowledge_base.pages],
-        links={name: list(targets) for name, targets in knowledge_base.index.links.items()},
+        links=dict(knowledge_base.index.links),
         stale=_build_stale_references(knowledge_base.index.stale),
     )
 
@@ -293,42 +259,20 @@ def kept_out(result: PageWriteResult) -> KeptOut:
     return KeptOut(
         page=page_out(result.write.page, result.entry),
         merged_for=result.merged_for,
-        held_for=list(result.held),
+        held_for=result.held,
     )
 
 
 def history_out(view: HistoryView) -> FoldedHistoryOut:
-    return FoldedHistoryOut(
-        messages=[_build_message(item) for item in view.messages],
-        summary=view.summary,
-        tokens=view.tokens,
-        folds=[_build_fold(item) for item in view.folds],
+    return FoldedHistoryOut.from_object(
+        view, messages=list(map(to_json, view.messages)), folds=list(map(_build_fold, view.folds))
     )
 
 
 def _build_stale_references(marks: Sequence[StaleMark]) -> list[StaleOut]:
-    return [
-        StaleOut(page=mark.page_id, reference=mark.reference, why=mark.why, since=mark.since)
-        for mark in marks
-    ]
-
-
-def _build_message(message: Message) -> dict[str, Json]:
-    body: Mapping[str, Json] = to_json(message)
-    return dict(body)
+    return [StaleOut.from_object(mark, page=mark.page_id) for mark in marks]
 
 
 def _build_fold(view: FoldView) -> FoldOut:
-    fold = view.fold
-    messages = [
-        FoldedOut(
-            id=text.line.id,
-            role=text.line.role,
-            content=text.content,
-            at=text.line.at,
-            tokens_before=text.line.tokens_before,
-            tokens_after=text.line.tokens_after,
-        )
-        for text in view.texts
-    ]
-    return FoldOut(reason=fold.reason, by=fold.by, at=fold.at, messages=messages)
+    messages = [FoldedOut.from_object(text.line, content=text.content) for text in view.texts]
+    return FoldOut.from_object(view.fold, messages=messages)

@@ -3,13 +3,12 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
-from config.http.openapi import Body
+from config.http.openapi import Body, with_example
 from memory.personal import PersonalEntry, PersonalMemory
 from memory.providers.postgres import rows
 from memory.schemas import entries
-from memory.services.access.pause_state import Pause
 
 
 What = Literal["remembering", "recalling", "both"]
@@ -18,9 +17,7 @@ What = Literal["remembering", "recalling", "both"]
 class PauseIn(Body):
     """A pause. Without ``until`` it lasts until it is resumed."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"what": "both", "until": "2030-01-01T00:00:00Z"}}
-    )
+    model_config = with_example(what="both", until="2030-01-01T00:00:00Z")
 
     what: What = "both"
     until: AwareDatetime | None = None
@@ -73,10 +70,6 @@ class ResumedOut(Body):
     resumed: bool
 
 
-def pause_out(pause: Pause) -> PauseOut:
-    return PauseOut(what=pause.what, since=pause.since, until=pause.until)
-
-
 def me_out(memory: PersonalMemory) -> AboutMeOut:
     people = [
         PersonOut(
@@ -87,18 +80,14 @@ def me_out(memory: PersonalMemory) -> AboutMeOut:
         )
         for person in memory.people
     ]
-    pause = pause_out(memory.pause) if memory.pause else None
+    pause = PauseOut.from_object(memory.pause) if memory.pause else None
     return AboutMeOut(people=people, total=memory.total, shown=memory.shown_count, pause=pause)
 
 
 def _remembered_out(entry: PersonalEntry, namespace: str) -> RememberedOut:
-    run, learnt = entry.run, None
-    if run is not None:
-        learnt = LearntInOut(workflow=run.workflow, said=run.summary, at=run.at, url=run.url)
-    return RememberedOut(
+    run = entry.run
+    return RememberedOut.from_object(
+        entry,
         memory=entries.entry_out(rows.build_entry(entry.row, namespace)),
-        text=entry.text,
-        learnt=learnt,
-        uses=entry.uses,
-        used_at=entry.used_at,
+        learnt=LearntInOut.from_object(run, said=run.summary) if run else None,
     )

@@ -3,9 +3,9 @@
 from typing import Literal
 from uuid import UUID
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from config.http.openapi import Body, Limit, Offset
+from config.http.openapi import Body, Limit, Offset, with_example
 from memory.schemas.entries import EntryOut, entry_out
 from memory.services import MovedEntries, PlannedMove
 from memory.services.entries.forget import MAX_ENTRIES
@@ -18,9 +18,7 @@ TierWord = Literal["quarantine", "working", "long_term"]
 class EntryMoveIn(Body):
     """A move of an entry. ``to`` applies to approvals only: long-term memory (the default) or working memory."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"move": "approve", "reason": "she said so"}}
-    )
+    model_config = with_example(move="approve", reason="she said so")
 
     move: MoveWord
     to: TierWord | None = None
@@ -30,14 +28,8 @@ class EntryMoveIn(Body):
 class MovesIn(EntryMoveIn):
     """Moves of entries of one namespace, all or none. With ``dry_run``, the moves are planned and nothing changes."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "entries": ["01900000-0000-7000-8000-000000000001"],
-                "move": "approve",
-                "dry_run": True,
-            }
-        }
+    model_config = with_example(
+        entries=["01900000-0000-7000-8000-000000000001"], move="approve", dry_run=True
     )
 
     entries: list[UUID] = Field(min_length=1, max_length=MAX_ENTRIES)
@@ -83,9 +75,8 @@ def moved_out(moved: MovedEntries) -> MovedOut:
 
 
 def planned_out(move: PlannedMove) -> PlannedOut:
-    return PlannedOut(
+    return PlannedOut.from_object(
+        move,
         entry=entry_out(move.entry),
-        to=move.to,
         replaces=entry_out(move.replaces) if move.replaces else None,
-        problem=move.problem,
     )

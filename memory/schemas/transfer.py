@@ -2,10 +2,13 @@
 
 from uuid import UUID
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from config.http.openapi import Body
-from memory.services.transfer.import_report import ConflictRule, ImportReport
+from config.http.openapi import Body, with_example
+from memory.services.transfer.import_report import ConflictRule, ImportReport, ImportTarget
+
+
+_COUNTS = ("new", "overwritten", "same", "kept", "refused", "redacted", "held")
 
 
 class ExportQuery(Body):
@@ -21,9 +24,7 @@ class MemoryImportIn(Body):
     false``, nothing is changed, and the response is a preview.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"file": "…", "on_conflict": "newer", "dry_run": True}}
-    )
+    model_config = with_example(file="…", on_conflict="newer", dry_run=True)
 
     file: str
     on_conflict: ConflictRule = ConflictRule.NEWER
@@ -34,9 +35,7 @@ class MemoryImportIn(Body):
 
 
 class UndoImportIn(Body):
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"changes": ["01900000-0000-7000-8000-000000000001"]}}
-    )
+    model_config = with_example(changes=["01900000-0000-7000-8000-000000000001"])
 
     changes: list[UUID] = Field(min_length=1, max_length=1_000)
 
@@ -117,47 +116,20 @@ class ImportOut(Body):
 def import_out(report: ImportReport) -> ImportOut:
     return ImportOut(
         dry_run=report.dry_run,
-        problems=[
-            LineProblemOut(line=p.line, field=p.field, message=p.message) for p in report.problems
-        ],
-        new=report.new_count,
-        overwritten=report.overwritten_count,
-        same=report.same_count,
-        kept=report.kept_count,
-        refused=report.refused_count,
-        redacted=report.redacted_count,
-        held=report.held_count,
+        problems=list(map(LineProblemOut.from_object, report.problems)),
         skipped=report.skipped_count,
         namespaces=[
             ImportTargetOut(
-                named=target.name_in_file,
-                to=target.to,
-                new=target.new_count,
-                overwritten=target.overwritten_count,
-                same=target.same_count,
-                kept=target.kept_count,
-                refused=target.refused_count,
-                redacted=target.redacted_count,
-                held=target.held_count,
-                why=target.why,
+                named=target.name_in_file, to=target.to, why=target.why, **_get_counts(target)
             )
             for target in report.targets
         ],
-        refusals=[
-            RefusalOut(
-                line=refusal.line, namespace=refusal.namespace, key=refusal.key, why=refusal.why
-            )
-            for refusal in report.refusals
-        ],
-        caught=[
-            CaughtOut(
-                line=finding.line,
-                namespace=finding.namespace,
-                key=finding.key,
-                secrets=list(finding.secrets),
-                orders=finding.orders,
-            )
-            for finding in report.findings
-        ],
+        refusals=list(map(RefusalOut.from_object, report.refusals)),
+        caught=list(map(CaughtOut.from_object, report.findings)),
         changes=report.changes,
+        **_get_counts(report),
     )
+
+
+def _get_counts(source: ImportReport | ImportTarget) -> dict[str, int]:
+    return {name: getattr(source, f"{name}_count") for name in _COUNTS}

@@ -41,7 +41,7 @@ from memory.providers.in_memory import InMemoryProvider
 from memory.providers.postgres import PostgresProvider, bulk, rows
 from memory.providers.redis.rows import encode_body
 from memory.providers.redis.rows import parse_entry as entry_of_row
-from memory.schemas.entries import EntryEditIn, StoreIn, entry_out, revision_out
+from memory.schemas.entries import EntryEditIn, EntryRevisionOut, StoreIn, entry_out
 from memory.services.review.proposal_rows import to_proposal, to_row_fields
 from memory.services.sandbox.dry_run import entry_from_json, entry_to_json
 from memory.views.entries.revisions import _list_field_changes
@@ -233,7 +233,7 @@ def test_pages_and_api_show_what_a_revision_changed() -> None:
     after = Revision(**get_columns(ENTRY), number=2, operation=Operation.STORE)
 
     fields_shown = list(_list_field_changes(before, after))
-    sent = revision_out(after).dict()
+    sent = EntryRevisionOut.from_object(after).dict()
 
     has_own_form = {"value", "metadata", "position"}
     assert len(fields_shown) == len({*STATE} - has_own_form) + len(ENTRY.metadata)
