@@ -20,9 +20,11 @@ class WorkflowsConfig(AppConfig):
 
             register()
 
-    def texts_of_files(self) -> list[tuple[str, str]]:
-        """Return context and string of each text of the gallery's documents, for the translation catalogs."""
-        # Inline import: reading documents needs the app registry.
+    def texts_of_files(self) -> list[tuple[str | None, str]]:
+        """Return context and string of each text of the gallery's documents and of the scripts, for the catalogs."""
+        # Inline imports: reading documents needs the app registry.
         from workflows.samples.wording import CONTEXT, list_file_texts  # noqa: PLC0415
+        from workflows.views.script_texts import list_texts  # noqa: PLC0415
 
-        return [(CONTEXT, text) for _file, text in list_file_texts()]
+        texts = [(CONTEXT, text) for _file, text in list_file_texts()]
+        return [*texts, *((None, text) for text in list_texts())]

@@ -1,56 +1,49 @@
-"""Every text a script says is one the page can translate, and the page carries no others."""
+"""Every text a script says is written out, so that the catalogue has it and a translator sees a whole sentence."""
 
 import re
-from functools import cache
-from pathlib import Path
 
-from workflows.views.editor.words import list_texts
+from django.utils import translation
 
-
-SCRIPTS = Path(__file__).parents[2] / "static" / "js"
-# t("…") with either kind of quotes; a text is always written out, never put together
-SAID = re.compile(r"""\bt\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
-ANY_CALL = re.compile(r"\bt\(\s*[`A-Za-z_]")
+from tests.architecture.test_scripts import ROOT, SOURCES
+from workflows.views.script_texts import list_texts, translate_texts
 
 
-@cache
-def _scripts() -> dict[str, str]:
-    return {
-        str(path.relative_to(SCRIPTS)): path.read_text(encoding="utf-8")
-        for path in SCRIPTS.rglob("*.js")
-        if path.name != "translations.js"
-    }
+TRANSLATOR = "common/translations.js"
+SAYING = {
+    str(file.relative_to(ROOT)): source
+    for file, source in SOURCES.items()
+    if str(file.relative_to(ROOT)) != TRANSLATOR
+}
 
 
-@cache
-def _said() -> dict[str, str]:
-    return {
-        re.sub(r"\\(.)", r"\1", first or second): name
-        for name, source in _scripts().items()
-        if "translations.js" in source
-        for first, second in SAID.findall(source)
-    }
+def test_every_text_is_written_out():
+    """Neither put together from parts nor picked among several: a variable goes in as {name}."""
+    built = {name for name, source in SAYING.items() if re.search(r"""\bt\(\s*[^"'\s]""", source)}
 
-
-@cache
-def _known() -> set[str]:
-    return {text._args[0] for text in list_texts()}
-
-
-def test_every_text_of_a_script_can_be_translated():
-    missing = {text: name for text, name in _said().items() if text not in _known()}
-    assert not missing
-
-
-def test_no_text_is_handed_to_the_page_that_no_script_says():
-    sources = "\n".join(_scripts().values())
-    unsaid = {text for text in _known() if text not in _said() and text not in sources}
-    assert not unsaid
-
-
-def test_no_text_is_put_together_from_parts():
-    """A translator needs whole sentences: a variable goes in as {name}."""
-    built = {
-        name for name, source in _scripts().items() if "`" in "".join(ANY_CALL.findall(source))
-    }
     assert not built
+
+
+def test_only_scripts_that_import_the_translator_call_it():
+    others = {
+        name
+        for name, source in SAYING.items()
+        if list_texts(name) and "translations.js" not in source
+    }
+
+    assert not others
+
+
+def test_page_brings_every_text_in_the_readers_language_and_none_in_english():
+    assert translate_texts() == {}
+
+    with translation.override("zh-hans"):
+        translations = translate_texts()
+
+    assert translations["Undo {what}"] == "撤销 {what}"
+    assert len(translations) > 300
+
+
+def test_page_of_a_run_brings_the_states_of_nodes():
+    assert set(list_texts("canvas/view/node_state.js")) == {
+        *("Queued", "Running", "Succeeded", "Failed", "Skipped", "Paused", "Retrying")
+    }

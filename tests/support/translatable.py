@@ -9,6 +9,7 @@ from pathlib import Path
 from django.utils.translation.template import templatize
 
 from workflows.samples.wording import CONTEXT, list_file_texts
+from workflows.views.script_texts import list_texts
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,8 +43,13 @@ class Text:
 
 
 def texts() -> list[Text]:
-    """All of ours, in templates, in Python and in the documents of the gallery."""
-    return [*of_templates(), *of_python(), *of_samples()]
+    """All of ours, in templates, in Python, in scripts and in the documents of the gallery."""
+    return [*of_templates(), *of_python(), *of_scripts(), *of_samples()]
+
+
+def of_scripts() -> Iterator[Text]:
+    for text in list_texts():
+        yield Text(msgid=text, where="static/js")
 
 
 def of_samples() -> Iterator[Text]:

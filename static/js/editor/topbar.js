@@ -35,7 +35,8 @@ export function install(editor) {
       const button = buttons[name];
       if (!button || step === undefined) continue;
       button.disabled = !step;
-      const label = step?.label ? t(name === "undo" ? "Undo {what}" : "Redo {what}", { what: step.label }) : t(name === "undo" ? "Undo" : "Redo");
+      const what = step?.label;
+      const label = name === "undo" ? (what ? t("Undo {what}", { what }) : t("Undo")) : what ? t("Redo {what}", { what }) : t("Redo");
       button.title = label;
       button.setAttribute("aria-label", label);
     }

@@ -22,10 +22,10 @@ from workflows.views.canvas.drawing import draw
 from workflows.views.catalog.archive import render_archived_page
 from workflows.views.catalog.workflow_page import build_workflow_context
 from workflows.views.editor import outline, palette
-from workflows.views.editor.words import translate_texts
 from workflows.views.publishing.page_updates import build_published_context
 from workflows.views.request_context import workflow_for
 from workflows.views.samples.tour import get_tour
+from workflows.views.script_texts import translate_texts
 
 
 # name → route of the editor; the scripts read the URLs from the page and never build a URL themselves

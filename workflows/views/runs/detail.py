@@ -10,8 +10,6 @@ from workflows.engine.language.document import Json
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
 from workflows.views.canvas.drawing import draw
-from workflows.views.editor.words import translate_texts
-from workflows.views.editor.words.canvas import RUN_STATES
 from workflows.views.runs.held_memory import build_other_changes
 from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory import (
@@ -21,6 +19,7 @@ from workflows.views.runs.memory import (
     list_written,
     record_access,
 )
+from workflows.views.script_texts import translate_texts
 from workflows.views.value_text import format_value
 
 
@@ -70,7 +69,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         "live": live,
         "can_cancel": permissions.may_cancel(principal, run),
         "drawing": draw(from_json(run.snapshot.document)),
-        "words": translate_texts(RUN_STATES),
+        "words": translate_texts("canvas/view/node_state.js"),
         "inputs": _format_values(run.inputs | _extract_query(run)),
         "outputs": _format_values(run.outputs or {}),
         "partial_text": "",  # delivered by the stream
