@@ -20,6 +20,7 @@ from workflows.engine.editing import (
     rebase,
     write_ops,
 )
+from workflows.engine.editing.ops import Connect, Disconnect
 from workflows.engine.editing.rebase import ConcurrentOp
 from workflows.engine.language.document import Document
 
@@ -129,6 +130,19 @@ def test_two_authors_converge_whoever_is_first(seed):
 @QUICK
 def test_difference_done_on_the_one_gives_the_other(seed):
     difference_leads_across(seed)
+
+
+def test_edge_that_one_removed_and_the_other_removed_and_restored_converges():
+    """Found by the law above: one author's net effect is nothing, so the other's removal stays."""
+    edge = InMemoryStore(DOCUMENT).get_edge("l1-source-c-target")
+    assert edge is not None
+    removed, restored = (Disconnect(edge.id),), (Disconnect(edge.id), Connect(edge))
+
+    over_removal = rebase(restored, [ConcurrentOp(op) for op in removed])
+    over_restoration = rebase(removed, [ConcurrentOp(op) for op in restored])
+
+    assert over_removal.ops == ()
+    assert over_restoration.ops == removed
 
 
 def test_most_pairs_of_gestures_do_converge():

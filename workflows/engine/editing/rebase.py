@@ -360,6 +360,8 @@ def _rebase_connect(op: Connect, concurrent: _ConcurrentChanges, local: _LocalCh
             )
     if concurrent.has_connected(edge):
         return ()
+    if edge.id in local.disconnected and edge.id in concurrent.disconnected:
+        return ()  # the edge was removed and restored locally, so the concurrent removal stays
     for connected, by in concurrent.connected.values():
         if connected.id == edge.id:
             return Conflict("edge", list(edge.ends), list(connected.ends), by, edge=edge.id)
