@@ -21,44 +21,19 @@ from guardian.models import GroupObjectPermission, UserObjectPermission
 
 from accounts.errors import NotAllowed
 from accounts.models import Membership, Team, TeamGroup, User
-from accounts.principals import (
-    KeyPrincipal,
-    Principal,
-    RunPrincipal,
-    UserPrincipal,
-    get_current_team_id,
-    get_principal,
-    load_run_principal,
-    load_user_principal,
-)
+from accounts.principals import Principal as Principal
 from accounts.roles import KEYS_BEYOND, ROLE_VERBS, VERBS
 from accounts.tenancy import tenant
 from config.sql import read_queries
 
 
-__all__ = [
-    "Grant",
-    "KeyPrincipal",
-    "Principal",
-    "RunPrincipal",
-    "UserPrincipal",
-    "can",
-    "check",
-    "check_key",
-    "count_shared",
-    "end_sharing",
-    "end_sharing_with",
-    "filter_shared",
-    "get_current_team_id",
-    "get_principal",
-    "grant",
-    "is_granted",
-    "list_grants",
-    "load_run_principal",
-    "load_user_principal",
-    "revoke",
-    "revoke_all",
-]
+QUERIES: Final = read_queries("accounts/sql/queries/grants.sql")
+# The query by ``in_person``, and how often it takes the parameters user, codename and content type.
+_GRANTED: Final = {
+    True: (QUERIES["in_person"], 1),
+    False: (f"{QUERIES['in_person']} UNION ALL {QUERIES['by_group']}", 2),
+}
+_CODENAME: Final = "permission__codename"
 
 
 def can(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bool:
@@ -89,35 +64,30 @@ def check_key(principal: Principal, scope: str | None) -> None:
     if scope is None:
         raise NotAllowed(_("API keys can't do this. Sign in instead."))
     if not principal.allows(scope):
-        raise NotAllowed(
-            _("This API key doesn't have the permission %(scope)s.") % {"scope": scope}
-        )
+        message = _("This API key doesn't have the permission %(scope)s.")
+        raise NotAllowed(message % {"scope": scope})
 
 
 def grant(who: User | Group, verb: str, obj: models.Model) -> None:
     """Share one object with a member (or a group of the team's members) for one verb."""
     team_id = _get_team_id(obj)
-    permission, content_type = _get_permission(verb, type(obj)), _get_content_type(type(obj))
+    permission = _get_permission(verb, type(obj))
     with tenant([team_id]):  # guardian reads the object again when it saves
         if not _is_of_team(who, team_id):
             raise NotAllowed(_("You can share only with members of the team."))
         if isinstance(who, User):
             UserObjectPermission.objects.get_or_create(
-                user=who, permission=permission, content_type=content_type, object_pk=str(obj.pk)
+                user=who, permission=permission, **_get_object_fields(obj)
             )
         else:
             GroupObjectPermission.objects.get_or_create(
-                group=who, permission=permission, content_type=content_type, object_pk=str(obj.pk)
+                group=who, permission=permission, **_get_object_fields(obj)
             )
 
 
 def revoke(who: User | Group, verb: str, obj: models.Model) -> None:
     """Revoke the permission that ``grant`` gave; do nothing if there was no grant."""
-    rows = {
-        "permission__codename": _get_codename(verb),
-        "content_type": _get_content_type(type(obj)),
-        "object_pk": str(obj.pk),
-    }
+    rows = {_CODENAME: _get_codename(verb), **_get_object_fields(obj)}
     if isinstance(who, User):
         UserObjectPermission.objects.filter(user=who, **rows).delete()
     else:
@@ -136,10 +106,8 @@ def revoke_all(user: User, team_id: UUID) -> None:
                 continue
             shared = rows.filter(content_type_id=type_id)
             pks = [UUID(pk) for pk in shared.values_list("object_pk", flat=True)]
-            team_objects = model._base_manager.filter(team_id=team_id, pk__in=pks).values_list(
-                "pk", flat=True
-            )
-            shared.filter(object_pk__in=[str(pk) for pk in team_objects]).delete()
+            in_team = model._base_manager.filter(team_id=team_id, pk__in=pks)
+            shared.filter(object_pk__in=[str(row.pk) for row in in_team.only("pk")]).delete()
 
 
 def count_shared(objects: Sequence[models.Model]) -> int:
@@ -160,12 +128,9 @@ def end_sharing_with(group: Group) -> int:
 def _query_grants(objects: Sequence[models.Model]) -> list[models.QuerySet[Any]]:
     if not objects:
         return []
-    object_filter = {
-        "content_type": _get_content_type(type(objects[0])),
-        "object_pk__in": [str(row.pk) for row in objects],
-    }
+    content_type, pks = _get_content_type(type(objects[0])), [str(row.pk) for row in objects]
     return [
-        grants.objects.filter(**object_filter)
+        grants.objects.filter(content_type=content_type, object_pk__in=pks)
         for grants in (UserObjectPermission, GroupObjectPermission)
     ]
 
@@ -216,14 +181,6 @@ class _IsGranted(Func):
         return f"{pk} = ANY(ARRAY({query}))", [*params, *self.params * times]
 
 
-QUERIES: Final = read_queries("accounts/sql/queries/grants.sql")
-# The query by ``in_person``, and how often it takes the parameters user, codename and content type.
-_GRANTED: Final = {
-    True: (QUERIES["in_person"], 1),
-    False: (f"{QUERIES['in_person']} UNION ALL {QUERIES['by_group']}", 2),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Grant:
     """A grant: one verb of one object, shared with one person or with one group."""
@@ -235,38 +192,30 @@ class Grant:
 
 def list_grants(obj: models.Model) -> list[Grant]:
     """Return all grants on this object, users before groups."""
-    object_filter = {"content_type": _get_content_type(type(obj)), "object_pk": str(obj.pk)}
-    people = UserObjectPermission.objects.filter(**object_filter).select_related("user")
-    groups = GroupObjectPermission.objects.filter(**object_filter)
-    shared = list(groups.values_list("group_id", _CODENAME))
-    with tenant([_get_team_id(obj)]):
-        team_groups = TeamGroup.objects.unscoped().filter(
-            group__in=[group for group, _name in shared]
-        )
-        by_group = {row.group_id: row for row in team_groups}
+    users = UserObjectPermission.objects.filter(**_get_object_fields(obj)).select_related("user")
     grants = [
         Grant(_parse_verb(row.codename), user=row.user)
-        for row in people.annotate(codename=F(_CODENAME))
+        for row in users.annotate(codename=F(_CODENAME))
     ]
+    rows = GroupObjectPermission.objects.filter(**_get_object_fields(obj))
+    codenames = list(rows.values_list("group_id", _CODENAME))
+    with tenant([_get_team_id(obj)]):
+        groups = TeamGroup.objects.unscoped().filter(group__in=[pk for pk, _name in codenames])
+        by_id = {group.group_id: group for group in groups}
     grants += [
-        Grant(_parse_verb(codename), group=by_group[group])
-        for group, codename in shared
-        if group in by_group
+        Grant(_parse_verb(codename), group=by_id[pk]) for pk, codename in codenames if pk in by_id
     ]
-    return sorted(grants, key=_sort_key)
+    return sorted(grants, key=_get_sort_key)
 
 
-def _sort_key(shared: Grant) -> tuple[bool, str, str, str]:
-    grantee = shared.user or shared.group
-    return (
-        shared.user is None,
-        str(grantee).casefold(),
-        str(grantee.pk if grantee else ""),
-        shared.verb,
-    )
+def _get_sort_key(grant: Grant) -> tuple[bool, str, str, str]:
+    grantee = grant.user or grant.group
+    return (grant.user is None, str(grantee).casefold(), str(grantee and grantee.pk), grant.verb)
 
 
-_CODENAME: Final = "permission__codename"
+def _get_object_fields(obj: models.Model) -> dict[str, Any]:
+    """Return the fields by which a grant refers to its object."""
+    return {"content_type": _get_content_type(type(obj)), "object_pk": str(obj.pk)}
 
 
 def _parse_verb(codename: str) -> str:
@@ -302,9 +251,8 @@ def _get_content_type(model: type[models.Model]) -> ContentType:
 
 
 def _get_permission(verb: str, model: type[models.Model]) -> Permission:
-    row, _created = Permission.objects.get_or_create(
+    return Permission.objects.get_or_create(
         codename=_get_codename(verb),
         content_type=_get_content_type(model),
         defaults={"name": f"Can {VERBS[verb].name}"},
-    )
-    return row
+    )[0]

@@ -12,7 +12,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from accounts.access import can, get_principal
+from accounts.access import can
 from accounts.models import (
     ApiKey,
     AuditEntry,
@@ -25,6 +25,7 @@ from accounts.models import (
     TeamGroup,
     User,
 )
+from accounts.principals import get_principal
 
 
 class ReadOnlyAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
@@ -36,8 +37,7 @@ class ReadOnlyAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
+    has_delete_permission = has_change_permission
 
 
 class TenantAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
@@ -132,7 +132,7 @@ class StartTokenAdmin(ReadOnlyAdmin):
 
 
 @admin.register(TeamGroup)
-class TeamGroupAdmin(ReadOnlyAdmin, TenantAdmin):
+class TeamGroupAdmin(ReadOnlyTenantAdmin):
     list_display = ("name", "team", "created_at")
     list_select_related = ("team",)
 

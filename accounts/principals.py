@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from accounts.errors import NotAllowed, NotSignedIn
-from accounts.models import ApiKey, Membership, User
-from accounts.roles import KEY_ROLE, Role
+from accounts.models import ApiKey, Membership, Role, User
+from accounts.roles import KEY_ROLE
 from accounts.tenancy import lookup, tenant
 
 

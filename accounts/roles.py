@@ -16,26 +16,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.teams import Role
 
 
-__all__ = [
-    "KEYS_BEYOND",
-    "KEY_ROLE",
-    "ROLE_VERBS",
-    "SCOPES",
-    "SERVICE_SCOPES",
-    "VERBS",
-    "Role",
-    "Verb",
-    "is_at_least",
-    "render_permissions",
-]
-
-
 @dataclass(frozen=True, slots=True)
 class Verb:
     """A verb with the lowest role and the key scope that grant it, and its wording."""
 
     name: str
-    least: Role
+    lowest_role: Role
     scope: str | None
     wording: Promise
 
@@ -75,22 +61,12 @@ _TABLE = (
     Verb("workflow.run", Role.VIEWER, "runs:write", _("run workflows")),
     Verb("run.view", Role.VIEWER, "runs:read", _("view runs")),
     Verb("run.cancel", Role.VIEWER, "runs:write", _("stop runs")),
-    Verb(
-        "credential.view",
-        Role.EDITOR,
-        None,
-        _("list credentials"),
-    ),
+    Verb("credential.view", Role.EDITOR, None, _("list credentials")),
     Verb("credential.manage", Role.ADMIN, None, _("create, edit, and delete credentials")),
     Verb("memory.view", Role.VIEWER, "memory:read", _("recall and list shared memories")),
     Verb("memory.write", Role.EDITOR, "memory:write", _("store memories")),
     Verb("memory.forget", Role.EDITOR, "memory:write", _("forget, restore, and undo memories")),
-    Verb(
-        "memory.share",
-        Role.ADMIN,
-        None,
-        _("share memory namespaces"),
-    ),
+    Verb("memory.share", Role.ADMIN, None, _("share memory namespaces")),
     Verb(
         "memory.use_emergency_access",
         Role.ADMIN,
@@ -107,44 +83,25 @@ KEYS_BEYOND: frozenset[str] = frozenset({"audit.view"})
 
 _RANK = {role: rank for rank, role in enumerate((Role.VIEWER, Role.EDITOR, Role.ADMIN, Role.OWNER))}
 
-
-def is_at_least(role: Role, least: Role) -> bool:
-    return _RANK[role] >= _RANK[least]
-
-
 ROLE_VERBS: dict[Role, frozenset[str]] = {
-    role: frozenset(verb.name for verb in _TABLE if is_at_least(role, verb.least)) for role in Role
+    role: frozenset(verb.name for verb in _TABLE if _RANK[role] >= _RANK[verb.lowest_role])
+    for role in Role
 }
 
 
 def render_permissions() -> str:
     """Render the table as Markdown."""
     with override("en"):
-        roles = tuple(_RANK)
-        head = [
-            "Verb",
-            "Meaning",
-            *(str(role.label) for role in roles),
-            gettext("API key permission"),
-        ]
+        labels = [str(role.label) for role in _RANK]
+        head = ["Verb", "Meaning", *labels, gettext("API key permission")]
         lines = ["# Permissions", "", __doc__.partition("\n\n")[2].strip(), ""]
         lines += [_format_row(head), _format_row(["---"] * len(head))]
         for verb in _TABLE:
-            marks = ["✓" if verb.name in ROLE_VERBS[role] else "" for role in roles]
-            lines.append(
-                _format_row(
-                    [
-                        f"`{verb.name}`",
-                        str(verb.wording),
-                        *marks,
-                        f"`{verb.scope}`" if verb.scope else "",
-                    ]
-                )
-            )
+            marks = ["✓" if verb.name in ROLE_VERBS[role] else "" for role in _RANK]
+            scope = f"`{verb.scope}`" if verb.scope else ""
+            lines.append(_format_row([f"`{verb.name}`", str(verb.wording), *marks, scope]))
         lines += ["", "## API key scopes", ""]
-        lines += [
-            f"- `{scope}`: {wording}" for scope, wording in {**SCOPES, **SERVICE_SCOPES}.items()
-        ]
+        lines += [f"- `{scope}`: {wording}" for scope, wording in (SCOPES | SERVICE_SCOPES).items()]
     return "\n".join(lines) + "\n"
 
 

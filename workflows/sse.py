@@ -14,7 +14,7 @@ from django.db import connections
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from accounts.access import Principal, get_principal
+from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
 from workflows.execution.events.reader import StreamEvent, follow
 from workflows.execution.events.run_feed import get_run_feed

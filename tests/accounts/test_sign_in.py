@@ -7,9 +7,8 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import User
+from accounts.models import Role, User
 from accounts.principals import TEAM_IN_SESSION
-from accounts.roles import Role
 from accounts.tenancy import tenant
 
 

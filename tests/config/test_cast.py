@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from accounts.roles import Role
+from accounts.models import Role
 from tests.support.cast import Cast
 
 

@@ -13,9 +13,8 @@ from django.conf import settings
 from django.db.models import Count, Max, Q
 from django.utils import timezone
 
-from accounts.access import UserPrincipal
-from accounts.models import Membership, User
-from accounts.roles import Role
+from accounts.models import Membership, Role, User
+from accounts.principals import UserPrincipal
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.models import Comment, Run, Workflow

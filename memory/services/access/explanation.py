@@ -18,9 +18,8 @@ from django.utils.translation import gettext as _
 
 from accounts import access as account_access
 from accounts import audit
-from accounts.access import KeyPrincipal, Principal, UserPrincipal
-from accounts.models import ApiKey, AuditEntry, Membership, TeamGroup, User
-from accounts.roles import Role
+from accounts.models import ApiKey, AuditEntry, Membership, Role, TeamGroup, User
+from accounts.principals import KeyPrincipal, Principal, UserPrincipal
 from config.retry import retry_on_conflict
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy

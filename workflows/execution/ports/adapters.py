@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import DatabaseError
 
-from accounts.access import load_run_principal
+from accounts.principals import load_run_principal
 from accounts.tenancy import tenant
 from config.ids import uuid7
 from config.redaction import build_redactor

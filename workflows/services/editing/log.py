@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from redis import Redis
 from redis.exceptions import RedisError
 
-from accounts.access import Principal, UserPrincipal
+from accounts.principals import Principal, UserPrincipal
 from workflows.engine.editing.encode import write_ops
 from workflows.engine.editing.ops import Op
 from workflows.execution.events.bus import RETRY_AFTER, get_bus_url

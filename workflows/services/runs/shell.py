@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from accounts.access import Principal, load_user_principal
 from accounts.models import User
+from accounts.principals import Principal, load_user_principal
 from accounts.services import create_team
 from accounts.tenancy import tenant
 from config.encryption.crypto import encrypt
