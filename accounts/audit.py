@@ -8,8 +8,9 @@ head that was stored elsewhere: every ``verify`` returns the head, and it is log
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 from uuid import UUID
 
 import structlog
@@ -20,6 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models.audit import (
     GENESIS,
+    QUERIES,
     AuditEntry,
     AuditHead,
     hide_pending,
@@ -28,12 +30,10 @@ from accounts.models.audit import (
 )
 from accounts.models.persons import AuditPerson, find_pseudonyms, make_unlinked_pseudonym
 from accounts.personas import find_player
+from accounts.principals import Principal
 from accounts.pseudonyms import find_outside_ids, hide, list_pseudonyms, substitute_names
 from accounts.tenancy import HasTeams, get_current_team_ids, tenant
-from config.sql import read_queries
 
-
-QUERIES: Final = read_queries("accounts/sql/queries/audit.sql")
 
 ActorKind = Literal["user", "key", "run", "system"]
 
@@ -129,7 +129,6 @@ class BrokenLink:
 class ChainReport:
     """The result of verifying a team's chain."""
 
-    team_id: UUID
     length: int
     head: str
     broken_link: BrokenLink | None
@@ -152,9 +151,9 @@ Namer = Callable[[HasTeams, UUID, Sequence[str]], Mapping[str, DisplayName]]
 NAMERS: dict[str, Namer] = {}
 
 
-def register_namer(of_actions: str, namer: Namer) -> None:
+def register_namer(family: str, namer: Namer) -> None:
     """Register the function that names the subjects of a family of actions, such as ``memory`` or ``run``."""
-    NAMERS[of_actions] = namer
+    NAMERS[family] = namer
 
 
 def register_actions(actions: Mapping[str, Promise]) -> None:
@@ -190,23 +189,30 @@ def record(
         success=success,
     )
     entry.is_hidden = is_hidden
-    if get_current_team_ids():
+    with nullcontext() if get_current_team_ids() else tenant([team_id]):
         note(entry)
-        return
-    with tenant([team_id]):
-        note(entry)
+
+
+def record_action(
+    principal: Principal, team_id: UUID, action: str, subject: str, **detail: Any
+) -> None:  # Any: JSON
+    """Record an action of the principal; see ``record``."""
+    record(
+        team_id=team_id,
+        actor=principal.actor,
+        actor_kind=principal.kind,
+        action=action,
+        subject=subject,
+        detail=detail,
+    )
 
 
 def is_recorded_for_run(team_id: UUID, *, actor: str, action: str, run: str) -> bool:
     """Return whether this actor already has an entry of this action about a run. Call it within ``tenant``."""
-    of_run = AuditEntry.objects.unscoped().alias(of=KeyTextTransform("run", "detail"))
-    return of_run.filter(
-        team_id=team_id,
-        of=run,
-        detail__has_key="run",  # the partial index covers only these rows
-        action=action,
-        actor=actor,
-    ).exists()
+    rows = AuditEntry.objects.unscoped().alias(run=KeyTextTransform("run", "detail"))
+    # The partial index covers only the rows with this key.
+    rows = rows.filter(team_id=team_id, run=run, detail__has_key="run")
+    return rows.filter(action=action, actor=actor).exists()
 
 
 def list_written_forms(team_id: UUID, texts: Iterable[str]) -> dict[str, list[str]]:
@@ -279,16 +285,14 @@ def verify(team_id: UUID) -> ChainReport:
         cursor.execute(QUERIES["verify"], {"team": team_id})
         length, newest_hash, newest_seq, head_seq, head_hash, broken_seq, reason = cursor.fetchone()
     broken_link = BrokenLink(broken_seq, reason) if reason else None
-    if broken_link is None and (newest_seq, newest_hash if newest_seq else None) != (
-        head_seq,
-        head_hash,
-    ):
+    newest = (newest_seq, newest_hash) if newest_seq else (None, None)
+    if broken_link is None and newest != (head_seq, head_hash):
         # The chain is shorter or longer than its head says: the newest entries were removed or inserted.
-        missing = (newest_seq or 0) < (head_seq or 0)
-        broken_link = BrokenLink(
-            (newest_seq or 0) + 1 if missing else newest_seq or 0, "missing" if missing else "head"
+        last = newest_seq or 0
+        broken_link = (
+            BrokenLink(last + 1, "missing") if last < (head_seq or 0) else BrokenLink(last, "head")
         )
-    report = ChainReport(team_id, length, newest_hash, broken_link)
+    report = ChainReport(length, newest_hash, broken_link)
     log.info(
         "audit_verified",
         team_id=str(team_id),

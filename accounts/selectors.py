@@ -8,10 +8,9 @@ from uuid import UUID
 
 from django.db.models import Prefetch, Q, QuerySet
 
-from accounts import audit
 from accounts.access import Principal, check
 from accounts.errors import NotFound
-from accounts.models import ApiKey, AuditEntry, Invitation, Membership, Team, TeamGroup, User
+from accounts.models import ApiKey, Invitation, Membership, Team, TeamGroup, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +44,8 @@ def list_members(principal: Principal, team: Team, *, search: str = "") -> Query
 def list_invitations(principal: Principal, team: Team) -> QuerySet[Invitation]:
     """Return open invitations, newest first."""
     check(principal, "member.manage", team)
-    rows = Invitation.objects.visible_to(principal).filter(
-        team=team, accepted_at=None, revoked_at=None
-    )
+    rows = Invitation.objects.visible_to(principal).filter(team=team)
+    rows = rows.filter(accepted_at=None, revoked_at=None)
     return rows.select_related("created_by").order_by("-created_at", "id")
 
 
@@ -63,12 +61,10 @@ def list_groups(principal: Principal, team: Team) -> list[GroupOfPeople]:
 
 def load_people(principal: Principal, rows: Sequence[TeamGroup]) -> list[GroupOfPeople]:
     """Return the members of each group, in the order of the groups; two queries, however many there are."""
+    people = Prefetch("group__user_set", User.objects.order_by("name", "email", "id"))
     groups = TeamGroup.objects.visible_to(principal).filter(pk__in=[row.pk for row in rows])
-    people = User.objects.order_by("name", "email", "id")
-    groups_with_people = groups.select_related("group").prefetch_related(
-        Prefetch("group__user_set", people)
-    )
-    by_id = {row.pk: tuple(row.group.user_set.all()) for row in groups_with_people} if rows else {}
+    groups = groups.select_related("group").prefetch_related(people)
+    by_id = {row.pk: tuple(row.group.user_set.all()) for row in groups} if rows else {}
     return [GroupOfPeople(row, by_id[row.pk]) for row in rows]
 
 
@@ -88,9 +84,8 @@ def list_group_choices(principal: Principal, team: Team) -> list[tuple[UUID, str
 def find_member_by_email(principal: Principal, team_id: UUID, email: str) -> UUID:
     """Return the account of the member with this address."""
     rows = Membership.objects.visible_to(principal).filter(team_id=team_id)
-    user_id = (
-        rows.filter(user__email__iexact=email.strip()).values_list("user_id", flat=True).first()
-    )
+    rows = rows.filter(user__email__iexact=email.strip())
+    user_id = rows.values_list("user_id", flat=True).first()
     if user_id is None:
         raise NotFound
     return user_id
@@ -103,19 +98,6 @@ def find_group(principal: Principal, team_id: UUID, group_id: UUID) -> TeamGroup
     if row is None:
         raise NotFound
     return row
-
-
-def list_audit_entries(
-    principal: Principal, team: Team, *, before: int | None = None, limit: int = 50
-) -> Sequence[AuditEntry]:
-    """Return the newest audit entries, or those before a sequence number."""
-    check(principal, "audit.view", team)
-    rows = AuditEntry.objects.visible_to(principal).filter(team_id=team.id)
-    if before is not None:
-        rows = rows.filter(seq__lt=before)
-    entries = list(rows.order_by("-seq")[:limit])
-    audit.reveal(team.id, entries)
-    return entries
 
 
 def is_first_person() -> bool:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 from django.urls import reverse
-from ninja import Router, Status
+from ninja import Router
 from pydantic import Field
 
 from accounts import schemas, selectors, services
@@ -15,6 +15,7 @@ from accounts.audit import verify
 from accounts.http.auth import api_auth
 from accounts.models import ApiKey, AuditEntry, Invitation, Membership, Team
 from accounts.principals import KeyPrincipal, UserPrincipal, get_current_team_id, get_principal
+from accounts.services import trail
 from config.http.openapi import LongNumber
 
 
@@ -74,16 +75,14 @@ def change_role(
     Only owners may grant or remove the owner role, and a team keeps at least one owner.
     """
     principal = get_principal(request)
-    return _build_member(
-        services.change_role(principal, membership_id=membership_id, role=body.role)
-    )
+    membership = services.change_role(principal, membership_id=membership_id, role=body.role)
+    return _build_member(membership)
 
 
 @router.delete("/members/{uuid:membership_id}", response={204: None})
-def remove_member(request: HttpRequest, membership_id: UUID) -> Status[None]:
+def remove_member(request: HttpRequest, membership_id: UUID) -> None:
     """Remove a member and everything that was shared with them. Any member may remove themselves."""
     services.remove_member(get_principal(request), membership_id=membership_id)
-    return Status(204, None)
 
 
 @router.get("/teams/{uuid:team_id}/invitations", response=list[schemas.InvitationOut])
@@ -97,20 +96,19 @@ def list_invitations(request: HttpRequest, team_id: UUID) -> list[Invitation]:
 @router.post("/teams/{uuid:team_id}/invitations", response={201: schemas.NewInvitationOut})
 def create_invitation(
     request: HttpRequest, team_id: UUID, body: schemas.InvitationIn
-) -> Status[dict[str, object]]:
+) -> dict[str, object]:
     """Create an invitation. The response contains its link, which is not shown again."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "member.manage", team_id)
     row, token = services.create_invitation(principal, team=team, role=body.role, email=body.email)
     url = request.build_absolute_uri(reverse("accounts:invitation", args=[token]))
-    return Status(201, {**schemas.InvitationOut.from_orm(row).dict(), "url": url})
+    return {**schemas.InvitationOut.from_orm(row).dict(), "url": url}
 
 
 @router.delete("/invitations/{uuid:invitation_id}", response={204: None})
-def revoke_invitation(request: HttpRequest, invitation_id: UUID) -> Status[None]:
+def revoke_invitation(request: HttpRequest, invitation_id: UUID) -> None:
     """Revoke an invitation; its link stops working."""
     services.revoke_invitation(get_principal(request), invitation_id=invitation_id)
-    return Status(204, None)
 
 
 @router.get("/teams/{uuid:team_id}/keys", response=list[schemas.KeyOut])
@@ -122,27 +120,18 @@ def list_keys(request: HttpRequest, team_id: UUID) -> list[ApiKey]:
 
 
 @router.post("/teams/{uuid:team_id}/keys", response={201: schemas.NewKeyOut})
-def issue_key(
-    request: HttpRequest, team_id: UUID, body: schemas.KeyIn
-) -> Status[dict[str, object]]:
+def issue_key(request: HttpRequest, team_id: UUID, body: schemas.KeyIn) -> dict[str, object]:
     """Create an API key. The response contains its secret, which is not shown again."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "key.manage", team_id)
-    key, secret = services.issue_key(
-        principal=principal,
-        team=team,
-        name=body.name,
-        scopes=body.scopes,
-        expires_at=body.expires_at,
-    )
-    return Status(201, {**schemas.KeyOut.from_orm(key).dict(), "secret": secret})
+    key, secret = services.issue_key(principal=principal, team=team, **body.dict())
+    return {**schemas.KeyOut.from_orm(key).dict(), "secret": secret}
 
 
 @router.delete("/keys/{uuid:key_id}", response={204: None})
-def revoke_key(request: HttpRequest, key_id: UUID) -> Status[None]:
+def revoke_key(request: HttpRequest, key_id: UUID) -> None:
     """Revoke an API key immediately."""
     services.revoke_key(get_principal(request), key_id=key_id)
-    return Status(204, None)
 
 
 @router.get("/teams/{uuid:team_id}/audit", response=list[schemas.AuditOut])
@@ -155,7 +144,7 @@ def read_audit(
     """Return the newest entries of the audit trail first; ``before`` continues at a sequence number."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "audit.view", team_id)
-    return list(selectors.list_audit_entries(principal, team, before=before, limit=limit))
+    return list(trail.list_entries(principal, team=team, before=before, limit=limit))
 
 
 @router.get("/teams/{uuid:team_id}/audit/verify", response=schemas.ChainOut)

@@ -84,8 +84,7 @@ def read_trail(request: HttpRequest, params: Query[ListIn]) -> dict[str, Any]:
         before=params.before,
         limit=limit + 1,
     )
-    page = rows[:limit]
-    return {"entries": page, "older": page[-1].seq if len(rows) > limit else None}
+    return {"entries": rows[:limit], "older": trail.find_next_position(rows, limit)}
 
 
 @router.get("/audit/verify", response=schemas.ChainOut)

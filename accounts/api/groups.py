@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.http import HttpRequest
-from ninja import Router, Status
+from ninja import Router
 
 from accounts import schemas, selectors, services
 from accounts.http.auth import api_auth
@@ -24,32 +24,27 @@ def list_groups(request: HttpRequest, team_id: UUID) -> list[schemas.GroupOut]:
 
 
 @router.post("/teams/{uuid:team_id}/groups", response={201: schemas.GroupOut})
-def create_group(
-    request: HttpRequest, team_id: UUID, body: schemas.GroupIn
-) -> Status[schemas.GroupOut]:
+def create_group(request: HttpRequest, team_id: UUID, body: schemas.GroupIn) -> schemas.GroupOut:
     """Create an empty group. Whatever is shared with it is shared with all its members."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "member.manage", team_id)
     row = services.create_group(principal, team=team, name=body.name)
-    return Status(201, schemas.GroupOut(id=row.pk, name=row.name, members=[]))
+    return schemas.GroupOut(id=row.pk, name=row.name, members=[])
 
 
 @router.delete("/groups/{uuid:group_id}", response={204: None})
-def delete_group(request: HttpRequest, group_id: UUID) -> Status[None]:
+def delete_group(request: HttpRequest, group_id: UUID) -> None:
     """Delete a group and end everything that was shared with it."""
     services.delete_group(get_principal(request), group_id=group_id)
-    return Status(204, None)
 
 
 @router.put("/groups/{uuid:group_id}/members/{uuid:user_id}", response={204: None})
-def add_to_group(request: HttpRequest, group_id: UUID, user_id: UUID) -> Status[None]:
+def add_to_group(request: HttpRequest, group_id: UUID, user_id: UUID) -> None:
     """Add a member of the team to a group. Adding a member twice changes nothing."""
     services.add_to_group(get_principal(request), group_id=group_id, user_id=user_id)
-    return Status(204, None)
 
 
 @router.delete("/groups/{uuid:group_id}/members/{uuid:user_id}", response={204: None})
-def remove_from_group(request: HttpRequest, group_id: UUID, user_id: UUID) -> Status[None]:
+def remove_from_group(request: HttpRequest, group_id: UUID, user_id: UUID) -> None:
     """Remove a member from a group; access that came through the group alone ends."""
     services.remove_from_group(get_principal(request), group_id=group_id, user_id=user_id)
-    return Status(204, None)

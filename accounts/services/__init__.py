@@ -15,13 +15,7 @@ from accounts.services.people import (
     change_password,
     change_profile,
 )
-from accounts.services.teams import (
-    add_member,
-    change_role,
-    create_team,
-    remove_member,
-    rename_team,
-)
+from accounts.services.teams import add_member, change_role, create_team, remove_member, rename_team
 
 
 __all__ = [

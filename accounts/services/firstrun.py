@@ -28,19 +28,15 @@ def prepare_first_run() -> str:
     Earlier links stop working. The link belongs to the first active administrator; without any, one is created, who
     has no password until they choose one.
     """
-    user = (
-        User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined", "id").first()
-    )
+    admins = User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined", "id")
+    user = admins.first()
     if user is None:
         user = User.objects.create_superuser(DEMO_EMAIL, name=DEMO_NAME)
         create_team(owner=user, name=DEMO_TEAM)
     StartToken.objects.filter(user=user, used_at=None).delete()
     token = tokens.make_secret("start")
-    StartToken.objects.create(
-        user=user,
-        token_hash=tokens.hash_secret("start", token),
-        expires_at=timezone.now() + LIFETIME,
-    )
+    token_hash, expires_at = tokens.hash_secret("start", token), timezone.now() + LIFETIME
+    StartToken.objects.create(user=user, token_hash=token_hash, expires_at=expires_at)
     return reverse("accounts:start", args=[token])
 
 
@@ -53,13 +49,9 @@ def redeem_start_token(token: str) -> User:
         raise StartTokenUnusable
     if row.expires_at <= timezone.now() or not row.user.is_active:
         raise StartTokenUnusable
+    actor = f"user:{row.user_id}"
     row.used_at = timezone.now()
     row.save(update_fields=["used_at"])
     for team_id in load_user_principal(row.user).team_ids:
-        audit.record(
-            team_id=team_id,
-            actor=f"user:{row.user_id}",
-            action="signin.start_token",
-            subject=f"user:{row.user_id}",
-        )
+        audit.record(team_id=team_id, actor=actor, action="signin.start_token", subject=actor)
     return row.user

@@ -41,13 +41,10 @@ def delete_group(principal: Principal, *, group_id: UUID) -> None:
     with tenant(principal.team_ids):
         row = _find(principal, group_id)
         ended = end_sharing_with(row.group)
+        _record(principal, row, "group.deleted", name=row.name, grants=ended)
         # The grants are deleted already, so no other row of the team refers to the group.
-        inner = row.group
-        _record(
-            principal, row, "group.deleted", name=row.name, grants=ended
-        )  # before the row loses its id
         row.delete()
-        inner.delete()
+        row.group.delete()
 
 
 def add_to_group(principal: Principal, *, group_id: UUID, user_id: UUID) -> TeamGroup:
@@ -65,10 +62,10 @@ def add_to_group(principal: Principal, *, group_id: UUID, user_id: UUID) -> Team
 def remove_from_group(principal: Principal, *, group_id: UUID, user_id: UUID) -> TeamGroup:
     with tenant(principal.team_ids):
         row = _find(principal, group_id)
-        inside = row.group.user_set.filter(pk=user_id).first()
-        if inside is None:
+        member = row.group.user_set.filter(pk=user_id).first()
+        if member is None:
             raise NotFound
-        inside.groups.remove(row.group)
+        member.groups.remove(row.group)
         _record(principal, row, "group.member_removed", member=str(user_id))
     return row
 
@@ -83,11 +80,4 @@ def _find(principal: Principal, group_id: UUID) -> TeamGroup:
 
 
 def _record(principal: Principal, row: TeamGroup, action: str, **detail: str | int) -> None:
-    audit.record(
-        team_id=row.team_id,
-        actor=principal.actor,
-        actor_kind=principal.kind,
-        action=action,
-        subject=f"group:{row.pk}",
-        detail=detail,
-    )
+    audit.record_action(principal, row.team_id, action, f"group:{row.pk}", **detail)

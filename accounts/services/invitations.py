@@ -6,7 +6,7 @@ import datetime as dt
 from uuid import UUID
 
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 
 from accounts import audit, tokens
 from accounts.access import Principal, check
@@ -18,7 +18,6 @@ from accounts.tenancy import lookup, tenant
 
 
 LIFETIME = dt.timedelta(days=7)
-_FOR_SOMEBODY_ELSE = _("This invitation is for a different email address.")
 
 
 def create_invitation(
@@ -45,14 +44,8 @@ def create_invitation(
             created_by_id=principal.user_id,
             expires_at=expires_at or timezone.now() + LIFETIME,
         )
-        audit.record(
-            team_id=team.id,
-            actor=principal.actor,
-            actor_kind=principal.kind,
-            action="invitation.created",
-            subject=f"invitation:{invitation.id}",
-            detail={"role": role},
-        )
+        subject = f"invitation:{invitation.id}"
+        audit.record_action(principal, team.id, "invitation.created", subject, role=role)
     return invitation, token
 
 
@@ -64,9 +57,7 @@ def find_invitation(token: str) -> Invitation:
         invitation = rows.filter(token_hash=stored).first()
     if invitation is None or not tokens.is_match("invitation", token, invitation.token_hash):
         raise InvitationUnusable
-    if not invitation.is_usable():
-        raise InvitationUnusable
-    return invitation
+    return _check_usable(invitation)
 
 
 def accept_invitation(*, user: User, token: str) -> Membership:
@@ -74,11 +65,9 @@ def accept_invitation(*, user: User, token: str) -> Membership:
     team_id = find_invitation(token).team_id
     with tenant([team_id]):
         rows = Invitation.objects.unscoped().select_for_update(of=("self",)).select_related("team")
-        invitation = rows.get(token_hash=tokens.hash_secret("invitation", token))
-        if not invitation.is_usable():
-            raise InvitationUnusable
+        invitation = _check_usable(rows.get(token_hash=tokens.hash_secret("invitation", token)))
         if invitation.email and invitation.email != user.email:
-            raise NotAllowed(_FOR_SOMEBODY_ELSE)
+            raise NotAllowed(_("This invitation is for a different email address."))
         membership = add_member(team=invitation.team, user=user, role=Role(invitation.role))
         invitation.accepted_at, invitation.accepted_by = timezone.now(), user
         invitation.save(update_fields=["accepted_at", "accepted_by"])
@@ -102,11 +91,12 @@ def revoke_invitation(principal: Principal, *, invitation_id: UUID) -> Invitatio
         if invitation.revoked_at is None and invitation.accepted_at is None:
             invitation.revoked_at = timezone.now()
             invitation.save(update_fields=["revoked_at"])
-            audit.record(
-                team_id=invitation.team_id,
-                actor=principal.actor,
-                actor_kind=principal.kind,
-                action="invitation.revoked",
-                subject=f"invitation:{invitation.id}",
-            )
+            subject = f"invitation:{invitation.id}"
+            audit.record_action(principal, invitation.team_id, "invitation.revoked", subject)
+    return invitation
+
+
+def _check_usable(invitation: Invitation) -> Invitation:
+    if not invitation.is_usable():
+        raise InvitationUnusable
     return invitation

@@ -9,9 +9,10 @@ from uuid import UUID
 from django.utils import timezone
 
 from accounts import audit, tokens
-from accounts.access import KeyPrincipal, Principal, check
+from accounts.access import Principal, check
 from accounts.errors import InvalidChoice, NotFound
 from accounts.models import ApiKey, Team
+from accounts.principals import KeyPrincipal
 from accounts.roles import SCOPES, SERVICE_SCOPES
 from accounts.tenancy import lookup, tenant
 
@@ -45,7 +46,7 @@ def issue_key(
             created_by_id=principal.user_id,
             expires_at=expires_at,
         )
-        _record(principal, key, "key.issued", {"scopes": key.scopes})
+        audit.record_action(principal, team.id, "key.issued", f"key:{key.pk}", scopes=key.scopes)
     return key, secret
 
 
@@ -60,7 +61,7 @@ def revoke_key(principal: Principal, *, key_id: UUID) -> ApiKey:
         if key.revoked_at is None:
             key.revoked_at = timezone.now()
             key.save(update_fields=["revoked_at"])
-            _record(principal, key, "key.revoked", {})
+            audit.record_action(principal, key.team_id, "key.revoked", f"key:{key.pk}")
     return key
 
 
@@ -79,14 +80,3 @@ def authenticate_key(secret: str) -> KeyPrincipal | None:
             key.last_used_at = now
             key.save(update_fields=["last_used_at"])
     return KeyPrincipal(key)
-
-
-def _record(principal: Principal, key: ApiKey, action: str, detail: dict[str, list[str]]) -> None:
-    audit.record(
-        team_id=key.team_id,
-        actor=principal.actor,
-        actor_kind=principal.kind,
-        action=action,
-        subject=f"key:{key.pk}",
-        detail=detail,
-    )

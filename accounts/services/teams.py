@@ -42,7 +42,7 @@ def rename_team(principal: Principal, *, team: Team, name: str) -> Team:
     with tenant([team.id]):
         team.name = name.strip()[:120]
         team.save(update_fields=["name"])
-        _record(principal, team.id, "team.renamed", f"team:{team.id}")
+        audit.record_action(principal, team.id, "team.renamed", f"team:{team.id}")
     return team
 
 
@@ -54,7 +54,6 @@ def add_member(*, team: Team, user: User, role: Role) -> Membership:
             audit.record(
                 team_id=team.id,
                 actor=f"user:{user.pk}",
-                actor_kind="user",
                 action="member.added",
                 subject=f"user:{user.pk}",
                 detail={"role": str(role)},
@@ -76,13 +75,7 @@ def change_role(principal: Principal, *, membership_id: UUID, role: str) -> Memb
         before, membership.role = membership.role, role
         membership.save(update_fields=["role"])
         detail = {"from": before, "to": role}
-        _record(
-            principal,
-            membership.team_id,
-            "member.role_changed",
-            f"user:{membership.user_id}",
-            detail,
-        )
+        _record(principal, membership, "member.role_changed", **detail)
     return membership
 
 
@@ -95,17 +88,12 @@ def remove_member(principal: Principal, *, membership_id: UUID) -> None:
             _check_rank(principal, membership.team_id, Role(membership.role))
         revoke_all(membership.user, membership.team_id)
         membership.delete()
-        action = "member.left" if leaving else "member.removed"
-        _record(principal, membership.team_id, action, f"user:{membership.user_id}")
+        _record(principal, membership, "member.left" if leaving else "member.removed")
 
 
 def _find(principal: Principal, membership_id: UUID) -> Membership:
-    rows = (
-        Membership.objects.visible_to(principal)
-        .select_related("user")
-        .select_for_update(of=("self",))
-    )
-    membership = rows.filter(pk=membership_id).first()
+    rows = Membership.objects.visible_to(principal).select_related("user")
+    membership = rows.select_for_update(of=("self",)).filter(pk=membership_id).first()
     if membership is None:
         raise NotFound
     return membership
@@ -134,18 +122,6 @@ def _free_slug(name: str, team_id: UUID) -> str:
     return f"{slug}-{team_id.hex[-6:]}" if Team.objects.filter(slug=slug).exists() else slug
 
 
-def _record(
-    principal: Principal,
-    team_id: UUID,
-    action: str,
-    subject: str,
-    detail: dict[str, str] | None = None,
-) -> None:
-    audit.record(
-        team_id=team_id,
-        actor=principal.actor,
-        actor_kind=principal.kind,
-        action=action,
-        subject=subject,
-        detail=detail,
-    )
+def _record(principal: Principal, membership: Membership, action: str, **detail: str) -> None:
+    subject = f"user:{membership.user_id}"
+    audit.record_action(principal, membership.team_id, action, subject, **detail)

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from accounts import audit
@@ -28,6 +27,12 @@ CLOCK_SET_BACK: Final = timedelta(hours=1)  # the longest tolerated step back be
 
 Format = Literal["jsonl", "csv"]
 COLUMNS: Final = ("seq", "at", "actor_kind", "actor", "action", "subject", "success", "detail", "prev_hash", "hash")  # fmt: skip
+
+_NAMED_MODELS: Final[Mapping[str, type[ApiKey | TeamGroup | Invitation]]] = {
+    "key": ApiKey,
+    "group": TeamGroup,
+    "invitation": Invitation,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +92,8 @@ def read_page(
 ) -> AuditPage:
     """Return a page, newest first. Pages use sequence numbers, so that new entries don't move rows between pages."""
     rows = list_entries(principal, team=team, filters=filters, before=before, limit=limit + 1)
-    page_rows = rows[:limit]
     return AuditPage(
-        describe_entries(principal, team.pk, page_rows),
-        page_rows[-1].seq if len(rows) > limit else None,
+        describe_entries(principal, team.pk, rows[:limit]), find_next_position(rows, limit)
     )
 
 
@@ -98,10 +101,11 @@ def list_entries(
     principal: Principal,
     *,
     team: Team,
-    filters: AuditFilter,
+    filters: AuditFilter = AuditFilter(),
     before: int | None = None,
     limit: int = PAGE,
 ) -> Sequence[AuditEntry]:
+    """Return the newest matching entries, or those before a sequence number."""
     check(principal, "audit.view", team)
     visible = AuditEntry.objects.visible_to(principal).filter(team_id=team.pk)
     rows = _apply_filters(team.pk, visible, filters)
@@ -110,6 +114,11 @@ def list_entries(
     result = list(rows.order_by("-seq")[:limit])
     audit.reveal(team.pk, result)
     return result
+
+
+def find_next_position(rows: Sequence[AuditEntry], limit: int) -> int | None:
+    """Return where the next page begins, or None; ``rows`` have one row more than the page if there is one."""
+    return rows[limit - 1].seq if len(rows) > limit else None
 
 
 def describe_entries(
@@ -122,16 +131,12 @@ def describe_entries(
     return tuple(
         AuditLine(
             row,
-            actors.get(row.actor, DisplayName(row.actor)),
+            actors.get(row.actor) or DisplayName(row.actor),
             str(audit.AUDIT_ACTIONS.get(row.action, row.action)),
-            subjects.get(
-                (_get_family(row), row.subject), DisplayName(_replace_erased_persons(row.subject))
-            ),
+            subjects.get((_get_family(row), row.subject))
+            or DisplayName(_replace_erased_persons(row.subject)),
             list_changes(row.detail),
-            {
-                name: _replace_erased_persons(value)
-                for name, value in _list_other_details(row.detail).items()
-            },
+            _list_other_details(row.detail),
         )
         for row in rows
     )
@@ -140,15 +145,16 @@ def describe_entries(
 def list_changes(detail: Mapping[str, Any]) -> tuple[FieldChange, ...]:
     """Return the changes in a detail: ``before`` and ``after`` field by field, or ``from`` and ``to``."""
     if "from" in detail and "to" in detail:
-        return (FieldChange("", _format_value(detail["from"]), _format_value(detail["to"])),)
+        return (_build_change("", detail["from"], detail["to"]),)
     was, now = detail.get("before"), detail.get("after")
     if not isinstance(was, dict) or not isinstance(now, dict):
-        return (FieldChange("", _format_value(was), _format_value(now)),) if was != now else ()
+        return (_build_change("", was, now),) if was != now else ()
     fields = [name for name in {**was, **now} if was.get(name) != now.get(name)]
-    return tuple(
-        FieldChange(name, _format_value(was.get(name)), _format_value(now.get(name)))
-        for name in fields
-    )
+    return tuple(_build_change(name, was.get(name), now.get(name)) for name in fields)
+
+
+def _build_change(field: str, was: object, now: object) -> FieldChange:
+    return FieldChange(field, _format_value(was), _format_value(now))
 
 
 def export(
@@ -161,20 +167,14 @@ def export(
     """
     check(principal, "audit.view", team)
     with tenant([team.pk]):
-        audit.record(
-            team_id=team.pk,
-            actor=principal.actor,
-            actor_kind=principal.kind,
-            action="audit.exported",
-            subject=f"team:{team.pk}",
-            detail={"format": kind, "asked": _describe_filters(filters)},
-        )
+        detail = {"format": kind, "asked": _describe_filters(filters)}
+        audit.record_action(principal, team.pk, "audit.exported", f"team:{team.pk}", **detail)
         last, _hash = audit.read_head(team.pk)
     return _write_batches(team.pk, filters, kind, last)
 
 
 def _write_batches(team_id: UUID, filters: AuditFilter, kind: Format, last: int) -> Iterator[bytes]:
-    write = _AS[kind]
+    write = _write_csv if kind == "csv" else _write_jsonl
     after = 0
     if kind == "csv":
         yield _write_csv([dict(zip(COLUMNS, COLUMNS, strict=True))])
@@ -194,17 +194,18 @@ def _apply_filters(
     team_id: UUID, rows: TenantQuerySet[AuditEntry], filters: AuditFilter
 ) -> TenantQuerySet[AuditEntry]:
     conditions: dict[str, Any] = {  # Any: what a lookup takes
-        "actor": filters.actor or None,
-        "subject__in": audit.list_written_forms(team_id, [filters.subject])[filters.subject]
-        if filters.subject
-        else None,
-        "detail__run": filters.run or None,
-        "detail__node": filters.node or None,
+        "actor": filters.actor,
+        "subject__in": filters.subject
+        and audit.list_written_forms(team_id, [filters.subject])[filters.subject],
+        "detail__run": filters.run,
+        "detail__node": filters.node,
         "at__gte": filters.since,
         "at__lt": filters.until,
         "success": filters.success,
     }
-    rows = rows.filter(**{name: value for name, value in conditions.items() if value is not None})
+    rows = rows.filter(
+        **{name: value for name, value in conditions.items() if value not in (None, "")}
+    )
     if filters.run:
         rows = rows.filter(detail__has_key="run")  # the partial index covers only these rows
     rows = _limit_by_time(team_id, rows, filters)
@@ -234,9 +235,9 @@ def _limit_by_time(
     return rows
 
 
-def _shift(moment: datetime, by: timedelta) -> datetime:
+def _shift(moment: datetime, duration: timedelta) -> datetime:
     try:
-        return moment + by
+        return moment + duration
     except OverflowError:  # beyond the supported dates
         return moment
 
@@ -273,30 +274,19 @@ def _name_runs(principal: Principal, team_id: UUID, texts: set[str]) -> Mapping[
 
 def _name_actors(texts: set[str], team_id: UUID) -> dict[str, DisplayName]:
     """Name users, keys, groups, invitations and the team itself; administrators may see all these names."""
-    ids = {kind: _parse_ids(texts, kind) for kind in ("user", "key", "group", "invitation", "team")}
+    ids = {kind: _parse_ids(texts, kind) for kind in ("user", "team", *_NAMED_MODELS)}
     names: dict[str, DisplayName] = {}
     if ids["user"]:
-        people = User.objects.filter(pk__in=ids["user"])
         # Former members are not named, because their membership rows are deleted.
-        in_team = Q(memberships__team_id=team_id)
-        names |= {
-            f"user:{user.pk}": DisplayName(str(user)) for user in people.filter(in_team).distinct()
-        }
-    for kind, model in _MODELS.items():
+        users = User.objects.filter(pk__in=ids["user"], memberships__team_id=team_id).distinct()
+        names |= {f"user:{user.pk}": DisplayName(str(user)) for user in users}
+    for kind, model in _NAMED_MODELS.items():
         if ids[kind]:
             rows = model._base_manager.filter(team_id=team_id, pk__in=ids[kind])
             names |= {f"{kind}:{row.pk}": DisplayName(str(row)) for row in rows}
-    names |= (
-        {f"team:{team_id}": DisplayName(str(Team.objects.get(pk=team_id)))} if ids["team"] else {}
-    )
+    if ids["team"]:
+        names[f"team:{team_id}"] = DisplayName(str(Team.objects.get(pk=team_id)))
     return names
-
-
-_MODELS: Final[Mapping[str, type[ApiKey | TeamGroup | Invitation]]] = {
-    "key": ApiKey,
-    "group": TeamGroup,
-    "invitation": Invitation,
-}
 
 
 def _parse_ids(texts: set[str], kind: str) -> list[UUID]:
@@ -311,10 +301,14 @@ def _parse_ids(texts: set[str], kind: str) -> list[UUID]:
 
 
 def _list_other_details(detail: Mapping[str, Any]) -> dict[str, str]:
-    changed = {"before", "after"} | (
-        {"from", "to"} if "from" in detail and "to" in detail else set()
-    )
-    return {name: _format_value(value) for name, value in detail.items() if name not in changed}
+    changed = {"before", "after"}
+    if "from" in detail and "to" in detail:
+        changed |= {"from", "to"}
+    return {
+        name: _replace_erased_persons(_format_value(value))
+        for name, value in detail.items()
+        if name not in changed
+    }
 
 
 def _format_value(value: object) -> str:
@@ -354,6 +348,3 @@ def _escape_cell(value: object) -> str:
     """Prefix an apostrophe to a string that a spreadsheet would read as a formula."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
-
-
-_AS = {"jsonl": _write_jsonl, "csv": _write_csv}
