@@ -104,10 +104,7 @@ class StartToken(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     token_hash = models.CharField(max_length=HASH_LENGTH, unique=True, editable=False)
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.CASCADE,
-        related_name="+",
-        verbose_name=_("user"),
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", verbose_name=_("user")
     )
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     expires_at = models.DateTimeField(_("expires"))
