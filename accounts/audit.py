@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 import structlog
@@ -19,21 +19,16 @@ from django.db.models.fields.json import KeyTextTransform
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.audit import (
-    GENESIS,
-    QUERIES,
-    AuditEntry,
-    AuditHead,
-    hide_pending,
-    note,
-    write_pending,
-)
+from accounts.models.audit import GENESIS, AuditEntry, AuditHead, hide_pending, note, write_pending
 from accounts.models.persons import AuditPerson, find_pseudonyms, make_unlinked_pseudonym
 from accounts.personas import find_player
 from accounts.principals import Principal
 from accounts.pseudonyms import find_outside_ids, hide, list_pseudonyms, substitute_names
 from accounts.tenancy import HasTeams, get_current_team_ids, tenant
+from config.sql import read_queries
 
+
+QUERIES: Final = read_queries("accounts/sql/queries/audit.sql")
 
 ActorKind = Literal["user", "key", "run", "system"]
 
