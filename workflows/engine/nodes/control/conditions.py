@@ -17,15 +17,17 @@ from workflows.engine.language.comparisons import (
     normalize_operator,
 )
 from workflows.engine.language.document import Json, Selector
-from workflows.engine.language.templating import Template
+from workflows.engine.language.templating import list_references, render_text
 from workflows.engine.language.values import FILE_ATTRIBUTES, get_file_attribute, is_file
 from workflows.engine.language.variables import VariablePool
 
 
 Logic = Literal["and", "or"]
 
+# all() and any() stop at the first result that decides: later conditions aren't evaluated.
+_LOGIC: Final[Mapping[Logic, Callable[[Iterable[bool]], bool]]] = {"and": all, "or": any}
 # Operators that compare the files in an array of files.
-OVER_FILES: Final = frozenset({"contains", "not contains", "all of"})
+_OVER_FILES: Final = frozenset({"contains", "not contains", "all of"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class FileCondition:
     def _is_met_by(self, file: Mapping[str, Json]) -> bool:
         actual, expected = get_file_attribute(file, self.key), self.value
         if self.key == "extension":
-            actual, expected = _add_dot(actual), _add_dot(expected)
+            actual, expected = add_dot(actual), add_dot(expected)
         return compare(self.operator, actual, expected)
 
 
@@ -54,7 +56,7 @@ class FileConditionGroup:
     logic: Logic = "and"
 
     def is_met(self, files: Sequence[Mapping[str, Json]]) -> bool:
-        return _combine(self.logic, (condition.is_met(files) for condition in self.conditions))
+        return _LOGIC[self.logic](condition.is_met(files) for condition in self.conditions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +68,15 @@ class Condition:
 
     def is_met(self, pool: VariablePool) -> bool:
         actual = pool.require(self.selector)
-        if self.operator in OVER_FILES and self._compares_files(actual):
+        if self.operator in _OVER_FILES and self._compares_files(actual):
             if self.over_files is None:
                 raise ConditionInvalid("A condition on a list of files needs a file condition")
             return self.over_files.is_met(actual)
         if self.operator in UNARY:
             return compare(self.operator, actual, None)
-        return compare(self.operator, actual, convert_expected(actual, _render(self.value, pool)))
+        return compare(
+            self.operator, actual, convert_expected(actual, render_value(self.value, pool))
+        )
 
     def _compares_files(self, actual: Json) -> bool:
         # The type of an empty list is unknown, so the condition's form decides.
@@ -82,8 +86,8 @@ class Condition:
     def references(self) -> tuple[Selector, ...]:
         """Return every variable that the condition reads."""
         values = self.value if isinstance(self.value, list | tuple) else [self.value]
-        inside = [Template.of(value).references for value in values if isinstance(value, str)]
-        return (self.selector, *(selector for references in inside for selector in references))
+        texts = (value for value in values if isinstance(value, str))
+        return (self.selector, *(selector for text in texts for selector in list_references(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ class ConditionGroup:
     logic: Logic = "and"
 
     def is_met(self, pool: VariablePool) -> bool:
-        return _combine(self.logic, (condition.is_met(pool) for condition in self.conditions))
+        return _LOGIC[self.logic](condition.is_met(pool) for condition in self.conditions)
 
 
 def parse_condition(data: Mapping[str, Json]) -> Condition:
@@ -132,23 +136,19 @@ def parse_operator(name: Json) -> str:
 def parse_logic(name: Json) -> Logic:
     if name is None:
         return "and"
-    logic = name.lower() if isinstance(name, str) else name
-    if logic == "and":
-        return "and"
-    if logic == "or":
-        return "or"
+    for logic in _LOGIC:
+        if isinstance(name, str) and name.lower() == logic:
+            return logic
     raise ConditionInvalid(f"The logical operator must be and or or, not {name!r}")
 
 
 def _parse_files(data: Mapping[str, Json]) -> FileConditionGroup:
-    conditions = [_require_mapping(condition) for condition in data.get("conditions") or ()]
-    return FileConditionGroup(
-        tuple(_parse_file_condition(condition) for condition in conditions),
-        parse_logic(data.get("logical_operator")),
-    )
+    conditions = map(_parse_file_condition, data.get("conditions") or ())
+    return FileConditionGroup(tuple(conditions), parse_logic(data.get("logical_operator")))
 
 
-def _parse_file_condition(data: Mapping[str, Json]) -> FileCondition:
+def _parse_file_condition(condition: Json) -> FileCondition:
+    data = _require_mapping(condition)
     key = data.get("key")
     if key not in FILE_ATTRIBUTES:
         raise ConditionInvalid(
@@ -165,29 +165,23 @@ def _require_mapping(value: Json) -> Mapping[str, Json]:
     return value
 
 
-def _combine(logic: Logic, answers: Iterable[bool]) -> bool:
-    # all() and any() stop at the first result that decides: later conditions aren't evaluated.
-    return _LOGIC[logic](answers)
-
-
 def _are_files(value: Json) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(map(is_file, value))
 
 
-def _render(value: Json, pool: VariablePool) -> Json:
+def render_value(value: Json, pool: VariablePool) -> Json:
+    """Fill in the references of a text, or of the texts in a list."""
     if isinstance(value, str):
-        return Template.of(value).render_text(pool)
-    if isinstance(value, list | tuple):
-        return [_render(item, pool) for item in value]
-    return value
+        return render_text(value, pool)
+    return (
+        [render_value(item, pool) for item in value] if isinstance(value, list | tuple) else value
+    )
 
 
-def _add_dot(extension: Json) -> Json:
+def add_dot(extension: Json) -> Json:
+    """Add the leading dot of a file extension, or of those in a list, where it is missing."""
     if isinstance(extension, str):
         return extension if not extension or extension.startswith(".") else f".{extension}"
-    if isinstance(extension, list | tuple):
-        return [_add_dot(item) for item in extension]
-    return extension
-
-
-_LOGIC: Final[Mapping[Logic, Callable[[Iterable[bool]], bool]]] = {"and": all, "or": any}
+    return (
+        [add_dot(item) for item in extension] if isinstance(extension, list | tuple) else extension
+    )

@@ -15,24 +15,22 @@ from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
+Cases = tuple[tuple[str, ConditionGroup], ...]
 # Parsed by the conditions module.
-_Conditions = tuple[dict[str, Any], ...]
+_Objects = tuple[dict[str, Any], ...]
 
 
 class IfElseConfig(NodeConfig):
-    cases: tuple[dict[str, Any], ...] | None = None
+    cases: _Objects | None = None
     logical_operator: str | None = None
-    conditions: _Conditions | None = None
+    conditions: _Objects | None = None
 
-    def list_cases(self) -> tuple[dict[str, Any], ...]:
+    def list_cases(self) -> _Objects:
         """Return the cases; old documents have one case without a name."""
         if self.cases is not None:
             return self.cases
         legacy = {"logical_operator": self.logical_operator, "conditions": self.conditions or ()}
         return ({"case_id": "true", **legacy},)
-
-
-Cases = tuple[tuple[str, ConditionGroup], ...]
 
 
 class IfElse(NodeKind[IfElseConfig, Cases]):
@@ -91,10 +89,9 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
-        groups = [group for _, group in self.prepare(spec)]
         return tuple(
             selector
-            for group in groups
+            for _, group in self.prepare(spec)
             for condition in group.conditions
             for selector in condition.references
         )

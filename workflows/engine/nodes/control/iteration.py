@@ -103,12 +103,10 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         config = self.configure(spec)
         list_type = config.iterator_input_type
         kind = parse_type(list_type) if isinstance(list_type, str) else None
-        item = str(ELEMENTS[kind]) if kind is not None and kind in ELEMENTS else "any"
-        derived_type = (
-            DerivedType(config.iterator_selector, TypeRule.ELEMENT) if item == "any" else None
-        )
+        item = str(ELEMENTS[kind]) if kind in ELEMENTS else "any"
+        derived = DerivedType(config.iterator_selector, TypeRule.ELEMENT) if item == "any" else None
         return (
-            Output("item", item, gettext_noop("Current item"), derived_type),
+            Output("item", item, gettext_noop("Current item"), derived),
             Output("index", "number", gettext_noop("Round index, starting at 0")),
         )
 
@@ -165,10 +163,9 @@ class _Results:
 
     async def run_round(self, index: int) -> None:
         variables = {"item": self._items[index], "index": index}
+        heads = {self._node_id: variables, SCOPE: variables}
         try:
-            finished_round = await self._body.run(
-                index, {self._node_id: variables, SCOPE: variables}
-            )
+            finished_round = await self._body.run(index, heads)
         except RoundFailed:
             if self._config.error_handle_mode is ErrorMode.TERMINATED:
                 raise

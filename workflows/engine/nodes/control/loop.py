@@ -46,6 +46,7 @@ ROUND: Final = "loop_round"
 # The heads under which xworkflow's bodies read loop variables and the values of their round.
 LOOP, SCOPE, ITERATION, ITERATIONS = "loop", "__scope__", "_iteration", "_iterations"
 MAX_ROUNDS: Final = 100  # xworkflow's default
+_TEXT_TYPES: Final = frozenset({ValueType.STRING, ValueType.SECRET, ValueType.ANY})
 
 
 class LoopVariable(ConfigPart):
@@ -53,6 +54,29 @@ class LoopVariable(ConfigPart):
     var_type: str = "string"
     value_type: str = "constant"
     value: Any = None
+
+    @property
+    def type(self) -> ValueType | None:
+        return parse_type(self.var_type)
+
+    @property
+    def source(self) -> Selector | None:
+        """Return the variable that it starts with, which is empty if none is selected; None for a constant."""
+        if self.value_type != "variable":
+            return None
+        value = self.value
+        return tuple(map(str, value)) if isinstance(value, list | tuple) and len(value) > 1 else ()
+
+    def get_initial_value(self, pool: VariablePool) -> Json:
+        return self.parse_constant() if self.source is None else pool.require(self.source)
+
+    def parse_constant(self) -> Json:
+        """Return the constant that it starts with. Raises ValueMismatch if it is of another type."""
+        kind, value = self.type or ValueType.ANY, self.value
+        is_blank = isinstance(value, str) and not value.strip()
+        if value is None or (is_blank and kind not in _TEXT_TYPES):
+            return build_zero_value(kind)
+        return parse_constant(value, kind)
 
 
 class LoopConfig(NodeConfig):
@@ -141,8 +165,7 @@ class Loop(NodeKind[LoopConfig, Prepared]):
             problems.append(Problem("condition.invalid", invalid.message, spec.id, field))
         labels: set[str] = set()
         for index, variable in enumerate(config.loop_variables):
-            message = _find_mistake(variable, labels)
-            if message:
+            if message := _find_mistake(variable, labels):
                 path = f"loop_variables.{index}"
                 problems.append(Problem("loop.variable", message, spec.id, path))
             labels.add(variable.label)
@@ -155,10 +178,8 @@ class Loop(NodeKind[LoopConfig, Prepared]):
         config = self.configure(spec)
         if config.condition is not None:
             rounds = gettext_noop("Number of rounds")
-            return (
-                Output(config.output_variable or "output", "object"),
-                Output(ITERATIONS, "number", rounds),
-            )
+            result = Output(config.output_variable or "output", "object")
+            return (result, Output(ITERATIONS, "number", rounds))
         rounds = gettext_noop("Number of rounds; null if none")
         return (*self.list_inner_outputs(spec), Output(ROUND, "number", rounds))
 
@@ -170,8 +191,8 @@ class Loop(NodeKind[LoopConfig, Prepared]):
     def list_variable_types(self, spec: NodeSpec) -> Mapping[str, ValueType]:
         config = self.configure(spec)
         initial = {name: infer_type(value) for name, value in (config.initial_vars or {}).items()}
-        declared = {variable.label: _parse_type(variable) for variable in config.loop_variables}
-        return {**initial, **{name: kind for name, kind in declared.items() if kind is not None}}
+        declared = {v.label: kind for v in config.loop_variables if (kind := v.type) is not None}
+        return initial | declared
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         prepared = self.prepare(spec)
@@ -182,8 +203,8 @@ class Loop(NodeKind[LoopConfig, Prepared]):
             for condition in prepared.exit_conditions.conditions
             for selector in condition.references
         )
-        sources = (_get_source(variable) for variable in prepared.variables)
-        return (*(selector for selector in sources if selector), *compared)
+        sources = (variable.source for variable in prepared.variables)
+        return (*filter(None, sources), *compared)
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         if ctx.body is None:
@@ -195,9 +216,7 @@ class Loop(NodeKind[LoopConfig, Prepared]):
 
 async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeResult:
     pool, name, exit_conditions = ctx.pool, ctx.node_id, prepared.exit_conditions
-    initial = {
-        variable.label: _get_initial_value(variable, pool) for variable in prepared.variables
-    }
+    initial = {v.label: v.get_initial_value(pool) for v in prepared.variables}
     ctx.record_inputs(initial)
     pool.set_outputs(name, initial)
     body.begin(prepared.count)
@@ -209,7 +228,7 @@ async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeRes
         finished_round = await body.run(index, {})
         rounds = index + 1
         if finished_round.results:
-            _set_values(pool, name, finished_round.results)
+            pool.set_outputs(name, {**pool.get_head(name), **finished_round.results})
         if finished_round.is_last or (exit_conditions.conditions and exit_conditions.is_met(pool)):
             break
     values = pool.get_head(name)
@@ -251,54 +270,20 @@ def _should_continue(condition: Condition, values: Mapping[str, Json], ctx: Node
         return False
 
 
-def _set_values(pool: VariablePool, name: str, values: Mapping[str, Json]) -> None:
-    pool.set_outputs(name, {**pool.get_head(name), **values})
-
-
-def _get_initial_value(variable: LoopVariable, pool: VariablePool) -> Json:
-    selector = _get_source(variable)
-    if selector is not None:
-        return pool.require(selector)
-    return _parse_constant(variable)
-
-
-def _get_source(variable: LoopVariable) -> Selector | None:
-    if variable.value_type != "variable":
-        return None
-    value = variable.value
-    return tuple(map(str, value)) if isinstance(value, list | tuple) and len(value) > 1 else ()
-
-
-def _parse_constant(variable: LoopVariable) -> Json:
-    kind = _parse_type(variable) or ValueType.ANY
-    value = variable.value
-    texts = (ValueType.STRING, ValueType.SECRET, ValueType.ANY)
-    if value is None or (kind not in texts and isinstance(value, str) and not value.strip()):
-        return build_zero_value(kind)
-    return parse_constant(value, kind)
-
-
-def _parse_type(variable: LoopVariable) -> ValueType | None:
-    return parse_type(variable.var_type)
-
-
 def _find_mistake(variable: LoopVariable, labels: set[str]) -> str | None:
     if not variable.label:
         return "A loop variable needs a name"
     if variable.label in labels:
         return f"Duplicate loop variable {variable.label}"
-    if _parse_type(variable) is None:
+    if variable.type is None:
         return f"{variable.label} can't be of type {variable.var_type}"
     if variable.value_type not in ("constant", "variable"):
         return f"{variable.label} must be a constant or a variable, not {variable.value_type}"
-    if variable.value_type == "variable":
-        return (
-            None
-            if _get_source(variable)
-            else f"{variable.label} needs a variable as its initial value"
-        )
+    if variable.source == ():
+        return f"{variable.label} needs a variable as its initial value"
     try:
-        _parse_constant(variable)
+        if variable.source is None:
+            variable.parse_constant()
     except ValueMismatch as mismatch:
         return f"Invalid initial value of {variable.label}: {mismatch.message}"
     return None

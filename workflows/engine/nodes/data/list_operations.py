@@ -13,19 +13,24 @@ from workflows.engine.language.values import (
     is_number,
     parse_number,
 )
+from workflows.engine.nodes.control.conditions import add_dot
 
 
-ERROR: Final = "InvalidListOperationError"
 _ANY: Final = frozenset({"empty", "not empty"})
 _TEXT: Final = frozenset(
     {"contains", "not contains", "start with", "end with", "is", "is not", "in", "not in"}
 )
 _NUMBER: Final = frozenset({"=", "≠", "<", ">", "≤", "≥"})
 _BOOLEAN: Final = frozenset({"is", "is not"})
+_KINDS: Final[Sequence[tuple[Callable[[Json], bool], frozenset[str]]]] = (
+    (lambda value: isinstance(value, bool), _BOOLEAN),
+    (is_number, _NUMBER),
+    (lambda value: isinstance(value, str), _TEXT),
+)
 
 
 def build_error(message: str) -> NodeFailed:
-    return NodeFailed(ERROR, message)
+    return NodeFailed("InvalidListOperationError", message)
 
 
 def check_items(value: Json) -> list[Json]:
@@ -33,10 +38,9 @@ def check_items(value: Json) -> list[Json]:
     if not isinstance(value, list | tuple):
         raise build_error("The variable is not a list")
     items = list(value)
-    if not items or _is_of(items, str) or _is_of(items, bool) or _are_numbers(items):
-        return items
-    if all(map(is_file, items)):
-        return items
+    for is_kind in (*(is_kind for is_kind, _ in _KINDS), is_file):
+        if all(map(is_kind, items)):
+            return items
     raise build_error("Only lists of strings, numbers, booleans or files are supported")
 
 
@@ -78,61 +82,6 @@ def sort_items(items: Sequence[Json], key: str, *, descending: bool) -> list[Jso
         raise build_error(f"The items can't be sorted by {key or 'their value'}") from None
 
 
-def _get_compared_value(item: Json, key: str) -> Json:
-    if not is_file(item):
-        return item
-    if key not in FILE_ATTRIBUTES:
-        raise build_error(
-            f"A file has no property {key!r}; use one of: {', '.join(FILE_ATTRIBUTES)}"
-        )
-    value = get_file_attribute(item, key)
-    return _add_dot(value) if key == "extension" else value
-
-
-def _matches(actual: Json, operator: str, expected: Json, key: str) -> bool:
-    if operator in _ANY:
-        return compare(operator, actual, None)
-    for is_kind, operators in _KINDS:
-        if is_kind(actual):
-            if operator not in operators:
-                raise ConditionInvalid(f"{operator} is not supported for this list")
-            break
-    if isinstance(actual, str):
-        return _text_matches(actual, operator, expected, key)
-    return compare(operator, actual, convert_expected(actual, expected))
-
-
-def _text_matches(actual: str, operator: str, expected: Json, key: str) -> bool:
-    if key == "extension":
-        expected = (
-            [_add_dot(item) for item in expected]
-            if isinstance(expected, list | tuple)
-            else _add_dot(expected)
-        )
-    if operator in ("in", "not in") and isinstance(expected, str):
-        return (actual in expected) is (operator == "in")
-    return compare(operator, actual, expected)
-
-
-def _add_dot(value: Json) -> Json:
-    return f".{value}" if isinstance(value, str) and value and not value.startswith(".") else value
-
-
-def _is_of(items: Sequence[Json], kind: type) -> bool:
-    return all(isinstance(item, kind) for item in items)
-
-
-def _are_numbers(items: Sequence[Json]) -> bool:
-    return all(map(is_number, items))
-
-
-_KINDS: Final[Sequence[tuple[Callable[[Json], bool], frozenset[str]]]] = (
-    (lambda value: isinstance(value, bool), _BOOLEAN),
-    (is_number, _NUMBER),
-    (lambda value: isinstance(value, str), _TEXT),
-)
-
-
 def parse_size(size: Json) -> int:
     if isinstance(size, str):
         try:
@@ -150,3 +99,35 @@ def build_outputs(items: Sequence[Json]) -> Mapping[str, Json]:
         "first_record": items[0] if items else None,
         "last_record": items[-1] if items else None,
     }
+
+
+def _get_compared_value(item: Json, key: str) -> Json:
+    if not is_file(item):
+        return item
+    if key not in FILE_ATTRIBUTES:
+        raise build_error(
+            f"A file has no property {key!r}; use one of: {', '.join(FILE_ATTRIBUTES)}"
+        )
+    value = get_file_attribute(item, key)
+    return add_dot(value) if key == "extension" else value
+
+
+def _matches(actual: Json, operator: str, expected: Json, key: str) -> bool:
+    if operator in _ANY:
+        return compare(operator, actual, None)
+    for is_kind, operators in _KINDS:
+        if is_kind(actual):
+            if operator not in operators:
+                raise ConditionInvalid(f"{operator} is not supported for this list")
+            break
+    if isinstance(actual, str):
+        return _text_matches(actual, operator, expected, key)
+    return compare(operator, actual, convert_expected(actual, expected))
+
+
+def _text_matches(actual: str, operator: str, expected: Json, key: str) -> bool:
+    if key == "extension":
+        expected = add_dot(expected)
+    if operator in ("in", "not in") and isinstance(expected, str):
+        return (actual in expected) is (operator == "in")
+    return compare(operator, actual, expected)

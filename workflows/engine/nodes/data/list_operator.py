@@ -13,6 +13,7 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.templating import render_text
 from workflows.engine.language.variables import VariablePool
+from workflows.engine.nodes.control.conditions import render_value
 from workflows.engine.nodes.data.list_operations import (
     build_error,
     build_outputs,
@@ -137,24 +138,15 @@ def _apply_operations(items: list[Json], config: ListConfig, pool: VariablePool)
         return []
     if config.filter_by.enabled:
         for condition in config.filter_by.conditions:
-            expected = _render(condition.value, pool)
+            expected = render_value(condition.value, pool)
             items = filter_items(items, condition.key, condition.comparison_operator, expected)
     if config.extract_by.enabled:
         items = pick_item(items, render_text(str(config.extract_by.serial), pool))
     if config.order_by.enabled:
         items = sort_items(items, config.order_by.key, descending=config.order_by.value == "desc")
     if config.limit.enabled:
-        size = config.limit.size
-        items = items[: parse_size(render_text(size, pool) if isinstance(size, str) else size)]
+        items = items[: parse_size(render_value(config.limit.size, pool))]
     return items
-
-
-def _render(value: Json, pool: VariablePool) -> Json:
-    if isinstance(value, str):
-        return render_text(value, pool)
-    if isinstance(value, list | tuple):
-        return [_render(item, pool) for item in value]
-    return value
 
 
 def _find_problems(spec: NodeSpec, config: ListConfig) -> Iterator[Problem]:
