@@ -50,6 +50,29 @@ class Assignment:
     operand: Json  # a selector or a constant, by ``source``
     strict: bool  # whether the source is checked, as in the second form
 
+    @property
+    def has_operand(self) -> bool:
+        return find_operation(self.operation).has_operand
+
+    @property
+    def selector(self) -> Selector | None:
+        """Return the variable that is the operand, if it is one."""
+        if self.source != VARIABLE or not self.has_operand:
+            return None
+        operand = self.operand
+        return tuple(operand) if isinstance(operand, list | tuple) and operand else None
+
+    def find_mistake(self) -> str | None:
+        if len(self.target) != 2:
+            return "The target must be a conversation variable or a loop variable"
+        if self.target[0] in (SYSTEM, ENVIRONMENT):
+            return f"Variables of {self.target[0]} can't be assigned"
+        try:
+            find_operation(self.operation)
+        except OperationInvalid as invalid:
+            return invalid.message
+        return None
+
 
 class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
     name = "assigner"
@@ -72,15 +95,20 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
 
     def summarize(self, data: Data) -> Iterable[Text]:
         targets = [item.get("variable_selector") for item in list_objects(data.get("items"))]
-        return [
-            join_names(map(get_variable_name, targets or [data.get("assigned_variable_selector")]))
-        ]
+        targets = targets or [data.get("assigned_variable_selector")]
+        return [join_names(map(get_variable_name, targets))]
 
     def prepare(self, spec: NodeSpec) -> tuple[Assignment, ...]:
         config = self.configure(spec)
         if config.items is not None:
-            return tuple(_read_second_form(item) for item in config.items)
-        return (_read_first_form(config),)
+            return tuple(
+                Assignment(i.variable_selector, i.operation, i.input_type, i.value, strict=True)
+                for i in config.items
+            )
+        selector = config.input_variable_selector
+        source, operand = (VARIABLE, selector) if selector else (CONSTANT, config.value)
+        target = config.assigned_variable_selector
+        return (Assignment(target, config.write_mode, source, operand, strict=False),)
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         problems = super().check(spec)
@@ -88,8 +116,7 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
             return problems
         for index, assignment in enumerate(self.prepare(spec)):
             field = f"items.{index}" if "items" in spec.data else None
-            message = _find_mistake(assignment)
-            if message:
+            if message := assignment.find_mistake():
                 problems.append(Problem("assigner.invalid", message, spec.id, field))
         return problems
 
@@ -97,7 +124,7 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
         return tuple(
             selector
             for assignment in self.prepare(spec)
-            for selector in (assignment.target, _get_source(assignment))
+            for selector in (assignment.target, assignment.selector)
             if selector
         )
 
@@ -111,64 +138,29 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
             if value is not MISSING:
                 new_values[assignment.target] = value
         writes = tuple(Write(selector, value) for selector, value in new_values.items())
-        return NodeResult(inputs=_describe_changes(new_values), writes=writes)
-
-
-def _read_second_form(item: AssignerItem) -> Assignment:
-    return Assignment(item.variable_selector, item.operation, item.input_type, item.value, True)
-
-
-def _read_first_form(config: AssignerConfig) -> Assignment:
-    selector = config.input_variable_selector
-    source, operand = (VARIABLE, selector) if selector else (CONSTANT, config.value)
-    return Assignment(config.assigned_variable_selector, config.write_mode, source, operand, False)
-
-
-def _find_mistake(assignment: Assignment) -> str | None:
-    if len(assignment.target) != 2:
-        return "The target must be a conversation variable or a loop variable"
-    if assignment.target[0] in (SYSTEM, ENVIRONMENT):
-        return f"Variables of {assignment.target[0]} can't be assigned"
-    try:
-        find_operation(assignment.operation)
-    except OperationInvalid as invalid:
-        return invalid.message
-    return None
-
-
-def _get_source(assignment: Assignment) -> Selector | None:
-    if assignment.source != VARIABLE or not find_operation(assignment.operation).has_operand:
-        return None
-    operand = assignment.operand
-    return tuple(operand) if isinstance(operand, list | tuple) and operand else None
+        inputs = {".".join(selector): value for selector, value in new_values.items()}
+        return NodeResult(inputs=inputs, writes=writes)
 
 
 def _compute_value(
     assignment: Assignment, ctx: NodeContext, new_values: Mapping[Selector, Json]
 ) -> Json:
     """Return the new value, or MISSING when a null source leaves the variable as it is."""
-    target = assignment.target
-    current = new_values[target] if target in new_values else ctx.pool.get(target)
-    if current is MISSING:
-        raise _build_not_found_error(target)
-    kind = ctx.resolve_type(target, current)
+    operand = assignment.operand
+    current = _get_value(assignment.target, ctx, new_values)
+    kind = ctx.resolve_type(assignment.target, current)
     if assignment.strict:
         check_source(assignment.operation, assignment.source, kind)
-    operand = assignment.operand
-    selector = _get_source(assignment)
-    if selector is not None:
-        operand = new_values[selector] if selector in new_values else ctx.pool.get(selector)
-        if operand is MISSING:
-            raise _build_not_found_error(selector)
-    if operand is None and find_operation(assignment.operation).has_operand:
+    if (selector := assignment.selector) is not None:
+        operand = _get_value(selector, ctx, new_values)
+    if operand is None and assignment.has_operand:
         return MISSING
     source = assignment.source if assignment.strict else VARIABLE
     return apply_operation(assignment.operation, current, operand, kind, source)
 
 
-def _build_not_found_error(selector: Selector) -> NodeFailed:
-    return NodeFailed("VariableNotFoundError", f"Variable {list(selector)} not found")
-
-
-def _describe_changes(new_values: Mapping[Selector, Json]) -> dict[str, Json]:
-    return {".".join(selector): value for selector, value in new_values.items()}
+def _get_value(selector: Selector, ctx: NodeContext, new_values: Mapping[Selector, Json]) -> Json:
+    value = new_values[selector] if selector in new_values else ctx.pool.get(selector)
+    if value is MISSING:
+        raise NodeFailed("VariableNotFoundError", f"Variable {list(selector)} not found")
+    return value

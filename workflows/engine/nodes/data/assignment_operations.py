@@ -21,13 +21,18 @@ CONSTANT: Final = "constant"
 _SCALARS = frozenset({ValueType.STRING, ValueType.BOOLEAN, ValueType.OBJECT, *NUMBERS})
 _ARRAYS = frozenset(ELEMENTS)
 _EVERY = frozenset(ValueType)
+_BOTH = frozenset({VARIABLE, CONSTANT})
+_ONLY_VARIABLE = frozenset({VARIABLE})
+_ONLY_CONSTANT = frozenset({CONSTANT})
+
+Apply = Callable[[Json, Json, ValueType], Json]  # of the current value, the operand and the type
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     targets: frozenset[ValueType]
     sources: frozenset[str]  # where the operand may come from
-    apply: Callable[[Json, Json, ValueType], Json]
+    apply: Apply
     has_operand: bool = True
 
 
@@ -49,12 +54,8 @@ def find_operation(name: str) -> Operation:
 
 def check_source(name: str, source: str, kind: ValueType) -> None:
     """Check the source of the operand. As in the reference, this is the first check, also without an operand."""
-    allowed = find_operation(name).sources
-    if source == CONSTANT and kind in _ARRAYS:
-        allowed = allowed - {CONSTANT}
-    if source == CONSTANT and name in ("over-write",) and kind not in _SCALARS:
-        allowed = allowed - {CONSTANT}
-    if source not in allowed:
+    allows_constant = kind in _SCALARS if name == "over-write" else kind not in _ARRAYS
+    if source not in find_operation(name).sources or (source == CONSTANT and not allows_constant):
         raise OperationInvalid(f"Input type {source} is not supported for operation {name}")
 
 
@@ -91,9 +92,7 @@ def _remove_last(current: Json, _operand: Json, _kind: ValueType) -> Json:
     return list(current or ())[:-1]
 
 
-def _make_arithmetic(
-    calculate: Callable[[Json, Json], Json],
-) -> Callable[[Json, Json, ValueType], Json]:
+def _make_arithmetic(calculate: Callable[[Json, Json], Json]) -> Apply:
     def apply(current: Json, operand: Json, kind: ValueType) -> Json:
         number = _check_type(operand, ValueType.NUMBER)
         try:
@@ -109,10 +108,6 @@ def _check_type(operand: Json, kind: ValueType) -> Json:
         raise OperationInvalid(f"Invalid input value {operand}")
     return operand
 
-
-_BOTH = frozenset({VARIABLE, CONSTANT})
-_ONLY_VARIABLE = frozenset({VARIABLE})
-_ONLY_CONSTANT = frozenset({CONSTANT})
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
     "over-write": Operation(_EVERY, _BOTH, _replace),

@@ -107,9 +107,8 @@ class Code(NodeKind[CodeConfig, Prepared]):
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         declared = self.configure(spec).outputs or {}
-        return tuple(
-            Output(name, str(_read_declaration(out).type)) for name, out in declared.items()
-        )
+        types = {name: _read_declaration(output).type for name, output in declared.items()}
+        return tuple(Output(name, str(kind)) for name, kind in types.items())
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(variable.value_selector for variable in self.configure(spec).variables)
@@ -121,13 +120,12 @@ class Code(NodeKind[CodeConfig, Prepared]):
             raise PortMissing("code")
         inputs = _get_inputs(prepared, ctx)
         ctx.record_inputs(inputs)
-        result = await ctx.ports.code.run(
-            CodeRequest(prepared.language, prepared.source, inputs, SECONDS, prepared.calling)
-        )
-        ctx.record_inputs(_add_stdout(inputs, result.stdout))
-        return NodeResult(
-            check_outputs(result.value, prepared.outputs, keep=prepared.calling == "inputs")
-        )
+        request = CodeRequest(prepared.language, prepared.source, inputs, SECONDS, prepared.calling)
+        result = await ctx.ports.code.run(request)
+        if result.stdout:  # an input of that name has priority
+            ctx.record_inputs({"stdout": result.stdout[:_MAX_PRINTED], **inputs})
+        keep = prepared.calling == "inputs"
+        return NodeResult(check_outputs(result.value, prepared.outputs, keep=keep))
 
     async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
         return _get_inputs(prepared, ctx)
@@ -137,20 +135,11 @@ def _get_inputs(prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
     return {name: ctx.pool.get_or_none(selector) for name, selector in prepared.variables}
 
 
-def _add_stdout(inputs: dict[str, Json], printed: str) -> dict[str, Json]:
-    """Add the printed text to the inputs; a variable of that name has priority."""
-    return {"stdout": printed[:_MAX_PRINTED], **inputs} if printed else inputs
-
-
 def _read_declaration(declared: CodeOutput | str, depth: int = 1) -> Declaration:
     output = CodeOutput(type=declared) if isinstance(declared, str) else declared
-    children = output.children if depth < _MAX_DECLARED_DEPTH else None
-    return Declaration(
-        parse_type(output.type) or ValueType.ANY,
-        {name: _read_declaration(child, depth + 1) for name, child in children.items()}
-        if children
-        else None,
-    )
+    children = (output.children or {}) if depth < _MAX_DECLARED_DEPTH else {}
+    inner = {name: _read_declaration(child, depth + 1) for name, child in children.items()}
+    return Declaration(parse_type(output.type) or ValueType.ANY, inner or None)
 
 
 def _find_problems(spec: NodeSpec, config: CodeConfig) -> Iterator[Problem]:
@@ -166,11 +155,10 @@ def _find_problems(spec: NodeSpec, config: CodeConfig) -> Iterator[Problem]:
         yield build_warning("code.main", message, node=spec.id, field="code")
     names = [variable.variable for variable in config.variables]
     for index, name in enumerate(names):
+        message = f"Duplicate variable {name!r}" if name in names[:index] else ""
         if config.calling == "keywords" and not name.isidentifier():
             message = f"{name!r} can't be used as an argument name"
-            yield Problem("code.variable", message, spec.id, f"variables.{index}.variable")
-        elif name in names[:index]:
-            message = f"Duplicate variable {name!r}"
+        if message:
             yield Problem("code.variable", message, spec.id, f"variables.{index}.variable")
     for name, output in (config.outputs or {}).items():
         type_name = output if isinstance(output, str) else output.type

@@ -5,7 +5,7 @@ tuples don't exist (the value came as JSON). Other values fail with a message th
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
@@ -32,7 +32,7 @@ class Declaration:
     """An output as its node declares it. Without ``children`` an object may hold anything."""
 
     type: ValueType
-    children: "Mapping[str, Declaration] | None" = field(default=None)
+    children: "Mapping[str, Declaration] | None" = None
 
 
 class OutputInvalid(NodeFailed):
@@ -47,10 +47,8 @@ def check_outputs(
 ) -> dict[str, Json]:
     """Return the checked outputs. With ``keep`` undeclared outputs are kept instead of rejected."""
     if not isinstance(result, Mapping):
-        kind = describe_type(result)
-        raise OutputInvalid(
-            f"The code must return an object with its outputs, but it returned {kind}"
-        )
+        message = "The code must return an object with its outputs, but it returned"
+        raise OutputInvalid(f"{message} {describe_type(result)}")
     return _check_members(result, declared, "", 1, keep=keep)
 
 
@@ -63,124 +61,119 @@ def _check_members(
     keep: bool,
 ) -> dict[str, Json]:
     _check_depth(depth)
+    prefix = f"{path}." if path else ""
     outputs: dict[str, Json] = {}
     for name, declaration in declared.items():
-        path_name = f"{path}.{name}" if path else name
         if name not in result:
-            raise OutputInvalid(f"Output {path_name} is missing.")
-        outputs[name] = _check_value(result[name], declaration, path_name, depth)
+            raise OutputInvalid(f"Output {prefix}{name} is missing.")
+        outputs[name] = _check_value(result[name], declaration, f"{prefix}{name}", depth)
     undeclared = [name for name in result if name not in declared]
     if undeclared and not keep:
-        names = ", ".join(f"{path}.{name}" if path else str(name) for name in undeclared[:5])
+        names = ", ".join(f"{prefix}{name}" for name in undeclared[:5])
         raise OutputInvalid(f"Not all output parameters are validated: {names} isn't declared.")
     for name in undeclared:
-        outputs[name] = _check_undeclared(result[name], f"{path}.{name}" if path else name, depth)
+        outputs[name] = _check_undeclared(result[name], f"{prefix}{name}", depth)
     return outputs
 
 
-def _check_value(value: Json, declaration: Declaration, path_name: str, depth: int) -> Json:
+def _check_value(value: Json, declaration: Declaration, path: str, depth: int) -> Json:
     if value is None:
         return None
     if declaration.type.is_array:
-        return _check_array(value, declaration, path_name, depth)
+        return _check_array(value, declaration, path, depth)
     if declaration.type is ValueType.OBJECT:
-        return _check_object(value, declaration.children, path_name, depth)
-    return _SCALARS.get(declaration.type, _check_scalar)(value, path_name)
+        return _check_object(value, declaration.children, path, depth)
+    return _SCALARS.get(declaration.type, _check_scalar)(value, path)
 
 
-def _check_array(value: Json, declaration: Declaration, path_name: str, depth: int) -> list[Json]:
+def _check_array(value: Json, declaration: Declaration, path: str, depth: int) -> list[Json]:
     if not isinstance(value, list):
-        raise OutputInvalid(
-            f"Output {path_name} is not an array, got {describe_type(value)} instead."
-        )
+        raise _build_type_error("an array", value, path)
     element = ELEMENTS[declaration.type]
     max_items = MAX_ITEMS.get(element, MAX_ITEMS[ValueType.ANY])
     if len(value) > max_items:
         raise OutputInvalid(
-            f"The length of output variable {path_name} must be at most {max_items} items."
+            f"The length of output variable {path} must be at most {max_items} items."
         )
     inner = Declaration(element, declaration.children)
     return [
-        _check_value(item, inner, f"{path_name}[{index}]", depth)
-        for index, item in enumerate(value)
+        _check_value(item, inner, f"{path}[{index}]", depth) for index, item in enumerate(value)
     ]
 
 
 def _check_object(
-    value: Json, children: Mapping[str, Declaration] | None, path_name: str, depth: int
+    value: Json, children: Mapping[str, Declaration] | None, path: str, depth: int
 ) -> dict[str, Json]:
     if not isinstance(value, Mapping):
-        raise OutputInvalid(
-            f"Output {path_name} is not an object, got {describe_type(value)} instead."
-        )
+        raise _build_type_error("an object", value, path)
     if children:
-        return _check_members(value, children, path_name, depth + 1, keep=False)
+        return _check_members(value, children, path, depth + 1, keep=False)
     _check_depth(depth + 1)
     return {
-        _clean(str(name)): _check_undeclared(item, f"{path_name}.{name}", depth + 1)
+        _clean(str(name)): _check_undeclared(item, f"{path}.{name}", depth + 1)
         for name, item in value.items()
     }
 
 
-def _check_undeclared(value: Json, path_name: str, depth: int) -> Json:
+def _check_undeclared(value: Json, path: str, depth: int) -> Json:
     """Check an undeclared value: any JSON within the bounds."""
     if isinstance(value, Mapping):
-        return _check_object(value, None, path_name, depth)
+        return _check_object(value, None, path, depth)
     if isinstance(value, list):
         _check_depth(depth)
-        return [_check_undeclared(item, f"{path_name}[{i}]", depth + isinstance(item, list))
-                for i, item in enumerate(value)]  # fmt: skip
-    return _check_scalar(value, path_name)
+        return [
+            _check_undeclared(item, f"{path}[{i}]", depth + isinstance(item, list))
+            for i, item in enumerate(value)
+        ]
+    return _check_scalar(value, path)
 
 
-def _check_text(value: Json, path_name: str) -> str:
+def _check_text(value: Json, path: str) -> str:
     if not isinstance(value, str):
-        raise OutputInvalid(
-            f"Output {path_name} is not a string, got {describe_type(value)} instead."
-        )
+        raise _build_type_error("a string", value, path)
     if len(value) > MAX_CHARACTERS:
         raise OutputInvalid(
-            f"The length of output variable {path_name} must be at most {MAX_CHARACTERS} characters."
+            f"The length of output variable {path} must be at most {MAX_CHARACTERS} characters."
         )
     return _clean(value)
 
 
-def _check_number(value: Json, path_name: str) -> int | float:
+def _check_number(value: Json, path: str) -> int | float:
     if isinstance(value, bool):
         return int(value)
     if not isinstance(value, int | float):
-        raise OutputInvalid(
-            f"Output {path_name} is not a number, got {describe_type(value)} instead."
-        )
+        raise _build_type_error("a number", value, path)
     if not -MAX_NUMBER <= value <= MAX_NUMBER:
         raise OutputInvalid(
-            f"Output variable {path_name} is out of range, "
+            f"Output variable {path} is out of range, "
             f"it must be between {-MAX_NUMBER} and {MAX_NUMBER}."
         )
     if isinstance(value, float) and _count_decimals(value) > MAX_DECIMALS:
         raise OutputInvalid(
-            f"Output variable {path_name} has too high precision, "
+            f"Output variable {path} has too high precision, "
             f"it must have at most {MAX_DECIMALS} decimals."
         )
     return value
 
 
-def _check_boolean(value: Json, path_name: str) -> bool:
+def _check_boolean(value: Json, path: str) -> bool:
     if not isinstance(value, bool):
-        raise OutputInvalid(
-            f"Output {path_name} is not a boolean, got {describe_type(value)} instead."
-        )
+        raise _build_type_error("a boolean", value, path)
     return value
 
 
-def _check_scalar(value: Json, path_name: str) -> Json:
+def _check_scalar(value: Json, path: str) -> Json:
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, str):
-        return _check_text(value, path_name)
+        return _check_text(value, path)
     if isinstance(value, int | float):
-        return _check_number(value, path_name)
-    return _check_undeclared(value, path_name, 1)
+        return _check_number(value, path)
+    return _check_undeclared(value, path, 1)
+
+
+def _build_type_error(expected: str, value: Json, path: str) -> OutputInvalid:
+    return OutputInvalid(f"Output {path} is not {expected}, got {describe_type(value)} instead.")
 
 
 def _count_decimals(value: float) -> int:
@@ -190,9 +183,8 @@ def _count_decimals(value: float) -> int:
 
 def _check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise OutputInvalid(
-            f"Depth limit {MAX_DEPTH} reached, object too deep.", error_type="DepthLimitError"
-        )
+        message = f"Depth limit {MAX_DEPTH} reached, object too deep."
+        raise OutputInvalid(message, error_type="DepthLimitError")
 
 
 def _clean(text: str) -> str:
