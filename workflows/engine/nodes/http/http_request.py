@@ -22,7 +22,7 @@ from workflows.engine.nodes.http.http_response import (
     is_file_answer,
 )
 from workflows.engine.nodes.http.request_builder import RequestContext, build_request
-from workflows.engine.nodes.http.request_config import METHODS, BodyItem, HttpConfig, has_strategy
+from workflows.engine.nodes.http.request_config import METHODS, HttpConfig, has_strategy
 from workflows.engine.ports import HttpPort, HttpRequest, HttpResponse
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
@@ -114,8 +114,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
-        data = self.configure(spec).body.data
-        items = () if isinstance(data, str) else data
+        items = self.configure(spec).body.items
         return tuple(item.file for item in items if item.type == "file" and item.file)
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
@@ -127,10 +126,8 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         ctx.record_inputs(_describe_exchange(prepared, request, None))
         response = await http.send(request)
         ctx.record_inputs(_describe_exchange(prepared, request, response))
-        megabytes = find_broken_limit(response)
-        if megabytes is not None:
-            message = f"The response is larger than {megabytes} MB"
-            raise NodeFailed("ResponseSizeError", message)
+        if megabytes := find_broken_limit(response):
+            raise NodeFailed("ResponseSizeError", f"The response is larger than {megabytes} MB")
         if prepared.fails_on_status and not 200 <= response.status < 300:
             raise HTTPResponseCodeError(f"Request failed with status code {response.status}")
         return NodeResult(_build_outputs(response, request))
@@ -181,13 +178,12 @@ def _describe_exchange(
         },
     }
     if request.params:
-        secret = prepared.config.authorization.type == "in-query"
+        authorization = prepared.config.authorization
+        secret = authorization.key if authorization.type == "in-query" else None
         description["params"] = [
-            [name, _STARS if secret and name == prepared.config.authorization.key else value]
-            for name, value in request.params
+            [name, _STARS if name == secret else value] for name, value in request.params
         ]
-    body = _describe_body(request)
-    if body is not None:
+    if (body := _describe_body(request)) is not None:
         description["body"] = body
     if response is not None and response.recorded_request is not None:
         description["sent"] = dict(response.recorded_request)
@@ -206,10 +202,8 @@ def _describe_body(request: HttpRequest) -> Json:
     if request.has_json:
         return request.json_value
     if request.form is not None:
-        files = [
-            [file.field, {"name": file.name, "size": len(file.content)}] for file in request.files
-        ]
-        return [[name, value] for name, value in request.form] + files
+        files = [[f.field, {"name": f.name, "size": len(f.content)}] for f in request.files]
+        return [*map(list, request.form), *files]
     if request.content is None:
         return None
     try:
@@ -233,14 +227,11 @@ def _find_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
     elif not url.lower().startswith(("http://", "https://", "{{#")):
         message = "The URL must start with http:// or https://"
         yield build_warning("http.url", message, node=spec.id, field="url")
-    authorization = config.authorization
-    if authorization.type == "api-key":
-        key = authorization.config.api_key if authorization.config else ""
-        if not key.strip():
-            message = "The authorization has no API key"
-            yield build_warning(
-                "http.authorization", message, node=spec.id, field="authorization.config.api_key"
-            )
+    credentials = config.authorization.config
+    has_key = credentials is not None and credentials.api_key.strip()
+    if config.authorization.type == "api-key" and not has_key:
+        message, field = "The authorization has no API key", "authorization.config.api_key"
+        yield build_warning("http.authorization", message, node=spec.id, field=field)
     yield from _find_body_problems(spec, config)
 
 
@@ -249,8 +240,7 @@ def _find_body_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]
     if body.type in ("json", "raw-text") and not isinstance(body.data, str) and len(body.data) != 1:
         message = f"A body of type {body.type} must have exactly one item"
         yield build_warning("http.body", message, node=spec.id, field="body.data")
-    items: tuple[BodyItem, ...] = () if isinstance(body.data, str) else body.data
-    for index, item in enumerate(items):
+    for index, item in enumerate(body.items):
         if (item.type == "file" or body.type == "binary") and not item.file:
             message = "No file selected"
             yield build_warning("http.file", message, node=spec.id, field=f"body.data.{index}.file")

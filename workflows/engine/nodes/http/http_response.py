@@ -51,11 +51,6 @@ def is_file_answer(response: HttpResponse) -> bool:
     return _is_binary(response.body) if declared is None else declared
 
 
-def find_limit(headers: Mapping[str, str]) -> int:
-    """Return the size limit, or the larger one if only the beginning of the body decides the type."""
-    return MAX_TEXT_BYTES if is_declared_file(headers) is False else MAX_BINARY_BYTES
-
-
 def find_broken_limit(response: HttpResponse) -> int | None:
     """Return the limit in megabytes that a response breaks, if it does."""
     limit = MAX_BINARY_BYTES if is_file_answer(response) else MAX_TEXT_BYTES

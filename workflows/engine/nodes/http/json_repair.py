@@ -1,8 +1,6 @@
 """Reads malformed JSON from forms: missing quotes, extra commas, comments, Python's constants.
 
-The standard
-library reads strict JSON. Only text that it rejects is read here.
-
+The standard library reads strict JSON; only text that it rejects is read here.
 The json-repair package (0.64) was tried instead and isn't used: it finds a value in any text, so that "just words"
 would be sent as "", it drops text behind the value, and 8,000 malicious characters take it nine seconds.
 """
@@ -12,10 +10,6 @@ import re
 from typing import Final
 
 from workflows.engine.language.document import Json
-
-
-class NotJson(ValueError):
-    """The text cannot be read as JSON."""
 
 
 _SPACE: Final = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*.*?\*/)+", re.DOTALL)
@@ -30,6 +24,10 @@ _WORDS: Final[dict[str, Json]] = {
 _CLOSING: Final = {"“": "”", "‘": "’", '"': '"', "'": "'"}
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _MAX_DEPTH: Final = 100
+
+
+class NotJson(ValueError):
+    """The text cannot be read as JSON."""
 
 
 def read_json(text: str) -> Json:
@@ -57,8 +55,11 @@ class _Reader:
             raise NotJson("there is nothing")
         value = self._read_value()
         if self._skip_space() != "":
-            raise NotJson(f"unexpected {self._text[self._position : self._position + 20]!r}")
+            raise self._build_error()
         return value
+
+    def _build_error(self) -> NotJson:
+        return NotJson(f"unexpected {self._text[self._position : self._position + 20]!r}")
 
     def _skip_space(self) -> str:
         """Return the next significant character; "" at the end."""
@@ -140,7 +141,7 @@ class _Reader:
     def _read_bare(self) -> str:
         match = _BARE.match(self._text, self._position)
         if match is None:
-            raise NotJson(f"unexpected {self._text[self._position : self._position + 20]!r}")
+            raise self._build_error()
         self._position = match.end()
         return match[0].strip()
 

@@ -51,6 +51,15 @@ class RequestContext:
         return render_text(template, self.pool)
 
 
+@dataclass(frozen=True, slots=True)
+class _Body:
+    content: bytes | None = None
+    json_value: Json = None
+    has_json: bool = False
+    form: tuple[tuple[str, str], ...] | None = None
+    files: tuple[HttpFile, ...] = ()
+
+
 async def build_request(config: HttpConfig, context: RequestContext, key: str) -> HttpRequest:
     """Build the request. Raises NodeFailed with the type of the error, before anything is sent."""
     method = _check_method(config.method)
@@ -58,7 +67,7 @@ async def build_request(config: HttpConfig, context: RequestContext, key: str) -
     params = _render_params(config.params, context)
     headers = _render_headers(config.headers, context)
     _authorize(config.authorization, context, headers, params)
-    body = await _build_body(config.body, context)
+    body = await _BODIES[config.body.type](config.body, context)
     _add_content_type(config.body.type, body, headers)
     connect, idle, total = get_timeouts(config.timeout)
     return HttpRequest(
@@ -78,15 +87,6 @@ async def build_request(config: HttpConfig, context: RequestContext, key: str) -
         verify_tls=config.ssl_verify,
         idempotency_key=None if method in _SAFE_METHODS else key,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Body:
-    content: bytes | None = None
-    json_value: Json = None
-    has_json: bool = False
-    form: tuple[tuple[str, str], ...] | None = None
-    files: tuple[HttpFile, ...] = ()
 
 
 def _check_method(name: str) -> str:
@@ -109,18 +109,14 @@ def _check_url(url: str) -> str:
 
 def _render_params(params: str | tuple[KeyValue, ...], context: RequestContext) -> Pairs:
     """Split into lines before filling in references, so that a value with a line break stays one value."""
-    return [
-        (context.render(key), context.render(value)) for key, value in split_lines(params) if key
-    ]
+    return [(context.render(k), context.render(v)) for k, v in split_lines(params) if k]
 
 
 def _render_headers(headers: str | tuple[KeyValue, ...], context: RequestContext) -> dict[str, str]:
     """Fill in references before splitting into lines: a variable may hold several headers, one in each line."""
     if isinstance(headers, str):
         return {key: value for key, value in split_lines(context.render(headers)) if key}
-    return {
-        context.render(key): context.render(value) for key, value in split_lines(headers) if key
-    }
+    return {context.render(k): context.render(v) for k, v in split_lines(headers) if k}
 
 
 def _authorize(
@@ -160,11 +156,7 @@ _AUTH_HEADERS: Final[Mapping[str, Callable[[str], str]]] = {
 }
 
 
-async def _build_body(body: Body, context: RequestContext) -> _Body:
-    return await _BODIES[body.type](body, context)
-
-
-async def _build_no_body(_body: Body, _building: RequestContext) -> _Body:
+async def _build_no_body(_body: Body, _context: RequestContext) -> _Body:
     return _Body()
 
 
@@ -177,16 +169,14 @@ async def _build_json(body: Body, context: RequestContext) -> _Body:
     try:
         return _Body(json_value=read_json(text), has_json=True)
     except NotJson as wrong:
-        raise NodeFailed(
-            "RequestBodyError", f"Failed to parse JSON: {wrong}; it begins {text[:60]!r}"
-        ) from None
+        message = f"Failed to parse JSON: {wrong}; it begins {text[:60]!r}"
+        raise NodeFailed("RequestBodyError", message) from None
 
 
 async def _build_binary(body: Body, context: RequestContext) -> _Body:
-    items = body.data if not isinstance(body.data, str) else ()
-    if len(items) != 1 or not items[0].file:
+    if len(body.items) != 1 or not body.items[0].file:
         raise NodeFailed("RequestBodyError", "binary body type should have exactly one file")
-    files = await _fetch_files(items[0], context)
+    files = await _fetch_files(body.items[0], context)
     return _Body(content=files[0].content)
 
 
@@ -196,8 +186,8 @@ async def _build_urlencoded(body: Body, context: RequestContext) -> _Body:
 
 async def _build_form(body: Body, context: RequestContext) -> _Body:
     files: list[HttpFile] = []
-    for item in body.data:
-        if isinstance(item, BodyItem) and item.type == "file":
+    for item in body.items:
+        if item.type == "file":
             files += await _fetch_files(item, context)
     return _Body(form=tuple(_render_pairs(body, context)), files=tuple(files))
 
@@ -241,16 +231,12 @@ async def _fetch_files(item: BodyItem, context: RequestContext) -> list[HttpFile
 
 
 async def _fetch_file(
-    field: str,
-    file: Mapping[str, Json],
-    selector: Selector | tuple[str, ...],
-    context: RequestContext,
+    field: str, file: Mapping[str, Json], selector: Selector, context: RequestContext
 ) -> HttpFile:
     url = get_file_attribute(file, "url")
     if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
-        message = (
-            f"The content of the file at {'.'.join(selector)} can't be read: it has no address"
-        )
+        path = ".".join(selector)
+        message = f"The content of the file at {path} can't be read: it has no address"
         raise NodeFailed("FileFetchError", message)
     name = str(get_file_attribute(file, "name") or "file")
     kind = str(get_file_attribute(file, "mime_type") or "application/octet-stream")

@@ -1,45 +1,42 @@
 """The settings of an HTTP request in documents: Dify's, and a few of xworkflow's that Dify lacks."""
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from workflows.engine.configuration import ConfigPart, NodeConfig
 
 
+BodyType = Literal["none", "form-data", "x-www-form-urlencoded", "raw-text", "json", "binary"]
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
+# The settings for which null means the default.
+_NULLABLE: Final = (
+    *("headers", "params", "authorization", "body", "timeout"),
+    *("ssl_verify", "fail_on_error_status"),
+)
 # Seconds, if a document sets no timeout.
 CONNECT_SECONDS: Final = 10.0
 READ_SECONDS: Final = 600.0
-WRITE_SECONDS: Final = 600.0
 # The maximum for an exchange, also if the document has longer timeouts.
 MAX_SECONDS: Final = 600.0
 
 
 class KeyValue(ConfigPart):
-    key: str = ""
-    value: str = ""
-
-    @field_validator("key", "value", mode="before")
-    @classmethod
-    def _replace_null_text(cls, value: Any) -> Any:
-        return "" if value is None else value
+    key: Text = ""
+    value: Text = ""
 
 
 class AuthConfig(ConfigPart):
     type: Literal["basic", "bearer", "custom"] | None = None
-    api_key: str = ""
-    header: str = ""
-
-    @field_validator("api_key", "header", mode="before")
-    @classmethod
-    def _replace_null_text(cls, value: Any) -> Any:
-        return "" if value is None else value
+    api_key: Text = ""
+    header: Text = ""
 
 
 class Authorization(ConfigPart):
-    """``in_query`` and ``custom_headers`` are xworkflow's; Dify has the first two."""
+    """``in-query`` and ``custom-headers`` are xworkflow's; Dify has the first two."""
 
     type: Literal["no-auth", "api-key", "in-query", "custom-headers"] = "no-auth"
     config: AuthConfig | None = None
@@ -50,19 +47,17 @@ class Authorization(ConfigPart):
 
 class BodyItem(KeyValue):
     type: Literal["text", "file"] = "text"
-    file: tuple[str, ...] = ()
-
-    @field_validator("file", mode="before")
-    @classmethod
-    def _replace_null_selector(cls, value: Any) -> Any:
-        return value or ()
+    file: Annotated[tuple[str, ...], BeforeValidator(lambda value: value or ())] = ()
 
 
 class Body(ConfigPart):
-    type: Literal["none", "form-data", "x-www-form-urlencoded", "raw-text", "json", "binary"] = (
-        "none"
-    )
+    type: BodyType = "none"
     data: tuple[BodyItem, ...] | str = ()
+
+    @property
+    def items(self) -> tuple[BodyItem, ...]:
+        """Return the rows of the data; text has none."""
+        return () if isinstance(self.data, str) else self.data
 
     @field_validator("data", mode="before")
     @classmethod
@@ -89,20 +84,10 @@ class HttpConfig(NodeConfig):
     ssl_verify: bool = True
     fail_on_error_status: bool = False
 
-    @field_validator("headers", "params", mode="before")
+    @field_validator(*_NULLABLE, mode="before")
     @classmethod
-    def _replace_null_lines(cls, value: Any) -> Any:
-        return "" if value is None else value
-
-    @field_validator("authorization", "body", "timeout", mode="before")
-    @classmethod
-    def _replace_null(cls, value: Any) -> Any:
-        return {} if value is None else value
-
-    @field_validator("ssl_verify", "fail_on_error_status", mode="before")
-    @classmethod
-    def _replace_null_switch(cls, value: Any, info: Any) -> Any:
-        return info.field_name == "ssl_verify" if value is None else value
+    def _replace_null(cls, value: Any, info: ValidationInfo) -> Any:
+        return cls.model_fields[str(info.field_name)].default if value is None else value
 
 
 def get_timeouts(timeout: Timeout | float) -> tuple[float, float, float]:
@@ -110,10 +95,7 @@ def get_timeouts(timeout: Timeout | float) -> tuple[float, float, float]:
     if not isinstance(timeout, Timeout):
         total = min(timeout or READ_SECONDS, MAX_SECONDS)
         return min(CONNECT_SECONDS, total), total, total
-    idle = max(timeout.read or READ_SECONDS, timeout.write or WRITE_SECONDS)
-    idle = min(idle, MAX_SECONDS)
-    if timeout.read:
-        idle = min(timeout.read, MAX_SECONDS)
+    idle = min(timeout.read or READ_SECONDS, MAX_SECONDS)
     connect = min(timeout.connect or CONNECT_SECONDS, MAX_SECONDS)
     return connect, idle, min(connect + idle, MAX_SECONDS)
 

@@ -2,21 +2,28 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from functools import partial
+from typing import Final, Literal
 
 from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
-from workflows.engine.errors import MemoryUnavailable, NodeFailed
+from workflows.engine.errors import MemoryUnavailable
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, is_untrusted_memory
 from workflows.engine.memory_ports import ConversationPort, ConversationResult
-from workflows.engine.nodes.memory.memory_access import build_held_event, get_memory, to_event_entry
-from workflows.engine.nodes.memory.summarizer import SummaryModel, summarize
-from workflows.engine.runtime.events import Event, MemoryRecalled, MemoryWritten
+from workflows.engine.nodes.memory.memory_access import (
+    build_held_event,
+    build_written_event,
+    get_memory,
+    get_objects,
+    to_event_entry,
+)
+from workflows.engine.nodes.memory.summarizer import SummaryModel, join_messages, summarize_messages
+from workflows.engine.runtime.events import Event, MemoryRecalled
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
@@ -31,8 +38,11 @@ _ACTIONS: Final[Mapping[str, str]] = {
     READ: gettext_noop("Read"),
     CLEAR: gettext_noop("Clear"),
 }
-BY_MODEL = "model"
-SUMMARY = "summary"
+# The settings that are passed to memory unchanged.
+_RULES: Final = (
+    *("strategy", "max_turns", "max_messages", "context_window"),
+    *("reserved_tokens", "keep_recent", "summary"),
+)
 
 
 class HistoryMessage(ConfigPart):
@@ -124,20 +134,17 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
         rules = {name: getattr(config, name) for name in _RULES}
-        return Prepared(
-            config, tuple(Template.of(message.text) for message in config.messages), rules
-        )
+        texts = tuple(Template.of(message.text) for message in config.messages)
+        return Prepared(config, texts, rules)
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        messages = gettext_noop("Messages, oldest first: role, content…")
+        count = gettext_noop("Number of messages kept, or removed when clearing")
         return (
-            Output(
-                "messages", "array[object]", gettext_noop("Messages, oldest first: role, content…")
-            ),
+            Output("messages", "array[object]", messages),
             Output("text", "string", gettext_noop("Messages as text, one per line")),
             Output("summary", "string", gettext_noop("Summary of the removed messages")),
-            Output(
-                "count", "number", gettext_noop("Number of messages kept, or removed when clearing")
-            ),
+            Output("count", "number", count),
             Output("tokens", "number", gettext_noop("Estimated number of tokens")),
             Output("folded", "number", gettext_noop("Number of messages removed in this step")),
         )
@@ -147,50 +154,33 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
         return (selector,) if selector else ()
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
-        action: Action = prepared.config.action
+        config, rules = prepared.config, prepared.rules
+        action = config.action
         messages = _collect_messages(prepared, ctx) if action == APPEND else []
-        ctx.record_inputs({"action": action, "messages": messages, **_drop_empty(prepared.rules)})
+        stated_rules = {name: value for name, value in rules.items() if value is not None}
+        ctx.record_inputs({"action": action, "messages": messages, **stated_rules})
         memory = get_memory(ctx, SCOPE)
         if not isinstance(memory, ConversationPort):
             raise MemoryUnavailable("This memory provider doesn't support conversation history")
         if action == APPEND and not messages:
             action = READ  # no message: return the history unchanged
-        history = await memory.converse(
-            identity=ctx.identity,
-            origin=ctx.origin,
-            action=action,
-            messages=messages,
-            rules=prepared.rules,
-        )
-        ctx.record_untrusted_keys(
-            [
-                str(message.get("id") or SUMMARY)
-                for message in history.messages
-                if _is_untrusted(message)
-            ]
-        )
-        outputs, events = _build_outputs(history), _EVENTS[action](ctx.node_id, history)
-        if prepared.config.summary != BY_MODEL:
+        converse = partial(memory.converse, identity=ctx.identity, origin=ctx.origin)
+        history = await converse(action=action, messages=messages, rules=rules)
+        untrusted = filter(_is_untrusted, history.messages)
+        ctx.record_untrusted_keys([str(message.get("id") or "summary") for message in untrusted])
+        outputs, events = _build_outputs(history), _build_events(action, ctx.node_id, history)
+        if config.summary != "model":
             return NodeResult(outputs, events=events)
-        text, usage = await summarize(
-            prepared.config.summary_model, history.previous_summary, history.removed, ctx
+        text, usage = await summarize_messages(
+            config.summary_model, history.previous_summary, history.removed, ctx
         )
         if text:
-            rules = {**prepared.rules, "text": text, "instead_of": history.summary, "by": BY_MODEL}
-            updated = await memory.converse(
-                identity=ctx.identity, origin=ctx.origin, action="summarise", rules=rules
+            replacement = {"text": text, "instead_of": history.summary, "by": "model"}
+            updated = _build_outputs(
+                await converse(action="summarise", rules={**rules, **replacement})
             )
-            outputs |= {
-                name: _build_outputs(updated)[name]
-                for name in ("messages", "text", "summary", "tokens")
-            }
+            outputs |= {name: updated[name] for name in ("messages", "text", "summary", "tokens")}
         return NodeResult(outputs, events=events, usage=usage)
-
-
-_RULES = (
-    *("strategy", "max_turns", "max_messages", "context_window"),
-    *("reserved_tokens", "keep_recent", "summary"),
-)
 
 
 def _collect_messages(prepared: Prepared, ctx: NodeContext) -> list[Json]:
@@ -206,14 +196,9 @@ def _collect_messages(prepared: Prepared, ctx: NodeContext) -> list[Json]:
         if (text := template.render_text(ctx.pool)).strip()
     ]
     selector = prepared.config.messages_selector
-    value = ctx.pool.get_or_none(selector) if selector else None
-    if value is None:
-        return [*messages]
-    items = value if isinstance(value, list) else [value]
-    if not all(isinstance(item, dict) for item in items):
-        raise NodeFailed("InvalidMessages", "messages_selector: a list of objects was expected")
     origin = _get_origin([selector], ctx)
-    return [*messages, *({**_remove_origin(item), **origin} for item in items)]
+    objects = get_objects(selector, ctx, "InvalidMessages", "messages_selector")
+    return [*messages, *({**_remove_origin(item), **origin} for item in objects)]
 
 
 def _get_origin(selectors: Sequence[Selector | None], ctx: NodeContext) -> dict[str, Json]:
@@ -225,21 +210,14 @@ def _remove_origin(message: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in message.items() if name != "origin"}
 
 
-def _drop_empty(rules: Mapping[str, Json]) -> dict[str, Json]:
-    return {name: value for name, value in rules.items() if value is not None}
-
-
 def _is_untrusted(message: Mapping[str, Json]) -> bool:
     return message.get("role") == "tool" or is_untrusted_memory(message)
 
 
 def _build_outputs(history: ConversationResult) -> dict[str, Json]:
-    messages = [dict(message) for message in history.messages]
     return {
-        "messages": messages,
-        "text": "\n".join(
-            f"{message['role']}: {as_text(message['content'])}" for message in messages
-        ),
+        "messages": [dict(message) for message in history.messages],
+        "text": join_messages(history.messages),
         "summary": history.summary,
         "count": history.count,
         "tokens": history.tokens,
@@ -247,28 +225,14 @@ def _build_outputs(history: ConversationResult) -> dict[str, Json]:
     }
 
 
-def _build_recalled_events(node: str, history: ConversationResult) -> Sequence[Event]:
-    namespace = history.entries[0].namespace if history.entries else ""
-    entries = [to_event_entry(hit) for hit in history.entries]
-    return (MemoryRecalled(node, SCOPE, namespace, None, entries),)
-
-
-def _build_written_events(node: str, history: ConversationResult) -> Sequence[Event]:
-    events: list[Event] = [
-        MemoryWritten(
-            node, SCOPE, hit.namespace, {"id": hit.id, "key": hit.key, "value": hit.value}
-        )
-        for hit in history.entries
-    ]
-    return [*events, *(build_held_event(hit, node, SCOPE, hit.key) for hit in history.held_entries)]
-
-
-def _build_no_events(node: str, history: ConversationResult) -> Sequence[Event]:
-    return ()
-
-
-_EVENTS: dict[str, Any] = {
-    APPEND: _build_written_events,
-    READ: _build_recalled_events,
-    CLEAR: _build_no_events,
-}
+def _build_events(action: str, node: str, history: ConversationResult) -> tuple[Event, ...]:
+    if action == CLEAR:
+        return ()
+    if action == READ:
+        namespace = history.entries[0].namespace if history.entries else ""
+        entries = [to_event_entry(hit) for hit in history.entries]
+        return (MemoryRecalled(node, SCOPE, namespace, None, entries),)
+    return (
+        *(build_written_event(hit, node, SCOPE) for hit in history.entries),
+        *(build_held_event(hit, node, SCOPE, hit.key) for hit in history.held_entries),
+    )

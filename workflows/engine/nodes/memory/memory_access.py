@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
 from workflows.engine.kinds import NodeContext
-from workflows.engine.language.document import Json
+from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.untrusted import is_untrusted_memory
+from workflows.engine.memory_ports import KnowledgePort
 from workflows.engine.ports import MemoryHit, MemoryPort
-from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled
+from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, MemoryWritten
 from workflows.engine.text_rendering import as_text
 
 
@@ -24,6 +25,27 @@ def get_memory(ctx: NodeContext, scope: str) -> MemoryPort:
         message = f"sys.{needed} not set; required for {scope} scope"
         raise NodeFailed("MemoryIdentityMissing", message)
     return ctx.ports.memory
+
+
+def get_knowledge(ctx: NodeContext, scope: str) -> KnowledgePort:
+    memory = get_memory(ctx, scope)
+    if not isinstance(memory, KnowledgePort):
+        raise MemoryUnavailable("This memory provider doesn't support knowledge pages")
+    return memory
+
+
+def get_objects(
+    selector: Selector | None, ctx: NodeContext, error_type: str, field: str
+) -> list[dict[str, Json]]:
+    """Return the objects in a variable, which holds a list of them or one; an empty list without a value.
+
+    Raises NodeFailed of ``error_type`` for any other value, with the name of the ``field``.
+    """
+    value = ctx.pool.get_or_none(selector) if selector else None
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    if not all(isinstance(item, dict) for item in items):
+        raise NodeFailed(error_type, f"{field}: a list of objects was expected")
+    return items
 
 
 def get_query(selector: Sequence[str] | None, ctx: NodeContext) -> str | None:
@@ -58,14 +80,9 @@ async def recall_entries(
     )
     record_untrusted_hits(ctx, hits)
     event = build_recalled_event(ctx, scope, query, hits, injected=injected)
-    search: dict[str, Json] = {
-        "key": key,
-        "filter": dict(filter) if filter else None,
-        "top_k": top_k,
-    }
-    if recency_days is not None:
-        search["recency_days"] = recency_days
-    return list(hits), replace(event, sought=search)
+    search = {"key": key, "filter": dict(filter) if filter else None, "top_k": top_k}
+    recency = {} if recency_days is None else {"recency_days": recency_days}
+    return list(hits), replace(event, sought=search | recency)
 
 
 def record_untrusted_hits(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:
@@ -88,27 +105,28 @@ def build_recalled_event(
         query=query,
         entries=[to_event_entry(hit) for hit in hits],
         injected=injected,
-        withheld=getattr(
-            hits, "withheld", None
-        ),  # not every memory reports why it returned nothing
+        # Not every memory reports why it returned nothing.
+        withheld=getattr(hits, "withheld", None),
     )
 
 
 def build_rejected_event(
     fault: Exception, ctx: NodeContext, scope: str, key: str
 ) -> MemoryKeptOut | None:
-    """Build the event of an entry that memory rejected, which does not fail the node. Return None for any other
-    error.
-    """
+    """Build the event of an entry that memory rejected, which does not fail the node; None for any other error."""
     reasons = getattr(fault, "reasons", None)
     return MemoryKeptOut(ctx.node_id, scope, key, list(reasons)) if reasons else None
 
 
+def build_written_event(hit: MemoryHit, node: str, scope: str) -> MemoryWritten:
+    entry = {"id": hit.id, "key": hit.key, "value": hit.value}
+    return MemoryWritten(node, scope, hit.namespace, entry)
+
+
 def build_held_event(hit: MemoryHit, node: str, scope: str, key: str) -> MemoryKeptOut:
     """Build the event of an entry that memory holds in quarantine for review."""
-    metadata = dict(hit.metadata or {})
-    causes = metadata.get("quarantined_for")
-    reasons = [str(item.get("reason", "")) for item in causes or () if isinstance(item, Mapping)]
+    causes = (hit.metadata or {}).get("quarantined_for") or ()
+    reasons = [str(cause.get("reason", "")) for cause in causes if isinstance(cause, Mapping)]
     return MemoryKeptOut(node, scope, key, reasons, hit.id)
 
 
@@ -125,9 +143,7 @@ def to_entry(hit: MemoryHit) -> dict[str, Json]:
 
 
 def to_event_entry(hit: MemoryHit) -> dict[str, Json]:
-    """Convert a hit for its event. ``parts`` explain the score, ``run`` is the run that stored it; not every memory
-    knows them.
-    """
+    """Convert a hit for its event. ``parts`` explain the score, ``run`` stored it; not every memory knows them."""
     source = getattr(hit, "source", None)
     return {
         "id": hit.id,

@@ -26,9 +26,9 @@ class SummaryModel(ConfigPart):
     completion_params: dict[str, Json] | None = None
 
 
-async def summarize(
+async def summarize_messages(
     model: SummaryModel | None,
-    before: str,
+    previous_summary: str,
     messages: Sequence[Mapping[str, Json]],
     ctx: NodeContext,
 ) -> tuple[str, Usage | None]:
@@ -40,7 +40,7 @@ async def summarize(
         model=model.name,
         messages=(
             Message("system", INSTRUCTIONS),
-            Message("user", _build_question(before, messages)),
+            Message("user", _build_question(previous_summary, messages)),
         ),
         origin=ctx.origin,
         params=model.completion_params or {},
@@ -62,9 +62,13 @@ async def summarize(
     return "".join(parts).strip(), usage
 
 
-def _build_question(before: str, messages: Sequence[Mapping[str, Json]]) -> str:
-    lines = "\n".join(f"{message['role']}: {as_text(message['content'])}" for message in messages)
+def join_messages(messages: Sequence[Mapping[str, Json]]) -> str:
+    """Return the messages as text, one per line."""
+    return "\n".join(f"{message['role']}: {as_text(message['content'])}" for message in messages)
+
+
+def _build_question(previous_summary: str, messages: Sequence[Mapping[str, Json]]) -> str:
     return (
-        f"The summary so far:\n<<<\n{before or '-'}\n>>>\n"
-        f"The messages that leave:\n<<<\n{lines}\n>>>"
+        f"The summary so far:\n<<<\n{previous_summary or '-'}\n>>>\n"
+        f"The messages that leave:\n<<<\n{join_messages(messages)}\n>>>"
     )
