@@ -8,18 +8,16 @@ from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
-from workflows.engine.errors import MemoryUnavailable
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
-from workflows.engine.memory_ports import KnowledgePort, PageHit
+from workflows.engine.memory_ports import PageHit
 from workflows.engine.nodes.memory.memory_access import (
-    get_memory,
+    build_recalled_event,
+    get_knowledge,
     get_query,
     record_untrusted_hits,
-    to_event_entry,
 )
-from workflows.engine.runtime.events import MemoryRecalled
 from workflows.engine.texts import Text, gettext_noop
 
 
@@ -92,11 +90,9 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
         return [get_scope_label(data.get("scope") or self.default_scope), get_variable_name(query)]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        return (
-            Output("result", "array[object]",
-                   gettext_noop("Pages, most relevant first: title, content, score…")),
-            Output("count", "number", gettext_noop("Number of results")),
-        )  # fmt: skip
+        result = gettext_noop("Pages, most relevant first: title, content, score…")
+        count = gettext_noop("Number of results")
+        return (Output("result", "array[object]", result), Output("count", "number", count))
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return (self.configure(spec).query_variable_selector,)
@@ -104,10 +100,7 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
     async def run(self, prepared: KnowledgeConfig, ctx: NodeContext) -> NodeResult:
         query = get_query(prepared.query_variable_selector, ctx) or ""
         ctx.record_inputs({"scope": prepared.scope, "query": query, "tags": list(prepared.tags)})
-        memory = get_memory(ctx, prepared.scope)
-        if not isinstance(memory, KnowledgePort):
-            raise MemoryUnavailable("This memory provider doesn't support knowledge pages")
-        pages = await memory.find_pages(
+        pages = await get_knowledge(ctx, prepared.scope).find_pages(
             scope=prepared.scope,
             identity=ctx.identity,
             origin=ctx.origin,
@@ -118,13 +111,7 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
         )
         hits = [page.entry for page in pages]
         record_untrusted_hits(ctx, hits)
-        event = MemoryRecalled(
-            node=ctx.node_id,
-            scope=prepared.scope,
-            namespace=hits[0].namespace if hits else "",
-            query=query,
-            entries=[to_event_entry(hit) for hit in hits],
-        )
+        event = build_recalled_event(ctx, prepared.scope, query, hits)
         result = [_build_result(position, page) for position, page in enumerate(pages, start=1)]
         return NodeResult({"result": result, "count": len(result)}, events=(event,))
 

@@ -6,25 +6,26 @@ from typing import Literal
 
 from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.configuration import Field, NodeConfig, Widget
-from workflows.engine.errors import MemoryUnavailable, NodeFailed
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_review
-from workflows.engine.memory_ports import KnowledgePort, StoredPage
+from workflows.engine.memory_ports import StoredPage
 from workflows.engine.nodes.memory.memory_access import (
+    TRUSTS_OUTSIDE,
     build_held_event,
     build_rejected_event,
-    get_memory,
+    build_written_event,
+    get_knowledge,
+    get_objects,
 )
-from workflows.engine.runtime.events import Event, MemoryWritten
+from workflows.engine.runtime.events import Event
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 
 
-TEXTS = ("id", "title", "summary", "content")
 Mode = Literal["merge", "replace"]
 MERGE: Mode = "merge"
 REPLACE: Mode = "replace"
@@ -49,6 +50,11 @@ class WriteConfig(NodeConfig):
 class Prepared:
     config: WriteConfig
     texts: dict[str, Template]
+
+    @property
+    def selectors(self) -> list[Selector]:
+        """Return the variables from which the texts of the page come."""
+        return [selector for text in self.texts.values() for selector in text.references]
 
 
 class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
@@ -90,9 +96,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
               help=gettext_noop("Leave empty to create it from the title.")),
         Field("pages_selector", gettext_noop("Pages variable"), Widget.SELECTOR,
               help=gettext_noop("For several pages: a list of objects with title, summary, content, tags and references.")),
-        Field("trusts_outside", gettext_noop("Skip quarantine for external content"),
-              Widget.SWITCH, help=gettext_noop(
-                  "By default, text from the web or a tool in user or global scope stays in quarantine until it is approved. Turn this on to store it directly.")),
+        TRUSTS_OUTSIDE,
     )  # fmt: skip
 
     def summarize(self, data: Data) -> Iterable[Text]:
@@ -101,8 +105,8 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
-        texts = {name: Template.of(getattr(config, f"page_{name}")) for name in TEXTS}
-        return Prepared(config, texts)
+        names = ("id", "title", "summary", "content")
+        return Prepared(config, {n: Template.of(getattr(config, f"page_{n}")) for n in names})
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         problems = super().check(spec)
@@ -126,7 +130,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
     def needs_review(self, spec: NodeSpec, untrusted: frozenset[str]) -> bool:
         prepared = self.prepare(spec)
         config = prepared.config
-        selectors = [*_list_selectors(prepared), config.pages_selector]
+        selectors = [*prepared.selectors, config.pages_selector]
         return has_untrusted_source(selectors, untrusted) and needs_review(
             config.scope, trusted=config.trusts_outside
         )
@@ -135,25 +139,20 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         config = prepared.config
         drafts = _collect_drafts(prepared, ctx)
         ctx.record_inputs({"scope": config.scope, "mode": config.mode, "pages": drafts})
-        memory = get_memory(ctx, config.scope)
-        if not isinstance(memory, KnowledgePort):
-            raise MemoryUnavailable("This memory provider doesn't support knowledge pages")
+        knowledge = get_knowledge(ctx, config.scope)
+        results: Sequence[StoredPage] = ()
         try:
-            results = (
-                await memory.write_pages(
+            if drafts:
+                results = await knowledge.write_pages(
                     scope=config.scope,
                     identity=ctx.identity,
                     origin=ctx.origin,
                     pages=drafts,
                     mode=config.mode,
                 )
-                if drafts
-                else ()
-            )
         except Exception as fault:
-            rejection = build_rejected_event(
-                fault, ctx, config.scope, str(drafts[0].get("title", ""))
-            )
+            title = str(drafts[0].get("title", ""))
+            rejection = build_rejected_event(fault, ctx, config.scope, title)
             if rejection is None:
                 raise
             empty_outputs: dict[str, Json] = {"pages": [], "count": 0, "merged": 0, "id": ""}
@@ -169,7 +168,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         events: tuple[Event, ...] = tuple(
             build_held_event(result.entry, ctx.node_id, config.scope, str(result.page["title"]))
             if result.held
-            else _build_event(ctx.node_id, config.scope, result)
+            else build_written_event(result.entry, ctx.node_id, config.scope)
             for result in results
         )
         return NodeResult(outputs, events=events)
@@ -178,27 +177,13 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
 def _collect_drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json]]:
     """Return the page configured in the node, then those of the variable, which may be an empty list."""
     config = prepared.config
-    texts: dict[str, Json] = {
-        name: template.render_text(ctx.pool) for name, template in prepared.texts.items()
-    }
-    lists: dict[str, Json] = {"tags": list(config.tags), "references": list(config.references)}
-    drafts = (
-        [_add_origin({**texts, **lists}, _list_selectors(prepared), prepared, ctx)]
-        if config.page_title
-        else []
-    )
-    selector = config.pages_selector
-    value = ctx.pool.get_or_none(selector) if selector else None
-    if value is None:
-        return drafts
-    items = value if isinstance(value, list) else [value]
-    if not all(isinstance(item, dict) for item in items):
-        raise NodeFailed("InvalidPages", "pages_selector: a list of objects was expected")
-    return [*drafts, *(_add_origin(item, [selector], prepared, ctx) for item in items)]
-
-
-def _list_selectors(prepared: Prepared) -> list[Selector]:
-    return [selector for template in prepared.texts.values() for selector in template.references]
+    drafts = get_objects(config.pages_selector, ctx, "InvalidPages", "pages_selector")
+    drafts = [_add_origin(draft, [config.pages_selector], prepared, ctx) for draft in drafts]
+    if config.page_title:
+        texts = {name: text.render_text(ctx.pool) for name, text in prepared.texts.items()}
+        page = {**texts, "tags": list(config.tags), "references": list(config.references)}
+        drafts.insert(0, _add_origin(page, prepared.selectors, prepared, ctx))
+    return drafts
 
 
 def _add_origin(
@@ -211,14 +196,5 @@ def _add_origin(
     plain = {name: value for name, value in draft.items() if name not in ("origin", "hold")}
     if not has_untrusted_source(selectors, ctx.untrusted):
         return plain
-    config = prepared.config
-    return plain | {
-        "origin": WEB,
-        "hold": needs_review(config.scope, trusted=config.trusts_outside),
-    }
-
-
-def _build_event(node: str, scope: str, result: StoredPage) -> MemoryWritten:
-    entry = result.entry
-    values = {"id": entry.id, "key": entry.key, "value": entry.value}
-    return MemoryWritten(node, scope, entry.namespace, values)
+    hold = needs_review(prepared.config.scope, trusted=prepared.config.trusts_outside)
+    return plain | {"origin": WEB, "hold": hold}

@@ -2,19 +2,41 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
+from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json, Selector
+from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES
 from workflows.engine.language.untrusted import is_untrusted_memory
 from workflows.engine.memory_ports import KnowledgePort
 from workflows.engine.ports import MemoryHit, MemoryPort
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, MemoryWritten
 from workflows.engine.text_rendering import as_text
+from workflows.engine.texts import gettext_noop
 
 
 # Scope → the system variable that it requires; the other scopes have a default or come from the run itself.
 _REQUIRED_VARIABLES = {"conversation": "conversation_id", "user": "user_id"}
+
+# Fields of several kinds.
+SCOPE_FIELD: Final = Field(
+    "scope",
+    gettext_noop("Scope"),
+    Widget.CHOICE,
+    required=True,
+    default=DEFAULT_SCOPE,
+    choices=SCOPES,
+)
+TRUSTS_OUTSIDE: Final = Field(
+    "trusts_outside",
+    gettext_noop("Skip quarantine for external content"),
+    Widget.SWITCH,
+    help=gettext_noop(
+        "By default, text from the web or a tool in user or global scope stays in quarantine until it is approved. Turn this on to store it directly."
+    ),
+)
 
 
 def get_memory(ctx: NodeContext, scope: str) -> MemoryPort:

@@ -11,9 +11,9 @@ from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import NodeFailed
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import NodeSpec
-from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES, get_scope_label
+from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.templating import Template
-from workflows.engine.nodes.memory.memory_access import get_memory
+from workflows.engine.nodes.memory.memory_access import SCOPE_FIELD, get_memory
 from workflows.engine.runtime.events import MemoryForgotten
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
@@ -52,8 +52,7 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
     needs_memory = True
     memory_preview = "forget"
     fields = (
-        Field("scope", gettext_noop("Scope"), Widget.CHOICE, required=True,
-              default=DEFAULT_SCOPE, choices=SCOPES),
+        SCOPE_FIELD,
         Field("key", gettext_noop("Key"), Widget.TEMPLATE, example="name",
               help=gettext_noop("Forgets the entry with this key. If empty, all entries that match the metadata filter.")),
         Field("filter", gettext_noop("Metadata filter"), Widget.OBJECT,

@@ -10,13 +10,16 @@ from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import NodeSpec, Selector
 from workflows.engine.language.memory_usage import (
-    DEFAULT_SCOPE,
     MAX_RECENCY_DAYS,
     RECENCY,
-    SCOPES,
     get_scope_label,
 )
-from workflows.engine.nodes.memory.memory_access import get_query, recall_entries, to_entry
+from workflows.engine.nodes.memory.memory_access import (
+    SCOPE_FIELD,
+    get_query,
+    recall_entries,
+    to_entry,
+)
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 
@@ -48,8 +51,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
     needs_memory = True
     memory_preview = "recall"
     fields = (
-        Field("scope", gettext_noop("Scope"), Widget.CHOICE, required=True,
-              default=DEFAULT_SCOPE, choices=SCOPES),
+        SCOPE_FIELD,
         Field("query_selector", gettext_noop("Query variable"), Widget.SELECTOR,
               help=gettext_noop("Without a variable, the most recent entries are returned.")),
         Field("key", gettext_noop("Key (exact match)"),
@@ -65,14 +67,9 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         return [get_scope_label(data.get("scope")), key]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        return (
-            Output(
-                "results",
-                "array[object]",
-                gettext_noop("Entries, most relevant first: key, value, score…"),
-            ),
-            Output("count", "number", gettext_noop("Number of results")),
-        )
+        results = gettext_noop("Entries, most relevant first: key, value, score…")
+        count = gettext_noop("Number of results")
+        return (Output("results", "array[object]", results), Output("count", "number", count))
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         selector = self.configure(spec).query_selector
@@ -90,7 +87,5 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             top_k=prepared.top_k,
             recency_days=prepared.recency_days,
         )
-        return NodeResult(
-            {"results": [to_entry(hit) for hit in hits], "count": len(hits)},
-            events=(event,),
-        )
+        outputs = {"results": [to_entry(hit) for hit in hits], "count": len(hits)}
+        return NodeResult(outputs, events=(event,))

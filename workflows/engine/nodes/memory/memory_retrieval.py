@@ -27,12 +27,13 @@ from workflows.engine.nodes.memory.history_context import (
     to_text,
 )
 from workflows.engine.nodes.memory.memory_access import (
+    build_recalled_event,
     get_memory,
     record_untrusted_hits,
     to_event_entry,
 )
 from workflows.engine.ports import MemoryHit
-from workflows.engine.runtime.events import MemoryRecalled, MemoryRetrievalError
+from workflows.engine.runtime.events import MemoryRetrievalError
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 
@@ -59,9 +60,8 @@ class RetrievalConfig(NodeConfig):
     @property
     def inputs(self) -> dict[str, Selector]:
         """Return the selectors of the inputs that are passed through, by their names in the outputs."""
-        selectors = {
-            name: getattr(self, f"{name}_selector") for name in (*QUERY_FIELDS, "group_id")
-        }
+        names = (*QUERY_FIELDS, "group_id")
+        selectors = {name: getattr(self, f"{name}_selector") for name in names}
         return {name: selector for name, selector in selectors.items() if selector}
 
 
@@ -116,18 +116,16 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         inputs = self.configure(spec).inputs
-        return (
-            Output(
-                CONTEXT, "string", gettext_noop("Markdown records, most relevant first, or empty")
-            ),
-            *(Output(name, help=gettext_noop("Unchanged input")) for name in inputs),
-        )
+        records = gettext_noop("Markdown records, most relevant first, or empty")
+        unchanged = (Output(name, help=gettext_noop("Unchanged input")) for name in inputs)
+        return (Output(CONTEXT, "string", records), *unchanged)
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(self.configure(spec).inputs.values())
 
     async def run(self, prepared: RetrievalConfig, ctx: NodeContext) -> NodeResult:
-        inputs = {name: ctx.pool.get_or_none(at) for name, at in prepared.inputs.items()}
+        selectors = prepared.inputs
+        inputs = {name: ctx.pool.get_or_none(selectors[name]) for name in selectors}
         query = choose_query(*(inputs.get(name) for name in QUERY_FIELDS))
         ctx.record_inputs({"scope": prepared.scope, "query": query, **inputs})
         try:
@@ -138,11 +136,14 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
             failed = MemoryRetrievalError(ctx.node_id, _describe_fault(fault))
             log.warning("memory_retrieval_failed", exc_info=fault, extra={"node": ctx.node_id})
             return NodeResult({**inputs, CONTEXT: ""}, events=(failed,))
-        record_untrusted_hits(ctx, [record.hit for record in records])
-        values = [to_text(record.hit.value) for record in records]
-        context = render_markdown(records, choose_wording(prepared.language, query, *values))
-        recalled = replace(_build_event(prepared, ctx, query, records), withheld=withheld)
-        return NodeResult({**inputs, CONTEXT: context}, events=(recalled,))
+        hits = [record.hit for record in records]
+        record_untrusted_hits(ctx, hits)
+        wording = choose_wording(prepared.language, query, *(to_text(hit.value) for hit in hits))
+        context = render_markdown(records, wording)
+        entries = [{**to_event_entry(record.hit), "score": record.score} for record in records]
+        event = build_recalled_event(ctx, prepared.scope, query or None, hits)
+        event = replace(event, entries=entries, withheld=withheld)
+        return NodeResult({**inputs, CONTEXT: context}, events=(event,))
 
 
 async def _retrieve(
@@ -179,18 +180,6 @@ async def _retrieve(
 def _get_group(inputs: dict[str, Json]) -> str | None:
     value = inputs.get("group_id")
     return as_text(value) or None if value is not None else None
-
-
-def _build_event(
-    config: RetrievalConfig, ctx: NodeContext, query: str, records: Sequence[Record[MemoryHit]]
-) -> MemoryRecalled:
-    return MemoryRecalled(
-        node=ctx.node_id,
-        scope=config.scope,
-        namespace=records[0].hit.namespace if records else "",
-        query=query or None,
-        entries=[{**to_event_entry(record.hit), "score": record.score} for record in records],
-    )
 
 
 def _describe_fault(fault: Exception) -> str:

@@ -11,15 +11,17 @@ from workflows.engine.appearance import Data
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import NodeSpec, Selector
-from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES, get_scope_label
+from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_review
 from workflows.engine.nodes.memory.memory_access import (
+    SCOPE_FIELD,
+    TRUSTS_OUTSIDE,
     build_held_event,
     build_rejected_event,
+    build_written_event,
     get_memory,
 )
-from workflows.engine.runtime.events import MemoryWritten
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 
@@ -40,11 +42,20 @@ class StoreConfig(NodeConfig):
         default=None, gt=0, validation_alias=AliasChoices("ttl", "ttl_seconds")
     )
 
+    @property
+    def selectors(self) -> tuple[Selector, ...]:
+        return (self.value_selector, *(self.metadata_selectors or {}).values())
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     config: StoreConfig
     key: Template
+
+    @property
+    def selectors(self) -> tuple[Selector, ...]:
+        """Return the variables from which the entry comes."""
+        return (*self.config.selectors, *self.key.references)
 
 
 class MemoryStore(NodeKind[StoreConfig, Prepared]):
@@ -61,8 +72,7 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
     leak_check_settings = ({"scope": "user", "key": "tried", "value_selector": ["start", "text"]},)
     needs_memory = True
     fields = (
-        Field("scope", gettext_noop("Scope"), Widget.CHOICE, required=True,
-              default=DEFAULT_SCOPE, choices=SCOPES),
+        SCOPE_FIELD,
         Field("key", gettext_noop("Key"), Widget.TEMPLATE, required=True,
               help=gettext_noop("Storing the same key again overwrites the value. The old value is kept as a revision."),
               example="name"),
@@ -74,16 +84,13 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
             ("working", gettext_noop("Working")),
             ("quarantine", gettext_noop("Quarantine")),
         )),
-        Field("trusts_outside", gettext_noop("Skip quarantine for external content"),
-              Widget.SWITCH, help=gettext_noop(
-                  "By default, text from the web or a tool in user or global scope stays in quarantine until it is approved. Turn this on to store it directly.")),
+        TRUSTS_OUTSIDE,
         Field("ttl", gettext_noop("Expires after (seconds)"), Widget.NUMBER, low=1,
               help=gettext_noop("Leave empty to keep it until it is forgotten.")),
     )  # fmt: skip
 
     def summarize(self, data: Data) -> Iterable[Text]:
-        key = as_text(data.get("key"))
-        return [get_scope_label(data.get("scope")), key]
+        return [get_scope_label(data.get("scope")), as_text(data.get("key"))]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
@@ -97,15 +104,14 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
-        config = self.configure(spec)
-        return (config.value_selector, *(config.metadata_selectors or {}).values())
+        return self.configure(spec).selectors
 
     def needs_review(self, spec: NodeSpec, untrusted: frozenset[str]) -> bool:
         prepared = self.prepare(spec)
         config = prepared.config
         return (
             config.tier != QUARANTINE
-            and has_untrusted_source(_list_selectors(prepared), untrusted)
+            and has_untrusted_source(prepared.selectors, untrusted)
             and needs_review(config.scope, trusted=config.trusts_outside)
         )
 
@@ -139,24 +145,14 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
             held_event = build_held_event(entry, ctx.node_id, config.scope, key)
             outputs = {"stored": False, "key": key, "reason": ", ".join(held_event.reasons)}
             return NodeResult(outputs, events=(held_event,))
-        stored_entry = {"id": entry.id, "key": entry.key, "value": entry.value}
-        event = MemoryWritten(ctx.node_id, config.scope, entry.namespace, stored_entry)
+        event = build_written_event(entry, ctx.node_id, config.scope)
         return NodeResult({"stored": True, "key": key}, events=(event,))
-
-
-def _list_selectors(prepared: Prepared) -> tuple[Selector, ...]:
-    config = prepared.config
-    return (
-        config.value_selector,
-        *(config.metadata_selectors or {}).values(),
-        *prepared.key.references,
-    )
 
 
 def _choose_tier(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any]) -> str:
     """Return the tier, and mark the metadata of untrusted content; the author's setting is trusted."""
     config = prepared.config
-    if not has_untrusted_source(_list_selectors(prepared), ctx.untrusted):
+    if not has_untrusted_source(prepared.selectors, ctx.untrusted):
         return config.tier
     author_metadata = config.metadata or {}
     if "origin" not in author_metadata:
