@@ -1,79 +1,27 @@
 """LLM: asks a model and streams its answer, with injected memory and the window of the conversation."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any
 
 from pydantic import ValidationError
 
 from workflows.engine.appearance import Data, get_model_name
-from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
+from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import EngineFault, ModelFailed, NodeFailed, PortMissing
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE, RECENCY, SCOPES
 from workflows.engine.language.templating import Template
-from workflows.engine.nodes.llm.prompt_messages import (
-    ContextConfig,
-    EnhancedMemory,
-    Prompt,
-    PromptConfig,
-    PromptMessage,
-    PromptSpec,
-    WindowConfig,
-    build_prompt,
-)
+from workflows.engine.nodes.llm.llm_config import LlmConfig
+from workflows.engine.nodes.llm.prompt_messages import Prompt, build_prompt
 from workflows.engine.nodes.llm.reasoning import Reasoning
-from workflows.engine.ports import ModelRequest, Usage
+from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.engine.texts import Text, gettext_noop
 
 
-class ModelChoice(ConfigPart):
-    provider: str = ""
-    name: str = ""
-    mode: str = "chat"
-    completion_params: dict[str, Any] | None = None
-
-
-class StructuredOutput(ConfigPart):
-    # Named ``schema`` in documents, which is a reserved name in pydantic.
-    def get_schema(self) -> dict[str, Any] | None:
-        return (self.model_extra or {}).get("schema")
-
-
-class LlmConfig(NodeConfig):
-    model: ModelChoice
-    prompt_template: tuple[PromptMessage, ...] | PromptMessage = ()
-    prompt_config: PromptConfig | None = None
-    context: ContextConfig | None = None
-    memory: WindowConfig | None = None
-    enhanced_memory: EnhancedMemory | None = None
-    structured_output_switch_on: bool | None = False
-    structured_output_enabled: bool | None = False
-    structured_output: StructuredOutput | None = None
-    reasoning_format: str | None = "tagged"
-
-    @property
-    def messages(self) -> tuple[PromptMessage, ...]:
-        template = self.prompt_template
-        return (template,) if isinstance(template, PromptMessage) else template
-
-    @property
-    def json_schema_config(self) -> dict[str, Any] | None:
-        on = self.structured_output_switch_on or self.structured_output_enabled
-        return self.structured_output.get_schema() if on and self.structured_output else None
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    config: LlmConfig
-    prompt: PromptSpec
-
-
-class Llm(NodeKind[LlmConfig, Prepared]):
+class Llm(NodeKind[LlmConfig, LlmConfig]):
     name = "llm"
     title = gettext_noop("LLM")
     description = gettext_noop("Calls a language model")
@@ -160,18 +108,6 @@ class Llm(NodeKind[LlmConfig, Prepared]):
     def summarize(self, data: Data) -> Iterable[Text]:
         return [get_model_name(data.get("model"))]
 
-    def prepare(self, spec: NodeSpec) -> Prepared:
-        config = self.configure(spec)
-        prompt = PromptSpec(
-            messages=config.messages,
-            completion=config.model.mode == "completion",
-            jinja=config.prompt_config or PromptConfig(),
-            context=config.context or ContextConfig(),
-            window=config.memory,
-            memory=config.enhanced_memory,
-        )
-        return Prepared(config, prompt)
-
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         outputs = (
             Output("text", "string", gettext_noop("Model output")),
@@ -179,15 +115,8 @@ class Llm(NodeKind[LlmConfig, Prepared]):
             Output("usage", "object", gettext_noop("Prompt and completion tokens")),
             Output("finish_reason", "string", gettext_noop("Finish reason")),
         )
-        schema = self.configure(spec).json_schema_config
-        return (
-            (
-                *outputs,
-                Output("structured_output", "object", gettext_noop("Structured output")),
-            )
-            if schema
-            else outputs
-        )
+        structured = Output("structured_output", "object", gettext_noop("Structured output"))
+        return (*outputs, structured) if self.configure(spec).json_schema else outputs
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)
@@ -196,8 +125,8 @@ class Llm(NodeKind[LlmConfig, Prepared]):
             config.memory.variable_selector if config.memory else None,
             config.enhanced_memory.query_selector if config.enhanced_memory else None,
         ]
-        jinja = config.prompt_config.jinja2_variables if config.prompt_config else ()
-        return tuple(s for s in (*selectors, *(v.value_selector for v in jinja)) if s)
+        selectors += [variable.value_selector for variable in config.jinja_variables]
+        return tuple(filter(None, selectors))
 
     def reads_answers(self, spec: NodeSpec) -> bool:
         try:
@@ -206,16 +135,14 @@ class Llm(NodeKind[LlmConfig, Prepared]):
             return False  # an incomplete draft, which cannot run
         return window is not None and window.enabled and not window.variable_selector
 
-    async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
-        prompt = await build_prompt(prepared.prompt, ctx)
+    async def run(self, prepared: LlmConfig, ctx: NodeContext) -> NodeResult:
+        prompt = await build_prompt(prepared, ctx)
         if ctx.ports.model is None:
             raise PortMissing("model")
-        config = prepared.config
-        ctx.record_inputs({**_describe_model(config), **prompt.describe()})
-        reasoning = Reasoning(tagged=config.reasoning_format != "separated")
-        usage, finish_reason = await _stream_answer(
-            _build_request(config, prompt, ctx), reasoning, ctx
-        )
+        ctx.record_inputs({**_describe_model(prepared), **prompt.describe()})
+        reasoning = Reasoning(tagged=prepared.reasoning_format != "separated")
+        chunks = ctx.ports.model.stream(_build_request(prepared, prompt, ctx))
+        usage, finish_reason = await _stream_answer(chunks, reasoning, ctx)
         text = "".join(reasoning.text)
         outputs: dict[str, Json] = {
             "text": text,
@@ -223,16 +150,16 @@ class Llm(NodeKind[LlmConfig, Prepared]):
             "usage": _describe_usage(usage),
             "finish_reason": finish_reason,
         }
-        if config.json_schema_config is not None:
+        if prepared.json_schema is not None:
             outputs["structured_output"] = _parse_object(text)
         return NodeResult(outputs, usage=usage, events=prompt.events)
 
-    async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
+    async def preview_inputs(self, prepared: LlmConfig, ctx: NodeContext) -> dict[str, Json]:
         try:
-            prompt = await build_prompt(prepared.prompt, ctx, with_memory=False)
+            prompt = await build_prompt(prepared, ctx, with_memory=False)
         except EngineFault as fault:
-            return {**_describe_model(prepared.config), "prompt_error": fault.message}
-        return {**_describe_model(prepared.config), **prompt.describe()}
+            return {**_describe_model(prepared), "prompt_error": fault.message}
+        return {**_describe_model(prepared), **prompt.describe()}
 
 
 def _build_request(config: LlmConfig, prompt: Prompt, ctx: NodeContext) -> ModelRequest:
@@ -245,30 +172,25 @@ def _build_request(config: LlmConfig, prompt: Prompt, ctx: NodeContext) -> Model
         model=config.model.name,
         messages=prompt.messages,
         origin=ctx.origin,
-        mode="completion" if config.model.mode == "completion" else "chat",
+        mode="completion" if config.is_completion else "chat",
         params=params,
-        json_schema=config.json_schema_config,
+        json_schema=config.json_schema,
         memories=prompt.memories,
     )
 
 
 async def _stream_answer(
-    request: ModelRequest, reasoning: Reasoning, ctx: NodeContext
+    chunks: AsyncIterator[ModelChunk], reasoning: Reasoning, ctx: NodeContext
 ) -> tuple[Usage, str | None]:
-    model = ctx.ports.model
-    if model is None:
-        raise PortMissing("model")
     usage, finish_reason = Usage(), None
     # Always close the stream, or the connection of a cancelled run would stay open until garbage collection.
-    async with aclosing(model.stream(request)) as chunks:  # type: ignore[type-var]
+    async with aclosing(chunks):  # type: ignore[type-var]
         async for chunk in chunks:
-            text = reasoning.feed(chunk.text, chunk.reasoning)
-            if text:
+            if text := reasoning.feed(chunk.text, chunk.reasoning):
                 ctx.stream("text", text)
             usage = chunk.usage or usage
             finish_reason = chunk.finish_reason or finish_reason
-    rest = reasoning.end()
-    if rest:
+    if rest := reasoning.end():
         ctx.stream("text", rest)
     if finish_reason == "error":
         raise ModelFailed("The model's answer was cut off", retryable=True)

@@ -1,18 +1,20 @@
 """Builds the messages that a model is sent: prompt, injected memory, window of the conversation, current question."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
 
-from pydantic import Field
-
-from workflows.engine.configuration import ConfigPart, NamedVariable
 from workflows.engine.errors import NodeFailed, PortMissing
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
-from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS
 from workflows.engine.language.simple_jinja import parse_plain_template
 from workflows.engine.language.templating import Template
+from workflows.engine.nodes.llm.llm_config import (
+    ContextConfig,
+    EnhancedMemory,
+    LlmConfig,
+    PromptMessage,
+    WindowConfig,
+)
 from workflows.engine.nodes.memory.memory_access import (
     build_recalled_event,
     get_query,
@@ -21,7 +23,7 @@ from workflows.engine.nodes.memory.memory_access import (
     to_entry,
 )
 from workflows.engine.nodes.memory.quoting import list_memories
-from workflows.engine.ports import MemoryHit, Message, Role
+from workflows.engine.ports import MemoryHit, Message
 from workflows.engine.runtime.events import MemoryRecalled
 from workflows.engine.text_rendering import as_text
 
@@ -31,70 +33,6 @@ HISTORY_MARK = "{{#histories#}}"
 
 # Tokens for the history if the model's context window is unknown.
 _HISTORY_TOKENS = 2000
-
-
-class PromptMessage(ConfigPart):
-    role: Role = "user"
-    text: str = ""
-    edition_type: str | None = None
-    jinja2_text: str | None = None
-
-    @property
-    def is_jinja(self) -> bool:
-        return self.edition_type == "jinja2"
-
-
-class PromptConfig(ConfigPart):
-    jinja2_variables: tuple[NamedVariable, ...] = ()
-
-
-class ContextConfig(ConfigPart):
-    enabled: bool = False
-    variable_selector: tuple[str, ...] | None = None
-
-
-class WindowSize(ConfigPart):
-    enabled: bool = False
-    size: int | None = None
-
-
-class RolePrefix(ConfigPart):
-    user: str = "Human"
-    assistant: str = "Assistant"
-
-
-class WindowConfig(ConfigPart):
-    """Both dialects' ``memory``: Dify's takes the chat's turns, xworkflow's a variable that holds messages."""
-
-    role_prefix: RolePrefix | None = None
-    window: WindowSize = WindowSize()
-    query_prompt_template: str | None = None
-    enabled: bool = True
-    window_size: int | None = None
-    variable_selector: tuple[str, ...] | None = None
-
-
-class EnhancedMemory(ConfigPart):
-    enabled: bool = False
-    scope: str = "conversation"
-    query_selector: tuple[str, ...] | None = None
-    top_k: int | None = Field(default=10, ge=1)
-    filter: dict[str, Json] | None = None
-    recency_days: float | None = Field(default=None, gt=0, le=MAX_RECENCY_DAYS)
-    injection_position: Literal["before_system", "after_system", "before_user"] = "after_system"
-    format_template: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PromptSpec:
-    """The part of a node's configuration that its messages depend on."""
-
-    messages: tuple[PromptMessage, ...]
-    completion: bool = False
-    jinja: PromptConfig = field(default_factory=PromptConfig)
-    context: ContextConfig = field(default_factory=ContextConfig)
-    window: WindowConfig | None = None
-    memory: EnhancedMemory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,28 +53,29 @@ class Prompt:
         return description
 
 
-async def build_prompt(spec: PromptSpec, ctx: NodeContext, *, with_memory: bool = True) -> Prompt:
+async def build_prompt(config: LlmConfig, ctx: NodeContext, *, with_memory: bool = True) -> Prompt:
     """Build the prompt. Empty messages are dropped; raises NodeFailed if none is left."""
+    window, memory = config.memory, config.enhanced_memory
     messages = [
         Message(message.role, text)
-        for message in spec.messages
-        if (text := await _render_message(message, spec, ctx)).strip()
+        for message in config.messages
+        if (text := await _render_message(message, config, ctx)).strip()
     ]
-    if spec.completion:
-        messages = await _build_completion(spec, ctx, messages)
-    elif spec.window is not None and spec.window.enabled:
-        messages = await _add_window(spec.window, ctx, messages)
+    if config.is_completion:
+        messages = await _build_completion(window, ctx, messages)
+    elif window is not None and window.enabled:
+        messages = await _add_window(window, ctx, messages)
     prompt = Prompt(tuple(messages))
-    if with_memory and spec.memory is not None and spec.memory.enabled:
-        prompt = await _add_memory(spec.memory, ctx, messages)
-    if with_memory and not prompt.memories and not spec.completion:
-        prompt = await _add_learned_rules(prompt, ctx)
-    if not any(message.text for message in prompt.messages if message.text):
+    if with_memory and memory is not None and memory.enabled:
+        prompt = await _add_memory(memory, ctx, messages)
+    if with_memory and not prompt.memories and not config.is_completion:
+        prompt = await _add_reminder(prompt, ctx)
+    if not any(message.text for message in prompt.messages):
         raise NodeFailed("NoPromptFoundError", "There are no messages to send to the model")
     return prompt
 
 
-async def render_jinja(source: str, inputs: Mapping[str, Json], ctx: NodeContext) -> str:
+async def _render_jinja(source: str, inputs: Mapping[str, Json], ctx: NodeContext) -> str:
     plain = parse_plain_template(source)
     text = plain.render(inputs) if plain is not None else None
     if text is not None:
@@ -146,27 +85,24 @@ async def render_jinja(source: str, inputs: Mapping[str, Json], ctx: NodeContext
     return await ctx.ports.templates.render(source, inputs)
 
 
-def _render_context(context: ContextConfig, ctx: NodeContext) -> str:
-    if not context.enabled or not context.variable_selector:
+def _render_context(context: ContextConfig | None, ctx: NodeContext) -> str:
+    if context is None or not context.enabled or not context.variable_selector:
         return ""
     value = ctx.pool.get_or_none(context.variable_selector)
-    if isinstance(value, list):
-        return "\n\n".join(
-            as_text(item.get("content", item) if isinstance(item, Mapping) else item)
-            for item in value
-        )
-    return as_text(value)
+    if not isinstance(value, list):
+        return as_text(value)
+    contents = (v.get("content", v) if isinstance(v, Mapping) else v for v in value)
+    return "\n\n".join(map(as_text, contents))
 
 
-async def _render_message(message: PromptMessage, spec: PromptSpec, ctx: NodeContext) -> str:
-    context = _render_context(spec.context, ctx)
+async def _render_message(message: PromptMessage, config: LlmConfig, ctx: NodeContext) -> str:
+    context = _render_context(config.context, ctx)
     if message.is_jinja:
         inputs = {
-            variable.variable: ctx.pool.get_or_none(variable.value_selector)
-            for variable in spec.jinja.jinja2_variables
+            v.variable: ctx.pool.get_or_none(v.value_selector) for v in config.jinja_variables
         }
         source = (message.jinja2_text or message.text).replace(CONTEXT_MARK, "{{ _context }}")
-        return await render_jinja(source, {**inputs, "_context": context}, ctx)
+        return await _render_jinja(source, {**inputs, "_context": context}, ctx)
     # Split at the marker first, so that the values of variables are not searched for it.
     parts = message.text.split(CONTEXT_MARK)
     return context.join(Template.of(part).render_text(ctx.pool) for part in parts)
@@ -198,17 +134,16 @@ async def _load_turns(window: WindowConfig, ctx: NodeContext) -> list[Message]:
     size = window.window.size if window.window.enabled else None
     limit = None if size is None else (size + 1) // 2
     turns = await ctx.ports.history.list_turns(limit=limit)
-    past = [
-        message
-        for query, answer in turns
-        for message in (Message("user", query), Message("assistant", answer))
-    ]
+    past: list[Message] = []
+    for query, answer in turns:
+        past += (Message("user", query), Message("assistant", answer))
     return _cut_to_tokens(past if size is None else past[max(len(past) - size, 0) :])
 
 
-def _cut_to_tokens(past: list[Message], tokens: int = _HISTORY_TOKENS) -> list[Message]:
-    """Return the newest messages that fit into the tokens."""
+def _cut_to_tokens(past: list[Message]) -> list[Message]:
+    """Return the newest messages that fit into the tokens for the history."""
     messages: list[Message] = []
+    tokens = _HISTORY_TOKENS
     for message in reversed(past):
         tokens -= _estimate_tokens(message.text)
         if tokens < 0:
@@ -229,14 +164,12 @@ def _read_messages(items: Iterable[Json]) -> list[Message]:
     for item in items:
         if not isinstance(item, Mapping):
             messages.append(Message("user", as_text(item)))
-            continue
-        if "query" in item or "answer" in item:
+        elif "query" in item or "answer" in item:
             messages.append(Message("user", as_text(item.get("query"))))
             messages.append(Message("assistant", as_text(item.get("answer"))))
-            continue
-        role = item.get("role")
-        text = as_text(item.get("content", item.get("text")))
-        messages.append(Message(role if role in ("system", "assistant") else "user", text))
+        else:
+            role, text = item.get("role"), as_text(item.get("content", item.get("text")))
+            messages.append(Message(role if role in ("system", "assistant") else "user", text))
     return [message for message in messages if message.text]
 
 
@@ -257,8 +190,8 @@ async def _add_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[M
     return Prompt((*messages[:position], injected, *messages[position:]), tuple(hits), (event,))
 
 
-async def _add_learned_rules(prompt: Prompt, ctx: NodeContext) -> Prompt:
-    """Add rules learned from earlier runs, if the application has any, as ``enhanced_memory`` adds memories."""
+async def _add_reminder(prompt: Prompt, ctx: NodeContext) -> Prompt:
+    """Add the reminder of earlier runs, if the application has one, as ``enhanced_memory`` adds memories."""
     if ctx.ports.reminder is None:
         return prompt
     reminder = await ctx.ports.reminder.remind(prompt.messages, ctx.origin)
@@ -271,21 +204,18 @@ async def _add_learned_rules(prompt: Prompt, ctx: NodeContext) -> Prompt:
         return replace(prompt, events=events)
     injected = Message("system", list_memories(reminder.hits))
     position = _find_position("after_system", prompt.messages)
-    return Prompt(
-        (*prompt.messages[:position], injected, *prompt.messages[position:]),
-        tuple(reminder.hits),
-        events,
-    )
+    messages = (*prompt.messages[:position], injected, *prompt.messages[position:])
+    return Prompt(messages, tuple(reminder.hits), events)
 
 
 async def _render_memory(
     config: EnhancedMemory, hits: Sequence[MemoryHit], ctx: NodeContext
 ) -> str:
-    if config.format_template:
-        entries = [to_entry(hit) for hit in hits]
-        inputs = {"entries": entries, "memories": entries, "results": entries}
-        return await render_jinja(config.format_template, inputs, ctx)
-    return list_memories(hits)
+    if not config.format_template:
+        return list_memories(hits)
+    entries = [to_entry(hit) for hit in hits]
+    inputs = dict.fromkeys(("entries", "memories", "results"), entries)
+    return await _render_jinja(config.format_template, inputs, ctx)
 
 
 def _find_position(position: str, messages: Sequence[Message]) -> int:
@@ -293,25 +223,20 @@ def _find_position(position: str, messages: Sequence[Message]) -> int:
         return 0
     if position == "before_user":
         return _find_last(messages, "user")
-    leading = 0
-    while leading < len(messages) and messages[leading].role == "system":
-        leading += 1
-    return leading
+    others = (index for index, message in enumerate(messages) if message.role != "system")
+    return next(others, len(messages))
 
 
 def _find_last(messages: Sequence[Message], role: str) -> int:
     """Return the index of the last message of a role, or the end if there is none."""
-    for index in range(len(messages) - 1, -1, -1):
-        if messages[index].role == role:
-            return index
-    return len(messages)
+    indexes = reversed(range(len(messages)))
+    return next((i for i in indexes if messages[i].role == role), len(messages))
 
 
 async def _build_completion(
-    spec: PromptSpec, ctx: NodeContext, messages: list[Message]
+    window: WindowConfig | None, ctx: NodeContext, messages: list[Message]
 ) -> list[Message]:
     """Build the single prompt of a completion model, including the previous turns of the chat."""
-    window = spec.window
     if not messages or window is None or not window.enabled:
         return [replace(message, role="user") for message in messages[:1]]
     if window.role_prefix is None:

@@ -18,7 +18,12 @@ from workflows.engine.ports import MemoryHit
 
 WORKING_ENTRIES: Final = 10
 WORKING_SCORE: Final = 1.0
-
+_OUR_HEADINGS: Final = re.compile(
+    r"^([ \t]*)(#{1,6}[ \t]*(?:History|Record|历史上下文|记录))", re.MULTILINE
+)
+_LETTERS: Final = re.compile(r"[^\W\d_]")
+_HAN: Final = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_WORD: Final = re.compile(r"\w+")
 
 H = TypeVar("H", bound=MemoryHit, covariant=True)
 
@@ -34,10 +39,7 @@ class Record(Generic[H]):
 @dataclass(frozen=True, slots=True)
 class Wording:
     heading: str
-    record: str
-
-    def format_line(self, number: int, score: float) -> str:
-        return self.record.format(number=number, score=score)
+    record: str  # with ``number`` and ``score``
 
 
 ENGLISH: Final = Wording("History", "Record {number} (relevance: {score:.2f})")
@@ -47,20 +49,14 @@ CHINESE: Final = Wording("历史上下文", "记录{number} (相关度: {score:.
 def choose_query(topic: Json = None, content: Json = None, document: Json = None) -> str:
     """Return the query: the first of the three that has text."""
     for value in (topic, content, document):
-        text = "" if value is None else to_text(value)
-        if text.strip():
-            return text.strip()
+        if value is not None and (text := to_text(value).strip()):
+            return text
     return ""
 
 
-def merge(
-    working: Iterable[H],
-    long_term: Iterable[H],
-    *,
-    newest: int = WORKING_ENTRIES,
-) -> list[Record[H]]:
+def merge(working: Iterable[H], long_term: Iterable[H]) -> list[Record[H]]:
     """Merge by score without repeated texts; working entries are sorted newest first, long-term hits best first."""
-    records = [Record(hit, WORKING_SCORE) for hit in list(working)[:newest]]
+    records = [Record(hit, WORKING_SCORE) for hit in list(working)[:WORKING_ENTRIES]]
     records += [Record(hit, hit.score or 0.0) for hit in long_term]
     records.sort(key=lambda record: record.score, reverse=True)  # stable
     return _remove_duplicates(records)
@@ -72,9 +68,8 @@ def render_markdown(records: Sequence[Record[MemoryHit]], wording: Wording = ENG
         return ""
     parts = [f"## {wording.heading}"]
     for number, record in enumerate(records, 1):
-        parts.append(
-            f"### {wording.format_line(number, record.score)}\n{_render_value(record.hit)}"
-        )
+        heading = wording.record.format(number=number, score=record.score)
+        parts.append(f"### {heading}\n{_render_value(record.hit)}")
     return "\n\n".join(parts)
 
 
@@ -99,14 +94,6 @@ def _render_value(hit: MemoryHit) -> str:
     if needs_quoting(hit):
         return quote_block(text)
     return _OUR_HEADINGS.sub(r"\g<1>\\\g<2>", text)
-
-
-_OUR_HEADINGS = re.compile(
-    r"^([ \t]*)(#{1,6}[ \t]*(?:History|Record|历史上下文|记录))", re.MULTILINE
-)
-_LETTERS = re.compile(r"[^\W\d_]")
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_WORD = re.compile(r"\w+")
 
 
 def _remove_duplicates(records: Iterable[Record[H]]) -> list[Record[H]]:

@@ -22,24 +22,6 @@ MAX_ENTRY_LENGTH: Final = 16_000
 MAX_LENGTH: Final = 64_000
 CUT: Final = "… (cut)"
 
-
-def list_memories(hits: Iterable[MemoryHit]) -> str:
-    lines = [_render_line(hit) for hit in hits]
-    heading = [MEMORY_HEADING, NOTE] if any(quoted for _, quoted in lines) else [MEMORY_HEADING]
-    return "\n".join([*heading, *_cut_to_limit(text for text, _ in lines)])
-
-
-def needs_quoting(hit: MemoryHit) -> bool:
-    text = as_text(hit.value)
-    looks = _MARKUP.search(hit.key) or _MARKUP.search(text) or _SPEAKER.search(text)
-    return looks is not None or is_untrusted_memory(hit.metadata)
-
-
-def quote_block(text: str) -> str:
-    """Quote a text as Markdown does."""
-    return "\n".join(f"> {line}".rstrip() for line in _remove_invisible(text).splitlines())
-
-
 # The role markers of chat prompts, which attackers imitate.
 _MARKUP: Final = re.compile(
     r"<\|?\s*/?(?:im_start|im_end|endoftext|start_header_id|end_header_id|eot_id|system|assistant"
@@ -62,8 +44,29 @@ _ESCAPES: Final = str.maketrans(
 )
 
 
+def list_memories(hits: Iterable[MemoryHit]) -> str:
+    """Render a list of the memories under a heading, with a note if any of them is quoted."""
+    lines = [_render_line(hit) for hit in hits]
+    heading = [MEMORY_HEADING, NOTE] if any(quoted for _, quoted in lines) else [MEMORY_HEADING]
+    return "\n".join([*heading, *_cut_to_limit(text for text, _ in lines)])
+
+
+def needs_quoting(hit: MemoryHit) -> bool:
+    """Return whether a memory is untrusted or looks like the markers between the messages of a prompt."""
+    text = as_text(hit.value)
+    marker = _MARKUP.search(hit.key) or _MARKUP.search(text) or _SPEAKER.search(text)
+    return marker is not None or is_untrusted_memory(hit.metadata)
+
+
+def quote_block(text: str) -> str:
+    """Quote a text as Markdown does."""
+    return "\n".join(f"> {line}".rstrip() for line in _remove_invisible(text).splitlines())
+
+
 def _render_line(hit: MemoryHit) -> tuple[str, bool]:
-    key, value = _indent(hit.key), _truncate(as_text(hit.value))
+    key, value = _indent(hit.key), as_text(hit.value)
+    if len(value) > MAX_ENTRY_LENGTH:
+        value = f"{value[:MAX_ENTRY_LENGTH]}{CUT}"
     if not needs_quoting(hit):
         return f"- {key}: {_indent(_TAGS.sub('', value))}", False
     origin = " (from outside)" if is_untrusted_memory(hit.metadata) else ""
@@ -86,10 +89,6 @@ def _remove_invisible(text: str) -> str:
 def _indent(text: str) -> str:
     lines = text.splitlines()
     return "\n  ".join(lines) if len(lines) > 1 or text != "".join(lines) else text
-
-
-def _truncate(text: str) -> str:
-    return text if len(text) <= MAX_ENTRY_LENGTH else f"{text[:MAX_ENTRY_LENGTH]}{CUT}"
 
 
 def _cut_to_limit(lines: Iterable[str]) -> Iterable[str]:

@@ -1,0 +1,106 @@
+"""The settings of an LLM node: its model, its prompt, and the memory and messages that are added to the prompt."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from workflows.engine.configuration import ConfigPart, NamedVariable, NodeConfig
+from workflows.engine.language.document import Json
+from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS
+from workflows.engine.ports import Role
+
+
+class ModelChoice(ConfigPart):
+    provider: str = ""
+    name: str = ""
+    mode: str = "chat"
+    completion_params: dict[str, Any] | None = None
+
+
+class StructuredOutput(ConfigPart):
+    # Named ``schema`` in documents, which is a reserved name in pydantic.
+    def get_schema(self) -> dict[str, Any] | None:
+        return (self.model_extra or {}).get("schema")
+
+
+class PromptMessage(ConfigPart):
+    role: Role = "user"
+    text: str = ""
+    edition_type: str | None = None
+    jinja2_text: str | None = None
+
+    @property
+    def is_jinja(self) -> bool:
+        return self.edition_type == "jinja2"
+
+
+class PromptConfig(ConfigPart):
+    jinja2_variables: tuple[NamedVariable, ...] = ()
+
+
+class ContextConfig(ConfigPart):
+    enabled: bool = False
+    variable_selector: tuple[str, ...] | None = None
+
+
+class WindowSize(ConfigPart):
+    enabled: bool = False
+    size: int | None = None
+
+
+class RolePrefix(ConfigPart):
+    user: str = "Human"
+    assistant: str = "Assistant"
+
+
+class WindowConfig(ConfigPart):
+    """Both dialects' ``memory``: Dify's takes the chat's turns, xworkflow's a variable that holds messages."""
+
+    role_prefix: RolePrefix | None = None
+    window: WindowSize = WindowSize()
+    query_prompt_template: str | None = None
+    enabled: bool = True
+    window_size: int | None = None
+    variable_selector: tuple[str, ...] | None = None
+
+
+class EnhancedMemory(ConfigPart):
+    enabled: bool = False
+    scope: str = "conversation"
+    query_selector: tuple[str, ...] | None = None
+    top_k: int | None = Field(default=10, ge=1)
+    filter: dict[str, Json] | None = None
+    recency_days: float | None = Field(default=None, gt=0, le=MAX_RECENCY_DAYS)
+    injection_position: Literal["before_system", "after_system", "before_user"] = "after_system"
+    format_template: str | None = None
+
+
+class LlmConfig(NodeConfig):
+    model: ModelChoice
+    prompt_template: tuple[PromptMessage, ...] | PromptMessage = ()
+    prompt_config: PromptConfig | None = None
+    context: ContextConfig | None = None
+    memory: WindowConfig | None = None
+    enhanced_memory: EnhancedMemory | None = None
+    structured_output_switch_on: bool | None = False
+    structured_output_enabled: bool | None = False
+    structured_output: StructuredOutput | None = None
+    reasoning_format: str | None = "tagged"
+
+    @property
+    def messages(self) -> tuple[PromptMessage, ...]:
+        template = self.prompt_template
+        return (template,) if isinstance(template, PromptMessage) else template
+
+    @property
+    def is_completion(self) -> bool:
+        return self.model.mode == "completion"
+
+    @property
+    def jinja_variables(self) -> tuple[NamedVariable, ...]:
+        return self.prompt_config.jinja2_variables if self.prompt_config else ()
+
+    @property
+    def json_schema(self) -> dict[str, Any] | None:
+        on = self.structured_output_switch_on or self.structured_output_enabled
+        return self.structured_output.get_schema() if on and self.structured_output else None
