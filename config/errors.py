@@ -108,7 +108,7 @@ def build_body(error: Exception) -> dict[str, Any]:
         node = getattr(error, "node", None)
         body["problems"] = [problem | ({"node": node} if node else {})]
     if conflicts := getattr(error, "conflicts", None):
-        body["conflicts"] = [conflict.tree() for conflict in conflicts]
+        body["conflicts"] = [conflict.build_tree() for conflict in conflicts]
     return {"error": body}
 
 

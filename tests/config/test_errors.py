@@ -14,7 +14,10 @@ from memory.core import errors as memory
 from tests.support.cast import Person
 from tests.support.markup import markup_of
 from workflows.engine import errors as workflows
+from workflows.engine.editing import Conflict
+from workflows.engine.editing.rebase import Author
 from workflows.engine.language.problems import Problem
+from workflows.errors import EditConflict
 
 
 def families(root: type[Exception]) -> list[type[Exception]]:
@@ -54,6 +57,24 @@ def test_body_carries_every_problem_with_its_address():
     found = body["error"]["problems"]
     assert [(one["code"], one["message"], one["node"], one["field"]) for one in found] == [
         ("E1", "No end.", "n1", "text")
+    ]
+
+
+def test_body_carries_both_values_of_every_conflict():
+    conflict = Conflict("title", "Ask", "Question", Author("Bob"), node="n1", op=2)
+
+    body = build_body(EditConflict([conflict]))
+
+    assert body["error"]["conflicts"] == [
+        {
+            "op": 2,
+            "node": "n1",
+            "edge": None,
+            "field": "title",
+            "yours": "Ask",
+            "theirs": "Question",
+            "by": "Bob",
+        }
     ]
 
 

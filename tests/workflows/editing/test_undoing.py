@@ -77,7 +77,7 @@ def test_undo_where_somebody_else_wrote_since_is_said_and_not_forced(alice, bob)
         undo(alice, workflow)
 
     [conflict] = conflicted.value.conflicts
-    assert (conflict.node, conflict.field, conflict.theirs, conflict.by.name) == (
+    assert (conflict.node, conflict.field, conflict.theirs, conflict.author.name) == (
         "end",
         "title",
         "His",

@@ -65,7 +65,12 @@ def test_somebody_elses_edit_of_the_same_field_conflicts_all_the_same(
         rename(cast.alice, workflow, "end", "mine", base=base, client=TAB)
 
     (found,) = conflict.value.conflicts
-    assert (found.node, found.yours, found.theirs, found.by.name) == ("end", "mine", "Bob's", "Bob")
+    assert (found.node, found.yours, found.theirs, found.author.name) == (
+        "end",
+        "mine",
+        "Bob's",
+        "Bob",
+    )
 
 
 def test_other_tab_of_the_same_person_conflicts_too(cast: Cast, workflow: Workflow):

@@ -10,30 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-from workflows.engine.editing.ops import (
-    Add,
-    ChangeRule,
-    Connect,
-    Delete,
-    Disconnect,
-    Feature,
-    Header,
-    Move,
-    Op,
-    Path,
-    Rename,
-    Reparent,
-    Replace,
-    Resize,
-    Set,
-    Variable,
-)
+from workflows.engine.editing import ops
+from workflows.engine.editing.ops import ChangeRule, Op, Path
 from workflows.engine.editing.paths import format_path, is_same
-from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item, VariableRecord
+from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item, describe_variable
 from workflows.engine.language.document import Json
 
 
-GONE: Final = "gone"  # the value that a conflict reports for a side that deleted the field
+GONE: Final = "gone"  # the value that a conflict reports for the side that deleted the field
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +36,7 @@ class ConcurrentOp:
     """An operation that was applied since, and its author."""
 
     op: Op
-    by: Author = UNKNOWN_AUTHOR
+    author: Author = UNKNOWN_AUTHOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +46,7 @@ class Conflict:
     field: str
     yours: Json
     theirs: Json
-    by: Author
+    author: Author
     node: str | None = None
     edge: str | None = None
     shifts: bool = False  # its index in a list means another item now
@@ -76,7 +60,7 @@ class Conflict:
             "field": self.field,
             "yours": self.yours,
             "theirs": self.theirs,
-            "by": self.by.name,
+            "by": self.author.name,
         }
 
 
@@ -91,9 +75,9 @@ class Rebased:
 
 def rebase(local_ops: Sequence[Op], concurrent_ops: Iterable[ConcurrentOp]) -> Rebased:
     """Return the local operations, to be applied after the concurrent ones, without those that conflict."""
-    concurrent = _ConcurrentChanges.of(concurrent_ops)
-    local = _LocalChanges.of(local_ops)
-    ops: list[Op] = []
+    concurrent = _ConcurrentChanges.from_ops(concurrent_ops)
+    local = _LocalChanges.from_ops(local_ops)
+    rebased: list[Op] = []
     origins: list[int] = []
     conflicts: list[Conflict] = []
     for index, op in enumerate(local_ops):
@@ -101,9 +85,9 @@ def rebase(local_ops: Sequence[Op], concurrent_ops: Iterable[ConcurrentOp]) -> R
         if isinstance(outcome, Conflict):
             conflicts.append(replace(outcome, op=index))
             continue
-        ops += outcome
+        rebased += outcome
         origins += [index] * len(outcome)
-    return Rebased(tuple(ops), tuple(conflicts), tuple(origins))
+    return Rebased(tuple(rebased), tuple(conflicts), tuple(origins))
 
 
 # The part that was written: a field of a node or of the features, a variable, or the header.
@@ -115,7 +99,11 @@ class _Write:
     path: Path
     value: Json
     rule: ChangeRule
-    by: Author
+    author: Author
+
+    @property
+    def reported_value(self) -> Json:
+        return GONE if self.rule is ChangeRule.REMOVE else self.value
 
     def is_interfering(self, other: "_Write") -> bool:
         """Return whether one of the two changes affects the subject of the other."""
@@ -153,52 +141,51 @@ class _ConcurrentChanges:
     disconnected: dict[str, Author] = field(default_factory=dict)  # edge → author
     connected: dict[str, tuple[EdgeRecord, Author]] = field(default_factory=dict)
     writes: dict[Subject, list[_Write]] = field(default_factory=dict)
-    containers: dict[str, tuple[str | None, Author]] = field(
-        default_factory=dict
-    )  # node → its container
+    # node → its container
+    containers: dict[str, tuple[str | None, Author]] = field(default_factory=dict)
 
     @staticmethod
-    def of(concurrent_ops: Iterable[ConcurrentOp]) -> "_ConcurrentChanges":
+    def from_ops(concurrent_ops: Iterable[ConcurrentOp]) -> "_ConcurrentChanges":
         changes = _ConcurrentChanges()
         for each in concurrent_ops:
-            changes._add(each.op, each.by)
+            changes._add(each.op, each.author)
         return changes
 
-    def _add(self, op: Op, by: Author) -> None:
-        if isinstance(op, Add | Delete):
-            self._add_node(op, by)
-        elif isinstance(op, Connect | Disconnect):
-            self._add_edge(op, by)
-        else:
-            if isinstance(op, Reparent):
-                self.containers[op.id] = op.parent, by
-            for subject, write in _iter_writes(op, by):
-                writes = self.writes.setdefault(subject, [])
-                writes[:] = [w for w in writes if not _is_replaced(w, write)]
-                writes.append(write)
+    def _add(self, op: Op, author: Author) -> None:
+        if isinstance(op, ops.Add | ops.Delete):
+            self._add_node(op, author)
+        elif isinstance(op, ops.Connect | ops.Disconnect):
+            self._add_edge(op, author)
+        elif type(op) in _FIELDS:
+            if isinstance(op, ops.Reparent):
+                self.containers[op.id] = op.parent, author
+            subject, write = _read_write(op, author)
+            writes = self.writes.setdefault(subject, [])
+            writes[:] = [w for w in writes if not _is_replaced(w, write)]
+            writes.append(write)
 
-    def _add_node(self, op: Add | Delete, by: Author) -> None:
-        if isinstance(op, Add):
+    def _add_node(self, op: ops.Add | ops.Delete, author: Author) -> None:
+        if isinstance(op, ops.Add):
             # An undo restored it, which cancels the deletion.
             if self.deleted_by.pop(op.item.id, None) is None:
-                self.added_by[op.item.id] = op.item, by
-            self.containers[op.item.id] = op.item.parent, by
+                self.added_by[op.item.id] = op.item, author
+            self.containers[op.item.id] = op.item.parent, author
             return
         if self.added_by.pop(op.id, None) is None:
-            self.deleted_by[op.id] = by
+            self.deleted_by[op.id] = author
         self.containers.pop(op.id, None)
         for subject in [s for s in self.writes if s[:2] == ("node", op.id)]:
             del self.writes[subject]
 
-    def _add_edge(self, op: Connect | Disconnect, by: Author) -> None:
-        if isinstance(op, Connect):
+    def _add_edge(self, op: ops.Connect | ops.Disconnect, author: Author) -> None:
+        if isinstance(op, ops.Connect):
             if self.disconnected.pop(op.edge.id, None) is None:
-                self.connected[op.edge.id] = op.edge, by
+                self.connected[op.edge.id] = op.edge, author
         elif self.connected.pop(op.id, None) is None:
-            self.disconnected[op.id] = by
+            self.disconnected[op.id] = author
 
     def has_connected(self, edge: EdgeRecord) -> bool:
-        return any(connected.ends == edge.ends for connected, _by in self.connected.values())
+        return any(connected.ends == edge.ends for connected, _author in self.connected.values())
 
     def find_conflict(self, subject: Subject, write: _Write) -> _Write | None:
         """Return the last concurrent write that conflicts with this write."""
@@ -215,24 +202,20 @@ class _LocalChanges:
 
     deleted: frozenset[str] = frozenset()
     disconnected: frozenset[str] = frozenset()
-    added: frozenset[str] = frozenset()
-    connected: Mapping[str, EdgeRecord] = field(
-        default_factory=dict
-    )  # edges that weren't there before
+    connected: Mapping[str, EdgeRecord] = field(default_factory=dict)  # edges that are new
 
     @staticmethod
-    def of(local_ops: Sequence[Op]) -> "_LocalChanges":
+    def from_ops(local_ops: Sequence[Op]) -> "_LocalChanges":
         disconnected: set[str] = set()
         connected: dict[str, EdgeRecord] = {}
         for op in local_ops:
-            if isinstance(op, Connect) and op.edge.id not in disconnected:
+            if isinstance(op, ops.Connect) and op.edge.id not in disconnected:
                 connected.setdefault(op.edge.id, op.edge)
-            elif isinstance(op, Disconnect) and op.id not in connected:
+            elif isinstance(op, ops.Disconnect) and op.id not in connected:
                 disconnected.add(op.id)
         return _LocalChanges(
-            frozenset(op.id for op in local_ops if isinstance(op, Delete)),
+            frozenset(op.id for op in local_ops if isinstance(op, ops.Delete)),
             frozenset(disconnected),
-            frozenset(op.item.id for op in local_ops if isinstance(op, Add)),
             connected,
         )
 
@@ -245,98 +228,84 @@ def _is_replaced(earlier: _Write, later: _Write) -> bool:
     return not later.shifts and earlier.path[: len(later.path)] == later.path
 
 
-def _iter_writes(op: Op, by: Author) -> Iterable[tuple[Subject, _Write]]:
-    for subject, path, value, rule in _FIELDS[type(op)](op) if type(op) in _FIELDS else ():
-        yield subject, _Write(path, value, rule, by)
+def _read_write(op: Op, author: Author) -> tuple[Subject, _Write]:
+    """Return the one field that an operation writes, and how."""
+    subject, path, value, rule = _FIELDS[type(op)](op)
+    return subject, _Write(path, value, rule, author)
 
 
 FieldWrite = tuple[Subject, Path, Json, ChangeRule]
 
 
-def _build_write(kind: str, id_: str, name: str, value: Json) -> FieldWrite:
+def _put_field(kind: str, id_: str, name: str, value: Json) -> FieldWrite:
     return (kind, id_, name), (name,), value, ChangeRule.PUT
 
 
-# Operation type → the fields that it writes. Any: each function takes the operation of its own key.
-_FIELDS: Final[Mapping[type, Callable[[Any], tuple[FieldWrite, ...]]]] = {
-    Move: lambda op: (_build_write("node", op.id, "place", [op.x, op.y]),),
-    Reparent: lambda op: (_build_write("node", op.id, "place", [op.parent, op.x, op.y]),),
-    Resize: lambda op: (_build_write("node", op.id, "size", [op.width, op.height]),),
-    Rename: lambda op: (_build_write("node", op.id, "title", op.title),),
-    Set: lambda op: ((("node", op.id, "data"), op.path, op.value, op.rule),),
-    Variable: lambda op: (
-        _build_write("variable", op.area, op.name, _get_variable_value(op.spec)),
-    ),
-    Feature: lambda op: ((("feature", "", "features"), op.path, op.value, op.rule),),
-    Header: lambda op: (_build_write("header", "", op.field, op.value),),
+# The operations that write one field. Any: each function takes the operation of its own key.
+_FIELDS: Final[Mapping[type, Callable[[Any], FieldWrite]]] = {
+    ops.Move: lambda op: _put_field("node", op.id, "place", [op.x, op.y]),
+    ops.Reparent: lambda op: _put_field("node", op.id, "place", [op.parent, op.x, op.y]),
+    ops.Resize: lambda op: _put_field("node", op.id, "size", [op.width, op.height]),
+    ops.Rename: lambda op: _put_field("node", op.id, "title", op.title),
+    ops.Set: lambda op: (("node", op.id, "data"), op.path, op.value, op.rule),
+    ops.Variable: lambda op: _put_field("variable", op.area, op.name, describe_variable(op.spec)),
+    ops.Feature: lambda op: (("feature", "", "features"), op.path, op.value, op.rule),
+    ops.Header: lambda op: _put_field("header", "", op.field, op.value),
 }
 
 
-def _get_variable_value(spec: VariableRecord | None) -> Json:
-    if spec is None:
-        return None
-    return {"type": spec.value_type, "value": spec.value, "description": spec.description}
+def _rebase_field(op: Op, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
+    """Rebase an operation that writes one field and nothing else."""
+    subject, write = _read_write(op, UNKNOWN_AUTHOR)
+    deleted_by, id_ = concurrent.deleted_by, getattr(op, "id", None)
+    if id_ is not None and id_ in deleted_by:
+        return Conflict("node", write.reported_value, GONE, deleted_by[id_], node=id_)
+    if isinstance(op, ops.Reparent) and op.parent in deleted_by:
+        return Conflict("parent", op.parent, GONE, deleted_by[op.parent], node=op.id)
+    other = concurrent.find_conflict(subject, write)
+    if other is None:
+        return () if concurrent.has_equal_write(subject, write) else (op,)
+    return Conflict(
+        field=subject[2] if subject[0] == "header" else format_path(write.path),
+        yours=write.reported_value,
+        theirs=other.reported_value,
+        author=other.author,
+        node=id_,
+        shifts=write.shifts or other.shifts,
+    )
 
 
-def _rebase_fields(op: Op, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
-    """Rebase an operation that writes fields and nothing else."""
-    id_ = getattr(op, "id", None)
-    if id_ is not None and id_ in concurrent.deleted_by:
-        return Conflict("node", _get_local_value(op), GONE, concurrent.deleted_by[id_], node=id_)
-    if isinstance(op, Reparent) and op.parent in concurrent.deleted_by:
-        return Conflict("parent", op.parent, GONE, concurrent.deleted_by[op.parent], node=op.id)
-    is_repeated = True
-    for subject, write in _iter_writes(op, UNKNOWN_AUTHOR):
-        if (conflict := concurrent.find_conflict(subject, write)) is not None:
-            value = GONE if conflict.rule is ChangeRule.REMOVE else conflict.value
-            name = format_path(write.path) if subject[0] != "header" else subject[2]
-            shifts = write.shifts or conflict.shifts
-            return Conflict(name, _get_local_value(op), value, conflict.by, node=id_, shifts=shifts)
-        is_repeated = is_repeated and concurrent.has_equal_write(subject, write)
-    return () if is_repeated else (op,)
-
-
-def _get_local_value(op: Op) -> Json:
-    values = [write.value for _, write in _iter_writes(op, UNKNOWN_AUTHOR)]
-    if isinstance(op, Set | Feature) and op.rule is ChangeRule.REMOVE:
-        return GONE
-    return values[0] if values else None
-
-
-def _rebase_add(op: Add, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
+def _rebase_add(op: ops.Add, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
     item = op.item
     if item.id in concurrent.added_by:
-        added, by = concurrent.added_by[item.id]
-        if _remove_rank(added) == _remove_rank(item):
+        added, author = concurrent.added_by[item.id]
+        if replace(added, rank=UNRANKED) == replace(item, rank=UNRANKED):
             return ()
-        return Conflict("id", item.id, added.id, by, node=item.id)
+        return Conflict("id", item.id, added.id, author, node=item.id)
     if item.parent is not None and item.parent in concurrent.deleted_by:
-        return Conflict(
-            "parent", item.parent, GONE, concurrent.deleted_by[item.parent], node=item.id
-        )
+        author = concurrent.deleted_by[item.parent]
+        return Conflict("parent", item.parent, GONE, author, node=item.id)
     return (op,)
 
 
-def _remove_rank(item: Item) -> Item:
-    return replace(item, rank=UNRANKED)
-
-
-def _rebase_delete(op: Delete, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
+def _rebase_delete(
+    op: ops.Delete, concurrent: _ConcurrentChanges, local: _LocalChanges
+) -> _Outcome:
     """Rebase a deletion. Others' text in the node and nodes they added are not deleted unasked; a move may be."""
     if op.id in concurrent.deleted_by:
         return ()
     for name in ("title", "data"):
         if writes := concurrent.writes.get(("node", op.id, name)):
             last = writes[-1]
-            value = GONE if last.rule is ChangeRule.REMOVE else last.value
-            return Conflict(format_path(last.path), GONE, value, last.by, node=op.id)
-    for child, (parent, by) in concurrent.containers.items():
+            path = format_path(last.path)
+            return Conflict(path, GONE, last.reported_value, last.author, node=op.id)
+    for child, (parent, author) in concurrent.containers.items():
         if parent == op.id and child not in local.deleted:
-            return Conflict("parent", GONE, child, by, node=op.id)
+            return Conflict("parent", GONE, child, author, node=op.id)
     return (
         *(
-            Disconnect(edge.id)
-            for edge, _by in concurrent.connected.values()
+            ops.Disconnect(edge.id)
+            for edge, _author in concurrent.connected.values()
             if op.id in (edge.source, edge.target)
             and edge.id not in local.disconnected
             # if both ends are deleted, the first deletion removes the edge
@@ -351,25 +320,26 @@ def _is_cut_earlier(edge: EdgeRecord, id_: str, local: _LocalChanges) -> bool:
     return both and edge.source != edge.target and id_ == edge.target
 
 
-def _rebase_connect(op: Connect, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
+def _rebase_connect(
+    op: ops.Connect, concurrent: _ConcurrentChanges, local: _LocalChanges
+) -> _Outcome:
     edge = op.edge
     for end in (edge.source, edge.target):
         if end in concurrent.deleted_by:
-            return Conflict(
-                "edge", list(edge.ends), GONE, concurrent.deleted_by[end], node=end, edge=edge.id
-            )
+            author = concurrent.deleted_by[end]
+            return Conflict("edge", list(edge.ends), GONE, author, node=end, edge=edge.id)
     if concurrent.has_connected(edge):
         return ()
     if edge.id in local.disconnected and edge.id in concurrent.disconnected:
         return ()  # the edge was removed and restored locally, so the concurrent removal stays
-    for connected, by in concurrent.connected.values():
+    for connected, author in concurrent.connected.values():
         if connected.id == edge.id:
-            return Conflict("edge", list(edge.ends), list(connected.ends), by, edge=edge.id)
+            return Conflict("edge", list(edge.ends), list(connected.ends), author, edge=edge.id)
     return (op,)
 
 
 def _rebase_disconnect(
-    op: Disconnect, concurrent: _ConcurrentChanges, local: _LocalChanges
+    op: ops.Disconnect, concurrent: _ConcurrentChanges, local: _LocalChanges
 ) -> _Outcome:
     connected = local.connected.get(op.id)
     if connected is not None and concurrent.has_connected(connected):
@@ -377,17 +347,12 @@ def _rebase_disconnect(
     return () if op.id in concurrent.disconnected else (op,)
 
 
-def _rebase_replace(op: Replace, concurrent: _ConcurrentChanges, local: _LocalChanges) -> _Outcome:
-    return (op,)  # the caller expands it first if there are concurrent operations
-
-
 _RULES: Final[Mapping[type, Callable[[Any, _ConcurrentChanges, _LocalChanges], _Outcome]]] = {
-    **dict.fromkeys(
-        (Move, Reparent, Resize, Rename, Set, Variable, Feature, Header), _rebase_fields
-    ),
-    Add: _rebase_add,
-    Delete: _rebase_delete,
-    Connect: _rebase_connect,
-    Disconnect: _rebase_disconnect,
-    Replace: _rebase_replace,
+    **dict.fromkeys(_FIELDS, _rebase_field),
+    ops.Add: _rebase_add,
+    ops.Delete: _rebase_delete,
+    ops.Connect: _rebase_connect,
+    ops.Disconnect: _rebase_disconnect,
+    # The caller expands a replacement first if there are concurrent operations.
+    ops.Replace: lambda op, _concurrent, _local: (op,),
 }

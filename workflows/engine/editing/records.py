@@ -67,34 +67,20 @@ class VariableRecord:
         return self.value_type.strip().lower() == "secret"
 
 
-def build_item(spec: NodeSpec, rank: int) -> Item:
+def build_item(part: NodeSpec | Note, rank: int) -> Item:
     return Item(
-        id=spec.id,
-        kind=spec.kind,
-        title=spec.title,
-        parent=spec.parent,
-        x=spec.position.x,
-        y=spec.position.y,
-        width=spec.width,
-        height=spec.height,
-        data=spec.data,
-        extra=spec.extra,
+        id=part.id,
+        kind=part.kind if isinstance(part, NodeSpec) else "",
+        title=part.title if isinstance(part, NodeSpec) else "",
+        parent=part.parent,
+        x=part.position.x,
+        y=part.position.y,
+        width=part.width,
+        height=part.height,
+        data=part.data,
+        extra=part.extra,
         rank=rank,
-    )
-
-
-def build_note_item(note: Note, rank: int) -> Item:
-    return Item(
-        id=note.id,
-        parent=note.parent,
-        x=note.position.x,
-        y=note.position.y,
-        width=note.width,
-        height=note.height,
-        data=note.data,
-        extra=note.extra,
-        rank=rank,
-        is_note=True,
+        is_note=isinstance(part, Note),
     )
 
 
@@ -144,3 +130,10 @@ def build_variable(record: VariableRecord) -> VariableSpec:
     return VariableSpec(
         record.name, record.value_type, record.value, record.id, record.description, record.extra
     )
+
+
+def describe_variable(record: VariableRecord | None) -> Json:
+    """Return the fields of a variable that a user edits, for comparing them; None if there is none."""
+    if record is None:
+        return None
+    return {"type": record.value_type, "value": record.value, "description": record.description}

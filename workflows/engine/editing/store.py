@@ -17,7 +17,6 @@ from workflows.engine.editing.records import (
     build_item,
     build_node,
     build_note,
-    build_note_item,
     build_variable,
     build_variable_record,
 )
@@ -64,7 +63,6 @@ class Store(Protocol):
         """Return the numbers of items and edges."""
         ...
 
-    def list_names(self, area: str) -> list[str]: ...
     def get_features(self) -> Mapping[str, Json]: ...
     def get_header(self, field: str) -> Json: ...
     def put_item(self, item: Item) -> Item:
@@ -96,7 +94,7 @@ class InMemoryStore:
 
     def _fill(self, document: Document) -> None:
         items = [build_item(node, rank) for rank, node in enumerate(document.nodes)]
-        items += [build_note_item(note, rank) for rank, note in enumerate(document.notes)]
+        items += [build_item(note, rank) for rank, note in enumerate(document.notes)]
         self.items = {item.id: item for item in items}
         edges = [build_edge_record(edge, rank) for rank, edge in enumerate(document.edges)]
         self.edges = {edge.id: edge for edge in edges}
@@ -179,9 +177,6 @@ class InMemoryStore:
 
     def count_parts(self) -> tuple[int, int]:
         return len(self.items), len(self.edges)
-
-    def list_names(self, area: str) -> list[str]:
-        return [name for variable_area, name in self.variables if variable_area == area]
 
     def get_features(self) -> Mapping[str, Json]:
         return self._features

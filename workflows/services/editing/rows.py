@@ -186,10 +186,6 @@ class Rows:
         self.flush()
         return self._query_nodes().count(), self._query_edges().count()
 
-    def list_names(self, area: str) -> list[str]:
-        self.flush()
-        return list(self._query_variables().filter(area=area).values_list("name", flat=True))
-
     def get_features(self) -> Mapping[str, Json]:
         return self.workflow.features  # type: ignore[no-any-return]
 

@@ -208,7 +208,7 @@ def _render_conflict(
 ) -> HttpResponse:
     """Return both values of each conflict; the tab requests other changes that it missed separately."""
     own_flags = [
-        field_conflict.by.id is not None and field_conflict.by.id == principal.user_id
+        field_conflict.author.id is not None and field_conflict.author.id == principal.user_id
         for field_conflict in conflict.conflicts
     ]
     kinds = dict(workflow.nodes.values_list("key", "kind"))
