@@ -1,7 +1,7 @@
 """Reads operations from a client's JSON. Errors name the operation's index and the field."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -14,25 +14,9 @@ from pydantic import (
     model_validator,
 )
 
-from workflows.engine.editing.errors import EditRefused
-from workflows.engine.editing.ops import (
-    Add,
-    ChangeRule,
-    Connect,
-    Delete,
-    Disconnect,
-    Feature,
-    Header,
-    Move,
-    Op,
-    Paste,
-    Rename,
-    Reparent,
-    Resize,
-    Set,
-    Tidy,
-    Variable,
-)
+from workflows.engine.editing import ops
+from workflows.engine.editing.errors import EditRefused, build_refusal
+from workflows.engine.editing.ops import ChangeRule, Op
 from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item, VariableRecord
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Json
@@ -57,6 +41,8 @@ def _check_value(value: Json) -> Json:
 
 Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY), AfterValidator(_check_value)]
 Title = Annotated[str, Field(max_length=MAX_TITLE), AfterValidator(_check_value)]
+Text = Annotated[str, Field(max_length=10_000), AfterValidator(_check_value)]
+Rank = Annotated[int, Field(ge=UNRANKED)]
 Coordinate = Annotated[
     float, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE, allow_inf_nan=False, strict=True)
 ]
@@ -83,7 +69,7 @@ class NodeIn(_In):
     height: Size | None = None
     data: Tree = {}
     extra: Tree = {}
-    rank: Annotated[int, Field(ge=UNRANKED)] = UNRANKED
+    rank: Rank = UNRANKED
 
 
 class EdgeIn(_In):
@@ -93,7 +79,7 @@ class EdgeIn(_In):
     handle: Key = "source"
     target_handle: Key = "target"
     extra: Tree = {}
-    rank: Annotated[int, Field(ge=UNRANKED)] = UNRANKED
+    rank: Rank = UNRANKED
 
 
 class SpecIn(_In):
@@ -101,55 +87,61 @@ class SpecIn(_In):
     value_type: Annotated[str, Field(min_length=1, max_length=64)]
     value: Value = None
     id: Annotated[str, Field(max_length=MAX_KEY)] = ""
-    description: Annotated[str, Field(max_length=10_000), AfterValidator(_check_value)] = ""
+    description: Text = ""
     extra: Tree = {}
-    rank: Annotated[int, Field(ge=UNRANKED)] = UNRANKED
+    rank: Rank = UNRANKED
 
 
-class AddIn(_In):
+class _OpIn(_In):
+    """An operation of a client. Without a ``read`` of its own, its fields are those of ``operation``."""
+
+    operation: ClassVar[type[Any]]  # Any: the operations have no common base
+
+    def read(self) -> Op:
+        fields = {name: value for name, value in self if name != "op"}
+        return self.operation(**fields)  # type: ignore[no-any-return]
+
+
+class AddIn(_OpIn):
     """Add a node; missing data is filled from the kind's defaults."""
 
     op: Literal["add"]
     node: NodeIn
 
     def read(self) -> Op:
-        return Add(Item(**dict(self.node)))
+        return ops.Add(Item(**dict(self.node)))
 
 
-class NoteIn(_In):
+class NoteIn(_OpIn):
     """Add a sticky note; it is moved, resized, set and deleted as nodes are."""
 
     op: Literal["note"]
     note: NodeIn
 
     def read(self) -> Op:
-        return Add(Item(**dict(self.note), is_note=True))
+        return ops.Add(Item(**dict(self.note), is_note=True))
 
 
-class DeleteIn(_In):
+class DeleteIn(_OpIn):
     """Delete a node, with its edges and its content; ``heal`` connects its neighbours."""
 
+    operation = ops.Delete
     op: Literal["delete"]
     id: Key
     heal: StrictBool = False
 
-    def read(self) -> Op:
-        return Delete(self.id, self.heal)
 
-
-class MoveIn(_In):
+class MoveIn(_OpIn):
     """Move a node, in the coordinates of its container."""
 
+    operation = ops.Move
     op: Literal["move"]
     id: Key
     x: Coordinate
     y: Coordinate
 
-    def read(self) -> Op:
-        return Move(self.id, self.x, self.y)
 
-
-class _ChangeIn(_In):
+class _ChangeIn(_OpIn):
     path: Path
     value: Value = None
     remove: StrictBool = False
@@ -163,13 +155,7 @@ class _ChangeIn(_In):
 
     @property
     def rule(self) -> ChangeRule:
-        return (
-            ChangeRule.REMOVE
-            if self.remove
-            else ChangeRule.INSERT
-            if self.insert
-            else ChangeRule.PUT
-        )
+        return ChangeRule.from_flags(remove=self.remove, insert=self.insert)
 
 
 class SetIn(_ChangeIn):
@@ -179,7 +165,7 @@ class SetIn(_ChangeIn):
     id: Key
 
     def read(self) -> Op:
-        return Set(self.id, tuple(self.path), self.value, self.rule)
+        return ops.Set(self.id, tuple(self.path), self.value, self.rule)
 
 
 class FeatureIn(_ChangeIn):
@@ -188,15 +174,15 @@ class FeatureIn(_ChangeIn):
     op: Literal["feature"]
 
     def read(self) -> Op:
-        return Feature(tuple(self.path), self.value, self.rule)
+        return ops.Feature(tuple(self.path), self.value, self.rule)
 
 
-class HeaderIn(_In):
+class HeaderIn(_OpIn):
     """Set the name or description of the workflow; the server sets the rest of the header."""
 
     op: Literal["header"]
     field: Literal["name", "description"]
-    value: Annotated[str, Field(max_length=10_000), AfterValidator(_check_value)]
+    value: Text
 
     @model_validator(mode="after")
     def _check_name(self) -> Self:
@@ -209,71 +195,63 @@ class HeaderIn(_In):
         return " ".join(self.value.split())
 
     def read(self) -> Op:
-        return Header(self.field, self._name_text if self.field == "name" else self.value.strip())
+        return ops.Header(
+            self.field, self._name_text if self.field == "name" else self.value.strip()
+        )
 
 
-class RenameIn(_In):
+class RenameIn(_OpIn):
+    operation = ops.Rename
     op: Literal["rename"]
     id: Key
     title: Title
 
-    def read(self) -> Op:
-        return Rename(self.id, self.title)
 
-
-class ConnectIn(_In):
+class ConnectIn(_OpIn):
     op: Literal["connect"]
     edge: EdgeIn
 
     def read(self) -> Op:
-        return Connect(EdgeRecord(**dict(self.edge)))
+        return ops.Connect(EdgeRecord(**dict(self.edge)))
 
 
-class DisconnectIn(_In):
+class DisconnectIn(_OpIn):
+    operation = ops.Disconnect
     op: Literal["disconnect"]
     id: Annotated[str, Field(min_length=1, max_length=1024)]
 
-    def read(self) -> Op:
-        return Disconnect(self.id)
 
-
-class ReparentIn(_In):
+class ReparentIn(_OpIn):
     """Move a node into a container, or out of all (null); edges that would cross the border are removed."""
 
+    operation = ops.Reparent
     op: Literal["reparent"]
     id: Key
     parent: Key | None
     x: Coordinate
     y: Coordinate
 
-    def read(self) -> Op:
-        return Reparent(self.id, self.parent, self.x, self.y)
 
-
-class ResizeIn(_In):
+class ResizeIn(_OpIn):
+    operation = ops.Resize
     op: Literal["resize"]
     id: Key
     width: Size | None
     height: Size | None
 
-    def read(self) -> Op:
-        return Resize(self.id, self.width, self.height)
 
-
-class PasteIn(_In):
+class PasteIn(_OpIn):
     """Paste nodes and edges, or a whole document, as YAML or JSON text. Everything gets a new id."""
 
+    operation = ops.Paste
     op: Literal["paste"]
     text: Annotated[str, Field(max_length=MAX_BYTES)]
     x: Coordinate | None = None
     y: Coordinate | None = None
     parent: Key | None = None
 
-    def read(self) -> Op:
-        return Paste(self.text, self.x, self.y, self.parent)
 
-
-class TidyIn(_In):
+class TidyIn(_OpIn):
     """Arrange everything, or the content of one container (``scope``), or the given nodes."""
 
     op: Literal["tidy"]
@@ -281,10 +259,10 @@ class TidyIn(_In):
     scope: Key | None = None
 
     def read(self) -> Op:
-        return Tidy(tuple(self.ids), self.scope)
+        return ops.Tidy(tuple(self.ids), self.scope)
 
 
-class VariableIn(_In):
+class VariableIn(_OpIn):
     """Set a variable of the document: ``spec`` null removes it, ``rename`` renames references, too."""
 
     op: Literal["variable"]
@@ -294,13 +272,10 @@ class VariableIn(_In):
     rename: Key | None = None
 
     def read(self) -> Op:
-        spec = self.spec
-        record = (
-            None
-            if spec is None
-            else VariableRecord(**{**dict(spec), "area": self.area, "name": self.name})
-        )
-        return Variable(self.area, self.name, record, self.rename)
+        record = None
+        if self.spec is not None:
+            record = VariableRecord(**{**dict(self.spec), "area": self.area, "name": self.name})
+        return ops.Variable(self.area, self.name, record, self.rename)
 
 
 ClientOp = Annotated[
@@ -321,28 +296,27 @@ ClientOp = Annotated[
     | HeaderIn,
     Field(discriminator="op"),
 ]
-_CLIENT_OPS: Final[TypeAdapter[Any]] = TypeAdapter(
-    ClientOp
-)  # Any: a union whose members all have read()
+# Any: a union whose members all have read()
+_CLIENT_OPS: Final[TypeAdapter[Any]] = TypeAdapter(ClientOp)
 
 
 def read_ops(values: object) -> tuple[Op, ...]:
     """Return the operations of a client. Raises EditRefused with every problem of every operation."""
     if not isinstance(values, list):
-        raise EditRefused((Problem("edit.ops", "Operations must be a list", field="ops"),))
+        raise build_refusal("ops", "Operations must be a list", field="ops")
     if len(values) > MAX_OPS:
         message = f"An edit can have at most {MAX_OPS} operations, this one has {len(values)}"
-        raise EditRefused((Problem("edit.ops", message, field="ops"),))
-    ops: list[Op] = []
+        raise build_refusal("ops", message, field="ops")
+    operations: list[Op] = []
     problems: list[Problem] = []
     for index, value in enumerate(values):
         try:
-            ops.append(_CLIENT_OPS.validate_python(value).read())
+            operations.append(_CLIENT_OPS.validate_python(value).read())
         except ValidationError as invalid:
             problems += _iter_problems(index, value, invalid)
     if problems:
         raise EditRefused(tuple(problems))
-    return tuple(ops)
+    return tuple(operations)
 
 
 def _iter_problems(index: int, value: object, invalid: ValidationError) -> Iterable[Problem]:

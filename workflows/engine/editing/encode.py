@@ -6,34 +6,28 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from workflows.engine.editing.ops import (
-    Add,
-    ChangeRule,
-    Connect,
-    Delete,
-    Disconnect,
-    Feature,
-    Header,
-    Move,
-    Op,
-    Paste,
-    Rename,
-    Reparent,
-    Replace,
-    Resize,
-    Set,
-    Tidy,
-    Variable,
-)
+from workflows.engine.editing import ops
+from workflows.engine.editing.ops import ChangeRule, Op, Path
 from workflows.engine.editing.records import EdgeRecord, Item, VariableRecord
 from workflows.engine.language.document import Json
 
 
 Tree = dict[str, Json]
 
+# The operations whose JSON has exactly their fields. Any: classes have no common base.
+_FLAT: Final[Mapping[str, type[Any]]] = {
+    "disconnect": ops.Disconnect,
+    "header": ops.Header,
+    "move": ops.Move,
+    "rename": ops.Rename,
+    "reparent": ops.Reparent,
+    "replace": ops.Replace,
+    "resize": ops.Resize,
+}
 
-def write_ops(ops: Iterable[Op]) -> list[Tree]:
-    return [write_op(op) for op in ops]
+
+def write_ops(operations: Iterable[Op]) -> list[Tree]:
+    return [_WRITE[type(op)](op) for op in operations]
 
 
 def read_log(trees: Iterable[Mapping[str, Json]]) -> tuple[Op, ...]:
@@ -41,11 +35,16 @@ def read_log(trees: Iterable[Mapping[str, Json]]) -> tuple[Op, ...]:
     return tuple(_READ[tree["op"]](tree) for tree in trees)
 
 
-def write_op(op: Op) -> Tree:
-    return _WRITE[type(op)](op)
+def _build_flat_writer(name: str, kind: type[Any]) -> Callable[[Any], Tree]:
+    return lambda op: {"op": name, **{field: getattr(op, field) for field in kind.__slots__}}
 
 
-def encode_item(item: Item) -> Tree:
+def _build_flat_reader(kind: type[Any]) -> Callable[[Mapping[str, Json]], Op]:
+    return lambda tree: kind(*[tree[field] for field in kind.__slots__])
+
+
+def _write_add(op: ops.Add) -> Tree:
+    item = op.item
     tree: Tree = {
         "id": item.id,
         "kind": item.kind,
@@ -61,10 +60,12 @@ def encode_item(item: Item) -> Tree:
         "height": item.height,
         "extra": item.extra or None,
     }
-    return tree | {name: value for name, value in optional.items() if value is not None}
+    tree |= {name: value for name, value in optional.items() if value is not None}
+    return {"op": "note", "note": tree} if item.is_note else {"op": "add", "node": tree}
 
 
-def _encode_edge(edge: EdgeRecord) -> Tree:
+def _write_connect(op: ops.Connect) -> Tree:
+    edge = op.edge
     tree: Tree = {
         "id": edge.id,
         "source": edge.source,
@@ -73,34 +74,22 @@ def _encode_edge(edge: EdgeRecord) -> Tree:
         "target_handle": edge.target_handle,
         "rank": edge.rank,
     }
-    return {**tree, "extra": edge.extra} if edge.extra else tree
+    return {"op": "connect", "edge": {**tree, "extra": edge.extra} if edge.extra else tree}
 
 
-def _encode_add(op: Add) -> Tree:
-    if op.item.is_note:
-        return {"op": "note", "note": encode_item(op.item)}
-    return {"op": "add", "node": encode_item(op.item)}
-
-
-def _encode_delete(op: Delete) -> Tree:
-    return {"op": "delete", "id": op.id, **({"heal": True} if op.heal else {})}
-
-
-def _encode_change(op: Set | Feature) -> Tree:
+def _write_change(op: ops.Set | ops.Feature) -> Tree:
     tree: Tree = {"path": list(op.path)}
     if op.rule is ChangeRule.REMOVE:
         return {**tree, "remove": True}
     return {**tree, "value": op.value, **({"insert": True} if op.rule is ChangeRule.INSERT else {})}
 
 
-def _encode_variable(op: Variable) -> Tree:
-    tree: Tree = {"op": "variable", "area": op.area, "name": op.name, "spec": None}
-    if op.spec is not None:
-        tree["spec"] = _encode_spec(op.spec)
-    return {**tree, "rename": op.rename} if op.rename is not None else tree
+def _write_variable(op: ops.Variable) -> Tree:
+    spec = None if op.spec is None else _write_spec(op.spec)
+    return {"op": "variable", "area": op.area, "name": op.name, "spec": spec}
 
 
-def _encode_spec(record: VariableRecord) -> Tree:
+def _write_spec(record: VariableRecord) -> Tree:
     tree: Tree = {
         "value_type": record.value_type,
         "value": None if record.is_secret else record.value,
@@ -110,57 +99,34 @@ def _encode_spec(record: VariableRecord) -> Tree:
     return tree | {name: value for name, value in optional.items() if value}
 
 
-# Any: each function takes the operation of its own key.
-_WRITE: Final[Mapping[type, Callable[[Any], Tree]]] = {
-    Add: _encode_add,
-    Delete: _encode_delete,
-    Move: lambda op: {"op": "move", "id": op.id, "x": op.x, "y": op.y},
-    Set: lambda op: {"op": "set", "id": op.id, **_encode_change(op)},
-    Rename: lambda op: {"op": "rename", "id": op.id, "title": op.title},
-    Connect: lambda op: {"op": "connect", "edge": _encode_edge(op.edge)},
-    Disconnect: lambda op: {"op": "disconnect", "id": op.id},
-    Reparent: lambda op: {"op": "reparent", "id": op.id, "parent": op.parent, "x": op.x, "y": op.y},
-    Resize: lambda op: {"op": "resize", "id": op.id, "width": op.width, "height": op.height},
-    Paste: lambda op: {"op": "paste", "text": op.text, "x": op.x, "y": op.y, "parent": op.parent},
-    Tidy: lambda op: {"op": "tidy", "ids": list(op.ids), "scope": op.scope},
-    Variable: _encode_variable,
-    Feature: lambda op: {"op": "feature", **_encode_change(op)},
-    Header: lambda op: {"op": "header", "field": op.field, "value": op.value},
-    Replace: lambda op: {"op": "replace", "snapshot": op.snapshot},
-}
-
-
-def _read_change(tree: Mapping[str, Json]) -> tuple[tuple[str | int, ...], Json, ChangeRule]:
-    rule = (
-        ChangeRule.REMOVE
-        if tree.get("remove")
-        else ChangeRule.INSERT
-        if tree.get("insert")
-        else ChangeRule.PUT
-    )
+def _read_change(tree: Mapping[str, Json]) -> tuple[Path, Json, ChangeRule]:
+    rule = ChangeRule.from_flags(remove=tree.get("remove"), insert=tree.get("insert"))
     return tuple(tree["path"]), tree.get("value"), rule
 
 
-def _read_variable(tree: Mapping[str, Json]) -> Variable:
+def _read_variable(tree: Mapping[str, Json]) -> ops.Variable:
     area, name, spec = tree["area"], tree["name"], tree["spec"]
-    return Variable(
-        area, name, None if spec is None else VariableRecord(area=area, name=name, **spec)
-    )
+    record = None if spec is None else VariableRecord(area=area, name=name, **spec)
+    return ops.Variable(area, name, record)
 
 
+# Any: each function takes the operation of its own key.
+_WRITE: Final[Mapping[type, Callable[[Any], Tree]]] = {
+    **{kind: _build_flat_writer(name, kind) for name, kind in _FLAT.items()},
+    ops.Add: _write_add,
+    ops.Delete: lambda op: {"op": "delete", "id": op.id},
+    ops.Set: lambda op: {"op": "set", "id": op.id, **_write_change(op)},
+    ops.Connect: _write_connect,
+    ops.Variable: _write_variable,
+    ops.Feature: lambda op: {"op": "feature", **_write_change(op)},
+}
 _READ: Final[Mapping[str, Callable[[Mapping[str, Json]], Op]]] = {
-    "add": lambda tree: Add(Item(**tree["node"])),
-    "note": lambda tree: Add(Item(**tree["note"], is_note=True)),
-    "delete": lambda tree: Delete(tree["id"]),
-    "move": lambda tree: Move(tree["id"], tree["x"], tree["y"]),
-    "set": lambda tree: Set(tree["id"], *_read_change(tree)),
-    "rename": lambda tree: Rename(tree["id"], tree["title"]),
-    "connect": lambda tree: Connect(EdgeRecord(**tree["edge"])),
-    "disconnect": lambda tree: Disconnect(tree["id"]),
-    "reparent": lambda tree: Reparent(tree["id"], tree["parent"], tree["x"], tree["y"]),
-    "resize": lambda tree: Resize(tree["id"], tree["width"], tree["height"]),
+    **{name: _build_flat_reader(kind) for name, kind in _FLAT.items()},
+    "add": lambda tree: ops.Add(Item(**tree["node"])),
+    "note": lambda tree: ops.Add(Item(**tree["note"], is_note=True)),
+    "delete": lambda tree: ops.Delete(tree["id"]),
+    "set": lambda tree: ops.Set(tree["id"], *_read_change(tree)),
+    "connect": lambda tree: ops.Connect(EdgeRecord(**tree["edge"])),
     "variable": _read_variable,
-    "feature": lambda tree: Feature(*_read_change(tree)),
-    "header": lambda tree: Header(tree["field"], tree["value"]),
-    "replace": lambda tree: Replace(tree["snapshot"]),
+    "feature": lambda tree: ops.Feature(*_read_change(tree)),
 }

@@ -21,3 +21,7 @@ def build_refusal(
     edge: str | None = None,
 ) -> EditRefused:
     return EditRefused((Problem(f"edit.{code}", message, node, field, edge),))
+
+
+def build_unknown_variable(name: str) -> EditRefused:
+    return build_refusal("variable_unknown", f"Variable {name} doesn't exist", field=name)

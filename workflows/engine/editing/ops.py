@@ -20,6 +20,12 @@ class ChangeRule(StrEnum):
     REMOVE = "remove"
     INSERT = "insert"  # insert into a list, before the current item
 
+    @staticmethod
+    def from_flags(*, remove: object, insert: object) -> "ChangeRule":
+        if remove:
+            return ChangeRule.REMOVE
+        return ChangeRule.INSERT if insert else ChangeRule.PUT
+
 
 @dataclass(frozen=True, slots=True)
 class Add:

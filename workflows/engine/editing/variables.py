@@ -7,7 +7,7 @@ from typing import Final
 
 from workflows.engine.editing.context import Context
 from workflows.engine.editing.diff import iter_changes
-from workflows.engine.editing.errors import build_refusal
+from workflows.engine.editing.errors import build_refusal, build_unknown_variable
 from workflows.engine.editing.ops import Op, Set, Variable
 from workflows.engine.editing.paths import is_same
 from workflows.engine.editing.records import VariableRecord
@@ -22,28 +22,28 @@ VARIABLE_SCOPES: Final = {"environment": "env", "conversation": "conversation"}
 
 
 def expand_variable(store: Store, op: Variable, context: Context) -> Iterator[Op]:
+    """Yield the change of the variable, and of the nodes that mention a renamed one."""
     previous = store.get_variable(op.area, op.name)
     if op.rename is not None and op.rename != op.name:
-        yield from _rename_variable(store, op, previous)
-    elif op.spec is None:
-        if previous is None:
-            raise build_refusal(
-                "variable_unknown", f"Variable {op.name} doesn't exist", field=op.name
-            )
-        yield Variable(op.area, op.name, None)
-    else:
+        yield from _rename_variable(store, op, op.rename, previous)
+    elif op.spec is not None:
         spec = op.spec if previous is None else _keep_unsent_fields(op.spec, previous)
         if previous is None:
             _check_name(op.name)
         _check_type(spec)
         if previous is None or not _is_same(previous, spec):
             yield Variable(op.area, op.name, spec)
+    elif previous is None:
+        raise build_unknown_variable(op.name)
+    else:
+        yield Variable(op.area, op.name, None)
 
 
-def _rename_variable(store: Store, op: Variable, previous: VariableRecord | None) -> Iterator[Op]:
-    name = op.rename or ""
+def _rename_variable(
+    store: Store, op: Variable, name: str, previous: VariableRecord | None
+) -> Iterator[Op]:
     if previous is None:
-        raise build_refusal("variable_unknown", f"Variable {op.name} doesn't exist", field=op.name)
+        raise build_unknown_variable(op.name)
     _check_name(name)
     if store.get_variable(op.area, name) is not None:
         raise build_refusal("variable_taken", f"Variable {name} already exists", field=name)
@@ -60,12 +60,8 @@ def _rename_variable(store: Store, op: Variable, previous: VariableRecord | None
 
 def _keep_unsent_fields(spec: VariableRecord, previous: VariableRecord) -> VariableRecord:
     """Return the variable with the fields that the client does not send, because it never receives a secret's value."""
-    return replace(
-        spec,
-        id=spec.id or previous.id,
-        extra=spec.extra or previous.extra,
-        rank=previous.rank,
-    )
+    id_, extra = spec.id or previous.id, spec.extra or previous.extra
+    return replace(spec, id=id_, extra=extra, rank=previous.rank)
 
 
 def _is_same(previous: VariableRecord, spec: VariableRecord) -> bool:
