@@ -44,15 +44,12 @@ class Context:
 
 
 def _collect_defaults(fields: tuple[Field, ...]) -> dict[str, Json]:
-    """Return the defaults of fields; a section counts when a part of it has a default."""
+    """Return the defaults of fields; a section has one if a part of it has one."""
     defaults: dict[str, Json] = {}
     for field in fields:
-        value = (
-            _collect_defaults(field.fields) or None
-            if field.fields and field.default is None
-            else None
-        )
-        value = field.default if value is None else value
+        value = field.default
+        if value is None and field.fields:
+            value = _collect_defaults(field.fields) or None
         if value is not None:
             defaults[field.name] = value
     return defaults

@@ -3,26 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from workflows.engine.editing.ops import (
-    Add,
-    ChangeRule,
-    Connect,
-    Delete,
-    Disconnect,
-    Feature,
-    Header,
-    Move,
-    Op,
-    Path,
-    Rename,
-    Reparent,
-    Resize,
-    Set,
-    Variable,
-)
-from workflows.engine.editing.paths import format_path, is_same
-from workflows.engine.editing.records import Item
+from workflows.engine.editing import ops
+from workflows.engine.editing.ops import ChangeRule, Op, Path
+from workflows.engine.editing.paths import ABSENT, format_path, get_value, is_same
+from workflows.engine.editing.records import EdgeRecord, Item, describe_variable
 from workflows.engine.editing.store import HEADER, InMemoryStore
+from workflows.engine.language.containers import measure_depth
 from workflows.engine.language.document import Document, Json
 
 
@@ -54,16 +40,30 @@ def diff(before: Document, after: Document, *, with_name: bool = False) -> tuple
     """
     old, new = InMemoryStore(before), InMemoryStore(after)
     recreated = _find_recreated(old, new)
-    removed = [id_ for id_ in _sort_deepest_first(old) if id_ not in new.items]
+    old_ids, new_ids = _sort_deepest_first(old), _sort_deepest_first(new)
+    unchanged_edges = {
+        id_
+        for id_, edge in old.edges.items()
+        if id_ in new.edges and _is_unchanged_edge(edge, new.edges[id_], recreated)
+    }
     return (
-        *_iter_disconnects(old, new, recreated),
-        *(Delete(id_) for id_ in _sort_deepest_first(old) if id_ in recreated),
-        *_iter_additions(old, new, recreated),
+        *(ops.Disconnect(id_) for id_ in old.edges if id_ not in unchanged_edges),
+        *(ops.Delete(id_) for id_ in old_ids if id_ in recreated),
+        *(
+            ops.Add(new.items[id_])
+            for id_ in reversed(new_ids)
+            if id_ not in old.items or id_ in recreated
+        ),
         *_iter_item_changes(old, new, recreated),
-        *(Delete(id_) for id_ in removed),
-        *_iter_connects(old, new, recreated),
+        *(ops.Delete(id_) for id_ in old_ids if id_ not in new.items),
+        *(
+            ops.Connect(edge)
+            for id_, edge in new.edges.items()
+            # A document may contain dangling edges, but no operation creates them.
+            if id_ not in unchanged_edges and {edge.source, edge.target} <= new.items.keys()
+        ),
         *_iter_variables(old, new),
-        *(Feature(*change) for change in iter_changes(old.get_features(), new.get_features())),
+        *(ops.Feature(*change) for change in iter_changes(old.get_features(), new.get_features())),
         *_iter_header(old, new, with_name),
     )
 
@@ -79,7 +79,12 @@ def iter_changes(before: Json, after: Json, path: Path = ()) -> Iterator[Change]
                 yield key_path, after[key], ChangeRule.PUT
             else:
                 yield from iter_changes(before[key], after[key], key_path)
-    elif path and _is_same_length(before, after):
+    elif (
+        path
+        and isinstance(before, list | tuple)
+        and isinstance(after, list | tuple)
+        and len(before) == len(after)
+    ):
         for index, (old_item, new_item) in enumerate(zip(before, after, strict=True)):
             yield from iter_changes(old_item, new_item, (*path, index))
     elif not is_same(before, after):
@@ -88,8 +93,7 @@ def iter_changes(before: Json, after: Json, path: Path = ()) -> Iterator[Change]
 
 def compare_documents(before: Document, after: Document) -> DocumentDiff:
     old, new = InMemoryStore(before), InMemoryStore(after)
-    nodes: dict[str, str] = dict.fromkeys(old.items.keys() - new.items.keys(), "removed")
-    nodes |= dict.fromkeys(new.items.keys() - old.items.keys(), "added")
+    nodes = _compare_ids(old.items, new.items)
     fields: dict[str, tuple[FieldChange, ...]] = {}
     for id_ in old.items.keys() & new.items.keys():
         old_item, new_item = old.items[id_], new.items[id_]
@@ -98,8 +102,7 @@ def compare_documents(before: Document, after: Document) -> DocumentDiff:
             nodes[id_] = "changed"
         elif _get_geometry(old_item) != _get_geometry(new_item):
             nodes[id_] = "moved"
-    edges: dict[str, str] = dict.fromkeys(old.edges.keys() - new.edges.keys(), "removed")
-    edges |= dict.fromkeys(new.edges.keys() - old.edges.keys(), "added")
+    edges = _compare_ids(old.edges, new.edges)
     for id_ in old.edges.keys() & new.edges.keys():
         if old.edges[id_].ends != new.edges[id_].ends:
             edges[id_] = "changed"
@@ -132,36 +135,11 @@ def _is_different_node(before: Item, after: Item) -> bool:
     return kinds or not is_same(before.extra, after.extra)
 
 
-def _is_unchanged_edge(
-    old: InMemoryStore, new: InMemoryStore, id_: str, recreated: set[str]
-) -> bool:
-    """Return whether an edge is the same in both documents, and so are its ends."""
-    before, after = old.edges.get(id_), new.edges.get(id_)
-    if before is None or after is None or {before.source, before.target} & recreated:
+def _is_unchanged_edge(before: EdgeRecord, after: EdgeRecord, recreated: set[str]) -> bool:
+    """Return whether an edge and both its ends are the same in both documents."""
+    if {before.source, before.target} & recreated:
         return False
     return before.ends == after.ends and is_same(before.extra, after.extra)
-
-
-def _iter_disconnects(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
-    return (
-        Disconnect(id_) for id_ in old.edges if not _is_unchanged_edge(old, new, id_, recreated)
-    )
-
-
-def _iter_connects(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
-    """Yield new edges except dangling ones, which a document may contain but no operation creates."""
-    for id_, edge in new.edges.items():
-        if (
-            not _is_unchanged_edge(old, new, id_, recreated)
-            and {edge.source, edge.target} <= new.items.keys()
-        ):
-            yield Connect(edge)
-
-
-def _iter_additions(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
-    for id_ in reversed(_sort_deepest_first(new)):
-        if id_ not in old.items or id_ in recreated:
-            yield Add(new.items[id_])
 
 
 def _iter_item_changes(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
@@ -170,48 +148,41 @@ def _iter_item_changes(old: InMemoryStore, new: InMemoryStore, recreated: set[st
         if previous is None or id_ in recreated:
             continue
         if previous.parent != item.parent:
-            yield Reparent(id_, item.parent, item.x, item.y)
+            yield ops.Reparent(id_, item.parent, item.x, item.y)
         elif (previous.x, previous.y) != (item.x, item.y):
-            yield Move(id_, item.x, item.y)
+            yield ops.Move(id_, item.x, item.y)
         if (previous.width, previous.height) != (item.width, item.height):
-            yield Resize(id_, item.width, item.height)
+            yield ops.Resize(id_, item.width, item.height)
         if previous.title != item.title:
-            yield Rename(id_, item.title)
+            yield ops.Rename(id_, item.title)
         for change in iter_changes(previous.data, item.data):
-            yield Set(id_, *change)
+            yield ops.Set(id_, *change)
 
 
 def _iter_variables(old: InMemoryStore, new: InMemoryStore) -> Iterator[Op]:
     for area, name in old.variables.keys() - new.variables.keys():
-        yield Variable(area, name, None)
+        yield ops.Variable(area, name, None)
     for (area, name), spec in new.variables.items():
         previous = old.variables.get((area, name))
         if previous is None or replace(spec, rank=previous.rank) != previous:
-            yield Variable(area, name, spec)
+            yield ops.Variable(area, name, spec)
 
 
 def _iter_header(old: InMemoryStore, new: InMemoryStore, with_name: bool) -> Iterator[Op]:
     for field in HEADER if with_name else HEADER[2:]:
         if not is_same(old.get_header(field), new.get_header(field)):
-            yield Header(field, new.get_header(field))
+            yield ops.Header(field, new.get_header(field))
 
 
 def _sort_deepest_first(store: InMemoryStore) -> list[str]:
     """Return the ids so that content comes before its container."""
-
-    def depth(id_: str) -> int:
-        visited: set[str] = set()
-        while (item := store.items.get(id_)) and item.parent and id_ not in visited:
-            visited.add(id_)
-            id_ = item.parent
-        return len(visited)
-
-    return sorted(store.items, key=lambda id_: (-depth(id_), id_))
+    containers = {item.id: item.parent for item in store.items.values() if item.parent}
+    return sorted(store.items, key=lambda id_: (-measure_depth(id_, containers), id_))
 
 
-def _is_same_length(before: Json, after: Json) -> bool:
-    lists = isinstance(before, list | tuple) and isinstance(after, list | tuple)
-    return lists and len(before) == len(after)
+def _compare_ids(old: Mapping[str, object], new: Mapping[str, object]) -> dict[str, str]:
+    removed = dict.fromkeys(old.keys() - new.keys(), "removed")
+    return removed | dict.fromkeys(new.keys() - old.keys(), "added")
 
 
 def _get_geometry(item: Item) -> tuple[object, ...]:
@@ -229,21 +200,14 @@ def _iter_fields(before: Item, after: Item) -> Iterator[FieldChange]:
 
 
 def _iter_field_changes(before: Json, after: Json) -> Iterator[FieldChange]:
-    for path, value, _how in sorted(iter_changes(before, after), key=lambda c: format_path(c[0])):
-        previous = before
-        for step in path:
-            previous = previous.get(step) if isinstance(previous, Mapping) else previous[step]
-        yield FieldChange(format_path(path), previous, value)
+    changes = sorted(iter_changes(before, after), key=lambda change: format_path(change[0]))
+    for path, value, _rule in changes:
+        previous = get_value(before, path)
+        yield FieldChange(format_path(path), None if previous is ABSENT else previous, value)
 
 
 def _iter_variable_changes(old: InMemoryStore, new: InMemoryStore) -> Iterator[FieldChange]:
     for key in sorted(old.variables.keys() | new.variables.keys()):
-        old_variable, new_variable = old.variables.get(key), new.variables.get(key)
-        before, after = (
-            None
-            if v is None
-            else {"type": v.value_type, "value": v.value, "description": v.description}
-            for v in (old_variable, new_variable)
-        )
+        before, after = (describe_variable(store.variables.get(key)) for store in (old, new))
         if not is_same(before, after):
             yield FieldChange(".".join(key), before, after)

@@ -7,38 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from workflows.engine.editing import guards
+from workflows.engine.editing import guards, ops
 from workflows.engine.editing.apply import require_item
-from workflows.engine.editing.context import (
-    CONTAINER,
-    Context,
-    build_markers,
-)
+from workflows.engine.editing.context import CONTAINER, Context, build_markers
 from workflows.engine.editing.edge_completion import complete_edge
 from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.layout.auto_layout import expand_tidy
-from workflows.engine.editing.ops import (
-    Add,
-    ChangeRule,
-    Connect,
-    Delete,
-    Disconnect,
-    Feature,
-    Header,
-    Move,
-    Op,
-    Paste,
-    Rename,
-    Reparent,
-    Replace,
-    Resize,
-    Set,
-    Tidy,
-    Variable,
-)
+from workflows.engine.editing.ops import ChangeRule, Op
 from workflows.engine.editing.paste import expand_paste
 from workflows.engine.editing.paths import ABSENT, get_value, normalize_change
-from workflows.engine.editing.records import EdgeRecord, Item
+from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item
 from workflows.engine.editing.store import Store
 from workflows.engine.editing.variables import expand_variable
 from workflows.engine.language.containers import CONTAINERS, INSIDE_MARKS, get_entry_kind
@@ -51,12 +29,12 @@ Companions = frozenset[str]  # of the same gesture: nodes that change their cont
 
 def expand(store: Store, op: Op, context: Context, together: Companions = frozenset()) -> Plain:
     """Yield the plain operations of an operation. Raises EditRefused when the rules forbid it."""
-    if isinstance(op, Reparent):
+    if isinstance(op, ops.Reparent):
         return _reparent(store, op, context, together)
     return _EXPAND[type(op)](store, op, context)
 
 
-def _add(store: Store, op: Add, context: Context) -> Plain:
+def _add(store: Store, op: ops.Add, context: Context) -> Plain:
     item = op.item
     guards.check_new_id(store, item.id)
     parent = guards.get_container(store, item.id, item.parent, context)
@@ -70,15 +48,12 @@ def _add(store: Store, op: Add, context: Context) -> Plain:
     has_entry = item.kind in CONTAINERS and not data.get("start_node_id")
     if has_entry:
         data["start_node_id"] = f"{item.id}start"
-        item = replace(
-            item,
-            width=item.width or CONTAINER.width,
-            height=item.height or CONTAINER.height,
-        )
+        width, height = item.width or CONTAINER.width, item.height or CONTAINER.height
+        item = replace(item, width=width, height=height)
     item = replace(item, title=title, data=data)
-    yield Add(item)
+    yield ops.Add(item)
     if has_entry:
-        yield Add(_build_entry(item))
+        yield ops.Add(_build_entry(item))
 
 
 def _build_entry(container: Item) -> Item:
@@ -96,7 +71,7 @@ def _build_entry(container: Item) -> Item:
     )
 
 
-def _delete(store: Store, op: Delete, context: Context) -> Plain:
+def _delete(store: Store, op: ops.Delete, context: Context) -> Plain:
     item = require_item(store, op.id)
     guards.check_not_entry(store, item, "deleted")
     yield from _delete_with_content(store, item, heal=op.heal)
@@ -108,39 +83,33 @@ def _delete_with_content(store: Store, item: Item, *, heal: bool = False) -> Pla
         yield from _delete_with_content(store, child)
     edges = store.list_node_edges(item.id)
     for edge in edges:
-        yield Disconnect(edge.id)
+        yield ops.Disconnect(edge.id)
     if heal:
         yield from _heal(store, item.id, edges)
-    yield Delete(item.id)
+    yield ops.Delete(item.id)
 
 
 def _heal(store: Store, id_: str, edges: list[EdgeRecord]) -> Plain:
     """Connect the nodes before the deleted node with those behind it, unless it had several used handles."""
-    into = [edge for edge in edges if edge.target == id_]
-    out = [edge for edge in edges if edge.source == id_]
-    if len({edge.handle for edge in out}) != 1:
+    outgoing = [edge for edge in edges if edge.source == id_]
+    if len({edge.handle for edge in outgoing}) != 1:
         return
-    for incoming in into:
-        for outgoing in out:
-            bridge = EdgeRecord(
-                "",
-                incoming.source,
-                outgoing.target,
-                incoming.handle,
-                outgoing.target_handle,
-                incoming.extra,
+    for before in [edge for edge in edges if edge.target == id_]:
+        for after in outgoing:
+            bridge = replace(
+                before, id="", target=after.target, target_handle=after.target_handle, rank=UNRANKED
             )
-            if incoming.source != outgoing.target and not guards.has_edge(store, bridge):
-                yield Connect(complete_edge(store, bridge))
+            if bridge.source != bridge.target and not guards.has_edge(store, bridge):
+                yield ops.Connect(complete_edge(store, bridge))
 
 
-def _move(store: Store, op: Move, context: Context) -> Plain:
+def _move(store: Store, op: ops.Move, context: Context) -> Plain:
     item = require_item(store, op.id)
     if (item.x, item.y) != (op.x, op.y):
         yield op
 
 
-def _set(store: Store, op: Set, context: Context) -> Plain:
+def _set(store: Store, op: ops.Set, context: Context) -> Plain:
     item = require_item(store, op.id)
     if not item.is_note and op.path == ("title",):
         yield from _change_title(item, op.value)
@@ -150,48 +119,48 @@ def _set(store: Store, op: Set, context: Context) -> Plain:
     change = normalize_change(item.data, op.path, op.value, op.rule)
     if change is not None:
         path, value, rule = change
-        yield Set(op.id, path, value, rule)
+        yield ops.Set(op.id, path, value, rule)
 
 
 def _change_title(item: Item, title: Json) -> Plain:
     if not isinstance(title, str):
         raise build_refusal("title", "A title must be text", node=item.id, field="title")
     if item.title != title:
-        yield Rename(item.id, title)
+        yield ops.Rename(item.id, title)
     if get_value(item.data, ("title",)) not in (ABSENT, title):
-        yield Set(item.id, ("title",), title)
+        yield ops.Set(item.id, ("title",), title)
 
 
-def _rename(store: Store, op: Rename, context: Context) -> Plain:
+def _rename(store: Store, op: ops.Rename, context: Context) -> Plain:
     return _change_title(require_item(store, op.id), op.title)
 
 
-def _connect(store: Store, op: Connect, context: Context) -> Plain:
+def _connect(store: Store, op: ops.Connect, context: Context) -> Plain:
     edge = op.edge
     guards.check_edge(store, edge)
     if edge.id and store.get_edge(edge.id) is not None:
         raise build_refusal("edge_taken", f"Edge {edge.id} already exists", edge=edge.id)
-    yield Connect(complete_edge(store, edge))
+    yield ops.Connect(complete_edge(store, edge))
 
 
-def _disconnect(store: Store, op: Disconnect, context: Context) -> Plain:
+def _disconnect(store: Store, op: ops.Disconnect, context: Context) -> Plain:
     if store.get_edge(op.id) is None:
         raise build_refusal("edge_unknown", f"Edge {op.id} doesn't exist", edge=op.id)
     yield op
 
 
-def _reparent(store: Store, op: Reparent, context: Context, together: Companions) -> Plain:
+def _reparent(store: Store, op: ops.Reparent, context: Context, together: Companions) -> Plain:
     item = require_item(store, op.id)
     guards.check_not_entry(store, item, "moved elsewhere")
     parent = guards.get_container(store, item.id, op.parent, context)
     if op.parent == item.parent:
-        yield from _move(store, Move(op.id, op.x, op.y), context)
+        yield from _move(store, ops.Move(op.id, op.x, op.y), context)
         return
     if parent is not None:
         guards.check_root(store, replace(item, parent=parent.id))
     for edge in store.list_node_edges(op.id):
         if not {edge.source, edge.target} <= together | {op.id}:
-            yield Disconnect(edge.id)
+            yield ops.Disconnect(edge.id)
     yield op
     if not item.is_note:
         yield from _change_marks(item, build_markers(parent))
@@ -199,49 +168,47 @@ def _reparent(store: Store, op: Reparent, context: Context, together: Companions
 
 def _change_marks(item: Item, marks: Mapping[str, Json]) -> Plain:
     for name in INSIDE_MARKS:
-        if name in marks:
-            change = normalize_change(item.data, (name,), marks[name], ChangeRule.PUT)
-        else:
-            change = normalize_change(item.data, (name,), None, ChangeRule.REMOVE)
+        rule = ChangeRule.PUT if name in marks else ChangeRule.REMOVE
+        change = normalize_change(item.data, (name,), marks.get(name), rule)
         if change is not None:
-            yield Set(item.id, *change)
+            yield ops.Set(item.id, *change)
 
 
-def _resize(store: Store, op: Resize, context: Context) -> Plain:
+def _resize(store: Store, op: ops.Resize, context: Context) -> Plain:
     item = require_item(store, op.id)
     if (item.width, item.height) != (op.width, op.height):
         yield op
 
 
-def _change_feature(store: Store, op: Feature, context: Context) -> Plain:
+def _change_feature(store: Store, op: ops.Feature, context: Context) -> Plain:
     change = normalize_change(store.get_features(), op.path, op.value, op.rule)
     if change is not None:
-        yield Feature(*change)
+        yield ops.Feature(*change)
 
 
-def _change_header(store: Store, op: Header, context: Context) -> Plain:
+def _change_header(store: Store, op: ops.Header, context: Context) -> Plain:
     if store.get_header(op.field) != op.value:
         yield op
 
 
-def _pass_through(store: Store, op: Replace, context: Context) -> Plain:
+def _pass_through(store: Store, op: ops.Replace, context: Context) -> Plain:
     yield op
 
 
 # Any: each function takes the operation of its own key.
 _EXPAND: Final[Mapping[type, Callable[[Store, Any, Context], Plain]]] = {
-    Add: _add,
-    Delete: _delete,
-    Move: _move,
-    Set: _set,
-    Rename: _rename,
-    Connect: _connect,
-    Disconnect: _disconnect,
-    Resize: _resize,
-    Paste: expand_paste,
-    Tidy: expand_tidy,
-    Variable: expand_variable,
-    Feature: _change_feature,
-    Header: _change_header,
-    Replace: _pass_through,
+    ops.Add: _add,
+    ops.Delete: _delete,
+    ops.Move: _move,
+    ops.Set: _set,
+    ops.Rename: _rename,
+    ops.Connect: _connect,
+    ops.Disconnect: _disconnect,
+    ops.Resize: _resize,
+    ops.Paste: expand_paste,
+    ops.Tidy: expand_tidy,
+    ops.Variable: expand_variable,
+    ops.Feature: _change_feature,
+    ops.Header: _change_header,
+    ops.Replace: _pass_through,
 }

@@ -11,14 +11,13 @@ from workflows.engine.editing.errors import EditRefused, build_refusal
 from workflows.engine.editing.records import EdgeRecord, Item
 from workflows.engine.editing.store import Store, is_root
 from workflows.engine.language.containers import ENTRY_KINDS
-from workflows.engine.language.dsl.strict import MAX_EDGES, MAX_NODES
+from workflows.engine.language.dsl.strict import iter_size_errors
 from workflows.engine.language.variables import RESERVED_HEADS
 
 
 ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-MAX_PATH_SEARCHES: Final = (
-    4  # maximum of new edges for which following their paths is cheaper than reading the graph
-)
+# For more new edges, reading the whole graph is cheaper than following their paths.
+MAX_PATH_SEARCHES: Final = 4
 
 
 def check_new_id(store: Store, id_: str) -> None:
@@ -110,15 +109,8 @@ def check_gesture(
 
 
 def check_size(store: Store) -> None:
-    nodes, edges = store.count_parts()
-    if nodes > MAX_NODES:
-        raise build_refusal(
-            "too_many_nodes", f"A workflow can have at most {MAX_NODES} nodes, this one has {nodes}"
-        )
-    if edges > MAX_EDGES:
-        raise build_refusal(
-            "too_many_edges", f"A workflow can have at most {MAX_EDGES} edges, this one has {edges}"
-        )
+    for part, message in iter_size_errors(*store.count_parts()):
+        raise build_refusal(f"too_many_{part}", message)
 
 
 def _check_border(store: Store, edge: EdgeRecord) -> None:

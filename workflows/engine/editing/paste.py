@@ -1,7 +1,7 @@
 """Pastes a fragment or a whole document of either dialect, under new ids."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from workflows.engine.editing import guards
@@ -10,13 +10,14 @@ from workflows.engine.editing.edge_completion import complete_edge
 from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.layout.extents import compute_frame
 from workflows.engine.editing.ops import Add, Connect, Op, Paste, Variable
-from workflows.engine.editing.records import UNRANKED, Item
+from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item
 from workflows.engine.editing.references import Names, rename_references
 from workflows.engine.editing.store import AREAS, InMemoryStore, Store, is_root
-from workflows.engine.language.containers import INSIDE_MARKS
-from workflows.engine.language.document import Document, Json
+from workflows.engine.language.containers import INSIDE_MARKS, measure_depth
+from workflows.engine.language.document import Document, Json, Position
 from workflows.engine.language.dsl import load_document, load_tree
-from workflows.engine.language.dsl.versions import DIFY
+from workflows.engine.language.dsl.loaded import drop_keys
+from workflows.engine.language.dsl.versions import DIFY, XWORKFLOW
 
 
 OFFSET: Final = 40.0  # from the original, if no position is given
@@ -38,16 +39,16 @@ def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
     ids = {item.id: _create_id(store, item, context) for item in items}
     ids |= _rename_entries(items, ids)
     names: Names = {(old,): (new,) for old, new in {**stand_ins, **ids}.items()}
-    shift = _find_free_shift(store, parent, items, ids, _Shift.of(items, ids, op), context)
+    outer = [item for item in items if item.parent not in ids]
+    shift = _find_free_shift(store, op, parent, outer, context)
     for item in items:
         yield Add(_copy_item(item, ids, names, shift, parent))
     for edge in sorted(pasted.edges.values(), key=lambda edge: (edge.rank, edge.id)):
         source = ids.get(edge.source) or (stand_ins.get(edge.source) if parent is None else None)
         if source and edge.target in ids:
-            copy = replace(edge, id="", source=source, target=ids[edge.target], rank=UNRANKED)
-            yield Connect(
-                complete_edge(store, replace(copy, extra=rename_references(copy.extra, names)))
-            )
+            extra = rename_references(edge.extra, names)
+            copy = EdgeRecord("", source, ids[edge.target], edge.handle, edge.target_handle, extra)
+            yield Connect(complete_edge(store, copy))
     yield from _iter_variables(store, pasted)
 
 
@@ -64,12 +65,12 @@ def read_fragment(text: str) -> Document:
         return load_document(tree, confirm_newer=True).document
     nodes, edges = tree.get("nodes") or [], tree.get("edges") or []
     if _is_flat(nodes, edges):
-        document_tree: dict[str, Json] = {"version": "0.1.0", "nodes": nodes, "edges": edges}
+        tree = {"version": XWORKFLOW, "nodes": nodes, "edges": edges}
     else:
         graph = {"nodes": nodes, "edges": edges}
         app = {"name": "", "mode": "workflow"}
-        document_tree = {"version": DIFY, "kind": "app", "app": app, "workflow": {"graph": graph}}
-    return load_document(document_tree, confirm_newer=True).document
+        tree = {"version": DIFY, "kind": "app", "app": app, "workflow": {"graph": graph}}
+    return load_document(tree, confirm_newer=True).document
 
 
 def _load_fragment(text: str) -> dict[str, Json]:
@@ -89,48 +90,24 @@ def _is_flat(nodes: Json, edges: Json) -> bool:
     return not any({"position", "sourceHandle", "type", "parentId"} & part.keys() for part in parts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shift:
-    """The distance by which the outermost nodes are moved."""
-
-    x: float
-    y: float
-
-    @staticmethod
-    def of(items: list[Item], ids: Mapping[str, str], op: Paste) -> "_Shift":
-        outer = [item for item in items if item.parent not in ids]
-        min_x = min((item.x for item in outer), default=0.0)
-        min_y = min((item.y for item in outer), default=0.0)
-        return _Shift(
-            OFFSET if op.x is None else op.x - min_x, OFFSET if op.y is None else op.y - min_y
-        )
-
-
 def _find_free_shift(
-    store: Store,
-    parent: Item | None,
-    items: list[Item],
-    ids: Mapping[str, str],
-    wish: _Shift,
-    context: Context,
-) -> _Shift:
-    """Return the requested shift, or a shift further down at which no other node is covered."""
-    existing = [
-        compute_frame(item, context)
-        for item in store.list_children(parent.id if parent else None)
-        if not item.is_note
-    ]
-    outer = [
-        compute_frame(item, context)
-        for item in items
-        if item.parent not in ids and not item.is_note
-    ]
+    store: Store, op: Paste, parent: Item | None, outer: list[Item], context: Context
+) -> Position:
+    """Return the distance by which to move the outermost nodes.
+
+    It is as requested, or more downwards if they would cover other nodes.
+    """
+    x = OFFSET if op.x is None else op.x - min((item.x for item in outer), default=0.0)
+    y = OFFSET if op.y is None else op.y - min((item.y for item in outer), default=0.0)
+    siblings = store.list_children(parent.id if parent else None)
+    existing = [compute_frame(item, context) for item in siblings if not item.is_note]
+    pasted = [compute_frame(item, context) for item in outer if not item.is_note]
     for step in range(STEPS):
-        candidate = _Shift(wish.x, wish.y + step * STEP)
-        frames = [frame.shift(candidate.x, candidate.y) for frame in outer]
+        shift = Position(x, y + step * STEP)
+        frames = [frame.shift(shift.x, shift.y) for frame in pasted]
         if not any(frame.overlaps(other, MARGIN) for frame in frames for other in existing):
-            return candidate
-    return wish
+            return shift
+    return Position(x, y)
 
 
 def _select_items(
@@ -140,8 +117,11 @@ def _select_items(
     roots = [root for root in store.list_roots() if root.parent is None]
     items: list[Item] = []
     stand_ins: dict[str, str] = {}
+    containers = {
+        item.id: item.parent for item in pasted.items.values() if item.parent in pasted.items
+    }
     for item in sorted(
-        pasted.items.values(), key=lambda i: (_measure_depth(i, pasted), i.rank, i.id)
+        pasted.items.values(), key=lambda i: (measure_depth(i.id, containers), i.rank, i.id)
     ):
         if not is_root(item):
             items.append(item)
@@ -150,15 +130,6 @@ def _select_items(
         else:
             items.append(item)
     return items, stand_ins
-
-
-def _measure_depth(item: Item, pasted: InMemoryStore) -> int:
-    depth, visited = 0, {item.id}
-    while item.parent and item.parent in pasted.items and item.parent not in visited:
-        item = pasted.items[item.parent]
-        visited.add(item.id)
-        depth += 1
-    return depth
 
 
 def _create_id(store: Store, item: Item, context: Context) -> str:
@@ -178,22 +149,18 @@ def _rename_entries(items: list[Item], ids: Mapping[str, str]) -> dict[str, str]
 
 
 def _copy_item(
-    item: Item,
-    ids: Mapping[str, str],
-    names: Names,
-    shift: _Shift,
-    parent: Item | None,
+    item: Item, ids: Mapping[str, str], names: Names, shift: Position, parent: Item | None
 ) -> Item:
     copy = replace(
         item,
         id=ids[item.id],
         rank=UNRANKED,
         data=rename_references(item.data, names),
-        extra=_clean_extra(item),
+        extra=drop_keys(item.extra, "selected", "dragging"),  # its state on the canvas
     )
     if item.parent is not None and item.parent in ids:
         return replace(copy, parent=ids[item.parent])
-    data = {name: value for name, value in copy.data.items() if name not in INSIDE_MARKS}
+    data = drop_keys(copy.data, *INSIDE_MARKS)
     return replace(
         copy,
         parent=parent.id if parent else None,
@@ -201,12 +168,6 @@ def _copy_item(
         y=item.y + shift.y,
         data=data if item.is_note else {**data, **build_markers(parent)},
     )
-
-
-def _clean_extra(item: Item) -> dict[str, Json]:
-    """Return the extra data without the original's state on its canvas."""
-    left_out = ("selected", "dragging")
-    return {name: value for name, value in item.extra.items() if name not in left_out}
 
 
 def _iter_variables(store: Store, pasted: InMemoryStore) -> Iterator[Op]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from workflows.engine.editing import guards
-from workflows.engine.editing.apply import apply
+from workflows.engine.editing.apply import AppliedOp, apply
 from workflows.engine.editing.context import Context
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.expand import expand
@@ -21,7 +21,6 @@ from workflows.engine.editing.ops import (
 from workflows.engine.editing.records import EdgeRecord
 from workflows.engine.editing.store import Store
 from workflows.engine.language.document import Selector
-from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import REFERENCE
 
 
@@ -45,25 +44,22 @@ def perform(
     With ``grows`` containers grow around their new content, as part of the last requested operation.
     """
     together = frozenset(op.id for op in requested if isinstance(op, Reparent))
-    applied: list[Op] = []
-    inverse: list[Op] = []
+    pairs: list[AppliedOp] = []
     origins: list[int] = []
     for index, op in enumerate(_add_initial_data(store, requested, context)):
         try:
-            for plain in expand(store, op, context, together):
-                applied_op, inverse_op = apply(store, plain)
-                applied.append(applied_op)
-                inverse.append(inverse_op)
-                origins.append(index)
+            # Lazily, so that each plain operation is applied before the next is expanded.
+            pairs.extend(apply(store, plain) for plain in expand(store, op, context, together))
         except EditRefused as refusal:
             raise _add_index(refusal, index) from None
-    for plain in grow_containers(store, tuple(applied), context) if grows else ():
-        applied_op, inverse_op = apply(store, plain)
-        applied.append(applied_op)
-        inverse.append(inverse_op)
-        origins.append(len(requested) - 1)
+        origins += [index] * (len(pairs) - len(origins))
+    if grows:
+        gesture = [op for op, _inverse in pairs]
+        pairs.extend(apply(store, plain) for plain in grow_containers(store, gesture, context))
+        origins += [len(requested) - 1] * (len(pairs) - len(origins))
+    applied = tuple(op for op, _inverse in pairs)
     check(store, applied, bridges=_list_bridges(requested, applied, origins))
-    return EditResult(tuple(applied), tuple(reversed(inverse)), tuple(origins))
+    return EditResult(applied, tuple(inverse for _op, inverse in reversed(pairs)), tuple(origins))
 
 
 def check(store: Store, ops: Sequence[Op], *, bridges: Container[str] = ()) -> None:
@@ -95,15 +91,10 @@ def _list_bridges(
 
 def _add_index(refusal: EditRefused, index: int) -> EditRefused:
     """Return the refusal with the index of the operation in front of the field."""
+    path = f"ops.{index}"
     return EditRefused(
         tuple(
-            Problem(
-                problem.code,
-                problem.message,
-                problem.node,
-                f"ops.{index}.{problem.field}" if problem.field else f"ops.{index}",
-                problem.edge,
-            )
+            replace(problem, field=f"{path}.{problem.field}" if problem.field else path)
             for problem in refusal.problems
         )
     )

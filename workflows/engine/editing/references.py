@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from workflows.engine.language.document import Json
@@ -22,7 +23,7 @@ _TEXT_LISTS: Final = frozenset({"options", "choices", "tags", "stop", "required"
 def rename_references(value: Json, names: Names) -> Json:
     """Return a copy in which every reference to an old name has the new name."""
     if isinstance(value, str):
-        return _rename_in_text(value, names)
+        return value if "{{#" not in value else _REFERENCE.sub(partial(_rename_match, names), value)
     if isinstance(value, Mapping):
         return {key: _rename_member(key, part, names) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -34,12 +35,7 @@ def _rename_member(key: str, value: Json, names: Names) -> Json:
     if key in _ID_KEYS and isinstance(value, str):
         return names.get((value,), (value,))[0]
     if key in _TEXT_LISTS and isinstance(value, list):
-        return [
-            _rename_in_text(part, names)
-            if isinstance(part, str)
-            else rename_references(part, names)
-            for part in value
-        ]
+        return [rename_references(part, names) for part in value]
     return rename_references(value, names)
 
 
@@ -51,13 +47,7 @@ def _rename_in_list(parts: Json, names: Names) -> Json:
     return [rename_references(part, names) for part in parts]
 
 
-def _rename_in_text(text: str, names: Names) -> str:
-    if "{{#" not in text:
-        return text
-    return _REFERENCE.sub(lambda match: _rename_match(match, names), text)
-
-
-def _rename_match(match: "re.Match[str]", names: Names) -> str:
+def _rename_match(names: Names, match: re.Match[str]) -> str:
     selector = _rename_selector(tuple(match[1].split(".")), names)
     return match[0] if selector is None else "{{#" + ".".join(selector) + "#}}"
 

@@ -15,6 +15,7 @@ from workflows.engine.layout import Box, arrange_in_layers
 # Space of a container's frame in pixels: the header above its content, and the border around it.
 HEADER: Final = 60.0
 PADDING: Final = 24.0
+MIN_BOX: Final = Box(240.0, 140.0)
 
 
 def expand_tidy(store: Store, op: Tidy, context: Context) -> Iterator[Op]:
@@ -55,11 +56,8 @@ def _arrange_items(
         for edge in store.list_node_edges(item.id)
         if edge.source == item.id and edge.target in boxes
     ]
-    min_x, min_y = (
-        (min(item.x for item in items), min(item.y for item in items))
-        if keep_corner
-        else (PADDING, HEADER)
-    )
+    corner = min(item.x for item in items), min(item.y for item in items)
+    min_x, min_y = corner if keep_corner else (PADDING, HEADER)
     positions = arrange_in_layers(boxes, pairs)
     for item in items:
         x, y = round(min_x + positions[item.id].x), round(min_y + positions[item.id].y)
@@ -73,8 +71,7 @@ def _fit_container(store: Store, container: str, context: Context) -> Iterator[O
     children = [(child, context.compute_size(child)) for child in store.list_children(container)]
     if not children:
         return
-    min_box = Box(240.0, 140.0)
-    width = max(min_box.width, *(child.x + box.width + PADDING for child, box in children))
-    height = max(min_box.height, *(child.y + box.height + PADDING for child, box in children))
+    width = max(MIN_BOX.width, *(child.x + box.width + PADDING for child, box in children))
+    height = max(MIN_BOX.height, *(child.y + box.height + PADDING for child, box in children))
     if (item.width, item.height) != (width, height):
         yield Resize(container, width, height)

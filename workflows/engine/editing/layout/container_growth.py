@@ -54,30 +54,15 @@ def _move_aside(
     store: Store, item: Item, before: Frame, after: Frame, context: Context
 ) -> Iterator[Op]:
     """Move all nodes on a side by the same distance, but only if a node would be covered."""
-    siblings = [
+    frames = [
         (sibling, compute_frame(sibling, context))
         for sibling in store.list_children(item.parent)
         if sibling.id != item.id
     ]
-    right_side = [
-        (sibling, position) for sibling, position in siblings if position.x >= before.right
-    ]
-    below = [
-        (sibling, position)
-        for sibling, position in siblings
-        if position.x < before.right and position.y >= before.bottom
-    ]
-    distance = after.width - before.width
-    if distance and any(
-        after.overlaps(position, GAP) for sibling, position in right_side if not sibling.is_note
-    ):
-        yield from (
-            Move(sibling.id, position.x + distance, position.y) for sibling, position in right_side
-        )
-    distance = after.height - before.height
-    if distance and any(
-        after.overlaps(position, GAP) for sibling, position in below if not sibling.is_note
-    ):
-        yield from (
-            Move(sibling.id, position.x, position.y + distance) for sibling, position in below
-        )
+    right = [part for part in frames if part[1].x >= before.right]
+    below = [part for part in frames if part[1].x < before.right and part[1].y >= before.bottom]
+    growth_x, growth_y = after.width - before.width, after.height - before.height
+    for side, x, y in ((right, growth_x, 0), (below, 0, growth_y)):
+        is_covered = any(after.overlaps(frame, GAP) for part, frame in side if not part.is_note)
+        if (x or y) and is_covered:
+            yield from (Move(part.id, frame.x + x, frame.y + y) for part, frame in side)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Document, Json, NodeSpec, Note, Position
-from workflows.engine.language.dsl.strict import MAX_EDGES, MAX_NODES
+from workflows.engine.language.dsl.strict import iter_size_errors
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.values import is_number
 
@@ -53,16 +53,8 @@ def get_list(
 
 def check_counts(nodes: list[Json], edges: list[Json], findings: Findings) -> None:
     """Raise DocumentInvalid for too many nodes or edges, before anything is built from them."""
-    if len(nodes) > MAX_NODES:
-        findings.add_error(
-            "document.nodes",
-            f"A workflow can have at most {MAX_NODES} nodes, this one has {len(nodes)}",
-        )
-    if len(edges) > MAX_EDGES:
-        findings.add_error(
-            "document.edges",
-            f"A workflow can have at most {MAX_EDGES} edges, this one has {len(edges)}",
-        )
+    for part, message in iter_size_errors(len(nodes), len(edges)):
+        findings.add_error(f"document.{part}", message)
     findings.raise_errors()
 
 

@@ -4,7 +4,7 @@ The limits are checked before anything is built from a document, since a few hun
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from workflows.engine.errors import DocumentInvalid
@@ -27,6 +27,13 @@ def build_rejection(code: str, message: str) -> DocumentInvalid:
 def check_size(size: int) -> None:
     if size > MAX_BYTES:
         raise build_rejection("too_large", f"The document is larger than {MAX_BYTES:,} bytes")
+
+
+def iter_size_errors(node_count: int, edge_count: int) -> Iterator[tuple[str, str]]:
+    """Yield the name of each part that has too many members, with a message."""
+    for part, count, limit in (("nodes", node_count, MAX_NODES), ("edges", edge_count, MAX_EDGES)):
+        if count > limit:
+            yield part, f"A workflow can have at most {limit} {part}, this one has {count}"
 
 
 def check_depth(depth: int) -> None:

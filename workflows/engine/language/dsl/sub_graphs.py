@@ -10,7 +10,12 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from workflows.engine.language.containers import CONTAINERS, ENTRY_KINDS, get_entry_kind
+from workflows.engine.language.containers import (
+    CONTAINERS,
+    ENTRY_KINDS,
+    get_entry_kind,
+    measure_depth,
+)
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.dsl.loaded import drop_keys, read_identifier
 
@@ -49,7 +54,7 @@ def fold(
         is_inner = container is not None and container == container_of.get(edge["target"])
         (inner_edges[container] if is_inner and container is not None else outer_edges).append(edge)
     # Innermost containers first: a container is folded before it becomes part of another body.
-    for container in sorted(bodies, key=lambda name: -_measure_depth(name, container_of)):
+    for container in sorted(bodies, key=lambda name: -measure_depth(name, container_of)):
         if container in by_id:
             children = [by_id[child] for child in bodies[container] if child in by_id]
             _fold_container(by_id[container], children, inner_edges[container])
@@ -267,12 +272,3 @@ def _choose_free_name(name: str, container: str, used: set[str]) -> str:
     while candidate in used:
         candidate, number = f"{candidate[:45]}_{number}", number + 1
     return candidate
-
-
-def _measure_depth(name: str, container_of: Mapping[str, str]) -> int:
-    depth = 0
-    visited = {name}
-    while (outer := container_of.get(name)) is not None and outer not in visited:
-        visited.add(outer)
-        name, depth = outer, depth + 1
-    return depth

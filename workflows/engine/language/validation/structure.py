@@ -6,7 +6,7 @@ from typing import Final
 
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import Document, EdgeSpec, Mode
-from workflows.engine.language.dsl.strict import MAX_EDGES, MAX_NODES
+from workflows.engine.language.dsl.strict import iter_size_errors
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.nesting import find_container_problems
 from workflows.engine.language.problems import Problem, build_warning
@@ -17,17 +17,8 @@ FAIL_BRANCH: Final = "fail-branch"
 
 
 def find_size_problems(document: Document) -> list[Problem]:
-    sizes = (
-        ("nodes", len(document.nodes), MAX_NODES),
-        ("edges", len(document.edges), MAX_EDGES),
-    )
-    return [
-        Problem(
-            f"document.{part}", f"A workflow can have at most {limit} {part}, this one has {count}"
-        )
-        for part, count, limit in sizes
-        if count > limit
-    ]
+    sizes = len(document.nodes), len(document.edges)
+    return [Problem(f"document.{part}", message) for part, message in iter_size_errors(*sizes)]
 
 
 def find_structure_problems(
