@@ -14,8 +14,10 @@ class EngineFault(Exception):
     retryable = False
     retry_after: float | None = None  # seconds that the server asked to wait before a retry
 
-    def __init__(self, message: str = "") -> None:
+    def __init__(self, message: str = "", *, retryable: bool | None = None) -> None:
         super().__init__(message or (type(self).__doc__ or "").strip())
+        if retryable is not None:
+            self.retryable = retryable
 
     @property
     def message(self) -> str:
@@ -46,9 +48,8 @@ class NodeFailed(EngineFault):
     """The node failed."""
 
     def __init__(self, error_type: str, message: str, *, retryable: bool = False) -> None:
-        super().__init__(message)
+        super().__init__(message, retryable=retryable)
         self._error_type = error_type
-        self.retryable = retryable
 
     @property
     def error_type(self) -> str:
@@ -81,35 +82,22 @@ class ModelFailed(EngineFault):
     def __init__(
         self, message: str = "", *, retryable: bool = False, status: int | None = None
     ) -> None:
-        super().__init__(message)
-        self.retryable = retryable
+        super().__init__(message, retryable=retryable)
         self.status = status
 
 
 class TemplateFailed(EngineFault):
     """The template couldn't be rendered."""
 
-    def __init__(self, message: str = "", *, retryable: bool = False) -> None:
-        super().__init__(message)
-        self.retryable = retryable
-
 
 class CodeFailed(EngineFault):
     """The code raised an error."""
-
-    def __init__(self, message: str = "", *, retryable: bool = False) -> None:
-        super().__init__(message)
-        self.retryable = retryable
 
 
 class HttpFailed(EngineFault):
     """The request got no response."""
 
     retryable = True
-
-    def __init__(self, message: str = "", *, retryable: bool = True) -> None:
-        super().__init__(message)
-        self.retryable = retryable
 
 
 class HTTPResponseCodeError(EngineFault):
