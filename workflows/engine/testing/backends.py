@@ -5,6 +5,7 @@ The conformance suite, the tables of ``tests/spec`` and ``run_workflow`` use thi
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from workflows.engine.language.document import Document, Json
@@ -70,17 +71,13 @@ class InProcessBackend:
         code: CodePort | None = None,
         http: HttpPort | None = None,
     ) -> None:
-        self._memory, self._models, self._templates = memory, models, templates
-        self._code, self._http = code, http
+        self._build_runner = partial(
+            WorkflowRunner, memory=memory, models=models, templates=templates, code=code, http=http
+        )
 
     async def run(self, request: Request, watch: Watcher | None = None) -> Outcome:
-        runner = WorkflowRunner(
+        runner = self._build_runner(
             request.document,
-            memory=self._memory,
-            models=self._models,
-            templates=self._templates,
-            code=self._code,
-            http=self._http,
             mocks=request.mocks,
             environment=request.env,
             checked=request.checked,

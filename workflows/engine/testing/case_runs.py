@@ -32,11 +32,8 @@ class CaseHistory:
     exchanges: list[tuple[str, str]] = field(default_factory=list)
 
     async def list_turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]:
-        return (
-            self.exchanges
-            if limit is None
-            else self.exchanges[max(0, len(self.exchanges) - limit) :]
-        )
+        start = 0 if limit is None else max(0, len(self.exchanges) - limit)
+        return self.exchanges[start:]
 
 
 @dataclass

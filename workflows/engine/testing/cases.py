@@ -39,15 +39,8 @@ CONVERSATION: Final = "first"
 
 # The subjects of a check; the rest of ``of`` is a path inside the subject.
 SUBJECTS: Final = (
-    "output",
-    "step",
-    "recalled",
-    "written",
-    "answer",
-    "status",
-    "error",
-    "seconds",
-    "tokens",
+    *("output", "step", "recalled", "written", "answer"),
+    *("status", "error", "seconds", "tokens"),
 )
 
 
@@ -118,9 +111,7 @@ class Case(_CaseModel):
     name: str = Field(min_length=1, max_length=200)
     turns: tuple[Turn, ...]
     memories: tuple[Seed, ...] = ()
-    variables: dict[str, Json] = Field(
-        default_factory=dict
-    )  # of the conversation, at its beginning
+    variables: dict[str, Json] = Field(default_factory=dict)  # of the conversation, at first
     pins: dict[str, dict[str, Json]] = Field(default_factory=dict)  # node → mock, see ``mocks``
 
     @field_validator("turns")
@@ -238,8 +229,8 @@ class _Texts(tuple[str, ...]):
     """Several strings, of which one has to match."""
 
 
-def _look_up(of: str, facts: Facts) -> Json:
-    head, _dot, path = of.partition(".")
+def _look_up(subject: str, facts: Facts) -> Json:
+    head, _dot, path = subject.partition(".")
     match head:
         case "output":
             return _follow_path(facts.outputs, path)
@@ -247,16 +238,10 @@ def _look_up(of: str, facts: Facts) -> Json:
             return facts.outputs.get("answer", facts.stream)
         case "step":
             return _look_up_step(path, facts.steps)
-        case "recalled":
-            return len(facts.recalled) if path == "count" else _Texts(facts.recalled)
-        case "written":
-            return len(facts.written) if path == "count" else _Texts(facts.written)
-    return {
-        "status": facts.status,
-        "error": facts.error,
-        "seconds": facts.seconds,
-        "tokens": facts.tokens,
-    }[head]
+        case "recalled" | "written":
+            texts = getattr(facts, head)
+            return len(texts) if path == "count" else _Texts(texts)
+    return getattr(facts, head)
 
 
 def _look_up_step(path: str, steps: Iterable[StepRecord]) -> Json:
@@ -277,7 +262,7 @@ def _look_up_step(path: str, steps: Iterable[StepRecord]) -> Json:
     if head in values:
         return values[head]
     if head in ("outputs", "inputs"):
-        return _follow_path(step.outputs if head == "outputs" else step.inputs, inner)
+        return _follow_path(getattr(step, head), inner)
     return _follow_path(step.outputs, rest)
 
 

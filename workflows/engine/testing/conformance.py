@@ -22,6 +22,8 @@ SYSTEM: Mapping[str, Json] = {
 }
 
 _HTTP = "type:http-request"
+# Errors after the request was sent; for all other errors no request is sent.
+_SENT = frozenset({"HTTPResponseCodeError", "HttpFailed", "ResponseSizeError"})
 _EXECUTED = (StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED)
 
 
@@ -139,142 +141,81 @@ def _iter_differences(case: ConformanceCase, actual: CaseOutcome) -> Iterator[Di
         yield Difference("warning", True, False)
     if actual.outcome is None:
         return
-    for name, check in _CHECKS.items():
+    for name, read in _READERS.items():
         if name in expected:
-            yield from check(expected[name], actual.outcome, case)
+            value = read(expected[name], actual.outcome)
+            if name == "outputs" and expected.get("outputs_match") == "subset":
+                value = {key: value.get(key) for key in expected[name]}
+            if value != expected[name]:
+                yield Difference(name, expected[name], value)
 
 
-Check = Callable[[Json, Outcome, ConformanceCase], Iterator[Difference]]
-
-
-def _compare_outputs(
-    expected: Json, outcome: Outcome, case: ConformanceCase
-) -> Iterator[Difference]:
-    actual = dict(outcome.outputs)
+def _read_outputs(expected: Json, outcome: Outcome) -> Json:
+    outputs = dict(outcome.outputs)
     if "files" not in expected:
-        actual.pop("files", None)
-    if case.expected.get("outputs_match") == "subset":
-        actual = {name: actual.get(name) for name in expected}
-    if actual != expected:
-        yield Difference("outputs", expected, actual)
+        outputs.pop("files", None)
+    return outputs
 
 
-def _compare_stream_text(
-    expected: Json, outcome: Outcome, _case: ConformanceCase
-) -> Iterator[Difference]:
-    if outcome.stream != expected:
-        yield Difference("stream_text", expected, outcome.stream)
-
-
-def _compare_stream_chunks(
-    expected: Json, outcome: Outcome, _case: ConformanceCase
-) -> Iterator[Difference]:
-    if list(outcome.chunks) != expected:
-        yield Difference("stream_chunks", expected, list(outcome.chunks))
-
-
-def _compare_chunk_count(
-    expected: Json, outcome: Outcome, _case: ConformanceCase
-) -> Iterator[Difference]:
-    if len(outcome.chunks) != expected:
-        yield Difference("stream_chunk_count", expected, list(outcome.chunks))
-
-
-def _list_executed(outcome: Outcome) -> set[str]:
-    return {step.key.node_id for step in outcome.steps if step.status in _EXECUTED}
-
-
-def _compare_nodes_run(
-    expected: Json, outcome: Outcome, _case: ConformanceCase
-) -> Iterator[Difference]:
-    actual = {
+def _read_nodes_run(expected: Json, outcome: Outcome) -> Json:
+    executed = {
         step.key.node_id
         for step in outcome.steps
         if step.status in _EXECUTED and not step.key.rounds
     }
-    if actual != set(expected):
-        yield Difference("nodes_run", sorted(expected), sorted(actual))
+    return expected if executed == set(expected) else sorted(executed)
 
 
-def _compare_nodes_not_run(
-    expected: Json, outcome: Outcome, _case: ConformanceCase
-) -> Iterator[Difference]:
-    wrong = _list_executed(outcome) & set(expected)
-    if wrong:
-        yield Difference("nodes_not_run", expected, sorted(wrong))
+def _read_nodes_not_run(expected: Json, outcome: Outcome) -> Json:
+    executed = {step.key.node_id for step in outcome.steps if step.status in _EXECUTED}
+    return [node for node in expected if node not in executed]
 
 
-def _compare_conversation(
-    expected: Json, outcome: Outcome, _case: ConformanceCase
-) -> Iterator[Difference]:
-    actual = {name: outcome.conversation.get(name) for name in expected}
-    if actual != expected:
-        yield Difference("conversation_after", expected, actual)
+def _read_conversation(expected: Json, outcome: Outcome) -> Json:
+    return {name: outcome.conversation.get(name) for name in expected}
 
 
-def _compare_attempts(
-    expected: Json, outcome: Outcome, _case: ConformanceCase
-) -> Iterator[Difference]:
+def _read_attempts(expected: Json, outcome: Outcome) -> Json:
     tries = {step.key.node_id: step.tries for step in outcome.steps}
-    actual = {node: tries.get(node, 0) for node in expected}
-    if actual != expected:
-        yield Difference("attempts", expected, actual)
+    return {node: tries.get(node, 0) for node in expected}
 
 
-def _compare_exceptions(
-    expected: Json, outcome: Outcome, _case: ConformanceCase
-) -> Iterator[Difference]:
-    if outcome.exceptions_count != expected:
-        yield Difference("exceptions_count", expected, outcome.exceptions_count)
+def _read_llm_messages(expected: Json, outcome: Outcome) -> Json:
+    messages = {step.key.node_id: step.inputs.get("messages") for step in outcome.steps}
+    return {node: messages.get(node) for node in expected}
 
 
-def _compare_llm_messages(
-    expected: Json, outcome: Outcome, _case: ConformanceCase
-) -> Iterator[Difference]:
-    sent = {step.key.node_id: step.inputs.get("messages") for step in outcome.steps}
-    actual = {node: sent.get(node) for node in expected}
-    if actual != expected:
-        yield Difference("llm_messages", expected, actual)
-
-
-def _compare_http_request(
-    expected: Json, outcome: Outcome, _case: ConformanceCase
-) -> Iterator[Difference]:
-    sent = [step.inputs["sent"] for step in outcome.steps if "sent" in step.inputs]
-    last = sent[-1] if sent else {}
-    actual = {name: last.get(name) for name in expected}
+def _read_http_request(expected: Json, outcome: Outcome) -> Json:
+    requests = [step.inputs["sent"] for step in outcome.steps if "sent" in step.inputs]
+    last = requests[-1] if requests else {}
     # A missing value and an empty value are equal.
-    if any((actual[name] or None) != (value or None) for name, value in expected.items()):
-        yield Difference("http_request", expected, actual)
+    return {
+        name: value if (last.get(name) or None) == (value or None) else last.get(name)
+        for name, value in expected.items()
+    }
 
 
-def _compare_http_request_count(
-    expected: Json, outcome: Outcome, _case: ConformanceCase
-) -> Iterator[Difference]:
-    actual = sum(
+def _count_http_requests(expected: Json, outcome: Outcome) -> Json:
+    return sum(
         step.tries
         for step in outcome.steps
         if f"type:{step.kind}" == _HTTP and (step.error is None or step.error.type in _SENT)
     )
-    if actual != expected:
-        yield Difference("http_request_count", expected, actual)
 
 
-# Errors after the request was sent; for all other errors no request is sent.
-_SENT = frozenset({"HTTPResponseCodeError", "HttpFailed", "ResponseSizeError"})
-
+# The part of an outcome that is compared with the expected value, which says what to read.
 # Without ``error_contains``: it has the wording of the reference, from which this engine's may differ.
-_CHECKS: Mapping[str, Check] = {
-    "outputs": _compare_outputs,
-    "stream_text": _compare_stream_text,
-    "stream_chunks": _compare_stream_chunks,
-    "stream_chunk_count": _compare_chunk_count,
-    "nodes_run": _compare_nodes_run,
-    "nodes_not_run": _compare_nodes_not_run,
-    "conversation_after": _compare_conversation,
-    "attempts": _compare_attempts,
-    "exceptions_count": _compare_exceptions,
-    "llm_messages": _compare_llm_messages,
-    "http_request": _compare_http_request,
-    "http_request_count": _compare_http_request_count,
+_READERS: Mapping[str, Callable[[Json, Outcome], Json]] = {
+    "outputs": _read_outputs,
+    "stream_text": lambda expected, outcome: outcome.stream,
+    "stream_chunks": lambda expected, outcome: list(outcome.chunks),
+    "stream_chunk_count": lambda expected, outcome: len(outcome.chunks),
+    "nodes_run": _read_nodes_run,
+    "nodes_not_run": _read_nodes_not_run,
+    "conversation_after": _read_conversation,
+    "attempts": _read_attempts,
+    "exceptions_count": lambda expected, outcome: outcome.exceptions_count,
+    "llm_messages": _read_llm_messages,
+    "http_request": _read_http_request,
+    "http_request_count": _count_http_requests,
 }
