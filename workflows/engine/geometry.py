@@ -10,7 +10,7 @@ from math import floor
 
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import NodeSpec, Note
-from workflows.engine.language.failure_policy import Strategy
+from workflows.engine.language.failure_policy import FAIL_HANDLE, has_fail_branch
 
 
 GRID = 8
@@ -27,7 +27,6 @@ NOTE_WIDTH, NOTE_HEIGHT = 240.0, 128.0
 DOT = 48.0  # the start inside a container
 
 SOURCE = "source"
-FAIL_BRANCH = "fail-branch"
 MIN_SIZES = {"box": (240.0, 120.0), "note": (120.0, 64.0)}
 
 # An edge starts and ends horizontally, also when it runs backwards.
@@ -61,11 +60,9 @@ def compute_shape(node: NodeSpec, kinds: Mapping[str, AnyKind], *, is_box: bool 
         return Shape(DOT, DOT, (SOURCE,), has_target_handle=False, is_dot=True)
     handles = list_source_handles(node, kind)
     if is_box or (kind is not None and kind.execution is Execution.CONTAINER):
-        width, height = node.width or BOX_WIDTH, node.height or BOX_HEIGHT
-        min_width_height = MIN_SIZES["box"]
-        return Shape(
-            max(width, min_width_height[0]), max(height, min_width_height[1]), handles, is_box=True
-        )
+        min_width, min_height = MIN_SIZES["box"]
+        width = max(node.width or BOX_WIDTH, min_width)
+        return Shape(width, max(node.height or BOX_HEIGHT, min_height), handles, is_box=True)
     rows = 0 if kind is not None and kind.execution is Execution.BRANCH else 1
     height = compute_card_height(rows, len(handles))
     return Shape(CARD_WIDTH, height, handles, rows, has_target_handle=not is_root)
@@ -79,7 +76,7 @@ def list_source_handles(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]
     if kind is not None and not kind.has_source_handle:
         return ()
     handles = _list_kind_handles(node, kind)
-    return (*handles, FAIL_BRANCH) if _has_fail_branch(node) else handles
+    return (*handles, FAIL_HANDLE) if has_fail_branch(node.data) else handles
 
 
 def _list_kind_handles(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]:
@@ -89,12 +86,6 @@ def _list_kind_handles(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]:
         return tuple(dict.fromkeys(kind.list_handles(node)))
     except (ValueError, TypeError, KeyError, AttributeError):
         return (SOURCE,)  # an unreadable configuration; validation reports it
-
-
-def _has_fail_branch(node: NodeSpec) -> bool:
-    strategy = node.data.get("error_strategy")
-    strategy_type = strategy.get("type") if isinstance(strategy, Mapping) else strategy
-    return bool(strategy_type == Strategy.FAIL_BRANCH.value)
 
 
 def compute_card_height(rows: int, handle_count: int) -> float:

@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
+from typing import Final
 
 from workflows.engine.errors import ValueMismatch
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.values import parse_constant, parse_type
+
+
+FAIL_HANDLE: Final = "fail-branch"
 
 
 class Strategy(StrEnum):
@@ -65,14 +69,20 @@ def read_policy(spec: NodeSpec, retry_defaults: Retry | None) -> tuple[Policy, l
     """
     problems: list[Problem] = []
     strategy, default_value = _read_strategy(spec, problems)
-    defaults = (
-        _read_defaults(spec, default_value, problems) if strategy is Strategy.DEFAULT_VALUE else {}
-    )
+    has_defaults = strategy is Strategy.DEFAULT_VALUE
+    defaults = _read_defaults(spec, default_value, problems) if has_defaults else {}
     retry = _read_retry(spec, retry_defaults, problems) if retry_defaults else None
     timeout = _read_number(spec, "timeout_secs", 0, problems)
     if retry is None and strategy is Strategy.ABORT and not timeout:
         return NO_POLICY, problems
     return Policy(retry, strategy, defaults, timeout or None), problems
+
+
+def has_fail_branch(data: Mapping[str, Json]) -> bool:
+    """Return whether the run continues at a separate handle if the node fails."""
+    strategy = data.get("error_strategy")
+    strategy = strategy.get("type") if isinstance(strategy, Mapping) else strategy
+    return bool(strategy == Strategy.FAIL_BRANCH.value)
 
 
 def _read_strategy(spec: NodeSpec, problems: list[Problem]) -> tuple[Strategy, Json]:
@@ -84,9 +94,8 @@ def _read_strategy(spec: NodeSpec, problems: list[Problem]) -> tuple[Strategy, J
     try:
         return Strategy(strategy or "none"), default_value
     except ValueError:
-        problems.append(
-            _build_problem(spec, "error_strategy", f"Unknown error strategy {strategy!r}")
-        )
+        message = f"Unknown error strategy {strategy!r}"
+        problems.append(_build_problem(spec, "error_strategy", message))
         return Strategy.ABORT, default_value
 
 
@@ -124,21 +133,17 @@ def _read_retry(spec: NodeSpec, defaults: Retry, problems: list[Problem]) -> Ret
     try:
         backoff = Backoff(config.get("backoff_strategy") or defaults.backoff)
     except ValueError:
-        problems.append(
-            _build_problem(spec, "retry_config.backoff_strategy", "Unknown backoff strategy")
-        )
+        path = "retry_config.backoff_strategy"
+        problems.append(_build_problem(spec, path, "Unknown backoff strategy"))
         backoff = defaults.backoff
+    only_retryable = defaults.only_retryable or "backoff_strategy" in config
     return Retry(
         max_retries=int(retries),
         interval_ms=interval,
         backoff=backoff,
         multiplier=config.get("backoff_multiplier") or defaults.multiplier,
         max_interval_ms=config.get("max_retry_interval") or defaults.max_interval_ms,
-        only_retryable=bool(
-            config.get(
-                "retry_on_retryable_only", defaults.only_retryable or "backoff_strategy" in config
-            )
-        ),
+        only_retryable=bool(config.get("retry_on_retryable_only", only_retryable)),
     )
 
 

@@ -23,11 +23,8 @@ from workflows.engine.language.variables import CONVERSATION
 from workflows.engine.runtime.step_records import StepKey
 
 
-FAIL_HANDLE = "fail-branch"
 # The success handle of a node with a fail branch in exports of older Dify versions.
 _HANDLE_ALIASES = {"success-branch": "source"}
-
-
 _EMPTY_FLOW: Final = Flow((), {})
 
 

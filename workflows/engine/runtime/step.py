@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from workflows.engine.errors import NodeTimedOut
 from workflows.engine.kinds import NodeContext, NodeResult
 from workflows.engine.language.document import Json
-from workflows.engine.language.failure_policy import Strategy
-from workflows.engine.language.plan import FAIL_HANDLE, PlanNode
+from workflows.engine.language.failure_policy import FAIL_HANDLE, Strategy
+from workflows.engine.language.plan import PlanNode
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.rounds import StepPaused
 from workflows.engine.runtime.state import NodeState, build_failure_record, build_success_record

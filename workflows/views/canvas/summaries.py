@@ -12,9 +12,10 @@ from unicodedata import east_asian_width
 from django.utils.translation import gettext as _
 
 from workflows.engine.appearance import HandleLabel
-from workflows.engine.geometry import FAIL_BRANCH, SOURCE
+from workflows.engine.geometry import SOURCE
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import NodeSpec
+from workflows.engine.language.failure_policy import FAIL_HANDLE
 from workflows.engine.language.templating import REFERENCE
 from workflows.engine.nodes import find_appearance
 from workflows.views.phrases import translate_text
@@ -65,7 +66,7 @@ def _label_handle(handle: str, label: HandleLabel | None) -> LabelledHandle:
     if label is not None:
         text = "".join(map(translate_text, label.text))
         return LabelledHandle(handle, translate_text(label.word), clip(text, LABEL_WIDTH))
-    if handle == FAIL_BRANCH:
+    if handle == FAIL_HANDLE:
         return LabelledHandle(handle, _("On failure"))
     if handle == SOURCE:
         return LabelledHandle(handle, _("then"))

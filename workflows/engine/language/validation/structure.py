@@ -2,18 +2,15 @@
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Final
 
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import Document, EdgeSpec, Mode
 from workflows.engine.language.dsl.strict import iter_size_errors
+from workflows.engine.language.failure_policy import FAIL_HANDLE, has_fail_branch
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.nesting import find_container_problems
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.variables import RESERVED_HEADS
-
-
-FAIL_BRANCH: Final = "fail-branch"
 
 
 def find_size_problems(document: Document) -> list[Problem]:
@@ -37,12 +34,6 @@ def find_structure_problems(
     yield from _check_starts(graph, roots)
     yield from _find_unreachable(graph, roots)
     yield from _check_mode(document)
-
-
-def has_fail_branch(data: Mapping[str, object]) -> bool:
-    """Return whether a failure of the node continues at a separate handle."""
-    strategy = data.get("error_strategy")
-    return (strategy.get("type") if isinstance(strategy, Mapping) else strategy) == FAIL_BRANCH
 
 
 def _check_ids(document: Document) -> Iterator[Problem]:
@@ -105,7 +96,7 @@ def _check_handle(
         return
     handles = [
         *kinds[source.kind].list_handles(source),
-        *([FAIL_BRANCH] * has_fail_branch(source.data)),
+        *([FAIL_HANDLE] * has_fail_branch(source.data)),
     ]
     if edge.handle not in handles and edge.handle != "success-branch":
         message = f"The node has no branch {edge.handle}; it has {', '.join(handles)}"
