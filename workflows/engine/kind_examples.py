@@ -23,13 +23,11 @@ def list_outputs(kind: AnyKind, data: Mapping[str, Json] | None = None) -> tuple
 def _collect_examples(fields: Iterable[Field]) -> dict[str, Json]:
     examples: dict[str, Json] = {}
     for field in fields:
-        value = field.example if field.example is not None else _get_example(field)
-        if field.fields and value is None:
-            value = _collect_examples(field.fields) if field.required else None
+        value = field.example
+        if value is None and field.required:
+            value = field.default
+            if value is None and field.fields:
+                value = _collect_examples(field.fields)
         if value is not None:
             examples[field.name] = value
     return examples
-
-
-def _get_example(field: Field) -> Json:
-    return field.default if field.required else None

@@ -150,7 +150,7 @@ class NodeKind(Appearance, Generic[C, P]):
     """The contract for kinds: set the class variables, then override ``run`` and other methods as needed.
 
     ``run`` may be a plain method (which is assumed to be pure and fast) or a coroutine; either returns a NodeResult
-    or raises. Any exception fails the node; a ``EngineFault`` has a message for users and says whether a retry may
+    or raises. Any exception fails the node; an ``EngineFault`` has a message for users and says whether a retry may
     help. ``has_effect`` makes the journal record the step before it begins and commit it before any later step
     starts.
     """
@@ -255,6 +255,7 @@ class NodeKind(Appearance, Generic[C, P]):
         return ()
 
     def run(self, prepared: P, ctx: NodeContext) -> NodeResult | Awaitable[NodeResult]:
+        # Not abstract, because kinds that are only shown, such as the editor's ``UnknownKind``, have none.
         raise NotImplementedError
 
     async def preview_inputs(self, prepared: P, ctx: NodeContext) -> Mapping[str, Json]:

@@ -240,9 +240,8 @@ class HttpResponse:
     headers: Mapping[str, str]  # names in lower case
     body: bytes
     url: str = ""  # the URL after redirects
-    recorded_request: Mapping[str, Json] | None = (
-        None  # of a fake server: the request that it received
-    )
+    # Of a fake server: the request that it received.
+    recorded_request: Mapping[str, Json] | None = None
 
 
 class HttpPort(Protocol):

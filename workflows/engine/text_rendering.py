@@ -23,13 +23,13 @@ def as_markdown(value: Json) -> str:
     if plain is not None:
         return plain(value)
     if isinstance(value, Mapping):
-        return file_as_markdown(value) if is_file(value) else to_json(value, indent=2)
+        return _file_as_markdown(value) if is_file(value) else to_json(value, indent=2)
     if value and all(map(is_file, value)):
-        return "\n".join(map(file_as_markdown, value))
+        return "\n".join(map(_file_as_markdown, value))
     return "\n".join(f"- {item}" for item in value)
 
 
-def file_as_markdown(file: Mapping[str, Json]) -> str:
+def _file_as_markdown(file: Mapping[str, Json]) -> str:
     name, url = get_file_attribute(file, "name") or "", get_file_attribute(file, "url") or ""
     if file.get("type") == "image":
         return f"![{name}]({url})"
@@ -45,18 +45,10 @@ def _list_as_text(items: list[Json]) -> str:
     return str(items)
 
 
-def _return_unchanged(value: str) -> str:
-    return value
-
-
-def _return_empty(value: None) -> str:
-    return ""
-
-
 _PLAIN: Final[Mapping[type, Callable[[Json], str]]] = {
-    str: _return_unchanged,
+    str: str,
     int: str,
     float: str,
     bool: str,
-    type(None): _return_empty,
+    type(None): lambda value: "",
 }
