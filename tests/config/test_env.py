@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from config.env import Env, explain
+from config.env import Env, explain, read_descriptions
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,7 @@ def test_env_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ALLOWED_HOSTS", "a.example, b.example,")
 
     assert Env().allowed_hosts == ("a.example", "b.example")
+
+
+def test_env_every_variable_is_described():
+    assert read_descriptions().keys() == Env.model_fields.keys()

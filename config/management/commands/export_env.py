@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from config.env import ROOT, Env
+from config.env import ROOT, Env, read_descriptions
 
 
 HEAD = """\
@@ -32,8 +32,8 @@ class Command(BaseCommand):
 
 def render_example() -> str:
     return HEAD + "".join(
-        f"\n# {field.description}\n# {name.upper()}={_format_default(field.default)}\n"
-        for name, field in Env.model_fields.items()
+        f"\n# {text}\n# {name.upper()}={_format_default(Env.model_fields[name].default)}\n"
+        for name, text in read_descriptions().items()
     )
 
 
