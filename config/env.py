@@ -13,14 +13,22 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 ROOT = Path(__file__).resolve().parent.parent
 
 ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
-Words = Annotated[tuple[str, ...], NoDecode]  # written as a comma-separated list
+
+
+def _split_words(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return tuple(word.strip() for word in value.split(",") if word.strip())
+
+
+Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_words)]  # comma-separated
 
 
 class Env(BaseSettings):
@@ -129,15 +137,6 @@ class Env(BaseSettings):
     the log"""
     email_from: str = "mnemoflow@localhost"
     """sender address of mails"""
-
-    @field_validator(
-        "allowed_hosts", "secret_keys_at_rest", "net_allow", "embed_origins", mode="before"
-    )
-    @classmethod
-    def split_words(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        return tuple(word.strip() for word in value.split(",") if word.strip())
 
     @field_validator("embed_origins")
     @classmethod

@@ -34,10 +34,13 @@ def test_env_empty_means_not_set(monkeypatch: pytest.MonkeyPatch):
     assert Env().embedded_database
 
 
-def test_env_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ALLOWED_HOSTS", "a.example, b.example,")
+@pytest.mark.parametrize(
+    "name", ["allowed_hosts", "secret_keys_at_rest", "memory_places", "net_allow"]
+)
+def test_env_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch, name: str):
+    monkeypatch.setenv(name.upper(), "a.example, b.example,")
 
-    assert Env().allowed_hosts == ("a.example", "b.example")
+    assert getattr(Env(), name) == ("a.example", "b.example")
 
 
 def test_env_every_variable_is_described():
