@@ -57,14 +57,11 @@ class Entry:
     ports: frozenset[int]
 
 
-def build_never_table() -> AddressTable:
-    """Build the table of addresses that are never allowed, including those embedded in IPv6 addresses."""
-    wrappers = [block for block in DEFAULT_DENIED.blocks if block.reach is Reach.TRANSLATED]
-    blocks = [Block(network, "never", "policy", Reach.DENIED) for network in NEVER]
-    return AddressTable((*wrappers, *blocks))
-
-
-_NEVER_TABLE: Final = build_never_table()
+# With the IPv6 ranges that embed an IPv4 address, so that such an address is refused too.
+_NEVER_TABLE: Final = AddressTable(
+    tuple(block for block in DEFAULT_DENIED.blocks if block.reach is Reach.TRANSLATED)
+    + tuple(Block(network, "never", "policy", Reach.DENIED) for network in NEVER)
+)
 _NOTHING_PUBLIC: Final = AddressTable(
     tuple(Block(ip_network(net), "all", "policy", Reach.DENIED) for net in ("0.0.0.0/0", "::/0"))
 )
@@ -79,8 +76,8 @@ class AllowList:
 
     def find_policy(self, host: str, port: int) -> Policy:
         """Return the policy for this host and port; the policy may refuse them."""
-        port_sets = self._list_host_ports(host.lower().rstrip("."))
-        if any(port in ports for ports in port_sets):
+        host = host.lower().rstrip(".")
+        if any(entry.host == host and port in entry.ports for entry in self.entries):
             return self._cache_policy(("named", port), lambda: _build_host_policy(port))
         networks = tuple(
             entry.network for entry in self.entries if entry.network and port in entry.ports
@@ -88,17 +85,13 @@ class AllowList:
         if port in WEB_PORTS:
             return self._cache_policy(networks, lambda: Policy(allowed_networks=networks))
         if networks:
-            return self._cache_policy(
-                (networks, port), lambda: _build_network_policy(networks, port)
-            )
+            key = (networks, port)
+            return self._cache_policy(key, lambda: _build_network_policy(networks, port))
         return self._default
 
     @cached_property
     def _default(self) -> Policy:
         return Policy(max_redirects=MAX_REDIRECTS)
-
-    def _list_host_ports(self, host: str) -> list[frozenset[int]]:
-        return [entry.ports for entry in self.entries if entry.host == host]
 
     def _cache_policy(self, key: object, make: Callable[[], Policy]) -> Policy:
         if key not in self._policies:
@@ -123,9 +116,7 @@ def _build_host_policy(port: int) -> Policy:
 def _build_network_policy(networks: tuple[Network, ...], port: int) -> Policy:
     """Allow a non-standard port inside some networks only."""
     return Policy(
-        denied_networks=_NOTHING_PUBLIC,
-        allowed_networks=networks,
-        allowed_ports=frozenset({port}),
+        denied_networks=_NOTHING_PUBLIC, allowed_networks=networks, allowed_ports=frozenset({port})
     )
 
 

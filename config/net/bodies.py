@@ -32,8 +32,7 @@ class Body:
 
     def feed(self, raw: bytes) -> Iterator[bytes]:
         for start in range(0, len(raw), RAW_STEP):
-            step = raw[start : start + RAW_STEP]
-            for piece in self._decode(step):
+            for piece in self._decode(raw[start : start + RAW_STEP]):
                 self._remaining -= len(piece)
                 if self._remaining < 0:
                     raise BodyTooLarge
@@ -52,20 +51,18 @@ class Body:
             raise NetFault("The response's compression is invalid.") from error
 
 
-def check_encoding(response: httpx.Response) -> str:
-    """Return the content encoding. Raise if headers exceed the limits or the encoding isn't supported."""
+def check_headers(response: httpx.Response, limit: int) -> str:
+    """Return the content encoding. Raise if the headers or the announced body are too large, or for another encoding."""
     raw = response.headers.raw
     if len(raw) > MAX_HEADERS or sum(len(k) + len(v) for k, v in raw) > MAX_HEADER_BYTES:
         raise HeadersTooLarge
     encoding = response.headers.get("content-encoding", "identity").strip().lower() or "identity"
     if encoding != "identity" and encoding not in _WINDOW_BITS:
         raise NetFault("The response uses a compression that was not requested.")
-    return encoding
-
-
-def is_announced_too_large(response: httpx.Response, limit: int) -> bool:
     length = response.headers.get("content-length", "")
-    return length.isascii() and length.isdigit() and int(length) > limit
+    if length.isascii() and length.isdigit() and int(length) > limit:
+        raise BodyTooLarge
+    return encoding
 
 
 def strip_encoding_headers(response: httpx.Response, encoding: str) -> httpx.Headers:
@@ -73,6 +70,5 @@ def strip_encoding_headers(response: httpx.Response, encoding: str) -> httpx.Hea
     headers = response.headers.copy()
     if encoding != "identity":
         for name in ("content-encoding", "content-length"):
-            if name in headers:
-                del headers[name]
+            headers.pop(name, None)
     return headers

@@ -1,7 +1,6 @@
 """The two HTTP clients. They use no proxy settings, netrc file or cookies."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final
@@ -47,7 +46,7 @@ def client(
     ``verify=False`` accepts any certificate, but the address is still checked. ``allow`` replaces NET_ALLOW and
     ``resolver`` the system's name lookup, both for tests.
     """
-    rules = replace(_build_rules(timeout, max_body, allow, resolver), verify=verify)
+    rules = Rules(_load_allow_list(allow), timeout, max_body, resolver, verify)
     return _AsyncClient(
         transport=AsyncGuardedTransport(rules),
         **_build_options(timeout, idle, follow_redirects, connect),
@@ -63,23 +62,18 @@ def sync_client(
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
 ) -> httpx.Client:
-    rules = _build_rules(timeout, max_body, allow, resolver)
+    rules = Rules(_load_allow_list(allow), timeout, max_body, resolver)
     return _Client(
         transport=GuardedTransport(rules), **_build_options(timeout, idle, follow_redirects)
     )
 
 
-def _build_rules(
-    timeout: float, max_body: int, allow: Iterable[str] | None, resolver: Resolver | None
-) -> Rules:
-    allowed = _load_allow_list() if allow is None else parse_allowed(allow)
-    if resolver is None:
-        return Rules(allowed, timeout, max_body)
-    return Rules(allowed, timeout, max_body, resolver)
+def _load_allow_list(allow: Iterable[str] | None) -> AllowList:
+    return _load_operators_list() if allow is None else parse_allowed(allow)
 
 
 @cache
-def _load_allow_list() -> AllowList:
+def _load_operators_list() -> AllowList:
     return parse_allowed(env().net_allow)
 
 
@@ -114,8 +108,8 @@ class _SafeRedirects:
     ) -> httpx.Request:
         following: httpx.Request = super()._build_redirect_request(request, response)  # type: ignore[misc]
         has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
-        leaves = not _is_same_origin(request.url, following.url)
-        if leaves and has_body and response.status_code in _KEEPS_BODY:
+        keeps_body = has_body and response.status_code in _KEEPS_BODY
+        if keeps_body and not _is_same_origin(request.url, following.url):
             # The request is refused when it is sent, because httpx builds it even for callers that don't follow.
             following.extensions = {**following.extensions, CROSS_ORIGIN_BODY: True}
         return following

@@ -5,6 +5,7 @@ the first URL.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -79,63 +80,37 @@ async def exchange(
             request = http.build_request(
                 method,
                 _add_params(url, params),
-                headers=[
-                    (k.encode(), v.encode())
-                    for k, v in headers
-                    if k.lower() not in _CONNECTION_HEADERS
-                ],
+                headers=_encode_headers(headers),
                 **_build_body(content, form, files, multipart=multipart),
             )
-            async with _Answer(http, request) as response:
-                body = await _read(response, limit)
-                return Exchange(
-                    response.status_code,
-                    {name.lower(): value for name, value in response.headers.items()},
-                    body,
-                    str(response.url),
-                )
-    except BodyTooLarge as fault:
-        most = fault.most if isinstance(fault, _OverLimit) else largest
-        message = f"The response is larger than {most // (1024 * 1024)} MB"
-        raise ExchangeFailed(message, retryable=False, too_large=True) from None
+            async with aclosing(await http.send(request, stream=True)) as response:
+                response_headers = {k.lower(): v for k, v in response.headers.items()}
+                body = await _read(response, limit(response_headers))
+                return Exchange(response.status_code, response_headers, body, str(response.url))
+    except BodyTooLarge:
+        raise _report_too_large(largest) from None
     except NetFault as fault:
         raise ExchangeFailed(str(fault), retryable=bool(fault.retryable)) from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         raise _describe_error(error, url) from None
 
 
-class _OverLimit(BodyTooLarge):
-    """The answer is larger than its kind may be."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__()
-        self.most = most
-
-
-class _Answer:
-    """Does what ``client.stream`` does, for a request that is already built."""
-
-    def __init__(self, http: httpx.AsyncClient, request: httpx.Request) -> None:
-        self._http, self._request = http, request
-        self._response: httpx.Response | None = None
-
-    async def __aenter__(self) -> httpx.Response:
-        self._response = await self._http.send(self._request, stream=True)
-        return self._response
-
-    async def __aexit__(self, *_error: object) -> None:
-        if self._response is not None:
-            await self._response.aclose()
-
-
-async def _read(response: httpx.Response, limit: Callable[[Mapping[str, str]], int]) -> bytes:
-    most = limit({name.lower(): value for name, value in response.headers.items()})
-    parts = bytearray()
+async def _read(response: httpx.Response, limit: int) -> bytes:
+    body = bytearray()
     async for part in response.aiter_bytes():
-        parts += part
-        if len(parts) > most:
-            raise _OverLimit(most)
-    return bytes(parts)
+        body += part
+        if len(body) > limit:
+            raise _report_too_large(limit)
+    return bytes(body)
+
+
+def _report_too_large(limit: int) -> ExchangeFailed:
+    message = f"The response is larger than {limit // (1024 * 1024)} MB"
+    return ExchangeFailed(message, retryable=False, too_large=True)
+
+
+def _encode_headers(headers: Sequence[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(k.encode(), v.encode()) for k, v in headers if k.lower() not in _CONNECTION_HEADERS]
 
 
 def _add_params(url: str, params: Sequence[tuple[str, str]]) -> httpx.URL:

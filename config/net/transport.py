@@ -9,19 +9,20 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import httpx
 from ssrfguard import Policy, SSRFGuardError
 from ssrfguard.httpx import AsyncSafeTransport, SafeTransport
 
 from config.net.allow import AllowList, is_never
-from config.net.bodies import Body, check_encoding, is_announced_too_large, strip_encoding_headers
-from config.net.errors import AddressRefused, BodyTooLarge, NetFault, RedirectRefused, TimeIsUp
+from config.net.bodies import Body, check_headers, strip_encoding_headers
+from config.net.errors import AddressRefused, NetFault, RedirectRefused, TimeIsUp
 
 
+T = TypeVar("T", SafeTransport, AsyncSafeTransport)
 Resolver = Callable[..., Iterable[tuple[int, int, int, str, Any]]]  # the shape of getaddrinfo
 
 _DEADLINE = "mnemoflow_deadline"
@@ -34,7 +35,7 @@ class Rules:
     allowed: AllowList
     seconds: float
     max_body: int
-    resolver: Resolver = field(default=socket.getaddrinfo)
+    resolver: Resolver | None = None  # instead of the system's name lookup
     verify: bool = True  # whether to verify the server's certificate
 
     def find_policy(self, request: httpx.Request) -> Policy:
@@ -50,20 +51,39 @@ class Rules:
 
     def resolve(self, *args: Any, **options: Any) -> list[tuple[int, int, int, str, Any]]:
         """Refuse targets that no entry of the operator's list may allow, before anything connects."""
-        answers = list(self.resolver(*args, **options))
+        answers = list((self.resolver or socket.getaddrinfo)(*args, **options))
         if any(is_never(str(answer[4][0]).partition("%")[0]) for answer in answers):
             raise AddressRefused
         return answers
 
 
-class AsyncGuardedTransport(httpx.AsyncBaseTransport):
+class _GuardedTransport(Generic[T]):
+    """The rules of a client, and an inner transport for each policy that its requests need."""
+
+    inner_class: type[T]
+
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._inner: dict[int, AsyncSafeTransport] = {}
+        self._inner: dict[int, T] = {}
+
+    def _get_inner(self, request: httpx.Request) -> T:
+        policy = self._rules.find_policy(request)
+        if id(policy) not in self._inner:
+            self._inner[id(policy)] = self.inner_class(
+                policy=policy,
+                resolver=self._rules.resolve,
+                verify=_load_tls_context(self._rules.verify),
+                trust_env=False,
+            )
+        return self._inner[id(policy)]
+
+
+class AsyncGuardedTransport(_GuardedTransport[AsyncSafeTransport], httpx.AsyncBaseTransport):
+    inner_class = AsyncSafeTransport
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         deadline = self._rules.find_deadline(request)
-        inner = self._get_transport(self._rules.find_policy(request))
+        inner = self._get_inner(request)
         try:
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
                 response = await inner.handle_async_request(request)
@@ -72,7 +92,7 @@ class AsyncGuardedTransport(httpx.AsyncBaseTransport):
         except (SSRFGuardError, NetFault) as error:
             raise _describe_error(error, request) from None
         try:
-            encoding = _check_response(response, self._rules.max_body)
+            encoding = check_headers(response, self._rules.max_body)
         except NetFault:
             await response.aclose()
             raise
@@ -83,33 +103,21 @@ class AsyncGuardedTransport(httpx.AsyncBaseTransport):
         for transport in self._inner.values():
             await transport.aclose()
 
-    def _get_transport(self, policy: Policy) -> AsyncSafeTransport:
-        if id(policy) not in self._inner:
-            self._inner[id(policy)] = AsyncSafeTransport(
-                policy=policy,
-                resolver=self._rules.resolve,
-                verify=_load_tls_context(self._rules.verify),
-                trust_env=False,
-            )
-        return self._inner[id(policy)]
 
-
-class GuardedTransport(httpx.BaseTransport):
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
-        self._inner: dict[int, SafeTransport] = {}
+class GuardedTransport(_GuardedTransport[SafeTransport], httpx.BaseTransport):
+    inner_class = SafeTransport
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         deadline = self._rules.find_deadline(request)
         if time.monotonic() > deadline:
             raise TimeIsUp(request=request)
-        inner = self._get_transport(self._rules.find_policy(request))
+        inner = self._get_inner(request)
         try:
             response = inner.handle_request(request)
         except (SSRFGuardError, NetFault) as error:
             raise _describe_error(error, request) from None
         try:
-            encoding = _check_response(response, self._rules.max_body)
+            encoding = check_headers(response, self._rules.max_body)
         except NetFault:
             response.close()
             raise
@@ -119,16 +127,6 @@ class GuardedTransport(httpx.BaseTransport):
     def close(self) -> None:
         for transport in self._inner.values():
             transport.close()
-
-    def _get_transport(self, policy: Policy) -> SafeTransport:
-        if id(policy) not in self._inner:
-            self._inner[id(policy)] = SafeTransport(
-                policy=policy,
-                resolver=self._rules.resolve,
-                verify=_load_tls_context(self._rules.verify),
-                trust_env=False,
-            )
-        return self._inner[id(policy)]
 
 
 class _AsyncStream(httpx.AsyncByteStream):
@@ -172,17 +170,8 @@ def _load_tls_context(verify: bool) -> ssl.SSLContext:
     return httpx.create_ssl_context(verify=verify, trust_env=False)
 
 
-def _check_response(response: httpx.Response, limit: int) -> str:
-    encoding = check_encoding(response)
-    if is_announced_too_large(response, limit):
-        raise BodyTooLarge
-    return encoding
-
-
 def _wrap_response(
-    response: httpx.Response,
-    encoding: str,
-    stream: httpx.AsyncByteStream | httpx.SyncByteStream,
+    response: httpx.Response, encoding: str, stream: httpx.AsyncByteStream | httpx.SyncByteStream
 ) -> httpx.Response:
     return httpx.Response(
         response.status_code,
