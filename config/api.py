@@ -16,9 +16,8 @@ from config.http.openapi import refuse_unknown_parameters
 class StrictParser(Parser):
     """Parses JSON strictly, with an object or a list at the top."""
 
-    def parse_body(
-        self, request: HttpRequest
-    ) -> Any:  # Any: ninja says dict, and takes lists as well
+    # Any: ninja says dict, and takes lists as well
+    def parse_body(self, request: HttpRequest) -> Any:
         return strict_json.loads(request.body)
 
 

@@ -16,6 +16,13 @@ from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+IS_AMQP = settings.BROKER_URL.startswith("amqp")
+REDIS_OPTIONS = {
+    "visibility_timeout": 120,
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+}
+
 app = Celery("mnemoflow")
 app.conf.update(
     broker_url=settings.BROKER_URL,
@@ -25,18 +32,10 @@ app.conf.update(
     broker_transport_options={
         # For the sender: without this limit a request would wait six seconds for an unreachable broker.
         "max_retries": 0,
-        **(
-            {
-                "visibility_timeout": 120,
-                "unacked_restore_interval": 5,
-                "unacked_restore_throttle": 1,
-            }
-            if not settings.BROKER_URL.startswith("amqp")
-            else {"confirm_publish": True}
-        ),
+        **({"confirm_publish": True} if IS_AMQP else REDIS_OPTIONS),
     },
     task_default_queue="mnemoflow",
-    task_default_queue_type="quorum" if settings.BROKER_URL.startswith("amqp") else None,
+    task_default_queue_type="quorum" if IS_AMQP else None,
     task_acks_late=False,
     worker_prefetch_multiplier=1,
     worker_pool="threads",

@@ -22,9 +22,8 @@ def check_app_role(databases: Sequence[str] | None = None, **_: Any) -> list[che
     except OperationalError as error:
         return [checks.Error(f"The database doesn't respond: {error}", id="config.E001")]
     if bypasses_rls:
-        return [
-            _build_warning(f"{role} is a superuser or may bypass row-level security", "config.W001")
-        ]
+        reason = f"{role} is a superuser or may bypass row-level security"
+        return [_build_warning(reason, "config.W001")]
     if table_count:
         return [_build_warning(f"{role} owns {table_count} tables", "config.W002")]
     return []

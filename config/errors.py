@@ -138,14 +138,10 @@ class DomainErrorMiddleware(MiddlewareMixin):
             return None
         if status == 401:
             return _redirect_to_sign_in(request)
-        fragment = bool(getattr(request, "htmx", False))
-        template_names = (
-            ["_error.html", "config/_error.html"]
-            if fragment
-            else ["error.html", "config/error.html"]
-        )
+        name = "_error.html" if getattr(request, "htmx", False) else "error.html"
         context = {"status": status, "message": str(error), "error": error}
-        return HttpResponse(select_template(template_names).render(context, request), status=status)
+        page = select_template([name, f"config/{name}"]).render(context, request)
+        return HttpResponse(page, status=status)
 
 
 class NotAllowedMiddleware(MiddlewareMixin):
@@ -186,26 +182,18 @@ def handle_not_signed_in(request: HttpRequest, error: Any) -> HttpResponse:
 
 def handle_validation_error(request: HttpRequest, error: Any) -> HttpResponse:
     problems = [
-        {
-            "field": _format_location(problem["loc"]),
-            "message": problem["msg"],
-            "code": problem["type"],
-        }
-        for problem in error.errors
+        {"field": _format_location(each["loc"]), "message": each["msg"], "code": each["type"]}
+        for each in error.errors
     ]
-    body = {
-        "type": "InvalidRequest",
-        "message": "The request doesn't match the schema.",
-        "retryable": False,
-    }
-    return JsonResponse({"error": {**body, "problems": problems}}, status=422)
+    message = "The request doesn't match the schema."
+    body = {"type": "InvalidRequest", "message": message, "retryable": False, "problems": problems}
+    return JsonResponse({"error": body}, status=422)
 
 
 def _format_location(loc: Sequence[object]) -> str:
     """Join the location of an error for the client, without the parts that Ninja adds: source and view parameter."""
-    parts = [str(part) for part in loc[1:]]
-    client_parts = parts[1:] if len(parts) > 1 and parts[0] in _VIEW_PARAMETERS else parts
-    return ".".join(client_parts)
+    _source, *parts = map(str, loc)
+    return ".".join(parts[1:] if len(parts) > 1 and parts[0] in _VIEW_PARAMETERS else parts)
 
 
 def handle_http_error(request: HttpRequest, error: Any) -> HttpResponse:
@@ -218,6 +206,5 @@ def handle_http_error(request: HttpRequest, error: Any) -> HttpResponse:
 
 def _to_json(problem: Any) -> dict[str, Any]:
     names = ("code", "message", "node", "field", "edge", "severity")
-    return {
-        name: str(value) for name in names if (value := getattr(problem, name, None)) is not None
-    }
+    values = {name: getattr(problem, name, None) for name in names}
+    return {name: str(value) for name, value in values.items() if value is not None}

@@ -40,9 +40,8 @@ def build_logging_config(form: str, level: str) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "events"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            "httpx": {
-                "level": "WARNING"
-            },  # one line per request, with the URL: too many lines, and URLs may be confidential
+            # One line per request is too many, and its URL may be confidential.
+            "httpx": {"level": "WARNING"},
             "httpcore": {"level": "WARNING"},
             "uvicorn.access": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},  # one "received" line per task

@@ -1,8 +1,7 @@
 """Plug-ins: the hook specifications, and the one plug-in manager.
 
 A package registers itself with an entry point in the group "mnemoflow"; built-ins are registered in code, by their app.
-Each hook returns a mapping or a list, and all results are merged; a duplicate name is an error at start that
-names it.
+Each hook returns a mapping or a list, and all results are merged; a duplicate name is an error at start.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,9 +27,7 @@ class PluginConflict(Exception):
 
 
 class Hooks:
-    """The hooks that a plug-in may implement. The types of the values belong to the apps, which this package may not
-    import; the values are therefore ``Any``.
-    """
+    """The hooks of a plug-in. Values are ``Any``: their types belong to the apps, which this package may not import."""
 
     @hookspec
     def node_kinds(self) -> Sequence[Any]:  # type: ignore[empty-body]
@@ -42,9 +39,7 @@ class Hooks:
 
     @hookspec
     def embedders(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]
-        """Map names to factories of a `memory.core.recall.embedding.Embedder`, given
-        `memory.embedding.embedders.Options`.
-        """
+        """Map names to factories of a `memory.core.recall.embedding.Embedder`, which get `embedders.Options`."""
 
     @hookspec
     def model_providers(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]

@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
@@ -70,9 +71,7 @@ class Redactor:
     @cached_property
     def _escaped_table(self) -> "_Table":
         pairs = self._plain.replacements.items()
-        return _Table(
-            {_escape_json(form): _escape_json(replacement) for form, replacement in pairs}
-        )
+        return _Table({_escape_json(form): _escape_json(mask) for form, mask in pairs})
 
     @cached_property
     def _restoring_table(self) -> "_Table":
@@ -84,10 +83,9 @@ class StreamRedactor:
 
     def __init__(self, table: "_Table") -> None:
         self._table = table
-        self._beginnings = {
-            form[:end] for form in table.replacements for end in range(1, len(form))
-        }
-        self._longest = max(map(len, table.replacements), default=0)
+        forms = table.replacements
+        self._beginnings = {form[:end] for form in forms for end in range(1, len(form))}
+        self._longest = max(map(len, forms), default=0)
         self._pending = ""
 
     def add(self, piece: str) -> str:
@@ -145,9 +143,8 @@ class LogRedactor:
 
     def _build_redactor(self) -> Redactor:
         with self._lock:
-            self._redactor = Redactor(
-                {form: MASK for forms_of_secret in self._forms.values() for form in forms_of_secret}
-            )
+            forms = chain.from_iterable(self._forms.values())
+            self._redactor = Redactor(dict.fromkeys(forms, MASK))
             return self._redactor
 
 
@@ -205,9 +202,9 @@ class _Table:
 
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
-        return (
-            re.compile("|".join(map(re.escape, self.replacements))) if self.replacements else None
-        )
+        if not self.replacements:
+            return None
+        return re.compile("|".join(map(re.escape, self.replacements)))
 
     def replace(self, text: str) -> str:
         # Searching for each string is much faster than the pattern, which only runs if one was found.

@@ -20,14 +20,11 @@ warnings.filterwarnings("ignore", message="No directory at")
 django_stubs_ext.monkeypatch()  # before any app is loaded
 
 ENV = env()
-_PLACE = find_layout(ENV.mnemoflow_home)
-_SECRETS = (
-    load_secrets(ENV.mnemoflow_home) if not (ENV.secret_key and ENV.secret_keys_at_rest) else None
-)
+_LAYOUT = find_layout(ENV.mnemoflow_home)
 
-# Secrets
-SECRET_KEY = ENV.secret_key or (_SECRETS.secret_key if _SECRETS else "")
-SECRET_KEYS_AT_REST = ENV.secret_keys_at_rest or (_SECRETS.keys_at_rest if _SECRETS else ())
+# Secrets; those that the environment lacks are generated at the first start.
+SECRET_KEY = ENV.secret_key or load_secrets(ENV.mnemoflow_home).secret_key
+SECRET_KEYS_AT_REST = ENV.secret_keys_at_rest or load_secrets(ENV.mnemoflow_home).keys_at_rest
 
 # Signed heads of the audit trail, stored outside the database
 AUDIT_HEADS_FILE = ENV.audit_heads_file or ENV.mnemoflow_home / "audit-heads.jsonl"
@@ -113,8 +110,8 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # Data. `default` is the app's role: it owns nothing, and row-level security holds for it. `owner` migrates.
-_APP_URL = ENV.database_url or _PLACE.build_database_url("mnemoflow_app")
-_OWNER_URL = ENV.database_owner_url or ENV.database_url or _PLACE.build_database_url("postgres")
+_APP_URL = ENV.database_url or _LAYOUT.build_database_url("mnemoflow_app")
+_OWNER_URL = ENV.database_owner_url or ENV.database_url or _LAYOUT.build_database_url("postgres")
 DATABASES = {
     "default": build_database_config(_APP_URL, pool_size=ENV.database_pool_size),
     "owner": build_database_config(_OWNER_URL),
@@ -122,11 +119,9 @@ DATABASES = {
 MIGRATE_ALIAS = "owner"
 
 # Queue and token bus
-BROKER_URL = ENV.broker_url or _PLACE.broker_url
+BROKER_URL = ENV.broker_url or _LAYOUT.broker_url
 _BROKER_IS_REDIS = bool(ENV.broker_url and ENV.broker_url.startswith(("redis://", "rediss://")))
-REDIS_URL = ENV.redis_url or (
-    ENV.broker_url if ENV.broker_url and _BROKER_IS_REDIS else _PLACE.redis_url
-)
+REDIS_URL = ENV.redis_url or (BROKER_URL if _BROKER_IS_REDIS else _LAYOUT.redis_url)
 WORKER_THREADS = ENV.worker_threads
 RUN_MAX_STEPS = ENV.run_max_steps
 CACHES = {
@@ -149,12 +144,9 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-    )
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
@@ -192,9 +184,8 @@ X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_NAME = "__Host-session" if _HTTPS else "mnemoflow_session"
 CSRF_COOKIE_NAME = "__Host-csrf" if _HTTPS else "mnemoflow_csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS
-SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = (
-    True  # htmx gets the token from hx-headers in the page
-)
+# htmx gets the token from hx-headers in the page.
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 CONTENT_SECURITY_POLICY = {

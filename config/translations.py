@@ -23,9 +23,7 @@ def compile_stale(folders: Iterable[Path | str]) -> list[Path]:
 
 
 def _is_stale(source: Path, target: Path) -> bool:
-    """Return whether the modification times differ: the compiled file has its source's time, which a checkout may set
-    back.
-    """
+    """Return whether the modification times differ: compiling copies the source's, which a checkout may set back."""
     try:
         return target.stat().st_mtime_ns != source.stat().st_mtime_ns
     except FileNotFoundError:

@@ -13,11 +13,8 @@ class ServiceFailed(EmbeddedFault):
     """The service did not start; the end of its log says why."""
 
     def __init__(self, service: str, log: Path) -> None:
-        tail = (
-            "\n".join(log.read_text(errors="replace").splitlines()[-12:])
-            if log.exists()
-            else "(no log)"
-        )
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else ["(no log)"]
+        tail = "\n".join(lines[-12:])
         super().__init__(f"{service} did not start. The end of {log}:\n{tail}")
 
 

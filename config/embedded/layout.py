@@ -17,10 +17,10 @@ SYSTEM_HOME = Path("/var/lib/mnemoflow")
 
 @dataclass(frozen=True)
 class Layout:
-    home: Path  # the folder of the installation: .mnemoflow
-    server_home: (
-        Path  # where PostgreSQL's data is; the same, unless root's home is closed to its OS user
-    )
+    """The folders of an installation. ``server_home`` (for PostgreSQL) is ``home``, unless that is closed to its user."""
+
+    home: Path
+    server_home: Path
     sockets: Path
 
     @property
@@ -58,8 +58,8 @@ class Layout:
 def find_layout(home: Path) -> Layout:
     home = home.resolve()
     name = f"{home.parent.name[:20]}-{hashlib.sha256(str(home).encode()).hexdigest()[:10]}"
-    closed_to_server = os.geteuid() == 0 and not is_open_to_others(home)
-    server_home = SYSTEM_HOME / name if closed_to_server else home
+    is_closed = os.geteuid() == 0 and not is_open_to_others(home)
+    server_home = SYSTEM_HOME / name if is_closed else home
     return Layout(home=home, server_home=server_home, sockets=_find_sockets(server_home, name))
 
 

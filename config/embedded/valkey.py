@@ -6,8 +6,6 @@ Append-only with a sync each second and no eviction: after a kill -9 no queued m
 import importlib.util
 import platform
 import signal
-import subprocess
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +15,13 @@ import redis
 
 from config.embedded.errors import ServiceFailed, ServiceMissing
 from config.embedded.osuser import choose_server_user
-from config.embedded.processes import end_process, find_process, launch_service
+from config.embedded.processes import (
+    Service,
+    end_process,
+    find_process,
+    is_responding,
+    launch_service,
+)
 
 
 @dataclass
@@ -68,22 +72,10 @@ class Valkey:
         if not self._is_responding(timeout=15, child=child):
             raise ServiceFailed("Valkey", self.log)
 
-    def _is_responding(
-        self, *, timeout: float, child: subprocess.Popen[bytes] | None = None
-    ) -> bool:
-        client = redis.Redis.from_url(self.url)
-        until = time.monotonic() + timeout
-        try:
-            while time.monotonic() < until:
-                if child is not None and child.poll() is not None:
-                    return False
-                with suppress(redis.RedisError):  # a server that is still loading isn't ready
-                    client.ping()
-                    return True
-                time.sleep(0.02)
-            return False
-        finally:
-            client.close()
+    def _is_responding(self, timeout: float, child: Service | None = None) -> bool:
+        with redis.Redis.from_url(self.url) as client:
+            # A server that is still loading its data raises an error as well.
+            return is_responding(client.ping, redis.RedisError, timeout, child)
 
 
 def find_binary() -> Path:

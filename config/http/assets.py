@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Any, Any], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
-FOR_GOOD = (b"cache-control", b"max-age=31536000, public, immutable")
-NO_GUESSING = (b"x-content-type-options", b"nosniff")
+IMMUTABLE = (b"cache-control", b"max-age=31536000, public, immutable")
+NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 LARGE = 2_000_000  # bytes; Django streams larger files in parts
 
 
@@ -35,7 +36,7 @@ def hash_file(path: str | Path) -> str:
 class _Asset:
     file: StaticFile
     path: str
-    changed: int
+    modified_at: int
     size: int
 
     @cached_property
@@ -55,17 +56,14 @@ class Assets:
         if asset is None:
             await self._inner(scope, receive, send)
             return
-        answer = asset.file.get_response(scope["method"], _to_wsgi_headers(scope["headers"]))
-        headers = _to_asgi_headers(answer)
+        response = asset.file.get_response(scope["method"], _to_wsgi_headers(scope["headers"]))
+        headers = _to_asgi_headers(response)
         if scope["query_string"] == asset.digest.encode():
-            headers = [each for each in headers if each[0] != b"cache-control"] + [FOR_GOOD]
-        body = b""
-        if answer.file is not None:
-            with answer.file:
-                body = answer.file.read()
-        await send(
-            {"type": "http.response.start", "status": int(answer.status), "headers": headers}
-        )
+            headers = [each for each in headers if each[0] != b"cache-control"] + [IMMUTABLE]
+        with response.file or BytesIO() as file:
+            body = file.read()
+        status = int(response.status)
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
     def _find_asset(self, scope: Message) -> _Asset | None:
@@ -75,7 +73,7 @@ class Assets:
         if not address.startswith(self._finder.static_prefix):
             return None
         asset = self._cache.get(address)
-        if asset is None or _read_modified_at(asset.path) != asset.changed:
+        if asset is None or _read_modified_at(asset.path) != asset.modified_at:
             asset = self._load_asset(address)
         return asset if asset is not None and asset.size < LARGE else None
 
@@ -86,10 +84,10 @@ class Assets:
         if not isinstance(file, StaticFile):  # not found, or a redirect
             return None
         path = file.get_path_and_headers({})[0]
-        about = Path(path).stat()
+        state = Path(path).stat()
         file = finder.get_static_file(path, address)  # its length as it is now
-        self._cache[address] = _Asset(file, path, about.st_mtime_ns, about.st_size)
-        return self._cache[address]
+        asset = self._cache[address] = _Asset(file, path, state.st_mtime_ns, state.st_size)
+        return asset
 
     @cached_property
     def _finder(self) -> WhiteNoiseMiddleware:
@@ -112,6 +110,6 @@ def _to_wsgi_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     }
 
 
-def _to_asgi_headers(answer: Response) -> Headers:
-    headers = [(n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in answer.headers]
-    return [*headers, NO_GUESSING]
+def _to_asgi_headers(response: Response) -> Headers:
+    headers = [(n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in response.headers]
+    return [*headers, NO_SNIFFING]

@@ -41,10 +41,8 @@ class JsonWritesMiddleware(MiddlewareMixin):
         if request.content_type == "application/json" or (empty and not request.content_type):
             return None
         message = "Send application/json."
-        return JsonResponse(
-            {"error": {"type": "UnsupportedMediaType", "message": message, "retryable": False}},
-            status=415,
-        )
+        error = {"type": "UnsupportedMediaType", "message": message, "retryable": False}
+        return JsonResponse({"error": error}, status=415)
 
 
 class NoNulMiddleware(MiddlewareMixin):
@@ -79,17 +77,12 @@ class ApiErrorsMiddleware(MiddlewareMixin):
             return response
         if response.headers.get("Content-Type", "").startswith("application/json"):
             return response
-        kind, message = _MESSAGES.get(
-            response.status_code, _MESSAGES[_round_status(response.status_code)]
-        )
+        status = response.status_code
+        kind, message = _MESSAGES.get(status) or _MESSAGES[500 if status >= 500 else 400]
         error = {"type": kind, "message": _(message), "retryable": False}
-        answer = JsonResponse({"error": error}, status=response.status_code)
-        answer.cookies = response.cookies
+        json_response = JsonResponse({"error": error}, status=status)
+        json_response.cookies = response.cookies
         for name in ("Allow", "Retry-After"):
             if name in response.headers:
-                answer[name] = response.headers[name]
-        return answer
-
-
-def _round_status(status: int) -> int:
-    return 500 if status >= 500 else 400
+                json_response[name] = response.headers[name]
+        return json_response

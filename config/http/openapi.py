@@ -66,9 +66,5 @@ def _list_query_names(operation: Operation) -> Iterator[str]:
 def _refuse_unknown(request: HttpRequest, allowed: frozenset[str]) -> None:
     if unknown := sorted(set(request.GET) - allowed):
         message = "Extra inputs are not permitted"
-        raise ValidationError(
-            [
-                {"type": "extra_forbidden", "loc": ("query", name), "msg": message}
-                for name in unknown
-            ]
-        )
+        problem = {"type": "extra_forbidden", "msg": message}
+        raise ValidationError([problem | {"loc": ("query", name)} for name in unknown])

@@ -45,7 +45,7 @@ TENANT_TABLES = """
 
 
 @dataclass(frozen=True)
-class IsolationCheckResult:
+class CheckResult:
     """The result of one check. If a ``required`` check fails, only one person should use this installation."""
 
     name: str
@@ -54,7 +54,7 @@ class IsolationCheckResult:
     required: bool = True
 
 
-def run_isolation_checks(*, thorough: bool = False) -> Iterator[IsolationCheckResult]:
+def run_isolation_checks(*, thorough: bool = False) -> Iterator[CheckResult]:
     """Run all checks; ``thorough`` runs all the hostile programs, not only the quick ones."""
     checks = (
         check_database_role, check_row_level_security, check_secrets, check_egress, check_sandbox,
@@ -64,22 +64,20 @@ def run_isolation_checks(*, thorough: bool = False) -> Iterator[IsolationCheckRe
         try:
             yield from check()
         except DatabaseError as error:
-            yield IsolationCheckResult("database", False, f"doesn't respond: {str(error).strip()}")
+            yield CheckResult("database", False, f"doesn't respond: {str(error).strip()}")
 
 
-def check_database_role() -> Iterator[IsolationCheckResult]:
+def check_database_role() -> Iterator[CheckResult]:
     role, bypasses_rls, table_count = read_app_role()
-    yield IsolationCheckResult(
+    yield CheckResult(
         "database role",
         not bypasses_rls,
         f"{role} {'bypasses' if bypasses_rls else 'is bound by'} row-level security",
     )
-    yield IsolationCheckResult(
-        "table owner", not table_count, f"{role} owns {table_count or 'no'} tables"
-    )
+    yield CheckResult("table owner", not table_count, f"{role} owns {table_count or 'no'} tables")
 
 
-def check_row_level_security() -> Iterator[IsolationCheckResult]:
+def check_row_level_security() -> Iterator[CheckResult]:
     with connections["default"].cursor() as cursor:
         cursor.execute(TENANT_TABLES)
         tables = dict(cursor.fetchall())
@@ -90,41 +88,39 @@ def check_row_level_security() -> Iterator[IsolationCheckResult]:
         detail = f"not forced on {', '.join(unprotected)}"
     else:
         detail = f"forced on all {len(tables)} tables of teams"
-    yield IsolationCheckResult("row-level security", bool(tables) and not unprotected, detail)
+    yield CheckResult("row-level security", bool(tables) and not unprotected, detail)
 
 
-def check_secrets() -> Iterator[IsolationCheckResult]:
+def check_secrets() -> Iterator[CheckResult]:
     path = env().mnemoflow_home / "secrets.json"
     if env().secret_key and env().secret_keys_at_rest:
-        yield IsolationCheckResult("keys", True, "set in the environment")
+        yield CheckResult("keys", True, "set in the environment")
         return
     file_stat = path.stat()
     mode = stat.S_IMODE(file_stat.st_mode)
     is_private = file_stat.st_uid == os.geteuid() and not mode & 0o077
-    yield IsolationCheckResult(
+    yield CheckResult(
         "keys",
         is_private,
         f"{path} has mode {mode:o}{'' if is_private else ', should be 600 and owned by this user'}",
     )
 
 
-def check_egress() -> Iterator[IsolationCheckResult]:
+def check_egress() -> Iterator[CheckResult]:
     """Call the cloud metadata addresses. Nothing is sent if the guard works, because no name has to be resolved."""
     for address in METADATA_URLS:
         try:
             with net.sync_client(timeout=2) as client:
                 client.get(address)
         except net.AddressRefused:
-            yield IsolationCheckResult("egress guard", True, f"refuses {address}")
+            yield CheckResult("egress guard", True, f"refuses {address}")
         except Exception as error:  # any other error means that a connection was tried
-            yield IsolationCheckResult(
-                "egress guard", False, f"tried {address}: {type(error).__name__}"
-            )
+            yield CheckResult("egress guard", False, f"tried {address}: {type(error).__name__}")
         else:
-            yield IsolationCheckResult("egress guard", False, f"allowed {address}")
+            yield CheckResult("egress guard", False, f"allowed {address}")
 
 
-def check_sandbox() -> Iterator[IsolationCheckResult]:
+def check_sandbox() -> Iterator[CheckResult]:
     yield from _check_runner("runner", "child")
     yield from _check_runner("code runner", "code_child")
     if is_jailed():
@@ -132,68 +128,65 @@ def check_sandbox() -> Iterator[IsolationCheckResult]:
         detail = "runners start inside it: no network, no other processes, no files but Python's"
     else:
         detail = "not usable here; runners are plain processes, and full Python is not available"
-    yield IsolationCheckResult("bubblewrap", is_jailed(), detail, required=False)
+    yield CheckResult("bubblewrap", is_jailed(), detail, required=False)
 
 
-def _check_runner(name: str, program: Program) -> Iterator[IsolationCheckResult]:
+def _check_runner(name: str, program: Program) -> Iterator[CheckResult]:
     try:
         runner = Runner(program)
     except (RunnerGone, RunnerLate, OSError) as error:
-        yield IsolationCheckResult(name, False, f"doesn't start: {type(error).__name__}")
+        yield CheckResult(name, False, f"doesn't start: {type(error).__name__}")
         return
     active = frozenset(runner.walls)
     runner.kill()
     missing = REQUIRED_RESTRICTIONS - active
-    detail = (
-        f"lacks {', '.join(sorted(missing))}"
-        if missing
-        else f"protected by {', '.join(sorted(active))}"
-    )
+    detail = f"lacks {_join(missing)}" if missing else f"protected by {_join(active)}"
     if unavailable := EXPECTED_RESTRICTIONS[program] - active - missing:
-        detail = f"{detail}; without {', '.join(sorted(unavailable))}"
-    yield IsolationCheckResult(name, not missing, detail)
+        detail = f"{detail}; without {_join(unavailable)}"
+    yield CheckResult(name, not missing, detail)
     if program == "code_child":
         detail = "only libraries can be read" if "files" in active else "no Landlock in this kernel"
-        yield IsolationCheckResult("code files", "files" in active, detail, required=False)
+        yield CheckResult("code files", "files" in active, detail, required=False)
 
 
-def run_attacks(*, thorough: bool) -> Iterator[IsolationCheckResult]:
+def _join(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def run_attacks(*, thorough: bool) -> Iterator[CheckResult]:
     """Run hostile programs in the sandboxes, to test how the restrictions work and not only that they are set."""
-    yield from _run_attacks(
-        "code attacks", MontyRunner(RunnerPool(1, program="code_child")), thorough
-    )
+    monty = MontyRunner(RunnerPool(1, program="code_child"))
+    yield from _run_attacks("code attacks", monty, thorough)
     if thorough and is_jailed():  # each attack starts a process: too slow for the quick check
         yield from _run_attacks("full Python attacks", FullPython(), thorough)
 
 
-def _run_attacks(name: str, runner: MontyRunner, thorough: bool) -> Iterator[IsolationCheckResult]:
+def _run_attacks(name: str, runner: MontyRunner, thorough: bool) -> Iterator[CheckResult]:
     try:
         successful = asyncio.run(list_successful_attacks(runner, all_resources=thorough))
     except (RunnerGone, RunnerLate, OSError) as error:
-        yield IsolationCheckResult(name, False, f"could not be run: {type(error).__name__}")
+        yield CheckResult(name, False, f"could not be run: {type(error).__name__}")
         return
     finally:
         runner.close()
     count = len(ESCAPES) + len(RESOURCES if thorough else QUICK)
-    detail = (
-        f"{', '.join(successful)} got through" if successful else f"none of {count} got through"
-    )
-    yield IsolationCheckResult(name, not successful, detail)
+    names = ", ".join(successful) or f"none of {count}"
+    yield CheckResult(name, not successful, f"{names} got through")
 
 
-def check_valkey() -> Iterator[IsolationCheckResult]:
+def check_valkey() -> Iterator[CheckResult]:
     try:
         with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2) as client:
             client.ping()
     except (redis.RedisError, OSError) as error:
-        yield IsolationCheckResult(
+        yield CheckResult(
             "valkey", False, f"unreachable, so answers don't stream: {error}", required=False
         )
     else:
-        yield IsolationCheckResult("valkey", True, "responds", required=False)
+        yield CheckResult("valkey", True, "responds", required=False)
 
 
-def check_debug_mode() -> Iterator[IsolationCheckResult]:
-    yield IsolationCheckResult(
+def check_debug_mode() -> Iterator[CheckResult]:
+    yield CheckResult(
         "debug pages", not settings.DEBUG, "on" if settings.DEBUG else "off", required=False
     )

@@ -52,7 +52,7 @@ class Body:
 
 
 def check_headers(response: httpx.Response, limit: int) -> str:
-    """Return the content encoding. Raise if the headers or the announced body are too large, or for another encoding."""
+    """Return the content encoding. Raise if it isn't supported, or headers or body exceed their limits."""
     raw = response.headers.raw
     if len(raw) > MAX_HEADERS or sum(len(k) + len(v) for k, v in raw) > MAX_HEADER_BYTES:
         raise HeadersTooLarge

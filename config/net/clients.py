@@ -46,7 +46,7 @@ def client(
     ``verify=False`` accepts any certificate, but the address is still checked. ``allow`` replaces NET_ALLOW and
     ``resolver`` the system's name lookup, both for tests.
     """
-    rules = Rules(_load_allow_list(allow), timeout, max_body, resolver, verify)
+    rules = Rules(_get_allow_list(allow), timeout, max_body, resolver, verify)
     return _AsyncClient(
         transport=AsyncGuardedTransport(rules),
         **_build_options(timeout, idle, follow_redirects, connect),
@@ -62,18 +62,18 @@ def sync_client(
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
 ) -> httpx.Client:
-    rules = Rules(_load_allow_list(allow), timeout, max_body, resolver)
+    rules = Rules(_get_allow_list(allow), timeout, max_body, resolver)
     return _Client(
         transport=GuardedTransport(rules), **_build_options(timeout, idle, follow_redirects)
     )
 
 
-def _load_allow_list(allow: Iterable[str] | None) -> AllowList:
-    return _load_operators_list() if allow is None else parse_allowed(allow)
+def _get_allow_list(allow: Iterable[str] | None) -> AllowList:
+    return _load_allow_list() if allow is None else parse_allowed(allow)
 
 
 @cache
-def _load_operators_list() -> AllowList:
+def _load_allow_list() -> AllowList:
     return parse_allowed(env().net_allow)
 
 

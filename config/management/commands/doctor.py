@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from config.management.walls import IsolationCheckResult, run_isolation_checks
+from config.management.walls import CheckResult, run_isolation_checks
 
 
 class Command(BaseCommand):
@@ -13,11 +13,8 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--attacks",
-            action="store_true",
-            help="run all attack programs, not only the quick ones",
-        )
+        help_text = "run all attack programs, not only the quick ones"
+        parser.add_argument("--attacks", action="store_true", help=help_text)
 
     def handle(self, *args: Any, **options: Any) -> None:
         results = []
@@ -30,7 +27,7 @@ class Command(BaseCommand):
             sys.exit(1)
         self.stdout.write("\nAll required checks passed.")
 
-    def _format_status(self, result: IsolationCheckResult) -> str:
+    def _format_status(self, result: CheckResult) -> str:
         if result.passed:
             return self.style.SUCCESS("ok    ")
         return self.style.ERROR("FAILED") if result.required else self.style.WARNING("warn  ")

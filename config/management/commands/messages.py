@@ -13,6 +13,10 @@ from config.translations import compile_stale
 
 
 IGNORED = (".*", "tests", "bench", "staticfiles", "node_modules")
+CHANGING_METADATA = (
+    *("POT-Creation-Date", "PO-Revision-Date", "Report-Msgid-Bugs-To", "Last-Translator"),
+    "Language-Team",
+)
 
 
 class Command(BaseCommand):
@@ -20,12 +24,11 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        catalogues = [
-            path
+        before = {
+            path: polib.pofile(str(path), wrapwidth=0)
             for folder in settings.LOCALE_PATHS
             for path in sorted(Path(folder).glob("*/LC_MESSAGES/*.po"))
-        ]
-        before = {path: polib.pofile(str(path), wrapwidth=0) for path in catalogues}
+        }
         call_command(
             "makemessages", all=True, no_location=True, no_wrap=True, no_obsolete=True,
             ignore_patterns=list(IGNORED), verbosity=0,
@@ -42,30 +45,23 @@ class Command(BaseCommand):
 def add_texts_of_files(path: Path, catalog_before: polib.POFile) -> None:
     """Add the strings that apps keep in files which xgettext can't read, with their earlier translations."""
     translations = {(entry.msgctxt, entry.msgid): entry.msgstr for entry in catalog_before}
-    catalogue = polib.pofile(str(path), wrapwidth=0)
-    have = {(entry.msgctxt, entry.msgid) for entry in catalogue}
+    catalog = polib.pofile(str(path), wrapwidth=0)
+    existing = {(entry.msgctxt, entry.msgid) for entry in catalog}
     for app in apps.get_app_configs():
         for key in dict.fromkeys(getattr(app, "texts_of_files", list)()):
-            if key not in have:
+            if key not in existing:
                 context, text = key
-                catalogue.append(
-                    polib.POEntry(msgctxt=context, msgid=text, msgstr=translations.get(key, ""))
-                )
-    catalogue.save()
+                translation = translations.get(key, "")
+                catalog.append(polib.POEntry(msgctxt=context, msgid=text, msgstr=translation))
+    catalog.save()
 
 
 def clean_catalog(path: Path) -> int:
     """Sort a catalog and drop metadata that changes with every run; return the number of untranslated strings."""
-    catalogue = polib.pofile(str(path), wrapwidth=0)
-    catalogue.header = ""
-    for name in (
-        "POT-Creation-Date",
-        "PO-Revision-Date",
-        "Report-Msgid-Bugs-To",
-        "Last-Translator",
-        "Language-Team",
-    ):
-        catalogue.metadata.pop(name, None)
-    catalogue.sort(key=lambda entry: (entry.msgid, entry.msgctxt or ""))
-    catalogue.save()
-    return len(catalogue.untranslated_entries()) + len(catalogue.fuzzy_entries())
+    catalog = polib.pofile(str(path), wrapwidth=0)
+    catalog.header = ""
+    for name in CHANGING_METADATA:
+        catalog.metadata.pop(name, None)
+    catalog.sort(key=lambda entry: (entry.msgid, entry.msgctxt or ""))
+    catalog.save()
+    return len(catalog.untranslated_entries()) + len(catalog.fuzzy_entries())

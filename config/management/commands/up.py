@@ -21,7 +21,7 @@ from config.embedded.layout import find_layout
 from config.embedded.ports import find_free_port
 from config.embedded.programs import build_beat, build_web, build_worker
 from config.embedded.progress import step
-from config.embedded.supervisor import Program, Supervisor
+from config.embedded.supervisor import Supervisor
 from config.env import Env, env
 
 
@@ -47,16 +47,14 @@ class Command(BaseCommand):
     def _run(self, settings: Env, note: IO[str]) -> int:
         port = find_free_port(settings.host, settings.port)
         prepare_data()
-        supervisor = Supervisor(
-            self._list_programs(settings, port), find_layout(settings.mnemoflow_home).locks
-        )
+        programs = [build_web(settings, port), build_worker(settings), build_beat(settings)]
+        supervisor = Supervisor(programs, find_layout(settings.mnemoflow_home).locks)
         base = f"http://{_to_browser_host(settings.host)}:{port}"
         try:
             with step("Starting the web server"):
                 supervisor.start()
-                address = (
-                    f"{base}{prepare_first_run()}"  # while the web server loads, which takes longer
-                )
+                # While the web server loads, which takes longer.
+                address = f"{base}{prepare_first_run()}"
                 ready = wait_until_ready(f"{base}/healthz", supervisor)
             if ready:
                 if port != settings.port:
@@ -65,9 +63,6 @@ class Command(BaseCommand):
             return supervisor.watch()
         finally:
             supervisor.stop()
-
-    def _list_programs(self, settings: Env, port: int) -> list[Program]:
-        return [build_web(settings, port), build_worker(settings), build_beat(settings)]
 
     def _announce(self, base: str, address: str, note: IO[str]) -> None:
         note.seek(0)
