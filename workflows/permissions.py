@@ -4,97 +4,53 @@ They come in pairs: ``may_…`` returns whether an action is allowed, ``check_�
 table in ``accounts.roles`` gives each role its verbs; this module defines the rows that each verb is checked on.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from django.db.models import Model
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal, can, check
 from accounts.errors import NotAllowed
 from accounts.principals import get_key_id
-from workflows.models import Comment, Conversation, Credential, ModelProvider, Run, Workflow
+from workflows.models import Comment, Conversation, Run, Workflow
 
 
 if TYPE_CHECKING:
     from accounts.models import ApiKey
 
-
-def may_create(principal: Principal, team_id: UUID) -> bool:
-    return can(principal, "workflow.create", team_id)
-
-
-def check_create(principal: Principal, team_id: UUID) -> None:
-    check(principal, "workflow.create", team_id)
+Predicate = Callable[[Principal, Model | UUID], bool]
+Check = Callable[[Principal, Model | UUID], None]
 
 
-def may_arrange(principal: Principal, team_id: UUID) -> bool:
-    """Return whether the principal may create, rename, move and delete the team's folders, which have no owner."""
-    return can(principal, "workflow.edit", team_id)
+def _pair(verb: str) -> tuple[Predicate, Check]:
+    """Return ``may_…`` and ``check_…`` for a verb without further conditions."""
+
+    def may(principal: Principal, target: Model | UUID) -> bool:
+        return can(principal, verb, target)
+
+    def check_(principal: Principal, target: Model | UUID) -> None:
+        check(principal, verb, target)
+
+    return may, check_
 
 
-def check_arrange(principal: Principal, team_id: UUID) -> None:
-    check(principal, "workflow.edit", team_id)
-
-
-def may_view(principal: Principal, workflow: Workflow) -> bool:
-    return can(principal, "workflow.view", workflow)
-
-
-def check_view(principal: Principal, workflow: Workflow) -> None:
-    check(principal, "workflow.view", workflow)
-
-
-def may_edit(principal: Principal, workflow: Workflow) -> bool:
-    return can(principal, "workflow.edit", workflow)
-
-
-def check_edit(principal: Principal, workflow: Workflow) -> None:
-    check(principal, "workflow.edit", workflow)
-
-
-def may_publish(principal: Principal, workflow: Workflow) -> bool:
-    return can(principal, "workflow.publish", workflow)
-
-
-def check_publish(principal: Principal, workflow: Workflow) -> None:
-    check(principal, "workflow.publish", workflow)
-
-
-def may_delete(principal: Principal, workflow: Workflow) -> bool:
-    return can(principal, "workflow.delete", workflow)
-
-
-def check_delete(principal: Principal, workflow: Workflow) -> None:
-    check(principal, "workflow.delete", workflow)
-
-
-def may_share(principal: Principal, workflow: Workflow) -> bool:
-    return can(principal, "workflow.share", workflow)
-
-
-def check_share(principal: Principal, workflow: Workflow) -> None:
-    check(principal, "workflow.share", workflow)
-
-
-def may_run(principal: Principal, workflow: Workflow) -> bool:
-    return can(principal, "workflow.run", workflow)
-
-
-def check_run(principal: Principal, workflow: Workflow) -> None:
-    check(principal, "workflow.run", workflow)
-
-
-def check_task(principal: Principal, team_id: UUID) -> None:
-    """Check that the principal may create tasks, as any member may who can run the team's workflows."""
-    check(principal, "workflow.run", team_id)
-
-
-def may_comment(principal: Principal, workflow: Workflow) -> bool:
-    return can(principal, "workflow.comment", workflow)
-
-
-def check_comment(principal: Principal, workflow: Workflow) -> None:
-    check(principal, "workflow.comment", workflow)
+# The target is a workflow.
+may_view, check_view = _pair("workflow.view")
+may_edit, check_edit = _pair("workflow.edit")
+may_publish, check_publish = _pair("workflow.publish")
+may_delete, check_delete = _pair("workflow.delete")
+may_share, check_share = _pair("workflow.share")
+may_run, check_run = _pair("workflow.run")
+may_comment, check_comment = _pair("workflow.comment")
+# The target is a team.
+may_create, check_create = _pair("workflow.create")
+may_arrange, check_arrange = _pair("workflow.edit")  # its folders, which have no owner
+may_create_task, check_create_task = _pair("workflow.run")
+may_view_credentials, check_view_credentials = _pair("credential.view")
+# The target is a credential, a model provider or a team.
+may_manage, check_manage = _pair("credential.manage")
 
 
 def may_change_comment(principal: Principal, comment: Comment) -> bool:
@@ -166,26 +122,8 @@ def check_rename(principal: Principal, conversation: Conversation) -> None:
     check(principal, "workflow.run", conversation)
 
 
-def may_view_credentials(principal: Principal, team_id: UUID) -> bool:
-    return can(principal, "credential.view", team_id)
-
-
-def check_view_credentials(principal: Principal, team_id: UUID) -> None:
-    check(principal, "credential.view", team_id)
-
-
-def may_manage(principal: Principal, row: Credential | ModelProvider | UUID) -> bool:
-    return can(principal, "credential.manage", row)
-
-
-def check_manage(principal: Principal, row: Credential | ModelProvider | UUID) -> None:
-    check(principal, "credential.manage", row)
-
-
 def is_own(principal: Principal, row: Run | Conversation) -> bool:
-    """Return whether the row is the principal's: the one-row form of ``models.personal.match_own``;
-    a test compares them.
-    """
+    """Return whether the row is the principal's, as ``models.personal.match_own`` does; a test compares them."""
     if principal.kind == "key":
         return row.api_key_id is not None and row.api_key_id == get_key_id(principal)
     if principal.user_id is None:

@@ -44,7 +44,7 @@ def create_task(
     workflow: Workflow | None = None,
     subject: str | None = None,
 ) -> Task:
-    permissions.check_task(principal, team_id)
+    permissions.check_create_task(principal, team_id)
     if workflow is not None:
         permissions.check_run(principal, workflow)
         if workflow.team_id != team_id:
