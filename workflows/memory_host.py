@@ -51,7 +51,7 @@ class WorkflowsHost:
     def describe_runs(
         self, principal: Principal, run_ids: Iterable[str]
     ) -> Mapping[str, RunDescription]:
-        rows = selectors.runs_for(principal).filter(pk__in=_parse_uuids(run_ids))
+        rows = selectors.list_runs(principal).filter(pk__in=_parse_uuids(run_ids))
         runs = {run.pk: run for run in rows}
         titles: dict[UUID, dict[str, str]] = {}
         steps = Step.objects.unscoped().filter(run_id__in=runs)  # visible if their run is

@@ -46,37 +46,29 @@ CHECKS: dict[str, Callable[[Principal, Workflow], None]] = {
 }
 
 
-def workflows_for(
+def list_workflows(
     principal: Principal, *, team_id: UUID | None = None, archived: bool = False
 ) -> QuerySet[Workflow]:
     """Return the workflows that the principal may see, most recently changed first."""
-    teams = [team for team in principal.team_ids if can(principal, "workflow.view", team)]
     rows = Workflow.objects.visible_to(principal).filter(
-        team_id__in=teams, archived_at__isnull=not archived
+        team_id__in=_list_teams(principal, "workflow.view", team_id),
+        archived_at__isnull=not archived,
     )
-    if team_id is not None:
-        rows = rows.filter(team_id=team_id)
     return rows.select_related("published_version").order_by("-updated_at", "-id")
 
 
-def workflow_for(principal: Principal, workflow_id: UUID, verb: str = "view") -> Workflow:
+def find_workflow(principal: Principal, workflow_id: UUID, verb: str = "view") -> Workflow:
     """Return one workflow, checked for a verb of ``CHECKS``.
 
     The published version comes with its hash; its document is read on access.
     """
-    workflow = _get(
-        Workflow.objects.visible_to(principal)
-        .select_related("published_version__snapshot")
-        .defer("published_version__snapshot__document"),
-        pk=workflow_id,
-    )
+    rows = Workflow.objects.visible_to(principal).select_related("published_version__snapshot")
+    workflow = _get(rows.defer("published_version__snapshot__document"), pk=workflow_id)
     CHECKS[verb](principal, workflow)
     return workflow
 
 
-def workflows_by_id(
-    principal: Principal, ids: Iterable[UUID], verb: str = "view"
-) -> list[Workflow]:
+def find_workflows(principal: Principal, ids: Iterable[UUID], verb: str = "view") -> list[Workflow]:
     """Return all of these workflows, each checked for the verb, in one query. Raises NotFound if one is missing."""
     pks = set(ids)
     workflows = list(Workflow.objects.visible_to(principal).filter(pk__in=pks).order_by("id"))
@@ -87,136 +79,113 @@ def workflows_by_id(
     return workflows
 
 
-def tasks_for(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Task]:
+def list_tasks(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Task]:
     """Return the principal's own tasks, newest first."""
-    teams = [team for team in principal.team_ids if can(principal, "run.view", team)]
+    teams = _list_teams(principal, "run.view", team_id)
     rows = Task.objects.visible_to(principal).filter(team_id__in=teams)
-    if team_id is not None:
-        rows = rows.filter(team_id=team_id)
     return rows.select_related("run").order_by("-created_at", "-id")
 
 
-def task_for(principal: Principal, task_id: UUID) -> Task:
-    return _get(tasks_for(principal), pk=task_id)
+def find_task(principal: Principal, task_id: UUID) -> Task:
+    return _get(list_tasks(principal), pk=task_id)
 
 
-def folders_for(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Folder]:
+def list_folders(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Folder]:
     """Return the folders by name, each with the number of workflows directly in it (``workflow_count``)."""
-    teams = [team for team in principal.team_ids if can(principal, "workflow.view", team)]
+    teams = _list_teams(principal, "workflow.view", team_id)
     rows = Folder.objects.visible_to(principal).filter(team_id__in=teams)
-    if team_id is not None:
-        rows = rows.filter(team_id=team_id)
-    unarchived = Q(workflows__archived_at__isnull=True)
-    return rows.annotate(workflow_count=Count("workflows", filter=unarchived)).order_by(
-        "name", "id"
-    )
+    count = Count("workflows", filter=Q(workflows__archived_at__isnull=True))
+    return rows.annotate(workflow_count=count).order_by("name", "id")
 
 
-def folder_tree(principal: Principal, team_id: UUID) -> FolderTree:
-    return FolderTree.of(folders_for(principal, team_id=team_id))
+def load_folder_tree(principal: Principal, team_id: UUID) -> FolderTree:
+    return FolderTree.of(list_folders(principal, team_id=team_id))
 
 
-def folder_for(principal: Principal, folder_id: UUID) -> Folder:
+def find_folder(principal: Principal, folder_id: UUID) -> Folder:
     """Return one folder, which is visible to any member who may see the team's workflows."""
-    return _get(folders_for(principal), pk=folder_id)
+    return _get(list_folders(principal), pk=folder_id)
 
 
-def versions_of(principal: Principal, workflow: Workflow) -> QuerySet[Version]:
+def list_versions(principal: Principal, workflow: Workflow) -> QuerySet[Version]:
     """Return the versions, newest first, without their documents."""
     permissions.check_view(principal, workflow)
-    return (
-        Version.objects.visible_to(principal)
-        .filter(workflow=workflow)
-        .select_related("snapshot")
-        .defer("snapshot__document")
-        .order_by("-number")
-    )
+    rows = Version.objects.visible_to(principal).filter(workflow=workflow)
+    return rows.select_related("snapshot").defer("snapshot__document").order_by("-number")
 
 
-def version_for(principal: Principal, workflow: Workflow, number: int) -> Version:
+def find_version(principal: Principal, workflow: Workflow, number: int) -> Version:
     permissions.check_view(principal, workflow)
-    return _get(
-        Version.objects.visible_to(principal).select_related("snapshot"),
-        workflow=workflow,
-        number=number,
-    )
+    rows = Version.objects.visible_to(principal).select_related("snapshot")
+    return _get(rows, workflow=workflow, number=number)
 
 
-def cases_for(principal: Principal, workflow_id: UUID) -> QuerySet[TestCase]:
+def list_cases(principal: Principal, workflow_id: UUID) -> QuerySet[TestCase]:
     """Return the workflow's test cases in their order."""
-    workflow = workflow_for(principal, workflow_id)
+    workflow = find_workflow(principal, workflow_id)
     return TestCase.objects.visible_to(principal).filter(workflow=workflow)
 
 
-def case_for(
+def find_case(
     principal: Principal, workflow_id: UUID, case_id: UUID, verb: str = "view"
 ) -> TestCase:
-    case = _get(
-        TestCase.objects.visible_to(principal).select_related("workflow"),
-        pk=case_id,
-        workflow_id=workflow_id,
-    )
+    rows = TestCase.objects.visible_to(principal).select_related("workflow")
+    case = _get(rows, pk=case_id, workflow_id=workflow_id)
     CHECKS[verb](principal, case.workflow)
     return case
 
 
-def case_result_for(principal: Principal, workflow_id: UUID, result_id: UUID) -> TestResult:
-    result = _get(
-        TestResult.objects.visible_to(principal).select_related("case__workflow"),
-        pk=result_id,
-        case__workflow_id=workflow_id,
-    )
+def find_case_result(principal: Principal, workflow_id: UUID, result_id: UUID) -> TestResult:
+    rows = TestResult.objects.visible_to(principal).select_related("case__workflow")
+    result = _get(rows, pk=result_id, case__workflow_id=workflow_id)
     permissions.check_view(principal, result.case.workflow)
     return result
 
 
-def case_results_for(principal: Principal, ids: Iterable[UUID]) -> QuerySet[TestResult]:
+def list_case_results(principal: Principal, ids: Iterable[UUID]) -> QuerySet[TestResult]:
     """Return results by id, for the caller who has just started them."""
     return TestResult.objects.visible_to(principal).filter(pk__in=list(ids)).order_by("id")
 
 
-def version_or_draft(principal: Principal, workflow: Workflow, which: str) -> Version | None:
+def find_version_or_draft(principal: Principal, workflow: Workflow, which: str) -> Version | None:
     """Return the version with this number, or None for ``draft``."""
     if which == "draft":
         permissions.check_view(principal, workflow)
         return None
     number = int(which) if which.isdecimal() and len(which) < 10 else 0
-    return version_for(principal, workflow, number)
+    return find_version(principal, workflow, number)
 
 
-def revisions_of(principal: Principal, workflow: Workflow) -> QuerySet[Revision]:
+def list_revisions(principal: Principal, workflow: Workflow) -> QuerySet[Revision]:
     """Return the draft's edits, newest first."""
     permissions.check_view(principal, workflow)
-    return (
-        Revision.objects.visible_to(principal)
-        .filter(workflow=workflow)
-        .select_related("author")
-        .order_by("-number")
-    )
+    rows = Revision.objects.visible_to(principal).filter(workflow=workflow)
+    return rows.select_related("author").order_by("-number")
 
 
-def runs_for(principal: Principal, *, workflow: Workflow | None = None) -> QuerySet[Run]:
+def list_runs(principal: Principal, *, workflow: Workflow | None = None) -> QuerySet[Run]:
     """Return the runs that the principal started or that are for the principal, newest first."""
-    teams = [team for team in principal.team_ids if can(principal, "run.view", team)]
-    rows = Run.objects.visible_to(principal).filter(team_id__in=teams)
+    rows = Run.objects.visible_to(principal).filter(team_id__in=_list_teams(principal, "run.view"))
     if workflow is not None:
         rows = rows.filter(workflow=workflow)
     return rows.select_related("workflow").order_by("-created_at", "-id")
 
 
-def run_for(principal: Principal, run_id: UUID) -> Run:
+def find_run(principal: Principal, run_id: UUID) -> Run:
     run = _get(Run.objects.visible_to(principal).select_related("workflow", "api_key"), pk=run_id)
     permissions.check_view_run(principal, run)
     return run
 
 
-def steps_of(principal: Principal, run: Run) -> QuerySet[Step]:
+def list_steps(principal: Principal, run: Run) -> QuerySet[Step]:
     """Return the run's steps in the order they began."""
     permissions.check_view_run(principal, run)
     return Step.objects.visible_to(principal).filter(run=run).order_by("started_at", "id")
 
 
-def step_titles(principal: Principal, nodes: Mapping[UUID, str]) -> Iterable[tuple[UUID, str, str]]:
+def list_step_titles(
+    principal: Principal, nodes: Mapping[UUID, str]
+) -> Iterable[tuple[UUID, str, str]]:
     """Return run, node and title of the given node of each run; inside a container, of any round."""
     steps = Step.objects.visible_to(principal).filter(
         run__in=Run.objects.visible_to(principal).filter(pk__in=list(nodes)),
@@ -225,17 +194,17 @@ def step_titles(principal: Principal, nodes: Mapping[UUID, str]) -> Iterable[tup
     return steps.order_by().values_list("run_id", "node_key", "title").distinct()
 
 
-def events_of(principal: Principal, run: Run, *names: str) -> QuerySet[RunEvent]:
+def list_events(principal: Principal, run: Run, *names: str) -> QuerySet[RunEvent]:
     """Return the run's events with these names, in order."""
     permissions.check_view_run(principal, run)
     return RunEvent.objects.visible_to(principal).filter(run=run, name__in=names).order_by("seq")
 
 
-def step_for(principal: Principal, run: Run, node: str, rounds: str = "") -> Step:
+def find_step(principal: Principal, run: Run, node: str, rounds: str = "") -> Step:
     """Return one step; for a node inside a container, the step of its newest round or of the given round (``0.2``)."""
-    steps = steps_of(principal, run).filter(node_key=node)
-    parts = rounds.split(".") if rounds else []
-    if parts:
+    steps = list_steps(principal, run).filter(node_key=node)
+    if rounds:
+        parts = rounds.split(".")
         if not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts):
             raise NotFound
         steps = steps.filter(rounds=[int(part) for part in parts])
@@ -245,50 +214,47 @@ def step_for(principal: Principal, run: Run, node: str, rounds: str = "") -> Ste
     return step
 
 
-def step_in_workflow(
+def find_newest_step(
     principal: Principal, workflow: Workflow, node: str, run_id: UUID | None
 ) -> Step | None:
     """Return a node's step in a run; without a run, in the principal's newest run that ran the node."""
     permissions.check_view(principal, workflow)
-    runs = runs_for(principal, workflow=workflow)
+    runs = list_runs(principal, workflow=workflow)
     if run_id is not None:
         runs = runs.filter(pk=run_id)
     steps = Step.objects.visible_to(principal).filter(run__in=runs, node_key=node)
     return steps.select_related("run", "run__workflow").order_by("-run_id", "-id").first()
 
 
-def step_before(principal: Principal, workflow: Workflow, step: Step) -> Step | None:
+def find_previous_step(principal: Principal, workflow: Workflow, step: Step) -> Step | None:
     """Return the same node's step in the previous run, for comparison."""
-    earlier_runs = runs_for(principal, workflow=workflow).filter(pk__lt=step.run_id)
+    earlier_runs = list_runs(principal, workflow=workflow).filter(pk__lt=step.run_id)
     steps = Step.objects.visible_to(principal).filter(
         run__in=earlier_runs, node_key=step.node_key, status="succeeded", reused_from=None
     )
     return steps.order_by("-run_id", "-id").first()
 
 
-def rounds_of(principal: Principal, step: Step) -> int:
+def count_rounds(principal: Principal, step: Step) -> int:
     """Return how often the node ran in that run."""
     same = Step.objects.visible_to(principal).filter(run_id=step.run_id, node_key=step.node_key)
     return same.count()
 
 
-def memory_changes_of(principal: Principal, run: Run) -> QuerySet[DryRunChange]:
+def list_memory_changes(principal: Principal, run: Run) -> QuerySet[DryRunChange]:
     permissions.check_view_run(principal, run)
     return DryRunChange.objects.visible_to(principal).filter(run=run).order_by("number")
 
 
-def pins_of(principal: Principal, workflow: Workflow) -> QuerySet[Pin]:
+def list_pins(principal: Principal, workflow: Workflow) -> QuerySet[Pin]:
     permissions.check_view(principal, workflow)
     return Pin.objects.visible_to(principal).filter(workflow=workflow).order_by("node_key")
 
 
-def conversations_for(principal: Principal, workflow: Workflow) -> QuerySet[Conversation]:
+def list_conversations(principal: Principal, workflow: Workflow) -> QuerySet[Conversation]:
     permissions.check_view(principal, workflow)
-    return (
-        Conversation.objects.visible_to(principal)
-        .filter(workflow=workflow)
-        .order_by("-created_at", "-id")
-    )
+    rows = Conversation.objects.visible_to(principal).filter(workflow=workflow)
+    return rows.order_by("-created_at", "-id")
 
 
 def list_recent_conversations(
@@ -297,7 +263,7 @@ def list_recent_conversations(
     """Return keys and names (or first messages) of a person's conversations, newest first."""
     first = Message.objects.unscoped().filter(conversation=OuterRef("pk")).order_by("number")
     rows = (
-        conversations_for(principal, workflow)
+        list_conversations(principal, workflow)
         .filter(subject=subject, archived_at=None)
         .exclude(key=excluded_key)
         .annotate(began=Subquery(first.values("query")[:1]))
@@ -306,58 +272,57 @@ def list_recent_conversations(
     return [(key, name or began or key) for key, name, began in rows]
 
 
-def conversation_for(principal: Principal, conversation_id: UUID) -> Conversation:
-    conversation = _get(
-        Conversation.objects.visible_to(principal).select_related("workflow", "api_key"),
-        pk=conversation_id,
-    )
-    permissions.check_view_conversation(principal, conversation)
-    return conversation
+def find_conversation(principal: Principal, conversation_id: UUID) -> Conversation:
+    return _get_conversation(principal, pk=conversation_id)
 
 
-def conversation_by_key(principal: Principal, team_id: UUID, key: str) -> Conversation:
+def find_conversation_by_key(principal: Principal, team_id: UUID, key: str) -> Conversation:
     """Return the conversation with the id that runs and the API use."""
-    conversation = _get(
-        Conversation.objects.visible_to(principal).select_related("workflow", "api_key"),
-        team_id=team_id,
-        key=key,
-    )
-    permissions.check_view_conversation(principal, conversation)
-    return conversation
+    return _get_conversation(principal, team_id=team_id, key=key)
 
 
-def credentials_for(principal: Principal, team_id: UUID) -> QuerySet[Credential]:
+def list_credentials(principal: Principal, team_id: UUID) -> QuerySet[Credential]:
     """Return the team's credentials without their secrets."""
     permissions.check_view_credentials(principal, team_id)
     return Credential.objects.visible_to(principal).filter(team_id=team_id).defer("secret")
 
 
-def credential_for(principal: Principal, credential_id: UUID) -> Credential:
+def find_credential(principal: Principal, credential_id: UUID) -> Credential:
     """Return a credential that the principal may change."""
     credential = _get(Credential.objects.visible_to(principal), pk=credential_id)
     permissions.check_manage(principal, credential)
     return credential
 
 
-def providers_for(principal: Principal, team_id: UUID) -> QuerySet[ModelProvider]:
+def list_providers(principal: Principal, team_id: UUID) -> QuerySet[ModelProvider]:
     permissions.check_view_credentials(principal, team_id)
-    return (
-        ModelProvider.objects.visible_to(principal)
-        .filter(team_id=team_id)
-        .select_related("credential")
-        .defer("credential__secret")
-    )
+    rows = ModelProvider.objects.visible_to(principal).filter(team_id=team_id)
+    return rows.select_related("credential").defer("credential__secret")
 
 
-def provider_for(principal: Principal, provider_id: UUID, *, change: bool = False) -> ModelProvider:
-    provider = _get(
-        ModelProvider.objects.visible_to(principal).select_related("credential"), pk=provider_id
-    )
+def find_provider(
+    principal: Principal, provider_id: UUID, *, change: bool = False
+) -> ModelProvider:
+    rows = ModelProvider.objects.visible_to(principal).select_related("credential")
+    provider = _get(rows, pk=provider_id)
     if change:
         permissions.check_manage(principal, provider)
     else:
         permissions.check_view_credentials(principal, provider.team_id)
     return provider
+
+
+def _list_teams(principal: Principal, verb: str, team_id: UUID | None = None) -> list[UUID]:
+    """Return the teams in which the principal has this permission; with a team, at most that one."""
+    teams = principal.team_ids if team_id is None else {team_id}.intersection(principal.team_ids)
+    return [team for team in teams if can(principal, verb, team)]
+
+
+def _get_conversation(principal: Principal, **lookups: Any) -> Conversation:  # Any: field lookups
+    rows = Conversation.objects.visible_to(principal).select_related("workflow", "api_key")
+    conversation = _get(rows, **lookups)
+    permissions.check_view_conversation(principal, conversation)
+    return conversation
 
 
 def _get(queryset: QuerySet[M], **lookups: Any) -> M:  # Any: field lookups

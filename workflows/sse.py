@@ -16,10 +16,10 @@ from django.views.decorators.http import require_safe
 
 from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
+from workflows import selectors
 from workflows.execution.events.reader import StreamEvent, follow
 from workflows.execution.events.run_feed import get_run_feed
 from workflows.models import Run
-from workflows.selectors import run_for
 from workflows.services.runs.run_access import StreamAccess, watch_stream
 
 
@@ -76,7 +76,7 @@ def read_last_event_id(request: HttpRequest) -> int:
 def find_run(principal: Principal, run_id: UUID) -> Run:
     """Find the run, check access, and release the connection before the stream begins."""
     with close_connections(), tenant(principal.team_ids):
-        return run_for(principal, run_id)
+        return selectors.find_run(principal, run_id)
 
 
 @contextmanager

@@ -241,7 +241,7 @@ def test_error_nobody_foresaw_is_said_in_json(cast: Cast, monkeypatch: pytest.Mo
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("workflows.selectors.runs_for", broken)
+    monkeypatch.setattr("workflows.selectors.list_runs", broken)
     answer = send(cast.bob.client, "get", "/api/v1/runs")
 
     assert (answer.status_code, answer.json()["error"]["type"]) == (500, "ServerError")

@@ -143,13 +143,13 @@ def test_credentials_are_managed_by_admins_and_keys_never_see_them(alice, bob, v
     provider = make_provider(alice)
 
     with within(alice):
-        assert selectors.provider_for(bob.principal, provider.pk) == provider
+        assert selectors.find_provider(bob.principal, provider.pk) == provider
         with pytest.raises(NotAllowed):
-            selectors.provider_for(bob.principal, provider.pk, change=True)
+            selectors.find_provider(bob.principal, provider.pk, change=True)
         with pytest.raises(NotAllowed):
-            selectors.provider_for(vic.principal, provider.pk)
+            selectors.find_provider(vic.principal, provider.pk)
         with pytest.raises(NotFound):
-            selectors.provider_for(carol.principal, provider.pk)
+            selectors.find_provider(carol.principal, provider.pk)
     assert api_key(alice).get("/api/v1/providers").status_code == 403
 
 

@@ -201,7 +201,7 @@ def test_document_with_an_id_twice_is_refused_whole(alice):
 
     assert [(p.code, p.node) for p in refused.value.problems] == [("node.id_twice", "start")]
     with within(alice):
-        assert not selectors.workflows_for(alice.principal).exists()
+        assert not selectors.list_workflows(alice.principal).exists()
 
 
 def test_newer_document_needs_a_yes(alice):
@@ -233,8 +233,8 @@ def test_archived_workflow_leaves_the_list_and_takes_no_edits(alice):
     drafts.archive(alice.principal, workflow=workflow)
 
     with within(alice):
-        assert not selectors.workflows_for(alice.principal).exists()
-        assert selectors.workflows_for(alice.principal, archived=True).get() == workflow
+        assert not selectors.list_workflows(alice.principal).exists()
+        assert selectors.list_workflows(alice.principal, archived=True).get() == workflow
     with pytest.raises(WorkflowArchived):
         drafts.rename(alice.principal, workflow=workflow, name="New")
     drafts.unarchive(alice.principal, workflow=workflow)
@@ -254,14 +254,14 @@ def test_workflow_of_a_team_is_changed_by_its_editor_seen_by_its_viewer_unknown_
     workflow = make_workflow(alice)
 
     with within(bob):
-        assert selectors.workflow_for(bob.principal, workflow.pk, "edit") == workflow
-        assert selectors.workflow_for(vic.principal, workflow.pk) == workflow
+        assert selectors.find_workflow(bob.principal, workflow.pk, "edit") == workflow
+        assert selectors.find_workflow(vic.principal, workflow.pk) == workflow
     with pytest.raises(NotAllowed), within(vic):
-        selectors.workflow_for(vic.principal, workflow.pk, "edit")
+        selectors.find_workflow(vic.principal, workflow.pk, "edit")
     with pytest.raises(NotAllowed):
         drafts.rename(vic.principal, workflow=workflow, name="Mine")
     with pytest.raises(NotFound), within(alice):  # the first wall alone
-        selectors.workflow_for(carol.principal, workflow.pk)
+        selectors.find_workflow(carol.principal, workflow.pk)
 
 
 def test_draft_can_be_asked_questions(alice):

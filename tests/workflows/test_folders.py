@@ -36,7 +36,7 @@ def make_line(person: Person, *names: str) -> list[Folder]:
 
 def tree_of(person: Person) -> FolderTree:
     with within(person):
-        return selectors.folder_tree(person.principal, person.team.pk)
+        return selectors.load_folder_tree(person.principal, person.team.pk)
 
 
 def paths_of(person: Person) -> list[str]:
@@ -256,8 +256,8 @@ def test_folder_of_another_team_is_not_found_and_takes_nothing_in(cast: Cast):
 
     with within(cast.bob):
         with pytest.raises(NotFound):
-            selectors.folder_for(cast.bob.principal, theirs.pk)
-        assert list(selectors.folders_for(cast.bob.principal)) == []
+            selectors.find_folder(cast.bob.principal, theirs.pk)
+        assert list(selectors.list_folders(cast.bob.principal)) == []
     with pytest.raises(InvalidValue):
         move(cast.bob, mine, theirs)
     with pytest.raises(InvalidValue):

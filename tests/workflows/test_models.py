@@ -65,9 +65,9 @@ def test_run_of_a_team_mate_is_not_there(cast):
     run = make_run(cast.bob, make_workflow(cast.alice))
 
     with within(cast.alice):
-        assert selectors.run_for(cast.bob.principal, run.pk) == run
+        assert selectors.find_run(cast.bob.principal, run.pk) == run
         with pytest.raises(NotFound):
-            selectors.run_for(cast.alice.principal, run.pk)
+            selectors.find_run(cast.alice.principal, run.pk)
         with pytest.raises(NotAllowed):
             permissions.check_view_run(cast.alice.principal, run)
 
@@ -169,7 +169,7 @@ def test_conversation_of_a_message_is_found_by_its_person(cast):
     message = make_message(cast.alice, make_workflow(cast.alice))
 
     with within(cast.alice):
-        found = selectors.conversation_for(cast.alice.principal, message.conversation_id)
+        found = selectors.find_conversation(cast.alice.principal, message.conversation_id)
         assert isinstance(found, Conversation)
         with pytest.raises(NotFound):
-            selectors.conversation_for(cast.bob.principal, message.conversation_id)
+            selectors.find_conversation(cast.bob.principal, message.conversation_id)

@@ -38,9 +38,9 @@ def test_published_versions_are_numbered_from_one(alice):
     assert [(first.number, first.note), (second.number, second.note)] == [(1, "first"), (2, "")]
     assert first.content_hash != second.content_hash
     with within(alice):
-        found = selectors.workflow_for(alice.principal, workflow.pk)
+        found = selectors.find_workflow(alice.principal, workflow.pk)
         assert found.published_version == second
-        assert [row.number for row in selectors.versions_of(alice.principal, found)] == [2, 1]
+        assert [row.number for row in selectors.list_versions(alice.principal, found)] == [2, 1]
 
 
 def test_unchanged_draft_is_not_published_twice(alice):
@@ -131,7 +131,7 @@ def test_draft_is_compared_with_what_is_published_by_its_hash_alone(alice):
     make_version(alice, workflow)
 
     with within(alice), CaptureQueriesContext(connection) as asked:
-        found = selectors.workflow_for(alice.principal, workflow.pk)
+        found = selectors.find_workflow(alice.principal, workflow.pk)
         same = drafts.load_draft(found)
         assert not publishing.differs_from_published(found, same)
         assert publishing.differs_from_published(found, replace(same, name="Other"))

@@ -25,7 +25,7 @@ POLL_INTERVAL = 0.2  # seconds between checks of the results
 @router.get("/workflows/{uuid:workflow_id}/tests", response=list[schemas.CaseOut], summary="List")
 def list_cases(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
     """Return the workflow's test cases in their order, each with its last result."""
-    rows = list(selectors.cases_for(get_principal(request), workflow_id))
+    rows = list(selectors.list_cases(get_principal(request), workflow_id))
     newest = cases.find_newest_results(rows)
     return [_build_case(case, newest.get(case.pk)) for case in rows]
 
@@ -40,7 +40,7 @@ def create_case(
 ) -> Status[dict[str, object]]:
     """Create a test case. Fails with DocumentInvalid with the fields, or NameTaken."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "edit")
+    workflow = selectors.find_workflow(principal, workflow_id, "edit")
     return Status(201, _build_case(cases.save_case(principal, workflow=workflow, spec=body.case)))
 
 
@@ -54,7 +54,7 @@ def change_case(
 ) -> dict[str, object]:
     """Replace a test case. Fails with DocumentInvalid with the fields, or NameTaken."""
     principal = get_principal(request)
-    case = selectors.case_for(principal, workflow_id, case_id, "edit")
+    case = selectors.find_case(principal, workflow_id, case_id, "edit")
     return _build_case(
         cases.save_case(principal, workflow=case.workflow, spec=body.case, case=case),
         cases.find_newest_results([case]).get(case.pk),
@@ -69,7 +69,7 @@ def change_case(
 def delete_case(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> Status[None]:
     """Delete a test case and its results."""
     principal = get_principal(request)
-    case = selectors.case_for(principal, workflow_id, case_id, "edit")
+    case = selectors.find_case(principal, workflow_id, case_id, "edit")
     cases.delete_case(principal, workflow=case.workflow, case=case)
     return Status(204, None)
 
@@ -103,7 +103,7 @@ async def run_cases(
 )
 def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> dict[str, object]:
     """Return a test result."""
-    return _build_result(selectors.case_result_for(get_principal(request), workflow_id, result_id))
+    return _build_result(selectors.find_case_result(get_principal(request), workflow_id, result_id))
 
 
 @router.get(
@@ -111,14 +111,14 @@ def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> dic
 )
 def create_case_from_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """Return a test case with a run's inputs that expects the same outputs. It isn't saved; send it with a POST."""
-    run = selectors.run_for(get_principal(request), run_id)
+    run = selectors.find_run(get_principal(request), run_id)
     return {"case": cases.dump_case(cases.build_case_from_run(run))}
 
 
 def _queue(principal: Principal, workflow_id: UUID, body: schemas.RunCasesIn) -> list[TestResult]:
     with sse.close_connections(), tenant(principal.team_ids):
-        workflow = selectors.workflow_for(principal, workflow_id, "edit")
-        selected = selectors.cases_for(principal, workflow_id)
+        workflow = selectors.find_workflow(principal, workflow_id, "edit")
+        selected = selectors.list_cases(principal, workflow_id)
         if body.cases is not None:
             selected = selected.filter(pk__in=body.cases)
         return cases.run_cases(
@@ -142,7 +142,7 @@ async def _wait_for_results(
 
 def _load_results(principal: Principal, keys: Sequence[UUID]) -> list[TestResult]:
     with sse.close_connections(), tenant(principal.team_ids):
-        return list(selectors.case_results_for(principal, list(keys)))
+        return list(selectors.list_case_results(principal, list(keys)))
 
 
 def _build_case(case: TestCase, newest: TestResult | None = None) -> dict[str, object]:

@@ -65,7 +65,7 @@ def list_comments(
 ) -> list[dict[str, object]]:
     """Return the comments by thread, oldest first. Everybody who may see the workflow may read them."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id)
+    workflow = selectors.find_workflow(principal, workflow_id)
     threads = comments.list_threads(principal, workflow, node=node)
     return [
         {
@@ -87,7 +87,7 @@ def write_comment(
 ) -> Status[dict[str, object]]:
     """Write a comment, with basic Markdown; ``@name`` mentions a member of the team."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id)
+    workflow = selectors.find_workflow(principal, workflow_id)
     answers = comments.get_comment(principal, body.answers) if body.answers else None
     comment = comments.write(
         principal, workflow=workflow, body=body.body, node=body.node, answers=answers

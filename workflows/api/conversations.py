@@ -22,7 +22,7 @@ def rename_conversation(
 ) -> dict[str, object]:
     """Name a conversation; ``conversation_id`` is the one in its runs. Fails with NotFound if it isn't yours."""
     principal = get_principal(request)
-    conversation = selectors.conversation_by_key(
+    conversation = selectors.find_conversation_by_key(
         principal, get_current_team_id(request), conversation_id
     )
     return _build_response(

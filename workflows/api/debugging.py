@@ -36,7 +36,7 @@ def resume_run(request: HttpRequest, run_id: UUID, body: ResumeIn) -> dict[str, 
     The response is 409 if the run isn't paused.
     """
     principal = get_principal(request)
-    run = selectors.run_for(principal, run_id)
+    run = selectors.find_run(principal, run_id)
     return serialize_run(
         pauses.resume_run(principal, run, mode=body.mode, breakpoints=body.breakpoints)
     )
@@ -49,8 +49,8 @@ def read_step(request: HttpRequest, run_id: UUID, node: str, rounds: str = "") -
     Inside a container, ``rounds`` selects the round, such as ``0.2``; by default the newest.
     """
     principal = get_principal(request)
-    run = selectors.run_for(principal, run_id)
-    return serialize_step_detail(principal, run, selectors.step_for(principal, run, node, rounds))
+    run = selectors.find_run(principal, run_id)
+    return serialize_step_detail(principal, run, selectors.find_step(principal, run, node, rounds))
 
 
 @router.patch(
@@ -64,7 +64,7 @@ def edit_step(request: HttpRequest, run_id: UUID, node: str, body: OutputsIn) ->
     The response is 409 if the run isn't paused.
     """
     principal = get_principal(request)
-    run = selectors.run_for(principal, run_id)
+    run = selectors.find_run(principal, run_id)
     return serialize_step(run, pauses.edit_step(principal, run, node=node, outputs=body.outputs))
 
 
@@ -76,8 +76,8 @@ def edit_step(request: HttpRequest, run_id: UUID, node: str, body: OutputsIn) ->
 def list_memory_changes(request: HttpRequest, run_id: UUID) -> list[dict[str, object]]:
     """Return the memory changes that a run with ``memory: sandbox`` would have made, in order."""
     principal = get_principal(request)
-    run = selectors.run_for(principal, run_id)
-    rows = list(selectors.memory_changes_of(principal, run))
+    run = selectors.find_run(principal, run_id)
+    rows = list(selectors.list_memory_changes(principal, run))
     run_access.record_api_access(principal, run, {row.namespace for row in rows})
     return [_build_memory_change(row) for row in rows]
 
@@ -92,7 +92,7 @@ def keep_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> di
     undecided; the response gives the reason.
     """
     principal = get_principal(request)
-    run = selectors.run_for(principal, run_id)
+    run = selectors.find_run(principal, run_id)
     decision = sandbox_memory.keep_memories(principal, run, numbers=body.numbers)
     return {"done": decision.count, "refused": decision.refusals}
 
@@ -105,7 +105,7 @@ def keep_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> di
 def drop_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> dict[str, object]:
     """Discard memory changes of a dry run."""
     principal = get_principal(request)
-    run = selectors.run_for(principal, run_id)
+    run = selectors.find_run(principal, run_id)
     decision = sandbox_memory.drop_memories(principal, run, numbers=body.numbers)
     return {"done": decision.count, "refused": decision.refusals}
 
@@ -116,8 +116,8 @@ def drop_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> di
 def list_pins(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
     """Return the workflow's pinned outputs."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id)
-    return [_build_pin(pin) for pin in selectors.pins_of(principal, workflow)]
+    workflow = selectors.find_workflow(principal, workflow_id)
+    return [_build_pin(pin) for pin in selectors.list_pins(principal, workflow)]
 
 
 @router.put(
@@ -131,7 +131,7 @@ def pin_node(request: HttpRequest, workflow_id: UUID, node: str, body: PinIn) ->
     Fails with InvalidValue for an output that doesn't have its declared type.
     """
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id)
+    workflow = selectors.find_workflow(principal, workflow_id)
     pin = pins.pin_node(
         principal, workflow=workflow, node=node, outputs=body.outputs, handle=body.handle
     )
@@ -146,7 +146,7 @@ def pin_node(request: HttpRequest, workflow_id: UUID, node: str, body: PinIn) ->
 def unpin_node(request: HttpRequest, workflow_id: UUID, node: str) -> Status[None]:
     """Remove a node's pinned outputs."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id)
+    workflow = selectors.find_workflow(principal, workflow_id)
     pins.unpin_node(principal, workflow=workflow, node=node)
     return Status(204, None)
 

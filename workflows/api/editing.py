@@ -176,7 +176,7 @@ def edit_draft(request: HttpRequest, workflow_id: UUID, body: EditIn) -> Any:
     to another value, the response is 409 with both values; repeat the request with ``resolve``.
     """
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "edit")
+    workflow = selectors.find_workflow(principal, workflow_id, "edit")
     try:
         change = gestures.edit(
             principal,
@@ -217,7 +217,7 @@ def redo(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
 def list_changes(request: HttpRequest, workflow_id: UUID, after: After) -> dict[str, Json]:
     """Return the draft's changes after a revision, or ``reload`` if they are too many."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id)
+    workflow = selectors.find_workflow(principal, workflow_id)
     return _build_changes(principal, workflow, after)
 
 
@@ -227,8 +227,8 @@ def list_revisions(
 ) -> dict[str, Json]:
     """Return the draft's history, newest first."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id)
-    revisions = selectors.revisions_of(principal, workflow)
+    workflow = selectors.find_workflow(principal, workflow_id)
+    revisions = selectors.list_revisions(principal, workflow)
     items = [build_revision_tree(row) for row in revisions[offset : offset + limit]]
     return {"items": items, "count": revisions.count()}
 
@@ -243,7 +243,7 @@ def restore_revision(
 ) -> dict[str, Json]:
     """Undo every edit after this revision, whoever made it, as one edit that can be undone."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "edit")
+    workflow = selectors.find_workflow(principal, workflow_id, "edit")
     return restore.restore_revision(
         principal, workflow=workflow, number=number, client=body.client, key=body.key
     ).tree()
@@ -259,7 +259,7 @@ def add_version(
 ) -> Status[dict[str, object]]:
     """Create a permanent version from the draft. ``publish: false`` creates it without publishing."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "publish")
+    workflow = selectors.find_workflow(principal, workflow_id, "publish")
     make = publishing.publish if body.publish else publishing.add_version
     return Status(201, build_version(make(principal, workflow=workflow, note=body.note), workflow))
 
@@ -274,8 +274,8 @@ def publish_version(
 ) -> dict[str, object]:
     """Publish an existing version, which may be an older one. Fails with NothingToPublish if it is published."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "publish")
-    version = selectors.version_for(principal, workflow, number)
+    workflow = selectors.find_workflow(principal, workflow_id, "publish")
+    version = selectors.find_version(principal, workflow, number)
     publishing.publish_version(principal, workflow=workflow, version=version)
     return build_version(version, workflow)
 
@@ -290,8 +290,8 @@ def restore_version(
 ) -> dict[str, Json]:
     """Replace the draft with a version's document, as one edit that can be undone."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "edit")
-    version = selectors.version_for(principal, workflow, number)
+    workflow = selectors.find_workflow(principal, workflow_id, "edit")
+    version = selectors.find_version(principal, workflow, number)
     return restore.restore_version(
         principal, workflow=workflow, version=version, client=body.client, key=body.key
     ).tree()
@@ -310,9 +310,9 @@ def compare_versions(
 ) -> dict[str, Json]:
     """Compare two versions by number, or a version with ``draft``."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id)
-    old = selectors.version_or_draft(principal, workflow, before)
-    new = selectors.version_or_draft(principal, workflow, after)
+    workflow = selectors.find_workflow(principal, workflow_id)
+    old = selectors.find_version_or_draft(principal, workflow, before)
+    new = selectors.find_version_or_draft(principal, workflow, after)
     comparison = compare.compare(workflow, old, new)
     marks = comparison.marks
     return {
@@ -341,7 +341,7 @@ def _undo_or_redo(
     request: HttpRequest, workflow_id: UUID, body: BackIn, operation: Callable[..., Change]
 ) -> Any:
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "edit")
+    workflow = selectors.find_workflow(principal, workflow_id, "edit")
     resolution = None if body.undoes is None else undoing.Resolution(body.undoes, body.resolve)
     try:
         change = operation(

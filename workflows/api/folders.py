@@ -51,7 +51,7 @@ class FolderOut(Schema):
 @router.get("/folders", response=list[FolderOut], summary="List folders")
 def list_folders(request: HttpRequest, team: UUID | None = None) -> list[dict[str, object]]:
     """Return every folder that you may see, each after its parent. ``team`` limits the list to one team."""
-    tree = FolderTree.of(selectors.folders_for(get_principal(request), team_id=team))
+    tree = FolderTree.of(selectors.list_folders(get_principal(request), team_id=team))
     return [_build_response(folder, tree) for folder, _level in tree.beneath(None)]
 
 
@@ -71,7 +71,7 @@ def create_folder(request: HttpRequest, body: FolderIn) -> Status[dict[str, obje
 def change_folder(request: HttpRequest, folder_id: UUID, body: FolderPatch) -> dict[str, object]:
     """Rename a folder, move it with its content, or both."""
     principal = get_principal(request)
-    folder = selectors.folder_for(principal, folder_id)
+    folder = selectors.find_folder(principal, folder_id)
     with transaction.atomic():  # both or neither
         if "parent" in body.model_fields_set:
             into = find_folder(principal, body.parent)
@@ -85,7 +85,7 @@ def change_folder(request: HttpRequest, folder_id: UUID, body: FolderPatch) -> d
 def delete_folder(request: HttpRequest, folder_id: UUID) -> Status[None]:
     """Delete a folder. Its folders and workflows move to its parent; nothing else is deleted."""
     principal = get_principal(request)
-    folders.delete_folder(principal, folder=selectors.folder_for(principal, folder_id))
+    folders.delete_folder(principal, folder=selectors.find_folder(principal, folder_id))
     return Status(204, None)
 
 
@@ -95,18 +95,18 @@ def delete_folder(request: HttpRequest, folder_id: UUID) -> Status[None]:
 def move_workflows(request: HttpRequest, body: schemas.MoveIn) -> list[dict[str, object]]:
     """Move all of these workflows to a folder, or none. You need the permission to edit each of them."""
     principal = get_principal(request)
-    workflows = selectors.workflows_by_id(principal, body.workflows, "edit")
+    workflows = selectors.find_workflows(principal, body.workflows, "edit")
     into = find_folder(principal, body.folder)
     moved = folders.move_workflows(principal, workflows=workflows, into=into)
     return [build_workflow(row) for row in moved]
 
 
 def find_folder(principal: Principal, folder_id: UUID | None) -> Folder | None:
-    return selectors.folder_for(principal, folder_id) if folder_id else None
+    return selectors.find_folder(principal, folder_id) if folder_id else None
 
 
 def _load_response(principal: Principal, folder: Folder) -> dict[str, object]:
-    tree = selectors.folder_tree(principal, folder.team_id)
+    tree = selectors.load_folder_tree(principal, folder.team_id)
     return _build_response(tree.folders[folder.pk], tree)
 
 

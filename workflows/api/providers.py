@@ -19,7 +19,7 @@ router = Router(auth=api_auth(), tags=["providers"])
 @router.get("/providers", response=list[workflows.ProviderOut], summary="List model providers")
 def list_providers(request: HttpRequest) -> list[dict[str, object]]:
     """Return the current team's model providers, without their secrets."""
-    rows = selectors.providers_for(get_principal(request), get_current_team_id(request))
+    rows = selectors.list_providers(get_principal(request), get_current_team_id(request))
     return [build_provider(row) for row in rows]
 
 
@@ -42,7 +42,7 @@ def create_provider(request: HttpRequest, body: workflows.ProviderIn) -> Status[
 @router.get("/providers/{uuid:provider_id}", response=workflows.ProviderOut, summary="Read")
 def read_provider(request: HttpRequest, provider_id: UUID) -> dict[str, object]:
     """Return a model provider, without its secret."""
-    return build_provider(selectors.provider_for(get_principal(request), provider_id))
+    return build_provider(selectors.find_provider(get_principal(request), provider_id))
 
 
 @router.patch("/providers/{uuid:provider_id}", response=workflows.ProviderOut, summary="Change")
@@ -54,7 +54,7 @@ def update_provider(
     A URL on another host drops the stored secret unless a new one is sent along.
     """
     principal = get_principal(request)
-    provider = selectors.provider_for(principal, provider_id, change=True)
+    provider = selectors.find_provider(principal, provider_id, change=True)
     changed = credentials.update_provider(
         principal,
         provider=provider,
@@ -70,7 +70,7 @@ def update_provider(
 def delete_provider(request: HttpRequest, provider_id: UUID) -> Status[None]:
     """Delete a model provider, and its credential unless another provider uses it."""
     principal = get_principal(request)
-    provider = selectors.provider_for(principal, provider_id, change=True)
+    provider = selectors.find_provider(principal, provider_id, change=True)
     credentials.delete_provider(principal, provider=provider)
     return Status(204, None)
 
@@ -78,7 +78,7 @@ def delete_provider(request: HttpRequest, provider_id: UUID) -> Status[None]:
 @router.get("/credentials", response=list[workflows.CredentialOut], summary="List credentials")
 def list_credentials(request: HttpRequest) -> list[dict[str, object]]:
     """Return the current team's credentials with names and hints, without their secrets."""
-    rows = selectors.credentials_for(get_principal(request), get_current_team_id(request))
+    rows = selectors.list_credentials(get_principal(request), get_current_team_id(request))
     return [build_credential(row) for row in rows]
 
 
@@ -110,7 +110,7 @@ def replace_secret(
 ) -> dict[str, object]:
     """Replace a credential's secret."""
     principal = get_principal(request)
-    credential = selectors.credential_for(principal, credential_id)
+    credential = selectors.find_credential(principal, credential_id)
     return build_credential(
         credentials.replace_secret(principal, credential=credential, secret=body.secret)
     )
@@ -120,6 +120,6 @@ def replace_secret(
 def delete_credential(request: HttpRequest, credential_id: UUID) -> Status[None]:
     """Delete a credential."""
     principal = get_principal(request)
-    credential = selectors.credential_for(principal, credential_id)
+    credential = selectors.find_credential(principal, credential_id)
     credentials.delete_credential(principal, credential=credential)
     return Status(204, None)

@@ -45,7 +45,7 @@ def serialize_run(run: Run) -> dict[str, object]:
 
 def serialize_run_detail(principal: Principal, run: Run) -> dict[str, object]:
     """Serialize a run with its steps and memories; reading an external user's memories is audited."""
-    steps = [serialize_step(run, step) for step in selectors.steps_of(principal, run)]
+    steps = [serialize_step(run, step) for step in selectors.list_steps(principal, run)]
     return {**serialize_run(run), "steps": steps, **_serialize_memories_and_audit(principal, run)}
 
 
@@ -89,7 +89,7 @@ def _serialize_memories_and_audit(principal: Principal, run: Run) -> dict[str, l
 
     The response for a single step records it too, because a prompt may contain memories that another step recalled.
     """
-    events = list(selectors.events_of(principal, run, *_MEMORY_KEYS).values_list("name", "data"))
+    events = list(selectors.list_events(principal, run, *_MEMORY_KEYS).values_list("name", "data"))
     run_access.record_api_access(principal, run, run_access.list_shown_namespaces(events))
     return {
         key: [data for name, data in events if name == event_name]

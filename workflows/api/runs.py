@@ -68,9 +68,9 @@ def list_runs(
 ) -> dict[str, object]:
     """Return the runs that you started, that are for you, or that a key of yours started; newest first."""
     principal, limit, offset = get_principal(request), filters.limit, filters.offset
-    visible = filters.build_filter().apply(selectors.runs_for(principal))
+    visible = filters.build_filter().apply(selectors.list_runs(principal))
     if filters.workflow is not None:
-        visible = visible.filter(workflow=selectors.workflow_for(principal, filters.workflow))
+        visible = visible.filter(workflow=selectors.find_workflow(principal, filters.workflow))
     rows = visible.select_related("version", "conversation")[offset : offset + limit]
     return {"items": [serialize_run(row) for row in rows], "count": visible.count()}
 
@@ -79,7 +79,7 @@ def list_runs(
 def read_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """Return a run with its steps and its memories."""
     principal = get_principal(request)
-    return serialize_run_detail(principal, selectors.run_for(principal, run_id))
+    return serialize_run_detail(principal, selectors.find_run(principal, run_id))
 
 
 @router.get("/runs/{uuid:run_id}/events", summary="Stream the events of a run (server-sent events)")
@@ -100,13 +100,13 @@ async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
 def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """Cancel a run: at once if it is queued or paused, otherwise within a second. An ended run stays as it is."""
     principal = get_principal(request)
-    return serialize_run(runs.cancel_run(principal, selectors.run_for(principal, run_id)))
+    return serialize_run(runs.cancel_run(principal, selectors.find_run(principal, run_id)))
 
 
 def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
     with sse.close_connections(), tenant(principal.team_ids):
-        workflow = selectors.workflow_for(principal, workflow_id, "run")
-        merged = [selectors.workflow_for(principal, merged_id, "run") for merged_id in body.merge]
+        workflow = selectors.find_workflow(principal, workflow_id, "run")
+        merged = [selectors.find_workflow(principal, merged_id, "run") for merged_id in body.merge]
         return start_run_with_options(
             principal,
             build_options(body.debug),
@@ -138,7 +138,7 @@ def build_options(debug: DebugIn | None) -> RunOptions | None:
 
 def _load_detail(principal: Principal, run_id: UUID) -> dict[str, object]:
     with sse.close_connections(), tenant(principal.team_ids):
-        return serialize_run_detail(principal, selectors.run_for(principal, run_id))
+        return serialize_run_detail(principal, selectors.find_run(principal, run_id))
 
 
 async def _wait_until_ended(run: Run, seconds: float) -> bool:
@@ -161,9 +161,9 @@ async def _wait_until_ended(run: Run, seconds: float) -> bool:
 def compare_runs(request: HttpRequest, run_id: UUID, other_id: UUID) -> dict[str, object]:
     """Compare two runs that you may see. In ``lines``, - marks the first run and + the second."""
     principal = get_principal(request)
-    first, second = selectors.run_for(principal, run_id), selectors.run_for(principal, other_id)
+    first, second = selectors.find_run(principal, run_id), selectors.find_run(principal, other_id)
     pairs = compare_steps(
-        selectors.steps_of(principal, first), selectors.steps_of(principal, second)
+        selectors.list_steps(principal, first), selectors.list_steps(principal, second)
     )
     return {
         "inputs": compare_values("inputs", first.inputs, second.inputs),

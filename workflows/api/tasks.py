@@ -28,7 +28,7 @@ def create_task(request: HttpRequest, body: TaskIn) -> Status[dict[str, object]]
         team_id=get_current_team_id(request),
         title=body.title,
         description=body.description,
-        workflow=selectors.workflow_for(principal, workflow_id, "run") if workflow_id else None,
+        workflow=selectors.find_workflow(principal, workflow_id, "run") if workflow_id else None,
         subject=body.user,
     )
     return Status(201, _build_tasks(principal, [task])[0])
@@ -38,7 +38,7 @@ def create_task(request: HttpRequest, body: TaskIn) -> Status[dict[str, object]]
 def list_tasks(request: HttpRequest, offset: Offset = 0, limit: Limit = 50) -> dict[str, object]:
     """Return your tasks, newest first."""
     principal = get_principal(request)
-    tasks_of_team = selectors.tasks_for(principal, team_id=get_current_team_id(request))
+    tasks_of_team = selectors.list_tasks(principal, team_id=get_current_team_id(request))
     rows = list(tasks_of_team[offset : offset + limit])
     return {"items": _build_tasks(principal, rows), "count": tasks_of_team.count()}
 
@@ -47,14 +47,14 @@ def list_tasks(request: HttpRequest, offset: Offset = 0, limit: Limit = 50) -> d
 def read_task(request: HttpRequest, task_id: UUID) -> dict[str, object]:
     """Return a task with its run's result and what was learned from it."""
     principal = get_principal(request)
-    return _build_tasks(principal, [selectors.task_for(principal, task_id)])[0]
+    return _build_tasks(principal, [selectors.find_task(principal, task_id)])[0]
 
 
 @router.post("/tasks/{uuid:task_id}/execute", response={202: TaskOut}, summary="Run a task")
 def execute_task(request: HttpRequest, task_id: UUID) -> Status[dict[str, object]]:
     """Start a run of the task. If one is still running, that run is returned."""
     principal = get_principal(request)
-    task = tasks.execute_task(principal, task=selectors.task_for(principal, task_id))
+    task = tasks.execute_task(principal, task=selectors.find_task(principal, task_id))
     return Status(202, _build_tasks(principal, [task])[0])
 
 

@@ -43,9 +43,9 @@ def list_workflows(
     those in none (``top``).
     """
     principal = get_principal(request)
-    rows = selectors.workflows_for(principal, team_id=team, archived=archived)
+    rows = selectors.list_workflows(principal, team_id=team, archived=archived)
     if folder is not None:
-        inside = None if folder == "top" else selectors.folder_for(principal, folder)
+        inside = None if folder == "top" else selectors.find_folder(principal, folder)
         rows = rows.filter(folder=inside)
     items = [build_workflow(row) for row in rows[offset : offset + limit]]
     return {"items": items, "count": rows.count()}
@@ -105,7 +105,7 @@ def copy_sample(
 @router.get("/workflows/{uuid:workflow_id}", response=workflows.WorkflowDetailOut, summary="Read")
 def read_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
     """Return a workflow with its draft."""
-    workflow = selectors.workflow_for(get_principal(request), workflow_id)
+    workflow = selectors.find_workflow(get_principal(request), workflow_id)
     document = to_json(drafts.load_draft(workflow))
     return {**build_workflow(workflow), "document": document}
 
@@ -120,7 +120,7 @@ def change_workflow(
 ) -> dict[str, object]:
     """Change a workflow's name, description or folder. Moving it doesn't change the draft's revision."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "edit")
+    workflow = selectors.find_workflow(principal, workflow_id, "edit")
     fields = body.model_fields_set
     with transaction.atomic():  # both or neither
         if "folder" in fields:
@@ -140,7 +140,7 @@ def change_workflow(
 def archive_workflow(request: HttpRequest, workflow_id: UUID) -> Status[None]:
     """Archive a workflow: it leaves the lists, keeps its versions and runs, and can be restored."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "delete")
+    workflow = selectors.find_workflow(principal, workflow_id, "delete")
     drafts.archive(principal, workflow=workflow)
     return Status(204, None)
 
@@ -153,7 +153,7 @@ def archive_workflow(request: HttpRequest, workflow_id: UUID) -> Status[None]:
 def restore_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
     """Restore an archived workflow into its folder."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "delete")
+    workflow = selectors.find_workflow(principal, workflow_id, "delete")
     return build_workflow(drafts.unarchive(principal, workflow=workflow))
 
 
@@ -170,7 +170,7 @@ def replace_draft(
     Fails with DocumentInvalid, or NewerDocument unless ``confirm_newer`` is set.
     """
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "edit")
+    workflow = selectors.find_workflow(principal, workflow_id, "edit")
     return _build_import(
         importing.replace_from_document(
             principal,
@@ -191,7 +191,7 @@ def export_workflow(
 ) -> HttpResponse:
     """Return the draft as a file in either format. Secret variables are blank unless ``include_secrets`` is set."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id)
+    workflow = selectors.find_workflow(principal, workflow_id)
     text = drafts.export(
         principal,
         workflow=workflow,
@@ -213,7 +213,7 @@ def export_workflow(
 )
 def validate_draft(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
     """Return every problem of the draft, errors and warnings."""
-    workflow = selectors.workflow_for(get_principal(request), workflow_id)
+    workflow = selectors.find_workflow(get_principal(request), workflow_id)
     return _build_report(drafts.validate_draft(workflow))
 
 
@@ -227,7 +227,7 @@ def duplicate_workflow(
 ) -> Status[dict[str, object]]:
     """Create a workflow with the same draft. Versions, runs and secret values stay with the original."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id)
+    workflow = selectors.find_workflow(principal, workflow_id)
     return Status(
         201,
         build_workflow(importing.duplicate_workflow(principal, workflow=workflow, name=body.name)),
@@ -244,7 +244,7 @@ def publish_workflow(
 ) -> Status[dict[str, object]]:
     """Publish the draft as a new version. Fails with DocumentInvalid with every error, or NothingToPublish."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, "publish")
+    workflow = selectors.find_workflow(principal, workflow_id, "publish")
     version = publishing.publish(principal, workflow=workflow, note=body.note)
     return Status(201, build_version(version, workflow))
 
@@ -257,8 +257,8 @@ def publish_workflow(
 def list_versions(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
     """Return the workflow's versions, newest first."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id)
-    return [build_version(row, workflow) for row in selectors.versions_of(principal, workflow)]
+    workflow = selectors.find_workflow(principal, workflow_id)
+    return [build_version(row, workflow) for row in selectors.list_versions(principal, workflow)]
 
 
 @router.get(
@@ -271,8 +271,8 @@ def read_version(
 ) -> dict[str, object]:
     """Return a version with its document."""
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id)
-    version = selectors.version_for(principal, workflow, number)
+    workflow = selectors.find_workflow(principal, workflow_id)
+    version = selectors.find_version(principal, workflow, number)
     return {**build_version(version, workflow), "document": version.snapshot.document}
 
 

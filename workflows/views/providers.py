@@ -21,7 +21,7 @@ from workflows.views.request_context import get_form_data, provider_for
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
-    providers = selectors.providers_for(principal, team_id)
+    providers = selectors.list_providers(principal, team_id)
     form = ProviderForm(get_form_data(request))
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data

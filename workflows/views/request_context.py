@@ -18,7 +18,7 @@ def workflow_for(
     request: HttpRequest, workflow_id: UUID, verb: str = "view", *, archived: bool = False
 ) -> tuple[Principal, Workflow]:
     principal = get_principal(request)
-    workflow = selectors.workflow_for(principal, workflow_id, verb)
+    workflow = selectors.find_workflow(principal, workflow_id, verb)
     if workflow.is_archived and not archived:
         raise NotFound
     return principal, workflow
@@ -26,12 +26,12 @@ def workflow_for(
 
 def run_for(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
     principal = get_principal(request)
-    return principal, selectors.run_for(principal, run_id)
+    return principal, selectors.find_run(principal, run_id)
 
 
 def provider_for(request: HttpRequest, provider_id: UUID) -> tuple[Principal, ModelProvider]:
     principal = get_principal(request)
-    return principal, selectors.provider_for(principal, provider_id, change=True)
+    return principal, selectors.find_provider(principal, provider_id, change=True)
 
 
 def get_form_data(request: HttpRequest) -> QueryDict | None:

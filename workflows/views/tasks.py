@@ -31,7 +31,7 @@ def index(request: HttpRequest) -> HttpResponse:
     """List the tasks and create one; with ``then=execute`` it runs at once."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     form = TaskForm(
-        get_form_data(request), workflows=selectors.workflows_for(principal, team_id=team_id)
+        get_form_data(request), workflows=selectors.list_workflows(principal, team_id=team_id)
     )
     if form.is_valid():
         task = tasks.create_task(
@@ -44,7 +44,7 @@ def index(request: HttpRequest) -> HttpResponse:
         if request.POST.get("then") == "execute":
             return _execute(request, principal, task)
         return redirect("workflows:task", task.pk)
-    rows, page = paginate_by_offset(request, selectors.tasks_for(principal, team_id=team_id))
+    rows, page = paginate_by_offset(request, selectors.list_tasks(principal, team_id=team_id))
     context = {
         "form": form,
         "tasks": rows,
@@ -58,7 +58,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, task_id: UUID) -> HttpResponse:
     principal = get_principal(request)
-    context = _build_context(principal, selectors.task_for(principal, task_id))
+    context = _build_context(principal, selectors.find_task(principal, task_id))
     if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         return render(request, "tasks/_update.html", context)
     return render(request, "tasks/detail.html", context)
@@ -68,7 +68,7 @@ def detail(request: HttpRequest, task_id: UUID) -> HttpResponse:
 @require_POST
 def execute(request: HttpRequest, task_id: UUID) -> HttpResponse:
     principal = get_principal(request)
-    return _execute(request, principal, selectors.task_for(principal, task_id))
+    return _execute(request, principal, selectors.find_task(principal, task_id))
 
 
 def _execute(request: HttpRequest, principal: Principal, task: Task) -> HttpResponse:

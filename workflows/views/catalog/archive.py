@@ -27,7 +27,7 @@ def index(request: HttpRequest) -> HttpResponse:
     """List the archived workflows of all folders, the last archived first."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     query = read_text(request.GET, "q")
-    rows = selectors.workflows_for(principal, team_id=team_id, archived=True)
+    rows = selectors.list_workflows(principal, team_id=team_id, archived=True)
     if query:
         rows = rows.filter(name__icontains=query)
     page_rows, page = paginate_by_offset(request, rows.order_by("-archived_at", "-id"))
@@ -104,7 +104,7 @@ def render_archived_page(
 
 def _list_selected(request: HttpRequest, principal: Principal) -> list[Workflow]:
     ids = parse_ids(request.POST.getlist("workflow"))
-    return selectors.workflows_by_id(principal, ids, "delete")
+    return selectors.find_workflows(principal, ids, "delete")
 
 
 def _add_archived_message(request: HttpRequest, workflows: list[Workflow]) -> None:

@@ -74,7 +74,7 @@ class FolderLocation:
 
 def get_location(request: HttpRequest) -> FolderLocation:
     """Return the location in the address; its folder must be one of the current team."""
-    tree = selectors.folder_tree(get_principal(request), get_current_team_id(request))
+    tree = selectors.load_folder_tree(get_principal(request), get_current_team_id(request))
     return FolderLocation(
         tree, find_folder(tree, request.GET.get("folder", "")), read_text(request.GET, "q")
     )

@@ -97,7 +97,7 @@ def move_workflows(request: HttpRequest) -> HttpResponse:
     """Move the workflows that are the values of ``workflow`` in the request."""
     principal = get_principal(request)
     data = request.POST if request.method == "POST" else request.GET
-    selected = selectors.workflows_by_id(principal, parse_ids(data.getlist("workflow")), "edit")
+    selected = selectors.find_workflows(principal, parse_ids(data.getlist("workflow")), "edit")
     location = get_location(request)
     if not selected:
         messages.info(request, _("Select the workflows to move."))
@@ -120,7 +120,7 @@ def _build_title(selected: list[Workflow]) -> str:
 
 def _folder_for(request: HttpRequest, folder_id: UUID) -> tuple[Principal, Folder]:
     principal = get_principal(request)
-    folder = selectors.folder_for(principal, folder_id)
+    folder = selectors.find_folder(principal, folder_id)
     permissions.check_arrange(principal, folder.team_id)
     return principal, folder
 

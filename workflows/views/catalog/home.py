@@ -21,13 +21,15 @@ MAX_RECENT_WORKFLOWS = 6
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
-    runs = selectors.runs_for(principal).filter(team_id=team_id)
+    runs = selectors.list_runs(principal).filter(team_id=team_id)
     sample_list = samples.list_offered()
     return render(
         request,
         "workflows/home.html",
         {
-            "workflows": selectors.workflows_for(principal, team_id=team_id)[:MAX_RECENT_WORKFLOWS],
+            "workflows": selectors.list_workflows(principal, team_id=team_id)[
+                :MAX_RECENT_WORKFLOWS
+            ],
             "runs": runs[:MAX_RECENT_WORKFLOWS],
             "first_sample": sample_list[0].slug if sample_list else "",
             "can_create": permissions.may_create(principal, team_id),

@@ -50,7 +50,7 @@ def index(request: HttpRequest) -> HttpResponse:
     """List the workflows in a folder or at the top; a search covers all folders and shows the path."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     location = get_location(request)
-    rows = selectors.workflows_for(principal, team_id=team_id)
+    rows = selectors.list_workflows(principal, team_id=team_id)
     if location.query:
         rows = rows.filter(name__icontains=location.query)
     else:

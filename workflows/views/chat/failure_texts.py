@@ -42,6 +42,6 @@ def load_failed_titles(principal: Principal, runs: Iterable[Run]) -> dict[UUID, 
         return {}
     titles = {
         (run_id, key): title
-        for run_id, key, title in selectors.step_titles(principal, failed_nodes)
+        for run_id, key, title in selectors.list_step_titles(principal, failed_nodes)
     }
     return {run: titles.get((run, node)) or node for run, node in failed_nodes.items()}

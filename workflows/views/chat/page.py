@@ -159,7 +159,7 @@ def _conversation_for(
     request: HttpRequest, conversation_id: UUID
 ) -> tuple[Principal, Conversation]:
     principal = get_principal(request)
-    return principal, selectors.conversation_for(principal, conversation_id)
+    return principal, selectors.find_conversation(principal, conversation_id)
 
 
 def _redirect_to_chat(workflow: Workflow, conversation: Conversation | None) -> HttpResponse:

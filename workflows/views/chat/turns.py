@@ -169,7 +169,7 @@ class _MemoryLookup:
         entries = _parse_ids(
             entry.get("id") for memory in memories for _scope, entry in memory.stores
         )
-        source_runs = selectors.runs_for(principal).filter(pk__in=runs) if runs else ()
+        source_runs = selectors.list_runs(principal).filter(pk__in=runs) if runs else ()
         self._source_runs = {
             str(run.pk): (run.created_at, run.conversation_id, run.workflow_id)
             for run in source_runs

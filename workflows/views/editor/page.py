@@ -78,7 +78,7 @@ def build_page_context(
 ) -> dict[str, Any]:
     """Return the template context of the page; it is read-only if the request embeds the page in a frame."""
     context = build_workflow_context(request, principal, workflow)
-    pins = [pin.node_key for pin in selectors.pins_of(principal, workflow)]
+    pins = [pin.node_key for pin in selectors.list_pins(principal, workflow)]
     return context | {
         "drawing": draw(context["document"], context["problems"], pinned=pins),
         "titles": list_titles(context["document"], load_kinds()),

@@ -22,7 +22,7 @@ def compare(request: HttpRequest, run_id: UUID, other_id: UUID) -> HttpResponse:
     principal, first = run_for(request, run_id)
     _, second = run_for(request, other_id)
     pairs = compare_steps(
-        selectors.steps_of(principal, first), selectors.steps_of(principal, second)
+        selectors.list_steps(principal, first), selectors.list_steps(principal, second)
     )
     context = {
         "first": first,
@@ -36,7 +36,7 @@ def compare(request: HttpRequest, run_id: UUID, other_id: UUID) -> HttpResponse:
             second.inputs | _extract_query(second.system),
         ),
         "is_same_draft": first.snapshot_id == second.snapshot_id,
-        "other_runs": selectors.runs_for(principal, workflow=first.workflow).exclude(pk=first.pk)[
+        "other_runs": selectors.list_runs(principal, workflow=first.workflow).exclude(pk=first.pk)[
             :MAX_CHOICES
         ],
     }

@@ -73,7 +73,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         "inputs": _format_values(run.inputs | _extract_query(run)),
         "outputs": _format_values(run.outputs or {}),
         "partial_text": "",  # delivered by the stream
-        "steps": [] if live else [StepRow(step) for step in selectors.steps_of(principal, run)],
+        "steps": [] if live else [StepRow(step) for step in selectors.list_steps(principal, run)],
         "recalled": recalled,
         "written": stored,
         "pauses": find_pauses(events),

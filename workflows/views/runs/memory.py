@@ -47,7 +47,7 @@ class Pauses:
 
 def build_memory_context(principal: Principal, run: Run) -> dict[str, Any]:
     events = list_memory_events(principal, run)
-    changes = list(selectors.memory_changes_of(principal, run))
+    changes = list(selectors.list_memory_changes(principal, run))
     titles = load_step_titles(principal, run) if changes else {}
     recalled, stored = record_access(
         principal,
@@ -93,7 +93,7 @@ def record_access(
 
 
 def list_memory_events(principal: Principal, run: Run) -> list[RunEvent]:
-    return list(selectors.events_of(principal, run, *MEMORY_EVENTS))
+    return list(selectors.list_events(principal, run, *MEMORY_EVENTS))
 
 
 def find_pauses(events: Iterable[RunEvent]) -> Pauses | None:
@@ -118,10 +118,10 @@ def list_recalled(
     events, if they are loaded already. ``format_text`` formats a value.
     """
     memory_events = (
-        selectors.events_of(principal, run, MEMORY_EVENTS[0]) if events is None else events
+        selectors.list_events(principal, run, MEMORY_EVENTS[0]) if events is None else events
     )
     recall_events = [event for event in memory_events if event.name == MEMORY_EVENTS[0]]
-    steps = selectors.steps_of(principal, run).values_list("node_key", "title", "inputs")
+    steps = selectors.list_steps(principal, run).values_list("node_key", "title", "inputs")
     titles: dict[str, str] = {}
     prompts: dict[str, str] = {}
     for key, title, inputs in steps if recall_events else ():
@@ -186,7 +186,7 @@ def list_written(
     principal: Principal, run: Run, *, events: Iterable[RunEvent] | None = None
 ) -> list[Recollection]:
     memory_events = (
-        selectors.events_of(principal, run, MEMORY_EVENTS[1]) if events is None else events
+        selectors.list_events(principal, run, MEMORY_EVENTS[1]) if events is None else events
     )
     write_events = [event for event in memory_events if event.name == MEMORY_EVENTS[1]]
     titles = load_step_titles(principal, run) if write_events else {}
@@ -202,7 +202,7 @@ def list_written(
 
 
 def load_step_titles(principal: Principal, run: Run) -> Mapping[str, str]:
-    return dict(selectors.steps_of(principal, run).values_list("node_key", "title"))
+    return dict(selectors.list_steps(principal, run).values_list("node_key", "title"))
 
 
 def _load_source_runs(principal: Principal, events: Iterable[RunEvent]) -> dict[str, SourceRun]:
@@ -214,7 +214,7 @@ def _load_source_runs(principal: Principal, events: Iterable[RunEvent]) -> dict[
                 ids.add(UUID(str(entry.get("run"))))
             except ValueError:
                 continue
-    runs = selectors.runs_for(principal).filter(pk__in=ids) if ids else ()
+    runs = selectors.list_runs(principal).filter(pk__in=ids) if ids else ()
     return {str(run.pk): SourceRun(run.pk, run.summary) for run in runs}
 
 

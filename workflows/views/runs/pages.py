@@ -49,7 +49,7 @@ def index(request: HttpRequest) -> HttpResponse:
     """List the runs of the current team that the caller may see, filtered and in pages."""
     principal = get_principal(request)
     run_filter = read_filter(request.GET)
-    team_runs = selectors.runs_for(principal).filter(team_id=get_current_team_id(request))
+    team_runs = selectors.list_runs(principal).filter(team_id=get_current_team_id(request))
     rows = run_filter.apply(team_runs)
     workflow = None
     if request.GET.get("workflow"):

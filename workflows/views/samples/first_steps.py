@@ -91,7 +91,7 @@ def _build_items(request: HttpRequest, progress: Progress) -> list[ChecklistItem
 
 
 def _find_own_chatbot(request: HttpRequest) -> Workflow | None:
-    rows = selectors.workflows_for(get_principal(request), team_id=get_current_team_id(request))
+    rows = selectors.list_workflows(get_principal(request), team_id=get_current_team_id(request))
     return rows.filter(sample=CHATBOT).order_by("-created_at", "-id").first()
 
 

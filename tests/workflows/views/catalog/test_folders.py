@@ -49,7 +49,7 @@ def tiles_of(page: str) -> list[tuple[str, str]]:
 
 def paths_of(person: Person) -> list[str]:
     with within(person):
-        tree = selectors.folder_tree(person.principal, person.team.pk)
+        tree = selectors.load_folder_tree(person.principal, person.team.pk)
     return [tree.path_text(folder.pk) for folder, _level in tree.beneath(None)]
 
 
@@ -349,7 +349,7 @@ def test_move_without_folders_makes_one_right_there_or_says_why_not(bob: Person)
     assert "The name can&#x27;t be empty." in text_of(nameless)
     assert paths_of(bob) == ["Sales"]
     with within(bob):
-        (made,) = selectors.folders_for(bob.principal, team_id=bob.team.pk)
+        (made,) = selectors.list_folders(bob.principal, team_id=bob.team.pk)
     assert folder_of(bob, workflow) == made.pk
 
 

@@ -32,7 +32,7 @@ def tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def run_tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Run all cases, or only the case with the id ``case``."""
     principal, workflow = workflow_for(request, workflow_id, "edit")
-    selected_cases = selectors.cases_for(principal, workflow.pk)
+    selected_cases = selectors.list_cases(principal, workflow.pk)
     if case_id := read_text(request.POST, "case"):
         selected_cases = selected_cases.filter(pk=parse_id(case_id))
     cases.run_cases(principal, workflow=workflow, cases=list(selected_cases))
@@ -62,7 +62,7 @@ def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
-    case = selectors.case_for(principal, workflow.pk, case_id, "edit")
+    case = selectors.find_case(principal, workflow.pk, case_id, "edit")
     if request.method == "POST":
         return _save(request, principal, workflow, case)
     return _render_form(request, workflow, case, build_form(case.spec))
@@ -72,7 +72,7 @@ def test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpResponse
 @require_POST
 def delete_test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
-    case = selectors.case_for(principal, workflow.pk, case_id, "edit")
+    case = selectors.find_case(principal, workflow.pk, case_id, "edit")
     cases.delete_case(principal, workflow=workflow, case=case)
     return _render_list(request, principal, workflow)
 
@@ -81,7 +81,7 @@ def delete_test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpR
 @require_safe
 def test_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    result = selectors.case_result_for(principal, workflow.pk, result_id)
+    result = selectors.find_case_result(principal, workflow.pk, result_id)
     context = {
         "workflow": workflow,
         "case": result.case,
@@ -127,7 +127,7 @@ def _render_form(
 
 
 def _render_list(request: HttpRequest, principal: Principal, workflow: Workflow) -> HttpResponse:
-    case_list = list(selectors.cases_for(principal, workflow.pk))
+    case_list = list(selectors.list_cases(principal, workflow.pk))
     results = cases.find_newest_results(case_list)
     rows = [(case, results.get(case.pk)) for case in case_list]
     context = {

@@ -25,7 +25,7 @@ def list_previews(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Return the previews of the requested nodes, each from its last round."""
     principal, run = run_for(request, run_id)
     node_keys = request.GET.getlist("node")[:MAX_NODES]
-    steps = selectors.steps_of(principal, run).filter(node_key__in=node_keys)
+    steps = selectors.list_steps(principal, run).filter(node_key__in=node_keys)
     previews = {
         step.node_key: build_preview(step.outputs)
         for step in steps.only("node_key", "outputs", "started_at")

@@ -56,7 +56,7 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
     config = _read_config(spec)
     person, key = read_person(request.GET), read_text(request.GET, "conversation")
     subject = resolve_subject(principal, person or None)
-    run = selectors.runs_for(principal, workflow=workflow).first()
+    run = selectors.list_runs(principal, workflow=workflow).first()
     searches = ".".join(config["query_selector"])
     group = read_text(request.GET, "group")
     query = request.GET.get("query")

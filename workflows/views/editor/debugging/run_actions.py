@@ -69,7 +69,7 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def run_list(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Show recent runs; opening one draws its states on the canvas."""
     principal, workflow = workflow_for(request, workflow_id)
-    runs = selectors.runs_for(principal, workflow=workflow).select_related("subject_user")
+    runs = selectors.list_runs(principal, workflow=workflow).select_related("subject_user")
     context = {"workflow": workflow, "runs": runs[:MAX_RECENT_RUNS]}
     return render(request, "editor/debugging/_run_list.html", context)
 
@@ -149,7 +149,7 @@ def edit_step(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse
 def step_value(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse:
     """Show the value on an edge, shortened unless the query has ``all``."""
     principal, run = run_for(request, run_id)
-    step = selectors.step_for(principal, run, node_key, read_text(request.GET, "rounds"))
+    step = selectors.find_step(principal, run, node_key, read_text(request.GET, "rounds"))
     context = build_value_context(
         run, step, read_text(request.GET, "part"), is_complete="all" in request.GET
     )

@@ -22,7 +22,7 @@ def build_step_context(
     principal: Principal, workflow: Workflow, node: str, run_id: str
 ) -> dict[str, Any]:
     """Build the context from the requested run, or from the newest run with such a step."""
-    step = selectors.step_in_workflow(principal, workflow, node, _parse_id(run_id))
+    step = selectors.find_newest_step(principal, workflow, node, _parse_id(run_id))
     context: dict[str, Any] = {
         "workflow": workflow,
         "node": node,
@@ -32,7 +32,7 @@ def build_step_context(
     if step is None:
         return context
     run = step.run
-    previous_step = selectors.step_before(principal, workflow, step)
+    previous_step = selectors.find_previous_step(principal, workflow, step)
     return context | {
         "step": StepRow(step),
         "run": run,
@@ -42,7 +42,7 @@ def build_step_context(
         "messages": list_prompt_messages(step.inputs),
         "outputs": _serialize_values(step.outputs),
         "recalled": record_access(principal, run, list_recalled(principal, run, node))[0],
-        "rounds": selectors.rounds_of(principal, step),
+        "rounds": selectors.count_rounds(principal, step),
         "before": previous_step,
         "before_outputs": _serialize_values(previous_step.outputs) if previous_step else [],
         "is_same": previous_step is not None and previous_step.outputs == step.outputs,
@@ -63,9 +63,9 @@ def build_pin_context(
     error: str = "",
 ) -> dict[str, Any]:
     """Build the form of the pin, filled from the pin or else from the node's last outputs."""
-    pin: Pin | None = selectors.pins_of(principal, workflow).filter(node_key=node).first()
+    pin: Pin | None = selectors.list_pins(principal, workflow).filter(node_key=node).first()
     if last_step is None and pin is None:
-        last_step = selectors.step_in_workflow(principal, workflow, node, None)
+        last_step = selectors.find_newest_step(principal, workflow, node, None)
     outputs: Json = pin.outputs if pin else last_step.outputs if last_step else {}
     handle = pin.handle if pin else last_step.handle if last_step else None
     return {

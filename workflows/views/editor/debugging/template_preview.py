@@ -40,7 +40,7 @@ def preview_template(request: HttpRequest, workflow_id: UUID, node_key: str) -> 
     text = _get_value(spec.data, path)
     if not isinstance(text, str):
         raise NotFound
-    run = selectors.runs_for(principal, workflow=workflow).first()
+    run = selectors.list_runs(principal, workflow=workflow).first()
     context: dict[str, Json] = {"run": run}
     try:
         pool = build_pool(principal, workflow, document, run)
@@ -69,7 +69,7 @@ def build_pool(
             **(run.conversation.variables if run and run.conversation else {}),
         },
     )
-    for step in selectors.steps_of(principal, run) if run else ():
+    for step in selectors.list_steps(principal, run) if run else ():
         if step.outputs:
             pool.set_outputs(step.node_key, step.outputs)
     return pool

@@ -85,8 +85,8 @@ def _build_mark(name: str, mark: str, has_moved: bool) -> Mark:
 @require_safe
 def difference(request: HttpRequest, workflow_id: UUID, before: str, after: str) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    older = selectors.version_or_draft(principal, workflow, before)
-    newer = selectors.version_or_draft(principal, workflow, after)
+    older = selectors.find_version_or_draft(principal, workflow, before)
+    newer = selectors.find_version_or_draft(principal, workflow, after)
     comparison = compare(workflow, older, newer)
     context = {
         "workflow": workflow,
@@ -100,7 +100,7 @@ def difference(request: HttpRequest, workflow_id: UUID, before: str, after: str)
         "variables": _build_named_rows(comparison.marks.variables),
         "features": _build_named_rows(comparison.marks.features),
         "marks": [(mark, sign, word) for mark, (sign, word) in MARKS.items()],
-        "versions": list(selectors.versions_of(principal, workflow)),
+        "versions": list(selectors.list_versions(principal, workflow)),
         "can_edit": permissions.may_edit(principal, workflow),
         "is_same": not comparison.ops,
         "restorable": _get_restorable_version(older, newer),

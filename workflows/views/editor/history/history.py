@@ -42,7 +42,7 @@ MAX_DESCRIBED_SIZE = 32_000
 @require_safe
 def history(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
-    revisions = selectors.revisions_of(principal, workflow)
+    revisions = selectors.list_revisions(principal, workflow)
     edits = list(
         revisions.defer("ops", "inverse").annotate(
             size=_build_size("ops") + _build_size("inverse")
@@ -51,7 +51,7 @@ def history(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     changes = _describe_edits(principal, workflow, edits[:MAX_EDITS])
     context = {
         "workflow": workflow,
-        "versions": list(selectors.versions_of(principal, workflow)),
+        "versions": list(selectors.list_versions(principal, workflow)),
         "edits": [
             {"row": row, "author": get_author_name(row), "description": changes.get(row.number)}
             for row in edits[:MAX_EDITS]
@@ -130,7 +130,7 @@ def add_version(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_POST
 def restore_version(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
-    version = selectors.version_for(principal, workflow, number)
+    version = selectors.find_version(principal, workflow, number)
     return _perform(
         request,
         workflow,
@@ -143,7 +143,7 @@ def restore_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
 @require_POST
 def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "publish")
-    version = selectors.version_for(principal, workflow, number)
+    version = selectors.find_version(principal, workflow, number)
     message = _("Version published.")
     response = _perform(
         request,

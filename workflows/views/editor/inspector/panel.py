@@ -202,7 +202,7 @@ def _list_providers(principal: Principal, workflow: Workflow) -> Sequence[tuple[
     """Return the names of the available providers with the default model of each."""
     models = {"offline": "offline"}
     if permissions.may_view_credentials(principal, workflow.team_id):
-        for row in selectors.providers_for(principal, workflow.team_id).filter(enabled=True):
+        for row in selectors.list_providers(principal, workflow.team_id).filter(enabled=True):
             models[normalize_name(row.name)] = row.default_model
     return [*models.items()]
 
