@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from config.env import Env, explain, read_descriptions
+from config.env import Env, explain
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,3 @@ def test_env_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch, name: st
     monkeypatch.setenv(name.upper(), "a.example, b.example,")
 
     assert getattr(Env(), name) == ("a.example", "b.example")
-
-
-def test_env_every_variable_is_described():
-    assert read_descriptions().keys() == Env.model_fields.keys()
