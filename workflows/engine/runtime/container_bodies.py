@@ -17,17 +17,6 @@ from workflows.engine.runtime.step_records import StepError, StepRecord, Write
 class BodyRounds:
     """Implements ``run_context.Body``."""
 
-    __slots__ = (
-        "_changed_variables",
-        "_count",
-        "_failed",
-        "_frame",
-        "_node",
-        "_plan",
-        "_started_at",
-        "_total",
-    )
-
     def __init__(self, frame: Frame, node: PlanNode, plan: Plan) -> None:
         self._frame, self._node, self._plan = frame, node, plan
         self._started_at = frame.run_context.now()

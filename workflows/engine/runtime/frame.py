@@ -7,7 +7,8 @@ database.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
+from functools import partial
 
 from workflows.engine.kinds import Execution, NodeContext, NodeResult
 from workflows.engine.language.plan import Plan, PlanNode
@@ -16,7 +17,7 @@ from workflows.engine.runtime.events import Event, NodeStateChange
 from workflows.engine.runtime.history import StepHistory
 from workflows.engine.runtime.run_context import Failure, RunContext, RunHalted
 from workflows.engine.runtime.state import NodeState, ScopeState
-from workflows.engine.runtime.step import StepStart, build_record, take_step
+from workflows.engine.runtime.step import First, Step, build_record, take_step
 from workflows.engine.runtime.step_records import (
     RunStatus,
     StepError,
@@ -29,29 +30,14 @@ from workflows.engine.runtime.streaming import ScopeStreaming
 from workflows.engine.testing.mocks import Mock
 
 
+# The record of a step, None for a container with a node that waits; or the reason why the scope ends.
+Report = tuple[PlanNode, StepRecord | None] | BaseException
+
 # After so many steps without a wait the run yields to the event loop.
 _STEPS_PER_TURN = 50
 
 
 class Frame:
-    __slots__ = (
-        "_journal",
-        "_muted",
-        "_ready",
-        "_reports",
-        "_running_since",
-        "_tasks",
-        "_unsettled",
-        "changed_variables",
-        "failure",
-        "is_paused",
-        "plan",
-        "rounds",
-        "run_context",
-        "state",
-        "stream",
-    )
-
     def __init__(
         self, run_context: RunContext, plan: Plan, pool: VariablePool, rounds: tuple[int, ...] = ()
     ) -> None:
@@ -66,9 +52,7 @@ class Frame:
         self._running_since: dict[int, float] = {}  # running node → its start
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsettled = 0  # tasks whose report hasn't been processed yet
-        self._reports: asyncio.Queue[tuple[PlanNode, StepRecord | None] | BaseException] = (
-            asyncio.Queue()
-        )
+        self._reports: asyncio.Queue[Report] = asyncio.Queue()
         self._muted = False
 
     async def run(self) -> Failure | None:
@@ -108,24 +92,23 @@ class Frame:
         """Start a node. Quick nodes run at once; a node that has to wait is awaited here if no other node is ready."""
         mocks = self.run_context.mocks
         mock = mocks.find(node.id, node.kind_name) if mocks is not None else None
-        step_start = self._mark_running(node)
-        ctx = self._build_context(node, step_start)
-        first: NodeResult | Awaitable[NodeResult] | Exception | None = None
+        step = self._start_step(node)
+        first: First = None
         if node.quick and mock is None:
             try:
-                first = node.kind.run(node.prepared, ctx)
+                first = node.kind.run(node.prepared, step.ctx)
             except Exception as fault:
                 first = fault
             if first.__class__ is NodeResult:
-                record = build_record(self, node, ctx, first, 1, step_start)
+                record = build_record(step, first, 1)
                 await self.record_step(node, record, first.events)
                 self._settle(node, record)
                 await self._yield_turn()
                 return
         if alone:
-            self._settle(node, await take_step(self, node, ctx, step_start, mock, first))
+            self._settle(node, await take_step(step, mock, first))
             return
-        task = asyncio.create_task(self._report(node, ctx, step_start, mock, first))
+        task = asyncio.create_task(self._report(step, mock, first))
         self._unsettled += 1
         tasks = self._tasks
         tasks.add(task)
@@ -137,19 +120,9 @@ class Frame:
             self.run_context.steps_since_yield = 0
             await asyncio.sleep(0)
 
-    async def _report(
-        self,
-        node: PlanNode,
-        ctx: NodeContext,
-        step_start: StepStart,
-        mock: Mock | None,
-        first: NodeResult | Awaitable[NodeResult] | Exception | None,
-    ) -> None:
+    async def _report(self, step: Step, mock: Mock | None, first: First) -> None:
         try:
-            report: tuple[PlanNode, StepRecord | None] | BaseException = (
-                node,
-                await take_step(self, node, ctx, step_start, mock, first),
-            )
+            report: Report = (step.node, await take_step(step, mock, first))
         except asyncio.CancelledError:
             raise
         except BaseException as fault:
@@ -261,16 +234,17 @@ class Frame:
     def _build_key(self, node: PlanNode) -> StepKey:
         return StepKey(node.id, self.rounds) if self.rounds else node.key
 
-    def _build_context(self, node: PlanNode, step_start: StepStart) -> NodeContext:
-        print_chunk = None
-        if node.kind.streams:
-            index, stream = node.index, self.stream
-
-            def print_chunk(output: str, text: str) -> None:
-                stream.add_chunk(index, output, text)
-
+    def _start_step(self, node: PlanNode) -> Step:
+        self.state.move(node.index, NodeState.RUNNING)
         run_context = self.run_context
-        return NodeContext(
+        now = run_context.ports.clock.monotonic()
+        self._running_since[node.index] = now
+        at = run_context.wall_offset + now
+        self._journal.note(
+            NodeStateChange(node.id, "running", node.kind_name, node.title, self.rounds, at)
+        )
+        body = run_context.bodies.open(self, node) if node.body is not None else None
+        ctx = NodeContext(
             node.id,
             run_context.start.run_id,
             self.state.pool,
@@ -278,28 +252,11 @@ class Frame:
             run_context.start.inputs,
             self.plan.variable_types,
             self.rounds,
-            print_chunk,
-            step_start.body,
+            partial(self.stream.add_chunk, node.index) if node.kind.streams else None,
+            body,
             untrusted=run_context.state.untrusted,
         )
-
-    def _mark_running(self, node: PlanNode) -> StepStart:
-        self.state.move(node.index, NodeState.RUNNING)
-        run_context = self.run_context
-        now = run_context.ports.clock.monotonic()
-        self._running_since[node.index] = now
-        self._journal.note(
-            NodeStateChange(
-                node.id,
-                "running",
-                node.kind_name,
-                node.title,
-                self.rounds,
-                run_context.wall_offset + now,
-            )
-        )
-        body = run_context.bodies.open(self, node) if node.body is not None else None
-        return StepStart(self._build_key(node), now, body)
+        return Step(self, node, ctx, self._build_key(node), now, body)
 
 
 def _discard_task(task: asyncio.Task[None], tasks: set[asyncio.Task[None]], first: object) -> None:

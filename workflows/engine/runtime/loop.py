@@ -39,9 +39,16 @@ async def drive(
     continues it.
     """
     control = control or RunControl()
-    step_history = StepHistory(plan.document, history)
     run_context = RunContext(
-        plan, start, ports, journal, mocks, control, step_history, ScopedBodies(), pause_control
+        plan,
+        start,
+        ports,
+        journal,
+        control,
+        StepHistory(plan.document, history),
+        ScopedBodies(),
+        mocks=mocks,
+        pause_control=pause_control,
     )
     for record in seeds:
         run_context.state.add_seed(record)
@@ -87,7 +94,7 @@ def _build_failure(fault: EngineFault) -> Failure:
 
 
 def _build_result(run_context: RunContext, failure: Failure | None, *, paused: bool) -> RunResult:
-    state = run_context.state
+    state, pause_control = run_context.state, run_context.pause_control
     final_status = RunStatus.PAUSED if paused else state.resolve_status()
     return RunResult(
         status=failure.status if failure else final_status,
@@ -103,7 +110,5 @@ def _build_result(run_context: RunContext, failure: Failure | None, *, paused: b
         writes=tuple(state.writes),
         exceptions_count=state.exceptions,
         elapsed=run_context.ports.clock.monotonic() - run_context.started,
-        waiting_steps=tuple(run_context.pause_control.waiting_steps)
-        if run_context.pause_control and paused
-        else (),
+        waiting_steps=tuple(pause_control.waiting_steps) if pause_control and paused else (),
     )

@@ -12,7 +12,7 @@ from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.history import StepHistory
 from workflows.engine.runtime.rounds import Rounds
 from workflows.engine.runtime.run_request import RunControl, RunStart
-from workflows.engine.runtime.state import RunState, build_failure_record
+from workflows.engine.runtime.state import RunState
 from workflows.engine.runtime.step_records import (
     RunStatus,
     StepError,
@@ -68,53 +68,30 @@ class Bodies(Protocol):
         """Restore the state after a finished container's rounds in an earlier attempt."""
 
 
+@dataclass(eq=False)
 class RunContext:
-    __slots__ = (
-        "bodies",
-        "control",
-        "journal",
-        "mocks",
-        "pause_control",
-        "ports",
-        "session_queue",
-        "start",
-        "started",
-        "state",
-        "step_history",
-        "steps",
-        "steps_since_yield",
-        "unfinished_steps",
-        "wall_offset",
-    )
+    """``steps`` counts the starts of nodes, ``started`` is a time of the run's monotonic clock."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        start: RunStart,
-        ports: Ports,
-        journal: Journal,
-        mocks: Mocks | None,
-        control: RunControl,
-        step_history: StepHistory,
-        bodies: Bodies,
-        pause_control: PauseControl | None,
-    ) -> None:
-        self.start, self.ports, self.journal = start, ports, journal
-        self.mocks, self.control, self.step_history = mocks, control, step_history
-        self.bodies = bodies
-        self.pause_control = pause_control
-        now = ports.clock.now().timestamp()
-        self.started = ports.clock.monotonic()
+    plan: Plan
+    start: RunStart
+    ports: Ports
+    journal: Journal
+    control: RunControl
+    step_history: StepHistory
+    bodies: Bodies
+    mocks: Mocks | None = None
+    pause_control: PauseControl | None = None
+
+    def __post_init__(self) -> None:
+        now = self.ports.clock.now().timestamp()
+        self.started = self.ports.clock.monotonic()
         self.wall_offset = now - self.started  # added to monotonic seconds gives unix seconds
-        self.state = RunState(plan, start, now)
-        self.session_queue = SessionQueue(self.publish)
+        self.state = RunState(self.plan, self.start, now)
+        self.session_queue = SessionQueue(self.journal.publish)
         self.steps = 0
         self.steps_since_yield = 0
         # Steps that were running when their scope ended and are not recorded yet.
         self.unfinished_steps: list[tuple[PlanNode, StepKey, float]] = []
-
-    def publish(self, event: Event) -> None:
-        self.journal.publish(event)
 
     def now(self) -> float:
         """Return the current time in unix seconds."""
@@ -122,17 +99,12 @@ class RunContext:
 
     def get_seconds_left(self) -> float | None:
         """Return the remaining seconds of the run; None means without limit."""
-        limit = self.start.timeout_seconds
+        limit, started_at = self.start.timeout_seconds, self.start.started_at
         if limit is None:
             return None
-        started_at = self.start.started_at
-        return max(
-            limit
-            - (
-                self.now() - (self.wall_offset + self.started if started_at is None else started_at)
-            ),
-            0,
-        )
+        if started_at is None:
+            started_at = self.wall_offset + self.started
+        return max(limit - (self.now() - started_at), 0)
 
     def count_step(self) -> bool:
         """Count one more step, and return whether the run is over its limit now."""
@@ -149,12 +121,11 @@ class RunContext:
         """Record the unfinished steps of scopes that ended early as stopped."""
         while self.unfinished_steps:
             node, key, started_at = self.unfinished_steps.pop(0)
-            record = build_failure_record(
-                node,
+            record = StepRecord(
                 key,
+                node.kind_name,
                 StepStatus.STOPPED,
-                StepError("RunStopped", "The run ended before this node finished."),
-                tries=1,
+                error=StepError("RunStopped", "The run ended before this node finished."),
                 started_at=self.wall_offset + started_at,
                 elapsed=self.ports.clock.monotonic() - started_at,
             )

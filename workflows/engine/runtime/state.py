@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from workflows.engine.errors import EngineFault
-from workflows.engine.kinds import Execution, NodeResult, has_untrusted_input
+from workflows.engine.kinds import Execution, has_untrusted_input
 from workflows.engine.language.document import Json, Mode
 from workflows.engine.language.plan import Plan, PlanNode
 from workflows.engine.language.variables import VariablePool
@@ -13,8 +13,6 @@ from workflows.engine.runtime.run_request import RunStart, build_system_variable
 from workflows.engine.runtime.scheduler import Scheduler
 from workflows.engine.runtime.step_records import (
     RunStatus,
-    StepError,
-    StepKey,
     StepRecord,
     StepStatus,
     Write,
@@ -33,25 +31,21 @@ class NodeState(StrEnum):
     PAUSED = "paused"
 
 
+_NODE_ENDS = frozenset(
+    {
+        NodeState.SUCCEEDED,
+        NodeState.EXCEPTION,
+        NodeState.FAILED,
+        NodeState.SKIPPED,
+        NodeState.STOPPED,
+    }
+)
 NODE_MOVES: Mapping[NodeState, frozenset[NodeState]] = {
     NodeState.PENDING: frozenset({NodeState.RUNNING, NodeState.SKIPPED}),
-    NodeState.RUNNING: frozenset(
-        {
-            NodeState.SUCCEEDED,
-            NodeState.EXCEPTION,
-            NodeState.FAILED,
-            NodeState.RETRYING,
-            NodeState.STOPPED,
-            NodeState.PAUSED,
-        }
-    ),
+    NodeState.RUNNING: _NODE_ENDS - {NodeState.SKIPPED} | {NodeState.RETRYING, NodeState.PAUSED},
     NodeState.RETRYING: frozenset({NodeState.RUNNING, NodeState.STOPPED}),
     NodeState.PAUSED: frozenset({NodeState.RUNNING, NodeState.STOPPED}),
-    NodeState.SUCCEEDED: frozenset(),
-    NodeState.EXCEPTION: frozenset(),
-    NodeState.FAILED: frozenset(),
-    NodeState.SKIPPED: frozenset(),
-    NodeState.STOPPED: frozenset(),
+    **dict.fromkeys(_NODE_ENDS, frozenset()),
 }
 
 _ENDS = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.STOPPED})
@@ -70,20 +64,6 @@ class MoveNotAllowed(EngineFault):
 
 class RunState:
     """The totals over the steps of all scopes. Only the loop changes them, one step at a time."""
-
-    __slots__ = (
-        "_flow",
-        "_untrusted_sources",
-        "answers",
-        "exceptions",
-        "mode",
-        "outputs",
-        "pool",
-        "records",
-        "untrusted",
-        "usage",
-        "writes",
-    )
 
     def __init__(self, plan: Plan, start: RunStart, now: float) -> None:
         document = plan.document
@@ -141,12 +121,10 @@ class RunState:
         outputs = record.outputs
         if record.key.rounds and node.kind.provides_results:
             return  # for the container around it
-        if self.mode is not Mode.CHAT or "answer" not in outputs:
-            self.outputs.update(outputs)
-            return
-        self.answers.append(outputs["answer"])
         self.outputs.update(outputs)
-        self.outputs["answer"] = "".join(self.answers)
+        if self.mode is Mode.CHAT and "answer" in outputs:
+            self.answers.append(outputs["answer"])
+            self.outputs["answer"] = "".join(self.answers)
 
     def resolve_status(self) -> RunStatus:
         """Return the status of a run that was executed to its end."""
@@ -165,11 +143,11 @@ class ScopeState:
         self.nodes = [NodeState.PENDING] * len(plan.nodes)
         self.results: dict[str, Json] = {}
 
-    def move(self, index: int, to: NodeState) -> None:
-        if to not in NODE_MOVES[self.nodes[index]]:
+    def move(self, index: int, state: NodeState) -> None:
+        if state not in NODE_MOVES[self.nodes[index]]:
             node = self.plan.nodes[index].id
-            raise MoveNotAllowed(f"Node {node} can't go from {self.nodes[index]} to {to}")
-        self.nodes[index] = to
+            raise MoveNotAllowed(f"Node {node} can't go from {self.nodes[index]} to {state}")
+        self.nodes[index] = state
 
     def add_record(self, node: PlanNode, record: StepRecord) -> None:
         """Apply all changes of a finished step at once, so that no other step sees half of them."""
@@ -186,57 +164,3 @@ class ScopeState:
             state is NodeState.SUCCEEDED and node.kind.ends_rounds
             for node, state in zip(self.plan.nodes, self.nodes, strict=True)
         )
-
-
-def build_success_record(
-    node: PlanNode,
-    key: StepKey,
-    result: NodeResult,
-    *,
-    inputs: Mapping[str, Json],
-    tries: int,
-    started_at: float,
-    elapsed: float,
-) -> StepRecord:
-    usage = result.usage
-    return StepRecord(
-        key=key,
-        kind=node.kind_name,
-        status=StepStatus.SUCCEEDED,
-        handle=result.handle,
-        outputs=result.outputs,
-        inputs=inputs,
-        writes=result.writes,
-        tries=tries,
-        started_at=started_at,
-        elapsed=elapsed,
-        prompt_tokens=usage.prompt_tokens if usage else 0,
-        completion_tokens=usage.completion_tokens if usage else 0,
-    )
-
-
-def build_failure_record(
-    node: PlanNode,
-    key: StepKey,
-    status: StepStatus,
-    error: StepError,
-    *,
-    outputs: Mapping[str, Json] | None = None,
-    inputs: Mapping[str, Json] | None = None,
-    handle: str | None = None,
-    tries: int,
-    started_at: float,
-    elapsed: float,
-) -> StepRecord:
-    return StepRecord(
-        key=key,
-        kind=node.kind_name,
-        status=status,
-        handle=handle,
-        outputs=outputs or {},
-        inputs=inputs or {},
-        error=error,
-        tries=tries,
-        started_at=started_at,
-        elapsed=elapsed,
-    )

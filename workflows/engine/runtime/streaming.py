@@ -17,17 +17,6 @@ from workflows.engine.text_rendering import as_markdown
 class SessionQueue:
     """Queues the sessions of all scopes of a run: the top level, and each round of a container."""
 
-    __slots__ = (
-        "_active",
-        "_pending",
-        "_position",
-        "_print",
-        "awaited_node",
-        "awaited_scope",
-        "offset",
-        "text",
-    )
-
     def __init__(self, publish: Callable[[TextChunk], None]) -> None:
         self._print = publish
         self._active: tuple[ScopeStreaming, Session] | None = None
