@@ -8,8 +8,7 @@ from workflows.engine.runtime.step_records import StepKey
 
 @dataclass(slots=True)
 class PauseControl:
-    """Decides before which nodes a run pauses. Once a node has to wait, all later nodes wait, too, so that the whole
-    run pauses.
+    """Decides before which nodes a run pauses. Once a node has to wait, all later nodes wait, too.
 
     ``passed_steps`` are the steps at which the run paused earlier and was resumed. ``open_containers`` are the
     containers inside which it paused; they start again to reach the breakpoint. ``budget`` is how many more nodes may
@@ -25,10 +24,11 @@ class PauseControl:
 
     def pause_before(self, key: StepKey) -> bool:
         """Return whether the node has to wait, and record it if so. Call this once for each ready node."""
-        if not self.reason and format_step_name(key) in self.open_containers:
-            return False
+        name = format_step_name(key)
         if not self.reason:
-            if key.node_id in self.breakpoints and format_step_name(key) not in self.passed_steps:
+            if name in self.open_containers:
+                return False
+            if key.node_id in self.breakpoints and name not in self.passed_steps:
                 self.reason = "breakpoint"
             elif self.budget is not None and self.budget <= 0:
                 self.reason = "step"

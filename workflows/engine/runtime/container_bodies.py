@@ -26,11 +26,9 @@ class BodyRounds:
 
     def begin(self, total: int | None) -> None:
         self._total = total
-        if not self._frame.run_context.step_history.list_inner_steps(
-            self._node.id, self._frame.rounds
-        ):
-            event = self._node.kind.round_events.started
-            self._frame.run_context.journal.note(event(*self._describe()))
+        run_context = self._frame.run_context
+        if not run_context.step_history.list_inner_steps(self._node.id, self._frame.rounds):
+            run_context.journal.note(self._node.kind.round_events.started(*self._describe()))
 
     async def run(self, index: int, heads: Heads) -> Round:
         run_context = self._frame.run_context
@@ -38,8 +36,8 @@ class BodyRounds:
         frame = Frame(run_context, self._plan, self._build_pool(heads, rounds), rounds)
         self._count += 1
         if not run_context.step_history.list_steps(self._node.id, rounds):
-            event = self._node.kind.round_events.next
-            run_context.journal.note(event(*self._describe(), index=index))
+            begun = self._node.kind.round_events.next(*self._describe(), index=index)
+            run_context.journal.note(begun)
         try:
             failure = await frame.run()
         except Exception as fault:  # an error of the journal or a bug, not a failure of a node
@@ -104,11 +102,9 @@ class BodyRounds:
 
     def _get_start_inputs(self, rounds: tuple[int, ...]) -> Mapping[str, Json]:
         """Return the inputs that the start of the round recorded. Other branches may have changed its source since."""
-        for record in self._frame.run_context.step_history.list_steps(self._node.id, rounds):
-            index = self._plan.by_id.get(record.key.node_id)
-            if index == self._plan.root:
-                return record.inputs
-        return {}
+        steps = self._frame.run_context.step_history.list_steps(self._node.id, rounds)
+        root = self._plan.nodes[self._plan.root].id
+        return next((record.inputs for record in steps if record.key.node_id == root), {})
 
     def _adopt_variables(self, frame: Frame) -> None:
         """Copy changed conversation variables out of a round. Of concurrent rounds the last to finish wins."""
@@ -132,9 +128,8 @@ class ScopedBodies:
         if node.body is None:
             return
         run_context = frame.run_context
-        inner_nodes = dict(
-            _iter_inner_nodes(node.body, shares=node.kind.shares_pool(node.prepared))
-        )
+        shares = node.kind.shares_pool(node.prepared)
+        inner_nodes = dict(_iter_inner_nodes(node.body, shares=shares))
         last_rounds: dict[str, tuple[int, ...]] = {}  # the last round of each scope
         sessions: list[tuple[int, Session]] = []
         for record in run_context.step_history.list_inner_steps(node.id, frame.rounds):
@@ -170,6 +165,5 @@ def _iter_inner_nodes(
     for node in plan.nodes:
         yield node.id, (node, plan, shares)
         if node.body is not None:
-            yield from _iter_inner_nodes(
-                node.body, shares=shares and node.kind.shares_pool(node.prepared)
-            )
+            inner_shares = shares and node.kind.shares_pool(node.prepared)
+            yield from _iter_inner_nodes(node.body, shares=inner_shares)

@@ -38,9 +38,8 @@ class NodeStateChange(Event):
     reused: bool = False  # the reused result of an earlier run
     tokens: int | None = None  # of model calls
     items: int | None = None  # number of items in the first list among the outputs
-    context_length: int | None = (
-        None  # characters of the output that is made for a prompt, if the kind has one
-    )
+    # Characters of the output that is made for a prompt, if the kind has one.
+    context_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +128,10 @@ class MemoryRecalled(Event):
     query: str | None
     entries: Sequence[Mapping[str, Json]]  # id, key, value, score
     injected: bool = False  # reached a prompt through enhanced_memory
-    withheld: str | None = (
-        None  # the reason why memory returned nothing: "paused", if the user paused it
-    )
-    sought: Mapping[str, Json] = field(
-        default_factory=dict
-    )  # besides the query: key, filter, top_k
+    # The reason why memory returned nothing: "paused", if the user paused it.
+    withheld: str | None = None
+    # What was searched for besides the query: key, filter, top_k.
+    sought: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ _STEPS_PER_TURN = 50
 
 
 class Frame:
+    """A scope that runs."""
+
     def __init__(
         self, run_context: RunContext, plan: Plan, pool: VariablePool, rounds: tuple[int, ...] = ()
     ) -> None:
@@ -79,9 +81,8 @@ class Frame:
             node = nodes[ready.popleft()]
             # The start of a round has no effect, so limits and breakpoints do not apply.
             if node.kind.execution is not Execution.ENTRY:
-                if run_context.pause_control is not None and run_context.pause_control.pause_before(
-                    self._build_key(node)
-                ):
+                pause_control = run_context.pause_control
+                if pause_control is not None and pause_control.pause_before(self._build_key(node)):
                     self.is_paused = True
                     continue
                 if run_context.count_step():
@@ -166,7 +167,7 @@ class Frame:
         if not self._muted:
             at = self.run_context.now()
             self._journal.note(
-                NodeStateChange(node.id, "skipped", node.kind_name, node.title, self.rounds, at=at)
+                NodeStateChange(node.id, "skipped", node.kind_name, node.title, self.rounds, at)
             )
 
     # -- beginnings and ends --------------------------------------------------------------------
@@ -205,9 +206,9 @@ class Frame:
             task.cancel()
         if tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
-        for index, started_at in self._running_since.items():
+        for index, started in self._running_since.items():
             node = self.plan.nodes[index]
-            self.run_context.unfinished_steps.append((node, self._build_key(node), started_at))
+            self.run_context.unfinished_steps.append((node, self._build_key(node), started))
         self._running_since.clear()
 
     # -- called by the step ---------------------------------------------------------------------

@@ -55,16 +55,8 @@ def extract_part(document: Document, part: Part, root: str | None = None) -> Doc
 
 def find_root(document: Document, kinds: Mapping[str, AnyKind]) -> str | None:
     """Return the node where runs start, the first of several."""
-    return next(
-        (
-            node.id
-            for node in document.nodes
-            if node.parent is None
-            and node.kind in kinds
-            and kinds[node.kind].execution is Execution.ROOT
-        ),
-        None,
-    )
+    tops = (node for node in document.nodes if node.parent is None and node.kind in kinds)
+    return next((n.id for n in tops if kinds[n.kind].execution is Execution.ROOT), None)
 
 
 def list_external_reads(
@@ -87,7 +79,10 @@ def mark_missing_nodes(plan: Plan, document: Document) -> Plan:
 
 def find_ancestors(document: Document, nodes: Iterable[str]) -> set[str]:
     """Return every node from which a path leads to one of the nodes."""
-    return _collect_connected(_map_sources(document), nodes)
+    sources: dict[str, list[str]] = {}
+    for edge in document.edges:
+        sources.setdefault(edge.target, []).append(edge.source)
+    return _collect_connected(sources, nodes)
 
 
 def find_descendants(document: Document, nodes: Iterable[str]) -> set[str]:
@@ -142,8 +137,8 @@ def select_valid_steps(plan: Plan, history: Sequence[StepRecord]) -> list[StepRe
         valid.append(record)
         ready.extend(scheduler.finish(node.index, record.handle)[0])
     tops = {record.key.node_id for record in valid}
-    rounds = [record for record in history if record.key.rounds and _is_inside(plan, record, tops)]
-    return [*valid, *rounds]
+    rounds = (record for record in history if record.key.rounds)
+    return [*valid, *(r for r in rounds if find_outermost(plan.document, r.key.node_id) in tops)]
 
 
 def select_missing_node_steps(plan: Plan, history: Sequence[StepRecord]) -> list[StepRecord]:
@@ -184,9 +179,8 @@ def _isolate_nodes(document: Document, nodes: Sequence[str], root: str | None) -
     edges = [edge for edge in document.edges if edge.source in included and edge.target in included]
     targets = {edge.target for edge in edges}
     first = [node.id for node in tops if node.id not in targets and node.id != root]
-    edges += [
-        EdgeSpec(f"{root}-alone-{node_id}", root, node_id) for node_id in first if root is not None
-    ]
+    if root is not None:
+        edges += [EdgeSpec(f"{root}-alone-{node_id}", root, node_id) for node_id in first]
     return replace(document, nodes=(*tops, *rest), edges=tuple(edges))
 
 
@@ -198,25 +192,11 @@ def _keep_nodes(document: Document, node_ids: Collection[str]) -> Document:
 
 def include_inner_nodes(document: Document, nodes: Collection[str]) -> set[str]:
     """Return the nodes and everything inside those that are containers."""
-    node_ids = set(nodes)
-    children: dict[str, list[NodeSpec]] = {}
+    children: dict[str, list[str]] = {}
     for node in document.nodes:
         if node.parent is not None:
-            children.setdefault(node.parent, []).append(node)
-    pending = list(node_ids)
-    while pending:
-        for child in children.get(pending.pop(), ()):
-            if child.id not in node_ids:
-                node_ids.add(child.id)
-                pending.append(child.id)
-    return node_ids
-
-
-def _map_sources(document: Document) -> dict[str, list[str]]:
-    sources: dict[str, list[str]] = {}
-    for edge in document.edges:
-        sources.setdefault(edge.target, []).append(edge.source)
-    return sources
+            children.setdefault(node.parent, []).append(node.id)
+    return set(nodes) | _collect_connected(children, nodes)
 
 
 def _collect_connected(neighbors: Mapping[str, Sequence[str]], nodes: Iterable[str]) -> set[str]:
@@ -228,8 +208,3 @@ def _collect_connected(neighbors: Mapping[str, Sequence[str]], nodes: Iterable[s
                 connected.add(neighbor)
                 pending.append(neighbor)
     return connected
-
-
-def _is_inside(plan: Plan, record: StepRecord, tops: Collection[str]) -> bool:
-    """Return whether a step of a round belongs to one of the top-level containers."""
-    return find_outermost(plan.document, record.key.node_id) in tops

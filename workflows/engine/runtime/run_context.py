@@ -120,14 +120,14 @@ class RunContext:
     async def record_unfinished(self) -> None:
         """Record the unfinished steps of scopes that ended early as stopped."""
         while self.unfinished_steps:
-            node, key, started_at = self.unfinished_steps.pop(0)
+            node, key, started = self.unfinished_steps.pop(0)
             record = StepRecord(
                 key,
                 node.kind_name,
                 StepStatus.STOPPED,
                 error=StepError("RunStopped", "The run ended before this node finished."),
-                started_at=self.wall_offset + started_at,
-                elapsed=self.ports.clock.monotonic() - started_at,
+                started_at=self.wall_offset + started,
+                elapsed=self.ports.clock.monotonic() - started,
             )
             self.state.add_record(node, record)
             await self.journal.record(record, (build_end_event(node, record),))

@@ -40,10 +40,9 @@ class RunResult:
     usage: Usage = field(default_factory=Usage)
     steps: tuple[StepRecord, ...] = ()
     stream: str = ""  # all text that was streamed to the user, in order
-    conversation: Mapping[str, Json] = field(
-        default_factory=dict
-    )  # the current variables of the conversation
-    untrusted: tuple[str, ...] = ()  # its variables with untrusted content
+    # The current variables of the conversation, and those with untrusted content.
+    conversation: Mapping[str, Json] = field(default_factory=dict)
+    untrusted: tuple[str, ...] = ()
     writes: tuple[Write, ...] = ()
     exceptions_count: int = 0
     elapsed: float = 0.0
@@ -92,7 +91,6 @@ class RunControl:
 
 def build_system_variables(start: RunStart, mode: Mode, now: float) -> dict[str, Json]:
     """Return the ``sys.*`` variables of a run, which depend on its mode; passed values have priority."""
-    overrides = {name: value for name, value in start.system.items() if value is not None}
     system: dict[str, Json] = {
         "files": [],
         "workflow_run_id": start.run_id,
@@ -104,7 +102,7 @@ def build_system_variables(start: RunStart, mode: Mode, now: float) -> dict[str,
         system["query"] = ""
     if mode is Mode.CHAT:
         system["dialogue_count"] = 1
-    system |= overrides
+    system |= {name: value for name, value in start.system.items() if value is not None}
     # xworkflow's name for the run's id.
     system.setdefault("execution_id", system["workflow_run_id"])
     return system

@@ -1,7 +1,9 @@
 """Runs a workflow in this process, without a server.
 
-runner = WorkflowRunner(document, memory=InMemoryProvider(), models=...) handle = runner.start(inputs={...},
-system={"conversation_id": "conv-123"}) async for event in handle.events(): ... result = await handle.result()
+runner = WorkflowRunner(document, memory=InMemoryProvider(), models=...)
+handle = runner.start(inputs={...}, system={"conversation_id": "conv-123"})
+async for event in handle.events(): ...
+result = await handle.result()
 """
 
 import asyncio
@@ -43,8 +45,8 @@ from workflows.engine.testing.mocks import Mocks
 class WorkflowRunner:
     """Compiles a document once. Call ``start`` any number of times, also concurrently.
 
-    ``memory`` is a memory port, or a provider whose memory then outlives the run. With
-    ``checked=True`` the inputs are not checked against the start form.
+    ``memory`` is a memory port, or a provider whose memory then outlives the run. With ``checked=True`` the inputs
+    are not checked against the start form.
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from json import JSONEncoder
 from json.encoder import encode_basestring
 
@@ -59,17 +60,8 @@ def count_items(outputs: Mapping[str, Json]) -> int | None:
 def build_retry_event(
     node: PlanNode, rounds: tuple[int, ...], error: StepError, tries: int, at: float
 ) -> NodeStateChange:
-    return NodeStateChange(
-        node.id,
-        "retrying",
-        node.kind_name,
-        node.title,
-        rounds,
-        at=at,
-        attempt=tries + 1,
-        error=error.message,
-        error_type=error.type,
-    )
+    change = NodeStateChange(node.id, "retrying", node.kind_name, node.title, rounds, at)
+    return replace(change, attempt=tries + 1, error=error.message, error_type=error.type)
 
 
 def build_step_error(fault: Exception, node_id: str) -> StepError:

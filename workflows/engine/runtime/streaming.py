@@ -192,7 +192,6 @@ class ScopeStreaming:
         if segment[0] in self._plan.unreached:
             return True  # a node that no path leads to counts as skipped
         value = self._pool.get(segment)
-        self._queue.print(
-            session, ".".join(segment) if value is MISSING else as_markdown(value), None
-        )
+        text = ".".join(segment) if value is MISSING else as_markdown(value)
+        self._queue.print(session, text, None)
         return True
