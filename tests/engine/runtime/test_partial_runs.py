@@ -247,7 +247,7 @@ async def test_disabled_branch_goes_its_first_way() -> None:
 
 
 async def test_disabled_nodes_in_a_row_leave_one_edge() -> None:
-    kept = remove_disabled(off(chain(), "a", "b", "c"), KINDS)
+    kept, _removed = remove_disabled(off(chain(), "a", "b", "c"), KINDS)
 
     assert [(edge.source, edge.target) for edge in kept.edges] == [("start", "end")]
 

@@ -15,8 +15,10 @@ def is_disabled(node: NodeSpec) -> bool:
     return node.data.get("disabled") is True
 
 
-def remove_disabled(document: Document, kinds: Mapping[str, AnyKind]) -> Document:
-    """Return the document without disabled nodes and their content.
+def remove_disabled(
+    document: Document, kinds: Mapping[str, AnyKind]
+) -> tuple[Document, frozenset[str]]:
+    """Return the document without disabled nodes and their content, and the ids of those.
 
     Edges into a disabled node continue to where its first handle leads.
     """
@@ -24,7 +26,7 @@ def remove_disabled(document: Document, kinds: Mapping[str, AnyKind]) -> Documen
         node.id for node in document.nodes if is_disabled(node) and not _is_root(node, kinds)
     }
     if not disabled:
-        return document
+        return document, frozenset()
     removed = _include_inner_nodes(document, disabled)
     edges = list(document.edges)
     for node in document.nodes:
@@ -33,7 +35,7 @@ def remove_disabled(document: Document, kinds: Mapping[str, AnyKind]) -> Documen
     nodes = tuple(node for node in document.nodes if node.id not in removed)
     inner = removed - disabled
     remaining_edges = tuple(e for e in edges if e.source not in inner and e.target not in inner)
-    return replace(document, nodes=nodes, edges=remaining_edges)
+    return replace(document, nodes=nodes, edges=remaining_edges), frozenset(removed)
 
 
 def find_disabled_problems(document: Document, kinds: Mapping[str, AnyKind]) -> Iterator[Problem]:
@@ -41,12 +43,6 @@ def find_disabled_problems(document: Document, kinds: Mapping[str, AnyKind]) -> 
         if is_disabled(node) and _is_root(node, kinds):
             message = "A Start node can't be disabled; it still runs"
             yield build_warning("node.disabled_start", message, node=node.id, field="disabled")
-
-
-def list_disabled_ids(document: Document, kinds: Mapping[str, AnyKind]) -> frozenset[str]:
-    """Return every node that a run leaves out, with the content of disabled containers."""
-    enabled = {node.id for node in remove_disabled(document, kinds).nodes}
-    return frozenset(node.id for node in document.nodes) - enabled
 
 
 def _bypass(node: NodeSpec, edges: list[EdgeSpec], kinds: Mapping[str, AnyKind]) -> list[EdgeSpec]:

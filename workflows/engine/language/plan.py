@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.kinds import AnyKind, Execution, Kinds
 from workflows.engine.language.config_errors import build_config_problems
-from workflows.engine.language.disabled_nodes import list_disabled_ids, remove_disabled
+from workflows.engine.language.disabled_nodes import remove_disabled
 from workflows.engine.language.document import Document, EdgeSpec, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Policy, Strategy, read_policy
 from workflows.engine.language.graph import Graph
@@ -102,19 +102,16 @@ class Plan:
 
 def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -> Plan:
     """Compile a document. Raises DocumentInvalid with every problem that would keep it from running."""
-    disabled = list_disabled_ids(document, kinds)
-    if disabled:
-        plan = compile_plan(remove_disabled(document, kinds), kinds, root=root)
-        return replace(plan, unreached=plan.unreached | disabled)
-    graph = Graph.of(document)
+    document, disabled = remove_disabled(document, kinds)
+    graph = Graph.from_document(document)
     problems = _find_problems(document, graph, kinds)
-    start = _choose_root(
-        [graph.nodes[name] for name in graph.list_children(None)], kinds, root, problems
-    )
+    top = [graph.nodes[name] for name in graph.list_children(None)]
+    start = _choose_root(top, kinds, root, problems)
     if start is None or select_errors(problems):
         raise DocumentInvalid(select_errors(problems))
     types, flow = _collect_variable_types(document, kinds), Flow(document.nodes, kinds)
-    return _Compiler(document, graph, kinds, types, flow).compile_scope(None, start)
+    plan = _Compiler(document, graph, kinds, types, flow).compile_scope(None, start)
+    return replace(plan, unreached=plan.unreached | disabled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +166,35 @@ class _Compiler:
             out[edge.source].append(edge)
             indegrees[edge.target] += 1
         return tuple(
-            _build_node(
-                index,
-                spec,
-                self.kinds[spec.kind],
-                out[index],
-                indegrees[index],
-                self._compile_body(spec),
-            )
+            self._build_node(index, spec, tuple(out[index]), indegrees[index])
             for index, spec in enumerate(specs)
+        )
+
+    def _build_node(
+        self, index: int, spec: NodeSpec, out: tuple[PlanEdge, ...], indegree: int
+    ) -> PlanNode:
+        kind = self.kinds[spec.kind]
+        policy = read_policy(spec, kind.retry)[0]
+        try:
+            prepared = kind.prepare(spec)
+        except ValidationError as invalid:
+            raise DocumentInvalid(build_config_problems(spec.id, invalid)) from invalid
+        return PlanNode(
+            index=index,
+            id=spec.id,
+            key=StepKey(spec.id),
+            kind=kind,
+            kind_name=kind.name,
+            title=spec.title,
+            spec=spec,
+            prepared=prepared,
+            policy=policy,
+            branches=kind.execution is Execution.BRANCH or policy.strategy is Strategy.FAIL_BRANCH,
+            has_effect=kind.has_effect,
+            quick=not kind.has_effect and not iscoroutinefunction(kind.run),
+            out=out,
+            indegree=indegree,
+            body=self._compile_body(spec),
         )
 
     def _compile_body(self, spec: NodeSpec) -> Plan | None:
@@ -192,12 +209,10 @@ def _find_problems(document: Document, graph: Graph, kinds: Kinds) -> list[Probl
     for spec in graph.nodes.values():
         kind = kinds.get(spec.kind)
         if kind is None:
-            problems.append(
-                Problem("kind.unknown", f"Unknown node kind {spec.kind!r}", node=spec.id)
-            )
-            continue
-        problems += kind.check(spec)
-        problems += read_policy(spec, kind.retry)[1]
+            message = f"Unknown node kind {spec.kind!r}"
+            problems.append(Problem("kind.unknown", message, node=spec.id))
+        else:
+            problems += [*kind.check(spec), *read_policy(spec, kind.retry)[1]]
     node_ids = {node.id for node in document.nodes}
     problems += [
         Problem("edge.dangling", f"The edge ends at an unknown node {end!r}", edge=edge.id)
@@ -263,46 +278,13 @@ def _build_edges(edges: Iterable[EdgeSpec], by_id: dict[str, int]) -> tuple[Plan
     )
 
 
-def _build_node(
-    index: int,
-    spec: NodeSpec,
-    kind: AnyKind,
-    out: Sequence[PlanEdge],
-    indegree: int,
-    body: Plan | None,
-) -> PlanNode:
-    policy = read_policy(spec, kind.retry)[0]
-    try:
-        prepared = kind.prepare(spec)
-    except ValidationError as invalid:
-        raise DocumentInvalid(build_config_problems(spec.id, invalid)) from invalid
-    return PlanNode(
-        index=index,
-        id=spec.id,
-        key=StepKey(spec.id),
-        kind=kind,
-        kind_name=kind.name,
-        title=spec.title,
-        spec=spec,
-        prepared=prepared,
-        policy=policy,
-        branches=kind.execution is Execution.BRANCH or policy.strategy is Strategy.FAIL_BRANCH,
-        has_effect=kind.has_effect,
-        quick=not kind.has_effect and not iscoroutinefunction(kind.run),
-        out=tuple(out),
-        indegree=indegree,
-        body=body,
-    )
-
-
 def _iter_sessions(
     nodes: Sequence[PlanNode], edges: Sequence[PlanEdge], root: int, *, inside: bool
 ) -> Iterator[Session]:
     for node in nodes:
         # Inside a container an End node gives outputs to the container, not to the user.
-        if node.kind.execution is Execution.RESPONSE and not (
-            inside and node.kind.provides_results
-        ):
+        is_inner_end = inside and node.kind.provides_results
+        if node.kind.execution is Execution.RESPONSE and not is_inner_end:
             yield _build_session(node, nodes, edges, root)
 
 

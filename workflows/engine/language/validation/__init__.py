@@ -9,7 +9,6 @@ from dataclasses import replace
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.disabled_nodes import (
     find_disabled_problems,
-    list_disabled_ids,
     remove_disabled,
 )
 from workflows.engine.language.document import Document
@@ -30,14 +29,11 @@ __all__ = ["Problem", "Severity", "build_warning", "select_errors", "validate", 
 
 def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
     """Return all problems in a stable order: errors first, then by their subject."""
-    too_large = find_size_problems(document)
-    if too_large:
+    if too_large := find_size_problems(document):
         return too_large  # checking it would take long and repeat the same problem
     disabled_problems = [*find_disabled_problems(document, kinds)]
-    disabled = list_disabled_ids(document, kinds)
-    if disabled:
-        document = remove_disabled(document, kinds)
-    graph = Graph.of(document)
+    document, disabled = remove_disabled(document, kinds)
+    graph = Graph.from_document(document)
     config_problems = find_configuration_problems(document, kinds)
     invalid_nodes = {
         problem.node for problem in config_problems if problem.is_error and problem.node
@@ -55,7 +51,7 @@ def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
 
 def validate_node(document: Document, kinds: Mapping[str, AnyKind], node_id: str) -> list[Problem]:
     """Return the problems of one node's configuration and references, which its form shows."""
-    graph = Graph.of(document)
+    graph = Graph.from_document(document)
     if node_id not in graph.nodes:
         return []
     alone = replace(document, nodes=(graph.nodes[node_id],))
