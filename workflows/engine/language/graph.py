@@ -5,7 +5,7 @@ once, so that 100,000 nodes in a row or forty diamonds are fast.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +19,7 @@ class Graph:
     edges: tuple[EdgeSpec, ...]
 
     @staticmethod
-    def of(document: Document) -> "Graph":
+    def from_document(document: Document) -> "Graph":
         nodes: dict[str, NodeSpec] = {}
         for node in document.nodes:
             nodes.setdefault(node.id, node)
@@ -34,14 +34,9 @@ class Graph:
     def list_incoming(self, node: str) -> tuple[EdgeSpec, ...]:
         return self._incoming.get(node, ())
 
-    def list_successors(self, node: str, handle: str | None = None) -> tuple[str, ...]:
-        """Return the nodes behind a node, or behind one of its handles; each once, in edge order."""
-        targets = (
-            edge.target
-            for edge in self.list_outgoing(node)
-            if handle is None or edge.handle == handle
-        )
-        return tuple(dict.fromkeys(targets))
+    def list_successors(self, node: str) -> tuple[str, ...]:
+        """Return the nodes behind a node; each once, in edge order."""
+        return tuple(dict.fromkeys(edge.target for edge in self.list_outgoing(node)))
 
     def list_predecessors(self, node: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(edge.source for edge in self.list_incoming(node)))
@@ -75,37 +70,18 @@ class Graph:
 
     def list_inside(self, container: str) -> frozenset[str]:
         """Return everything inside a container, at every depth."""
-        nodes: set[str] = set()
-        queue = deque([container])
-        while queue:
-            for child in self.list_children(queue.popleft()):
-                if child not in nodes:
-                    nodes.add(child)
-                    queue.append(child)
-        return frozenset(nodes)
+        return _search([container], self.list_children)
 
     def find_reachable(self, starts: Iterable[str]) -> frozenset[str]:
         """Return the starts and everything behind them; a reached container includes its body."""
-        nodes = {start for start in starts if start in self.nodes}
-        queue = deque(nodes)
-        while queue:
-            node = queue.popleft()
-            for target in (*self.list_successors(node), *self._list_entries(node)):
-                if target not in nodes:
-                    nodes.add(target)
-                    queue.append(target)
-        return frozenset(nodes)
+        nodes = frozenset(start for start in starts if start in self.nodes)
+        return nodes | _search(
+            nodes, lambda node: (*self.list_successors(node), *self._list_entries(node))
+        )
 
     def find_upstream(self, node: str) -> frozenset[str]:
         """Return every node from which a path leads to the given node."""
-        sources: set[str] = set()
-        queue = deque([node])
-        while queue:
-            for source in self.list_predecessors(queue.popleft()):
-                if source not in sources:
-                    sources.add(source)
-                    queue.append(source)
-        return frozenset(sources)
+        return _search([node], self.list_predecessors)
 
     def find_visible(self, node: str) -> frozenset[str]:
         """Return the nodes whose outputs may exist when the node runs.
@@ -203,6 +179,18 @@ class Graph:
         for node in self.nodes.values():
             children[node.parent].append(node.id)
         return {parent: tuple(ids) for parent, ids in children.items()}
+
+
+def _search(starts: Iterable[str], list_next: Callable[[str], Iterable[str]]) -> frozenset[str]:
+    """Return everything that the steps from the starts lead to."""
+    nodes: set[str] = set()
+    queue = deque(starts)
+    while queue:
+        for node in list_next(queue.popleft()):
+            if node not in nodes:
+                nodes.add(node)
+                queue.append(node)
+    return frozenset(nodes)
 
 
 def _group_edges(pairs: Iterable[tuple[str, EdgeSpec]]) -> Mapping[str, tuple[EdgeSpec, ...]]:

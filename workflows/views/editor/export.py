@@ -82,7 +82,7 @@ def build_fragment(document: Document, ids: Iterable[str]) -> dict[str, Json]:
 
 
 def extract_part(document: Document, ids: Iterable[str]) -> Document:
-    graph = Graph.of(document)
+    graph = Graph.from_document(document)
     node_ids = {id_ for id_ in ids if id_ in graph.nodes}
     for id_ in [*node_ids]:
         node_ids |= graph.list_inside(id_)

@@ -68,7 +68,7 @@ class _OutlineBuilder:
     """One pass over a document; levels are built from the outside in."""
 
     def __init__(self, document: Document, problems: Sequence[Problem]) -> None:
-        self.graph = Graph.of(document)
+        self.graph = Graph.from_document(document)
         self.kinds = load_kinds()
         self.problems: dict[str, list[Problem]] = defaultdict(list)
         for problem in problems:

@@ -93,7 +93,7 @@ def _build_node_context(
     nodes: Mapping[str, NodeSpec],
     items: Mapping[str, PaletteItem],
 ) -> dict[str, Any]:
-    graph = Graph.of(document)
+    graph = Graph.from_document(document)
     kinds = load_kinds()
     shapes = {id_: compute_shape(item, kinds) for id_, item in nodes.items()}
     inside = graph.list_inside(node.id) | {node.id}
@@ -267,7 +267,7 @@ def _move(document: Document, node: NodeSpec | None, values: FormValues) -> Plan
 
 def _delete(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
     id_ = node.id if node else ""
-    graph = Graph.of(document)
+    graph = Graph.from_document(document)
     before = graph.list_predecessors(id_) if id_ in graph.nodes else ()
     label = _("Deleted %(name)s") % {"name": get_title(node) if node else id_}
     op = {"op": "delete", "id": id_, "heal": values.get("heal") == "on"}
