@@ -69,6 +69,10 @@ class VariableSpec:
     description: str = ""
     extra: Mapping[str, Json] = field(default_factory=dict)
 
+    @property
+    def is_secret(self) -> bool:
+        return self.value_type.strip().lower() == "secret"
+
 
 @dataclass(frozen=True, slots=True)
 class Note:

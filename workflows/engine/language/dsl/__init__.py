@@ -108,7 +108,7 @@ _READERS: Final[Mapping[Dialect, str]] = {
     Dialect.DIFY: "Dify",
     Dialect.XWORKFLOW: "The Mnemoflow format",
 }
-_UNSUPPORTED: Final[Mapping[Dialect, Callable[[Document], list[Problem]]]] = {
+_UNSUPPORTED: Final[Mapping[Dialect, Callable[[Document], Iterator[Problem]]]] = {
     Dialect.DIFY: find_unsupported_by_dify,
     Dialect.XWORKFLOW: find_unsupported_by_xworkflow,
 }

@@ -3,15 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from workflows.engine.language.document import Json, VariableSpec
-from workflows.engine.language.values import ValueType
+from workflows.engine.language.document import Json
 
 
 CREDENTIAL: Final = "credential_id"
-
-
-def is_secret(variable: VariableSpec) -> bool:
-    return variable.value_type.strip().lower() == ValueType.SECRET
 
 
 def clean_node(kind: str, data: dict[str, Json]) -> dict[str, Json]:
@@ -28,21 +23,9 @@ def _remove_model_credentials(data: dict[str, Json]) -> dict[str, Json]:
     return {**data, "model": {**model, "credentials": blank}}
 
 
-def _clean_tool(data: dict[str, Json]) -> dict[str, Json]:
-    return {key: _remove_credential_ids(part) for key, part in data.items() if key != CREDENTIAL}
-
-
 def _clean_agent(data: dict[str, Json]) -> dict[str, Json]:
     parameters = data.get("agent_parameters")
     return {**data, "agent_parameters": _remove_credential_ids(parameters)} if parameters else data
-
-
-def _clean_webhook(data: dict[str, Json]) -> dict[str, Json]:
-    return _blank_keys(data, "webhook_url", "webhook_debug_url")
-
-
-def _clean_plugin_trigger(data: dict[str, Json]) -> dict[str, Json]:
-    return _blank_keys(data, "subscription_id")
 
 
 def _blank_keys(data: dict[str, Json], *keys: str) -> dict[str, Json]:
@@ -61,8 +44,8 @@ def _remove_credential_ids(value: Json) -> Json:
 
 
 _BY_KIND: Final[Mapping[str, Callable[[dict[str, Json]], dict[str, Json]]]] = {
-    "tool": _clean_tool,
+    "tool": _remove_credential_ids,
     "agent": _clean_agent,
-    "trigger-webhook": _clean_webhook,
-    "trigger-plugin": _clean_plugin_trigger,
+    "trigger-webhook": lambda data: _blank_keys(data, "webhook_url", "webhook_debug_url"),
+    "trigger-plugin": lambda data: _blank_keys(data, "subscription_id"),
 }

@@ -23,7 +23,10 @@ from workflows.engine.language.dsl.loaded import (
     get_list,
     get_mapping,
     get_text,
+    iter_nodes,
+    read_ends,
     read_identifier,
+    read_kind,
     read_position,
 )
 from workflows.engine.language.dsl.tree import get_canvas_type
@@ -119,16 +122,8 @@ def _read_nodes(
 ) -> tuple[tuple[NodeSpec, ...], tuple[Note, ...]]:
     specs: list[NodeSpec] = []
     notes: list[Note] = []
-    for index, node in enumerate(nodes):
-        where = f"workflow.graph.nodes.{index}"
-        if not isinstance(node, Mapping) or read_identifier(node.get("id")) is None:
-            findings.add_error("node.id_missing", "A node has no ID", field=where)
-        elif not isinstance(node.get("data"), Mapping):
-            node_id = read_identifier(node["id"])
-            findings.add_error(
-                "node.data_missing", "The node has no data", node=node_id, field="data"
-            )
-        elif node.get("type") == NOTE_TYPE:
+    for node in iter_nodes(nodes, "workflow.graph.nodes", findings):
+        if node.get("type") == NOTE_TYPE:
             notes.append(_read_note(node))
         else:
             specs.append(_read_node(node, findings))
@@ -136,14 +131,9 @@ def _read_nodes(
 
 
 def _read_node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
-    data = node["data"]
-    node_id = read_identifier(node["id"]) or ""
-    kind = data.get("type")
-    if not isinstance(kind, str) or not kind:
-        findings.add_error("node.kind_missing", "The node has no type", node=node_id)
-        kind = ""
+    data, kind = node["data"], read_kind(node, findings)
     return NodeSpec(
-        id=node_id,
+        id=read_identifier(node["id"]) or "",
         kind=kind,
         data=data,
         title=get_text(data.get("title")),
@@ -189,33 +179,22 @@ def _read_edges(edges: list[Json], findings: Findings) -> tuple[tuple[EdgeSpec, 
     specs: list[EdgeSpec] = []
     unreadable: list[Json] = []
     for index, edge in enumerate(edges):
-        endpoints = _read_endpoints(edge)
-        if endpoints is None:
-            field = f"workflow.graph.edges.{index}"
-            findings.add_warning(
-                "edge.ends", "An edge without a source or target is not shown", field=field
-            )
+        ends = read_ends(edge)
+        if ends is None:
+            path = f"workflow.graph.edges.{index}"
+            message = "An edge without a source or target is not shown"
+            findings.add_warning("edge.ends", message, field=path)
             unreadable.append(edge)
         else:
-            specs.append(_read_edge(edge, *endpoints))
+            specs.append(_read_edge(edge, *ends))
     return tuple(specs), unreadable
-
-
-def _read_endpoints(edge: Json) -> tuple[str, str] | None:
-    if not isinstance(edge, Mapping):
-        return None
-    source, target = read_identifier(edge.get("source")), read_identifier(edge.get("target"))
-    return (source, target) if source and target else None
 
 
 def _read_edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
     source_handle = edge.get("sourceHandle")
     # Old Dify exports name the success handle of a node with a fail branch "success-branch".
-    handle = (
-        "source"
-        if source_handle == "success-branch"
-        else read_identifier(source_handle) or "source"
-    )
+    is_success = source_handle == "success-branch"
+    handle = (not is_success and read_identifier(source_handle)) or "source"
     extra = drop_keys(edge, "id", "source", "target", "sourceHandle", "targetHandle")
     if "sourceHandle" in edge and source_handle != handle:
         extra["sourceHandle"] = source_handle
@@ -243,9 +222,8 @@ def _read_variables(
         if missing == ["value"] and key == "environment_variables":
             missing = []
         for part in missing:
-            findings.add_error(
-                "variable.incomplete", f"A variable has no {part}", field=f"{where}.{part}"
-            )
+            message = f"A variable has no {part}"
+            findings.add_error("variable.incomplete", message, field=f"{where}.{part}")
         if not missing:
             specs.append(_read_variable(variable, VARIABLE_SCOPES[key]))
     return tuple(specs)

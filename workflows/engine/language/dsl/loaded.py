@@ -1,6 +1,6 @@
 """The result of reading a document, and helpers that the readers share."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from workflows.engine.errors import DocumentInvalid
@@ -71,6 +71,35 @@ def read_identifier(value: Json) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) and value else None
+
+
+def iter_nodes(nodes: list[Json], path: str, findings: Findings) -> Iterator[Mapping[str, Json]]:
+    """Yield the nodes that have an id and data; the others are errors."""
+    for index, node in enumerate(nodes):
+        if not isinstance(node, Mapping) or read_identifier(node.get("id")) is None:
+            findings.add_error("node.id_missing", "A node has no ID", field=f"{path}.{index}")
+        elif not isinstance(node.get("data"), Mapping):
+            id_ = read_identifier(node["id"])
+            findings.add_error("node.data_missing", "The node has no data", node=id_, field="data")
+        else:
+            yield node
+
+
+def read_kind(node: Mapping[str, Json], findings: Findings) -> str:
+    kind = node["data"].get("type")
+    if isinstance(kind, str) and kind:
+        return kind
+    id_ = read_identifier(node["id"])
+    findings.add_error("node.kind_missing", "The node has no type", node=id_)
+    return ""
+
+
+def read_ends(edge: Json) -> tuple[str, str] | None:
+    """Return the source and the target of an edge that has both."""
+    if not isinstance(edge, Mapping):
+        return None
+    source, target = read_identifier(edge.get("source")), read_identifier(edge.get("target"))
+    return (source, target) if source and target else None
 
 
 def read_position(value: Json) -> Position | None:

@@ -9,6 +9,7 @@ from workflows.engine.language.dsl.strict import (
     check_float,
     check_size,
     check_tree,
+    read_integer,
 )
 from workflows.engine.language.dsl.yaml_reading import read_yaml
 
@@ -53,7 +54,7 @@ def _read_json(text: str) -> Json:
             text,
             object_pairs_hook=_build_object,
             parse_constant=_reject_non_finite,
-            parse_int=_parse_integer,
+            parse_int=read_integer,
         )
     except RecursionError:
         raise build_rejection("too_deep", "The document is nested too deeply") from None
@@ -70,9 +71,3 @@ def _build_object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 def _reject_non_finite(name: str) -> Json:
     return check_float(float(name))
-
-
-def _parse_integer(digits: str) -> int:
-    if len(digits) > 20:
-        raise build_rejection("integer", "A whole number is beyond ±(2^63-1); write it as text")
-    return int(digits)

@@ -18,6 +18,7 @@ MAX_DEPTH: Final = 40
 MAX_NODES: Final = 2500
 MAX_EDGES: Final = 5000
 MAX_INTEGER: Final = 2**63 - 1
+MAX_DIGITS: Final = 20  # with the sign
 
 
 def build_rejection(code: str, message: str) -> DocumentInvalid:
@@ -47,6 +48,11 @@ def check_integer(number: int) -> int:
     if abs(number) > MAX_INTEGER:
         raise build_rejection("integer", "A whole number is beyond ±(2^63-1); write it as text")
     return number
+
+
+def read_integer(digits: str) -> int:
+    """Return the number; one with too many digits is rejected without converting it."""
+    return check_integer(int(digits) if len(digits) <= MAX_DIGITS else 10**MAX_DIGITS)
 
 
 def check_float(number: float) -> float:

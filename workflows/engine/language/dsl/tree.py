@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from workflows.engine.language.containers import ENTRY_KINDS
-from workflows.engine.language.document import Json, NodeSpec
+from workflows.engine.language.document import Json, NodeSpec, Note
 from workflows.engine.language.dsl.loaded import drop_keys, get_text
 
 
@@ -25,3 +25,9 @@ def build_node_data(node: NodeSpec) -> dict[str, Json]:
 def merge_extra(tree: Mapping[str, Json], extra: Mapping[str, Json]) -> dict[str, Json]:
     """Return the tree with the parts that the reader did not parse; they have priority, as the author wrote them."""
     return {**tree, **extra}
+
+
+def build_size(part: NodeSpec | Note) -> dict[str, Json]:
+    """Return the sizes that are not the default ones."""
+    size = {"width": part.width, "height": part.height}
+    return {name: value for name, value in size.items() if value is not None}

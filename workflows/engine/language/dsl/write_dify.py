@@ -1,6 +1,6 @@
 """Writes workflow documents in Dify's format."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from workflows.engine.language.document import (
@@ -14,10 +14,15 @@ from workflows.engine.language.document import (
     VariableSpec,
 )
 from workflows.engine.language.dsl import versions
-from workflows.engine.language.dsl.credential_removal import clean_node, is_secret
+from workflows.engine.language.dsl.credential_removal import clean_node
 from workflows.engine.language.dsl.loaded import drop_keys
 from workflows.engine.language.dsl.sub_graphs import is_foldable
-from workflows.engine.language.dsl.tree import build_node_data, get_canvas_type, merge_extra
+from workflows.engine.language.dsl.tree import (
+    build_node_data,
+    build_size,
+    get_canvas_type,
+    merge_extra,
+)
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.values import ValueType, build_zero_value, parse_type
 
@@ -35,7 +40,10 @@ def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
     nodes = [_build_node(node, positions[node.id], include_secrets) for node in document.nodes]
     edges = [_build_edge(edge) for edge in document.edges]
     graph = {
-        "nodes": [*nodes, *(_build_note(note, positions[note.id]) for note in document.notes)],
+        "nodes": [
+            *nodes,
+            *(_build_part(n, "custom-note", n.data, positions[n.id]) for n in document.notes),
+        ],
         "edges": [*edges, *graph_extra.pop("edges", [])],
         **graph_extra,
     }
@@ -61,26 +69,19 @@ def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
     }
 
 
-def find_unsupported_by_dify(document: Document) -> list[Problem]:
-    """Return warnings about parts that Dify ignores. They are written nevertheless, for reading them back."""
-    problems = [
-        build_warning("export.enhanced_memory", "Dify ignores enhanced_memory", node=node.id)
-        for node in document.nodes
-        if "enhanced_memory" in node.data
-    ]
-    problems += [
-        build_warning(
-            "export.container", "Dify's containers don't end with End nodes", node=node.id
-        )
-        for node in document.nodes
-        if is_foldable(node)
-    ]
+def find_unsupported_by_dify(document: Document) -> Iterator[Problem]:
+    """Yield warnings about parts that Dify ignores. They are written nevertheless, for reading them back."""
+    for node in document.nodes:
+        if "enhanced_memory" in node.data:
+            message = "Dify ignores enhanced_memory"
+            yield build_warning("export.enhanced_memory", message, node=node.id)
+    for node in document.nodes:
+        if is_foldable(node):
+            message = "Dify's containers don't end with End nodes"
+            yield build_warning("export.container", message, node=node.id)
     if document.dialect is Dialect.XWORKFLOW and document.extra:
         parts = ", ".join(sorted(document.extra))
-        problems.append(
-            build_warning("export.parts", f"Dify ignores the section xworkflow ({parts})")
-        )
-    return problems
+        yield build_warning("export.parts", f"Dify ignores the section xworkflow ({parts})")
 
 
 def _build_extra(document: Document) -> dict[str, Json]:
@@ -96,11 +97,7 @@ def _build_extra(document: Document) -> dict[str, Json]:
 
 def _get_version(document: Document) -> str:
     # Keep the number of a newer version, because its fields may have another meaning there.
-    return (
-        document.version
-        if document.dialect is Dialect.DIFY and document.version
-        else (versions.DIFY)
-    )
+    return (document.dialect is Dialect.DIFY and document.version) or versions.DIFY
 
 
 def _compute_positions(document: Document) -> dict[str, Position]:
@@ -121,42 +118,29 @@ def _compute_positions(document: Document) -> dict[str, Position]:
 
 def _build_node(node: NodeSpec, absolute: Position, include_secrets: bool) -> dict[str, Json]:
     data = build_node_data(node)
-    tree: dict[str, Json] = {
-        "id": node.id,
-        "type": get_canvas_type(node.kind),
-        "position": _build_position(node.position),
-        "data": data if include_secrets else clean_node(node.kind, data),
-    }
-    if node.parent is not None:
-        tree["parentId"] = node.parent
-    return merge_extra(_add_size(tree, node), _update_absolute(node.extra, absolute))
+    data = data if include_secrets else clean_node(node.kind, data)
+    return _build_part(node, get_canvas_type(node.kind), data, absolute)
 
 
-def _build_note(note: Note, absolute: Position) -> dict[str, Json]:
+def _build_part(
+    part: NodeSpec | Note, canvas_type: str, data: Mapping[str, Json], absolute: Position
+) -> dict[str, Json]:
     tree: dict[str, Json] = {
-        "id": note.id,
-        "type": "custom-note",
-        "position": _build_position(note.position),
-        "data": dict(note.data),
+        "id": part.id,
+        "type": canvas_type,
+        "position": _build_position(part.position),
+        "data": dict(data),
     }
-    if note.parent is not None:
-        tree["parentId"] = note.parent
-    return merge_extra(_add_size(tree, note), _update_absolute(note.extra, absolute))
+    if part.parent is not None:
+        tree["parentId"] = part.parent
+    return merge_extra({**tree, **build_size(part)}, _update_absolute(part.extra, absolute))
 
 
 def _update_absolute(extra: Mapping[str, Json], absolute: Position) -> Mapping[str, Json]:
-    """Update Dify's copy of the position, which is stale when the node was moved."""
+    """Update Dify's copy of the position, which is outdated when the node was moved."""
     if ABSOLUTE not in extra:
         return extra
     return {**extra, ABSOLUTE: _build_position(absolute)}
-
-
-def _add_size(tree: dict[str, Json], part: NodeSpec | Note) -> dict[str, Json]:
-    if part.width is not None:
-        tree["width"] = part.width
-    if part.height is not None:
-        tree["height"] = part.height
-    return tree
 
 
 def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
@@ -185,7 +169,7 @@ def _build_variable(variable: VariableSpec, head: str, include_secrets: bool) ->
         "id": variable.id,
         "name": variable.name,
         "value_type": variable.value_type,
-        "value": _get_value(variable) if include_secrets or not is_secret(variable) else "",
+        "value": _get_value(variable) if include_secrets or not variable.is_secret else "",
         "description": variable.description,
         "selector": [head, variable.name],
     }

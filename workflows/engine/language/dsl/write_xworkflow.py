@@ -1,6 +1,6 @@
 """Writes workflow documents in xworkflow's format."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from workflows.engine.language.document import (
     Dialect,
@@ -14,9 +14,9 @@ from workflows.engine.language.document import (
     VariableSpec,
 )
 from workflows.engine.language.dsl import versions
-from workflows.engine.language.dsl.credential_removal import clean_node, is_secret
+from workflows.engine.language.dsl.credential_removal import clean_node
 from workflows.engine.language.dsl.sub_graphs import fold, is_foldable
-from workflows.engine.language.dsl.tree import build_node_data, merge_extra
+from workflows.engine.language.dsl.tree import build_node_data, build_size, merge_extra
 from workflows.engine.language.dsl.xworkflow_data import translate_to_xworkflow
 from workflows.engine.language.problems import Problem, build_warning
 
@@ -36,52 +36,36 @@ def write_xworkflow(document: Document, *, include_secrets: bool) -> dict[str, J
             for variable in document.environment
         ]
     if document.conversation:
-        tree["conversation_variables"] = [
-            _build_conversation_variable(item) for item in document.conversation
-        ]
+        conversation = document.conversation
+        tree["conversation_variables"] = [_build_conversation_variable(v) for v in conversation]
     if meta:
         tree["meta"] = meta
     return {**tree, **extra}
 
 
-def find_unsupported_by_xworkflow(document: Document) -> list[Problem]:
-    """Return warnings about parts that xworkflow ignores. They are written nevertheless, for reading them back."""
-    problems = [
-        build_warning(
-            "export.assigner",
-            "The Mnemoflow format supports only version 1 of the Variable assigner",
-            node=node.id,
-        )
-        for node in document.nodes
-        if node.kind == "assigner" and str(node.data.get("version", "1")) != "1"
-    ]
+def find_unsupported_by_xworkflow(document: Document) -> Iterator[Problem]:
+    """Yield warnings about parts that xworkflow ignores. They are written nevertheless, for reading them back."""
+    for node in document.nodes:
+        if node.kind == "assigner" and str(node.data.get("version", "1")) != "1":
+            message = "The Mnemoflow format supports only version 1 of the Variable assigner"
+            yield build_warning("export.assigner", message, node=node.id)
     nested = {child for children in _map_bodies(document).values() for child in children}
-    problems += [
-        build_warning(
-            "export.container",
-            "The Mnemoflow format nests nodes inside their container",
-            node=node.id,
-        )
-        for node in document.nodes
-        if node.parent is not None and node.id not in nested
-    ]
-    for part, present in (
+    for node in document.nodes:
+        if node.parent is not None and node.id not in nested:
+            message = "The Mnemoflow format nests nodes inside their container"
+            yield build_warning("export.container", message, node=node.id)
+    for part, is_present in (
         ("name and description", document.name or document.description),
         ("features", document.features),
         ("sticky notes", document.notes),
     ):
-        if present:
-            problems.append(
-                build_warning("export.parts", f"The Mnemoflow format ignores {part} (kept in meta)")
-            )
-    problems += [
-        build_warning(
-            "export.variable", f"The Mnemoflow format can't mark {variable.name} as a secret"
-        )
-        for variable in document.environment
-        if is_secret(variable)
-    ]
-    return problems
+        if is_present:
+            message = f"The Mnemoflow format ignores {part} (kept in meta)"
+            yield build_warning("export.parts", message)
+    for variable in document.environment:
+        if variable.is_secret:
+            message = f"The Mnemoflow format can't mark {variable.name} as a secret"
+            yield build_warning("export.variable", message)
 
 
 def _map_bodies(document: Document) -> dict[str, list[str]]:
@@ -105,47 +89,31 @@ def _build_extra(document: Document) -> dict[str, Json]:
 
 def _build_meta(document: Document) -> dict[str, Json]:
     """Return the values for which xworkflow has no field, and the mode if the nodes do not imply it."""
-    implied_mode = (
-        Mode.CHAT if any(node.kind == "answer" for node in document.nodes) else Mode.WORKFLOW
-    )
+    is_chat = any(node.kind == "answer" for node in document.nodes)
+    implied_mode = Mode.CHAT if is_chat else Mode.WORKFLOW
     meta: dict[str, Json] = {
         "name": document.name,
         "description": document.description,
         "mode": "" if document.mode is implied_mode else document.mode.value,
         "features": dict(document.features),
-        "notes": [_build_note(note) for note in document.notes],
+        "notes": [_build_part(note, note.data) for note in document.notes],
     }
     return {key: value for key, value in meta.items() if value}
 
 
 def _build_node(node: NodeSpec, include_secrets: bool) -> dict[str, Json]:
     data = translate_to_xworkflow(node.kind, build_node_data(node))
-    tree: dict[str, Json] = {
-        "id": node.id,
-        "data": data if include_secrets else clean_node(node.kind, data),
-        **_build_geometry(node),
-    }
-    if node.parent is not None:
-        tree["parentId"] = node.parent
-    return merge_extra(tree, node.extra)
+    return _build_part(node, data if include_secrets else clean_node(node.kind, data))
 
 
-def _build_note(note: Note) -> dict[str, Json]:
-    tree: dict[str, Json] = {"id": note.id, "data": dict(note.data), **_build_geometry(note)}
-    if note.parent is not None:
-        tree["parentId"] = note.parent
-    return merge_extra(tree, note.extra)
-
-
-def _build_geometry(part: NodeSpec | Note) -> dict[str, Json]:
-    geometry: dict[str, Json] = {}
+def _build_part(part: NodeSpec | Note, data: Mapping[str, Json]) -> dict[str, Json]:
+    tree: dict[str, Json] = {"id": part.id, "data": dict(data)}
     if part.position != Position():
-        geometry["position"] = {"x": part.position.x, "y": part.position.y}
-    if part.width is not None:
-        geometry["width"] = part.width
-    if part.height is not None:
-        geometry["height"] = part.height
-    return geometry
+        tree["position"] = {"x": part.position.x, "y": part.position.y}
+    tree |= build_size(part)
+    if part.parent is not None:
+        tree["parentId"] = part.parent
+    return merge_extra(tree, part.extra)
 
 
 def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
@@ -158,7 +126,7 @@ def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
 
 
 def _build_environment_variable(variable: VariableSpec, include_secrets: bool) -> dict[str, Json]:
-    value = "" if is_secret(variable) and not include_secrets else variable.value
+    value = "" if variable.is_secret and not include_secrets else variable.value
     tree = _add_description(variable, {"name": variable.name, "value": value})
     if variable.value_type != "string":
         tree["value_type"] = variable.value_type

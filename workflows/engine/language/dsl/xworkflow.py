@@ -26,7 +26,10 @@ from workflows.engine.language.dsl.loaded import (
     get_list,
     get_mapping,
     get_text,
+    iter_nodes,
+    read_ends,
     read_identifier,
+    read_kind,
     read_position,
 )
 from workflows.engine.language.dsl.sub_graphs import unfold
@@ -41,6 +44,11 @@ KNOWN_SECTIONS: Final = frozenset(
         *("error_handler", "mcp_servers", "meta"),
     }
 )
+# Section → the keys of a variable's type and of its value.
+VARIABLE_KEYS: Final[Mapping[str, tuple[str, str]]] = {
+    "environment_variables": ("value_type", "value"),
+    "conversation_variables": ("type", "default"),
+}
 
 
 def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
@@ -53,15 +61,15 @@ def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
     for key in sorted(tree.keys() - KNOWN_SECTIONS):
         findings.add_warning("document.unknown_key", f"{key} is unknown; it is kept", field=key)
     meta = get_mapping(tree, "meta", findings)
-    specs = _read_nodes(nodes, findings)
+    specs = tuple(_read_node(node, findings) for node in iter_nodes(nodes, "nodes", findings))
     document = Document(
         mode=_read_mode(meta, specs),
         nodes=specs,
         edges=_read_edges(edges, findings),
         name=get_text(meta.get("name")),
         description=get_text(meta.get("description")),
-        environment=_read_environment(tree, findings),
-        conversation=_read_conversation(tree, findings),
+        environment=_read_variables(tree, "environment_variables", findings),
+        conversation=_read_variables(tree, "conversation_variables", findings),
         notes=attach_notes([_read_note(note) for note in meta.get("notes") or ()], specs),
         features=meta.get("features") or {},
         dialect=Dialect.XWORKFLOW,
@@ -79,34 +87,13 @@ def _read_mode(meta: Mapping[str, Json], nodes: tuple[NodeSpec, ...]) -> Mode:
     return Mode.CHAT if any(node.kind == "answer" for node in nodes) else Mode.WORKFLOW
 
 
-def _read_nodes(nodes: list[Json], findings: Findings) -> tuple[NodeSpec, ...]:
-    specs: list[NodeSpec] = []
-    for index, node in enumerate(nodes):
-        where = f"nodes.{index}"
-        if not isinstance(node, Mapping) or read_identifier(node.get("id")) is None:
-            findings.add_error("node.id_missing", "A node has no ID", field=where)
-        elif not isinstance(node.get("data"), Mapping):
-            node_id = read_identifier(node["id"])
-            findings.add_error(
-                "node.data_missing", "The node has no data", node=node_id, field="data"
-            )
-        else:
-            specs.append(_read_node(node, findings))
-    return tuple(specs)
-
-
 def _read_node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
-    data = node["data"]
-    node_id = read_identifier(node["id"]) or ""
-    kind = data.get("type")
-    if not isinstance(kind, str) or not kind:
-        findings.add_error("node.kind_missing", "The node has no type", node=node_id)
-        kind = ""
+    data, kind = node["data"], read_kind(node, findings)
     extra = drop_keys(node, "id", "data", "position", "parentId", "width", "height")
     if "position" in node and read_position(node["position"]) is None:
         extra["position"] = node["position"]
     return NodeSpec(
-        id=node_id,
+        id=read_identifier(node["id"]) or "",
         kind=kind,
         data=translate_to_dify(kind, data),
         title=get_text(data.get("title")),
@@ -121,17 +108,12 @@ def _read_node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
 def _read_edges(edges: list[Json], findings: Findings) -> tuple[EdgeSpec, ...]:
     specs: list[EdgeSpec] = []
     for index, edge in enumerate(edges):
-        ends = (
-            [read_identifier(edge.get(end)) for end in ("source", "target")]
-            if isinstance(edge, Mapping)
-            else []
-        )
-        if len(ends) == 2 and ends[0] and ends[1]:
-            specs.append(_read_edge(edge, ends[0], ends[1]))
+        ends = read_ends(edge)
+        if ends is not None:
+            specs.append(_read_edge(edge, *ends))
         else:
-            findings.add_error(
-                "edge.ends", "An edge needs a source and a target", field=f"edges.{index}"
-            )
+            message = "An edge needs a source and a target"
+            findings.add_error("edge.ends", message, field=f"edges.{index}")
     return tuple(specs)
 
 
@@ -150,35 +132,20 @@ def _read_edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
     )
 
 
-def _read_environment(tree: Mapping[str, Json], findings: Findings) -> tuple[VariableSpec, ...]:
-    return tuple(
-        _read_variable(variable, type_key="value_type", value_key="value")
-        for variable in _list_named_variables(tree, "environment_variables", findings)
-    )
-
-
-def _read_conversation(tree: Mapping[str, Json], findings: Findings) -> tuple[VariableSpec, ...]:
-    return tuple(
-        _read_variable(variable, type_key="type", value_key="default")
-        for variable in _list_named_variables(tree, "conversation_variables", findings)
-    )
-
-
-def _list_named_variables(
+def _read_variables(
     tree: Mapping[str, Json], key: str, findings: Findings
-) -> list[Mapping[str, Json]]:
-    variables = []
+) -> tuple[VariableSpec, ...]:
+    specs: list[VariableSpec] = []
     for index, variable in enumerate(get_list(tree, key, findings)):
         if isinstance(variable, Mapping) and isinstance(variable.get("name"), str):
-            variables.append(variable)
+            specs.append(_read_variable(variable, *VARIABLE_KEYS[key]))
         else:
-            findings.add_error(
-                "variable.incomplete", "A variable has no name", field=f"{key}.{index}"
-            )
-    return variables
+            path = f"{key}.{index}"
+            findings.add_error("variable.incomplete", "A variable has no name", field=path)
+    return tuple(specs)
 
 
-def _read_variable(variable: Mapping[str, Json], *, type_key: str, value_key: str) -> VariableSpec:
+def _read_variable(variable: Mapping[str, Json], type_key: str, value_key: str) -> VariableSpec:
     value = variable.get(value_key)
     guess = "string" if value is None else str(infer_type(value))
     return VariableSpec(

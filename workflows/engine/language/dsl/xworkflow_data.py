@@ -5,6 +5,7 @@ extracted before (``sub_graphs``).
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from workflows.engine.errors import ValueMismatch
@@ -29,10 +30,22 @@ OPERATORS: Final[Mapping[str, str]] = {
     "≥": "greater_than_or_equal",
     "≤": "less_than_or_equal",
 }
-
-
 # xworkflow has no switch besides the number of retries; this key keeps the number while retries are off.
 DISABLED_RETRIES: Final = "max_retries_when_enabled"
+# xworkflow calls main with one object and keeps all outputs; Dify calls it with keywords.
+_CALLING: Final = "calling"
+# Names of xworkflow → names of Dify.
+_CLASS: Final[Mapping[str, str]] = {"category_id": "id", "category_name": "name"}
+_ITERATION: Final[Mapping[str, str]] = {
+    "input_selector": "iterator_selector",
+    "parallel": "is_parallel",
+    "parallelism": "parallel_nums",
+}
+_ERROR_MODES: Final[Mapping[str, str]] = {
+    "continue_on_error": "continue-on-error",
+    "remove_abnormal": "remove-abnormal-output",
+}
+_WRITE_MODES: Final[Mapping[str, str]] = {"overwrite": "over-write"}
 
 
 def translate_to_dify(kind: str, data: Mapping[str, Json]) -> Data:
@@ -111,10 +124,6 @@ def _is_default(item: Json) -> bool:
     return isinstance(item, Mapping) and isinstance(item.get("key"), str)
 
 
-# xworkflow calls main with one object and keeps all outputs; Dify calls it with keywords.
-_CALLING: Final = "calling"
-
-
 def _translate_code_to_dify(data: Data) -> Data:
     if data.get(_CALLING) == "keywords":  # marked by our writer: main takes keywords, as in Dify
         data = drop_keys(data, _CALLING)
@@ -129,29 +138,32 @@ def _translate_code_to_xworkflow(data: Data) -> Data:
     return _rename_keys(data, {"code_language": "language"})
 
 
-def _build_cases_translator(translate_operator: Callable[[str], str]) -> Callable[[Data], Data]:
-    def translate(data: Data) -> Data:
-        cases = data.get("cases")
-        if isinstance(cases, list):
-            data["cases"] = [_translate_case(case, translate_operator) for case in cases]
-        if isinstance(data.get("conditions"), list):
-            data["conditions"] = [
-                _translate_condition(item, translate_operator) for item in data["conditions"]
-            ]
+def _translate_cases(data: Data, translate_operator: Callable[[str], str]) -> Data:
+    if isinstance(data.get("cases"), list):
+        cases = [
+            _translate_conditions(case, "conditions", translate_operator)
+            if isinstance(case, Mapping)
+            else case
+            for case in data["cases"]
+        ]
+        data = {**data, "cases": cases}
+    return _translate_conditions(data, "conditions", translate_operator)
+
+
+def _translate_loop(data: Data, translate_operator: Callable[[str], str]) -> Data:
+    data = _translate_conditions(data, "break_conditions", translate_operator)
+    if "condition" not in data:
         return data
+    return {**data, "condition": _translate_condition(data["condition"], translate_operator)}
 
-    return translate
 
-
-def _translate_case(case: Json, translate_operator: Callable[[str], str]) -> Json:
-    if not isinstance(case, Mapping) or not isinstance(case.get("conditions"), list):
-        return case
-    return {
-        **case,
-        "conditions": [
-            _translate_condition(item, translate_operator) for item in case["conditions"]
-        ],
-    }
+def _translate_conditions(
+    data: Mapping[str, Json], key: str, translate_operator: Callable[[str], str]
+) -> Data:
+    conditions = data.get(key)
+    if not isinstance(conditions, list):
+        return dict(data)
+    return {**data, key: [_translate_condition(item, translate_operator) for item in conditions]}
 
 
 def _translate_condition(condition: Json, translate_operator: Callable[[str], str]) -> Json:
@@ -172,57 +184,13 @@ def _translate_operator_to_xworkflow(name: str) -> str:
     return name if operator is None else OPERATORS.get(operator, operator.replace(" ", "_"))
 
 
-def _translate_assigner_to_dify(data: Data) -> Data:
-    return {**data, "write_mode": "over-write"} if data.get("write_mode") == "overwrite" else data
+def _translate_iteration(data: Data, names: Mapping[str, str], modes: Mapping[str, str]) -> Data:
+    return _replace_value(_rename_keys(data, names), "error_handle_mode", modes)
 
 
-def _translate_assigner_to_xworkflow(data: Data) -> Data:
-    return {**data, "write_mode": "overwrite"} if data.get("write_mode") == "over-write" else data
-
-
-def _translate_classifier_to_dify(data: Data) -> Data:
-    return _rename_items(data, "categories", "classes", _CLASS)
-
-
-def _translate_classifier_to_xworkflow(data: Data) -> Data:
-    backwards = {new: old for old, new in _CLASS.items()}
-    return _rename_items(data, "classes", "categories", backwards)
-
-
-def _translate_iteration_to_dify(data: Data) -> Data:
-    renamed = _rename_keys(data, _ITERATION)
-    mode = renamed.get("error_handle_mode")
-    if isinstance(mode, str) and mode in _ERROR_MODES:
-        return {**renamed, "error_handle_mode": _ERROR_MODES[mode]}
-    return renamed
-
-
-def _translate_iteration_to_xworkflow(data: Data) -> Data:
-    renamed = _rename_keys(data, {new: old for old, new in _ITERATION.items()})
-    modes = {new: old for old, new in _ERROR_MODES.items()}
-    mode = renamed.get("error_handle_mode")
-    if isinstance(mode, str) and mode in modes:
-        return {**renamed, "error_handle_mode": modes[mode]}
-    return renamed
-
-
-def _translate_loop_to_dify(data: Data) -> Data:
-    return _translate_loop_condition(data, _translate_operator_to_dify)
-
-
-def _translate_loop_to_xworkflow(data: Data) -> Data:
-    return _translate_loop_condition(data, _translate_operator_to_xworkflow)
-
-
-def _translate_loop_condition(data: Data, translate_operator: Callable[[str], str]) -> Data:
-    if isinstance(data.get("break_conditions"), list):
-        conditions = [
-            _translate_condition(item, translate_operator) for item in data["break_conditions"]
-        ]
-        data = {**data, "break_conditions": conditions}
-    if "condition" not in data:
-        return data
-    return {**data, "condition": _translate_condition(data["condition"], translate_operator)}
+def _replace_value(data: Data, key: str, values: Mapping[str, str]) -> Data:
+    value = data.get(key)
+    return {**data, key: values[value]} if isinstance(value, str) and value in values else data
 
 
 def _translate_llm_to_dify(data: Data) -> Data:
@@ -264,33 +232,31 @@ def _rename_keys(data: Mapping[str, Json], names: Mapping[str, str]) -> Data:
     }
 
 
-_CLASS: Final[Mapping[str, str]] = {"category_id": "id", "category_name": "name"}
-_ITERATION: Final[Mapping[str, str]] = {
-    "input_selector": "iterator_selector",
-    "parallel": "is_parallel",
-    "parallelism": "parallel_nums",
-}
-_ERROR_MODES: Final[Mapping[str, str]] = {
-    "continue_on_error": "continue-on-error",
-    "remove_abnormal": "remove-abnormal-output",
-}
+def _invert(names: Mapping[str, str]) -> dict[str, str]:
+    return {new: old for old, new in names.items()}
+
+
 _TO_DIFY: Final[Mapping[str, Callable[[Data], Data]]] = {
     "code": _translate_code_to_dify,
     "http-request": translate_http_to_dify,
-    "if-else": _build_cases_translator(_translate_operator_to_dify),
-    "iteration": _translate_iteration_to_dify,
-    "loop": _translate_loop_to_dify,
-    "assigner": _translate_assigner_to_dify,
-    "question-classifier": _translate_classifier_to_dify,
+    "if-else": partial(_translate_cases, translate_operator=_translate_operator_to_dify),
+    "iteration": partial(_translate_iteration, names=_ITERATION, modes=_ERROR_MODES),
+    "loop": partial(_translate_loop, translate_operator=_translate_operator_to_dify),
+    "assigner": partial(_replace_value, key="write_mode", values=_WRITE_MODES),
+    "question-classifier": partial(_rename_items, old="categories", new="classes", names=_CLASS),
     "llm": _translate_llm_to_dify,
 }
 _TO_XWORKFLOW: Final[Mapping[str, Callable[[Data], Data]]] = {
     "code": _translate_code_to_xworkflow,
     "http-request": translate_http_to_xworkflow,
-    "if-else": _build_cases_translator(_translate_operator_to_xworkflow),
-    "iteration": _translate_iteration_to_xworkflow,
-    "loop": _translate_loop_to_xworkflow,
-    "assigner": _translate_assigner_to_xworkflow,
-    "question-classifier": _translate_classifier_to_xworkflow,
+    "if-else": partial(_translate_cases, translate_operator=_translate_operator_to_xworkflow),
+    "iteration": partial(
+        _translate_iteration, names=_invert(_ITERATION), modes=_invert(_ERROR_MODES)
+    ),
+    "loop": partial(_translate_loop, translate_operator=_translate_operator_to_xworkflow),
+    "assigner": partial(_replace_value, key="write_mode", values=_invert(_WRITE_MODES)),
+    "question-classifier": partial(
+        _rename_items, old="classes", new="categories", names=_invert(_CLASS)
+    ),
     "llm": _translate_llm_to_xworkflow,
 }

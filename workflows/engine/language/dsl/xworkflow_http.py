@@ -22,9 +22,7 @@ _DIFY_BODY_TYPES: Final[Mapping[str, str]] = {
     "form_data": "form-data",
     "x_www_form_urlencoded": "x-www-form-urlencoded",
 }
-_XWORKFLOW_BODY_TYPES: Final[Mapping[str, str]] = {
-    dify_name: xworkflow_name for xworkflow_name, dify_name in _DIFY_BODY_TYPES.items()
-}
+_XWORKFLOW_BODY_TYPES: Final = {dify: xworkflow for xworkflow, dify in _DIFY_BODY_TYPES.items()}
 _TEXT_BODY_TYPES: Final = frozenset({"json", "raw-text"})
 
 
@@ -89,16 +87,12 @@ def _translate_body_to_xworkflow(body: Json) -> Json:
     if not isinstance(body, Mapping):
         return body
     kind, data = body.get("type"), body.get("data")
-    result = {
-        **body,
-        "type": _XWORKFLOW_BODY_TYPES.get(kind, kind) if isinstance(kind, str) else kind,
-    }
-    if (
-        kind in _TEXT_BODY_TYPES
-        and isinstance(data, list)
-        and len(data) == 1
-        and isinstance(data[0], Mapping)
-    ):
+    if kind == "none":
+        return {"type": "none"}
+    name = _XWORKFLOW_BODY_TYPES.get(kind, kind) if isinstance(kind, str) else kind
+    result = {**body, "type": name}
+    has_one_part = isinstance(data, list) and len(data) == 1 and isinstance(data[0], Mapping)
+    if kind in _TEXT_BODY_TYPES and has_one_part:
         result["data"] = data[0].get("value", "")
     elif kind in ("form-data", "x-www-form-urlencoded") and isinstance(data, list):
         result["data"] = [
@@ -106,8 +100,6 @@ def _translate_body_to_xworkflow(body: Json) -> Json:
             for item in data
             if isinstance(item, Mapping) and item.get("type", "text") == "text"
         ]
-    elif kind == "none":
-        result = {"type": "none"}
     return result
 
 
@@ -119,13 +111,10 @@ def _translate_authorization_to_dify(authorization: Json) -> Json:
 
 
 def _translate_api_key(authorization: Mapping[str, Json]) -> Json:
+    key, value = authorization.get("key", ""), authorization.get("value", "")
     if authorization.get("position", "header") == "query":
-        return {
-            "type": "in-query",
-            "key": authorization.get("key", ""),
-            "value": authorization.get("value", ""),
-        }
-    return _build_config("custom", authorization.get("value", ""), authorization.get("key", ""))
+        return {"type": "in-query", "key": key, "value": value}
+    return _build_config("custom", value, key)
 
 
 def _translate_basic(authorization: Mapping[str, Json]) -> Json:
@@ -140,9 +129,7 @@ def _build_config(kind: str, key: Json, header: Json) -> Json:
 _AUTHORIZATIONS: Final[Mapping[Json, Callable[[Mapping[str, Json]], Json]]] = {
     "no_auth": lambda authorization: {"type": "no-auth", "config": None},
     "api_key": _translate_api_key,
-    "bearer_token": lambda authorization: _build_config(
-        "bearer", authorization.get("token", ""), ""
-    ),
+    "bearer_token": lambda bearer: _build_config("bearer", bearer.get("token", ""), ""),
     "basic_auth": _translate_basic,
     "custom_headers": lambda authorization: {**authorization, "type": "custom-headers"},
 }
@@ -184,17 +171,12 @@ def _translate_config_to_xworkflow(
     return {"type": "custom_headers", "headers": headers}
 
 
-def _translate_timeout_to_dify(timeout: Json) -> Json:
-    return timeout
-
-
 def _translate_timeout_to_xworkflow(timeout: Json) -> Json:
     if not isinstance(timeout, Mapping):
         return timeout
     seconds = [timeout.get(name) for name in ("read", "write", "connect")]
-    return next(
-        (value for value in seconds if isinstance(value, int | float) and value), MAX_SECONDS
-    )
+    valid = (value for value in seconds if isinstance(value, int | float) and value)
+    return next(valid, MAX_SECONDS)
 
 
 def _is_pair(item: Json) -> bool:
@@ -210,7 +192,7 @@ _TO_DIFY: Final[Mapping[str, Callable[[Json], Json]]] = {
     "params": _translate_lines_to_dify,
     "body": _translate_body_to_dify,
     "authorization": _translate_authorization_to_dify,
-    "timeout": _translate_timeout_to_dify,
+    "timeout": lambda timeout: timeout,
 }
 _TO_XWORKFLOW: Final[Mapping[str, Callable[[Json], Json]]] = {
     "headers": _translate_lines_to_xworkflow,

@@ -17,6 +17,7 @@ from workflows.engine.language.dsl.strict import (
     check_float,
     check_integer,
     check_text,
+    read_integer,
 )
 
 
@@ -31,8 +32,6 @@ _CONSTANTS: Final[dict[str, bool | None]] = {
 }
 _TEXT_TAGS: Final = frozenset({"!", "tag:yaml.org,2002:str"})
 _COLLECTION_TAGS: Final = frozenset({None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
-# A number with more digits than 2^63-1 is rejected without converting it.
-_LONGEST_INTEGER: Final = 20
 
 
 def read_yaml(text: str) -> Json:
@@ -57,9 +56,8 @@ class _Builder:
 
     def handle(self, event: Any) -> None:  # PyYAML's events are untyped in the C parser
         if getattr(event, "anchor", None) is not None:
-            raise build_rejection(
-                "alias", "Anchors and aliases (& and *) are not supported; write the value out"
-            )
+            message = "Anchors and aliases (& and *) are not supported; write the value out"
+            raise build_rejection("alias", message)
         if isinstance(event, yaml.ScalarEvent):
             self._add_scalar(event)
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
@@ -69,16 +67,14 @@ class _Builder:
         elif isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
-                raise build_rejection(
-                    "several", "The text contains several YAML documents; one is expected"
-                )
+                message = "The text contains several YAML documents; one is expected"
+                raise build_rejection("several", message)
 
     def _start(self, event: Any) -> None:
         if event.tag not in _COLLECTION_TAGS:
             raise build_rejection("tag", f"The YAML tag {event.tag} is not supported")
-        collection: dict[str, Json] | list[Json] = (
-            {} if isinstance(event, yaml.MappingStartEvent) else []
-        )
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        collection: dict[str, Json] | list[Json] = {} if is_mapping else []
         self._add(collection)
         self._open.append(collection)
         self._keys.append(None)
@@ -89,8 +85,7 @@ class _Builder:
         self._keys.pop()
 
     def _add_scalar(self, event: Any) -> None:
-        is_key = bool(self._open) and isinstance(self._open[-1], dict) and self._keys[-1] is None
-        if is_key:
+        if self._open and isinstance(self._open[-1], dict) and self._keys[-1] is None:
             self._set_key(event)
         else:
             self._add(_read_scalar(event))
@@ -133,7 +128,7 @@ def _resolve_scalar(text: str) -> Json:
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if _INTEGER.fullmatch(text):
-        return check_integer(int(text) if len(text) <= _LONGEST_INTEGER else 10**_LONGEST_INTEGER)
+        return read_integer(text)
     if _HEXADECIMAL.fullmatch(text):
         return check_integer(int(text, 16))
     if _FLOAT.fullmatch(text):
