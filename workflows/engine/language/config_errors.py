@@ -20,7 +20,7 @@ class Labelled(Protocol):
 
 
 # Prefix of pydantic's error type → message; the first match wins. Placeholders come from the error's context.
-SENTENCES: Final[Mapping[str, str]] = {
+MESSAGES: Final[Mapping[str, str]] = {
     "missing": "{label} is missing",
     "string": "{label} must be text",
     "int_from_float": "{label} must be a whole number",
@@ -45,13 +45,14 @@ SENTENCES: Final[Mapping[str, str]] = {
     "string_too_short": "{label} must have at least {min_length} characters",
     "string_too_long": "{label} must have at most {max_length} characters",
 }
-_DEFAULT_SENTENCE: Final = "{label}: {message}"
+_DEFAULT_MESSAGE: Final = "{label}: {message}"
 _EMPTY: Final = frozenset({"too_short", "string_too_short"})
 
 
 def build_config_problems(
     node: str, invalid: ValidationError, fields: Iterable[Labelled] = ()
 ) -> list[Problem]:
+    """Return a problem for each of pydantic's errors, addressed to its field."""
     fields = tuple(fields)
     return [
         Problem(
@@ -78,8 +79,8 @@ def _build_message(error: Mapping[str, Any], label: str) -> str:
     kind, context = error["type"], error.get("ctx") or {}
     if kind in _EMPTY and not error.get("input"):
         kind = "missing"
-    words = SENTENCES.get(kind) or SENTENCES.get(kind.split("_")[0], _DEFAULT_SENTENCE)
     message = str(error["msg"]).removeprefix("Value error, ")
     if not label:
         return message
-    return words.format_map({"label": label, "message": message, **context})
+    template = MESSAGES.get(kind) or MESSAGES.get(kind.split("_")[0], _DEFAULT_MESSAGE)
+    return template.format_map({"label": label, "message": message, **context})

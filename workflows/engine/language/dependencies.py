@@ -10,14 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from workflows.engine.kinds import AnyKind, Output, TypeRule, gettext_noop
-from workflows.engine.language.document import (
-    Document,
-    Json,
-    Mode,
-    NodeSpec,
-    Selector,
-    VariableSpec,
-)
+from workflows.engine.language.document import Document, Json, Mode, NodeSpec, Selector
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.templating import REFERENCE
 from workflows.engine.language.validation.references import ERROR_OUTPUTS
@@ -84,10 +77,10 @@ def list_sources(
     document: Document, kinds: Mapping[str, AnyKind], node_id: str
 ) -> tuple[Source, ...]:
     """Return the sources whose variables a node can read, nearest first."""
-    graph = Graph.of(document)
-    if node_id not in graph.nodes:
-        return tuple(_iter_built_in(document))
+    graph = Graph.from_document(document)
     built_in = tuple(_iter_built_in(document))
+    if node_id not in graph.nodes:
+        return built_in
     sources = [*_iter_node_sources(_TypeResolver(graph, kinds, built_in), node_id), *built_in]
     return tuple(source for source in sources if source.variables)
 
@@ -96,7 +89,7 @@ def list_node_outputs(
     document: Document, kinds: Mapping[str, AnyKind], node_id: str
 ) -> tuple[Output, ...]:
     """Return a node's outputs, with the types that follow from the rest of the document."""
-    graph = Graph.of(document)
+    graph = Graph.from_document(document)
     if node_id not in graph.nodes:
         return ()
     types = _TypeResolver(graph, kinds, tuple(_iter_built_in(document)))
@@ -132,11 +125,10 @@ class _TypeResolver:
         self, id_: str, visited: frozenset[_OutputKey] = frozenset()
     ) -> tuple[Variable, ...]:
         """Return the outputs of a container that its inner nodes can read: the current item, the loop's variables."""
-        outputs = self.resolve_all(
-            id_, _list_inner_outputs(self.graph.nodes[id_], self.kinds), visited
-        )
+        outputs = _list_outputs(self.graph.nodes[id_], self.kinds, inner=True)
         return tuple(
-            _build_variable((id_, output.name), output.type, output.help) for output in outputs
+            _build_variable((id_, output.name), output.type, output.help)
+            for output in self.resolve_all(id_, outputs, visited)
         )
 
     def resolve_all(
@@ -148,9 +140,8 @@ class _TypeResolver:
         derived_type, output_key = output.derived_type, (id_, output.name)
         if derived_type is None or output_key in visited or len(visited) >= MAX_TYPE_DEPTH:
             return output
-        kind = _TYPE_RULES[derived_type.rule](
-            self._get_type(derived_type.selector, visited | {output_key})
-        )
+        source_type = self._get_type(derived_type.selector, visited | {output_key})
+        kind = _TYPE_RULES[derived_type.rule](source_type)
         return output if kind is None else replace(output, type=kind.value)
 
     def _get_type(self, selector: Selector, visited: frozenset[_OutputKey]) -> ValueType:
@@ -178,14 +169,10 @@ def _find_type(variables: Iterable[Variable], selector: Selector) -> ValueType:
 
 def _get_list_type(element_type: ValueType) -> ValueType | None:
     """Return the type of a list of such values; lists of lists have no type."""
-    return next(
-        (
-            list_type
-            for list_type, element in ELEMENTS.items()
-            if _is_element_type(element, element_type)
-        ),
-        None,
+    fitting = (
+        kind for kind, element in ELEMENTS.items() if _is_element_type(element, element_type)
     )
+    return next(fitting, None)
 
 
 def _get_joined_type(value_type: ValueType) -> ValueType | None:
@@ -224,22 +211,16 @@ def _build_source(spec: NodeSpec, variables: tuple[Variable, ...], position: str
     return Source(spec.id, spec.title or spec.id, spec.kind, variables, position)
 
 
-def _list_outputs(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[Output, ...]:
-    kind = kinds.get(spec.kind)
-    return _list_named_outputs(kind.list_outputs, spec) if kind is not None else ()
-
-
-def _list_inner_outputs(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[Output, ...]:
-    kind = kinds.get(spec.kind)
-    return _list_named_outputs(kind.list_inner_outputs, spec) if kind is not None else ()
-
-
-def _list_named_outputs(
-    outputs: Callable[[NodeSpec], Iterable[Output]], spec: NodeSpec
+def _list_outputs(
+    spec: NodeSpec, kinds: Mapping[str, AnyKind], *, inner: bool = False
 ) -> tuple[Output, ...]:
-    """Return the outputs, or none if the configuration cannot be read."""
+    """Return a node's outputs, or those for the nodes inside it; none if its configuration cannot be read."""
+    kind = kinds.get(spec.kind)
+    if kind is None:
+        return ()
     try:
-        return tuple(output for output in outputs(spec) if output.name)
+        outputs = kind.list_inner_outputs(spec) if inner else kind.list_outputs(spec)
+        return tuple(output for output in outputs if output.name)
     except (ValueError, TypeError, KeyError, AttributeError):
         return ()
 
@@ -256,19 +237,16 @@ def _measure_distances(graph: Graph, starts: Iterable[str]) -> dict[str, int]:
 
 
 def _iter_built_in(document: Document) -> Iterator[Source]:
-    yield _build_declared_source(CONVERSATION, document.conversation)
-    yield _build_declared_source(ENVIRONMENT, document.environment)
+    declared = ((CONVERSATION, document.conversation), (ENVIRONMENT, document.environment))
+    for head, specs in declared:
+        parts = tuple(_build_variable((head, v.name), v.value_type, v.description) for v in specs)
+        yield Source(head, head, head, parts, "built-in")
     variables = tuple(
         _build_variable((SYSTEM, variable.name), variable.type, variable.help)
         for variable in SYSTEM_TABLE
         if document.mode in variable.modes
     )
     yield Source(SYSTEM, SYSTEM, SYSTEM, variables, "built-in")
-
-
-def _build_declared_source(head: str, variables: Iterable[VariableSpec]) -> Source:
-    built = tuple(_build_variable((head, v.name), v.value_type, v.description) for v in variables)
-    return Source(head, head, head, built, "built-in")
 
 
 def _build_variable(selector: Selector, type_: str, help_: str, parts: Json = None) -> Variable:
@@ -311,15 +289,9 @@ def _build_parts(selector: Selector, schema: Json, depth: int = 1) -> tuple[Vari
     for name, part in properties.items():
         if isinstance(part, Mapping):
             part_selector = (*selector, str(name))
-            description = str(part.get("description") or "")
-            parts.append(
-                Variable(
-                    part_selector,
-                    _read_schema_type(part),
-                    description,
-                    _build_parts(part_selector, part, depth + 1),
-                )
-            )
+            help_ = str(part.get("description") or "")
+            inner = _build_parts(part_selector, part, depth + 1)
+            parts.append(Variable(part_selector, _read_schema_type(part), help_, inner))
     return tuple(parts)
 
 

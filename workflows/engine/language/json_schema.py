@@ -15,6 +15,7 @@ from workflows.engine.language.values import is_number
 MAX_DEPTH: Final = 64
 MAX_CHECKS: Final = 100_000  # combinators inside combinators multiply
 
+Schema = Mapping[str, Json]
 Messages = Iterator[str]
 
 
@@ -44,31 +45,27 @@ class _Checker:
                     yield from rule(self, value, schema, where)
 
 
-def _check_type(checker: _Checker, value: Json, schema: Mapping[str, Json], where: str) -> Messages:
+def _check_type(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
     names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     checks = [_TYPES[name] for name in names if name in _TYPES]
     if checks and not any(fits(value) for fits in checks):
         yield _format_message(where, f"is not of type {' or '.join(map(str, names))}")
 
 
-def _check_enum(checker: _Checker, value: Json, schema: Mapping[str, Json], where: str) -> Messages:
+def _check_enum(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
     allowed = [schema["const"]] if "const" in schema else schema["enum"]
     if isinstance(allowed, list) and not any(_is_equal(value, item) for item in allowed):
         yield _format_message(where, f"is not one of {', '.join(map(repr, allowed))}")
 
 
-def _check_required(
-    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
-) -> Messages:
+def _check_required(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
     if isinstance(value, Mapping) and isinstance(schema["required"], list):
         for name in schema["required"]:
             if name not in value:
                 yield _format_message(where, f"has no {name}")
 
 
-def _check_properties(
-    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
-) -> Messages:
+def _check_properties(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
     parts = schema["properties"]
     if isinstance(value, Mapping) and isinstance(parts, Mapping):
         for name, part in parts.items():
@@ -76,9 +73,7 @@ def _check_properties(
                 yield from checker.iter_all(value[name], part, f"{where}/{name}")
 
 
-def _check_additional(
-    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
-) -> Messages:
+def _check_additional(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
     declared = schema.get("properties") or {}
     if isinstance(value, Mapping):
         for name in value:
@@ -88,16 +83,14 @@ def _check_additional(
                 )
 
 
-def _check_items(
-    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
-) -> Messages:
+def _check_items(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
     if isinstance(value, list) and not isinstance(schema["items"], list):
         for index, item in enumerate(value):
             yield from checker.iter_all(item, schema["items"], f"{where}/{index}")
 
 
 def _build_bound_rule(keyword: str, fits: Callable[[float, float], bool], words: str) -> "Rule":
-    def rule(checker: _Checker, value: Json, schema: Mapping[str, Json], where: str) -> Messages:
+    def rule(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
         bound = schema[keyword]
         if is_number(value) and is_number(bound) and not fits(value, bound):
             yield _format_message(where, f"is not {words} {bound}")
@@ -108,7 +101,7 @@ def _build_bound_rule(keyword: str, fits: Callable[[float, float], bool], words:
 def _build_size_rule(
     keyword: str, kind: type[Sized], fits: Callable[[int, int], bool], words: str
 ) -> "Rule":
-    def rule(checker: _Checker, value: Json, schema: Mapping[str, Json], where: str) -> Messages:
+    def rule(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
         bound = schema[keyword]
         if isinstance(value, kind) and is_number(bound) and not fits(len(value), bound):
             yield _format_message(where, f"has not {words} {bound} parts")
@@ -116,31 +109,25 @@ def _build_size_rule(
     return rule
 
 
-def _check_all_of(
-    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
-) -> Messages:
+def _check_all_of(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
     for part in _list_parts(schema, "allOf"):
         yield from checker.iter_all(value, part, where)
 
 
-def _check_any_of(
-    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
-) -> Messages:
+def _check_any_of(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
     parts = _list_parts(schema, "anyOf")
     if parts and all(checker.find_first(value, part, where) is not None for part in parts):
         yield _format_message(where, "fits none of the forms allowed")
 
 
-def _check_one_of(
-    checker: _Checker, value: Json, schema: Mapping[str, Json], where: str
-) -> Messages:
+def _check_one_of(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
     parts = _list_parts(schema, "oneOf")
     match_count = sum(checker.find_first(value, part, where) is None for part in parts)
     if parts and match_count != 1:
         yield _format_message(where, f"fits {match_count} of the forms allowed, not one")
 
 
-def _check_not(checker: _Checker, value: Json, schema: Mapping[str, Json], where: str) -> Messages:
+def _check_not(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
     if checker.find_first(value, schema["not"], where) is None:
         yield _format_message(where, "has the one form that is not allowed")
 
@@ -163,7 +150,7 @@ def _is_integer(value: Json) -> bool:
     return is_number(value) and (isinstance(value, int) or value.is_integer())
 
 
-Rule = Callable[[_Checker, Json, Mapping[str, Json], str], Messages]
+Rule = Callable[[_Checker, Json, Schema, str], Messages]
 
 _TYPES: Final[Mapping[str, Callable[[Json], bool]]] = {
     "string": lambda value: isinstance(value, str),

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 
 class Severity(StrEnum):
@@ -30,24 +31,12 @@ class Problem:
 
     @property
     def where(self) -> str:
-        parts = [
-            f"node {self.node}" if self.node else "",
-            f"edge {self.edge}" if self.edge else "",
-            self.field or "",
-        ]
-        return ", ".join(part for part in parts if part)
+        node, edge = self.node and f"node {self.node}", self.edge and f"edge {self.edge}"
+        return ", ".join(part for part in (node, edge, self.field) if part)
 
 
 def select_errors(problems: Iterable[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.is_error]
 
 
-def build_warning(
-    code: str,
-    message: str,
-    *,
-    node: str | None = None,
-    field: str | None = None,
-    edge: str | None = None,
-) -> Problem:
-    return Problem(code, message, node, field, edge, Severity.WARNING)
+build_warning = partial(Problem, severity=Severity.WARNING)

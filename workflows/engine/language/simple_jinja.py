@@ -57,8 +57,7 @@ def parse_plain_template(source: str) -> PlainTemplate | None:
     """Return the template for rendering in process, or None when it needs the runner pool."""
     if "{%" in source or "{#" in source:
         return None
-    text = _NEWLINE.sub("\n", source)
-    text = text.removesuffix("\n")  # Jinja drops one newline at the end
+    text = _NEWLINE.sub("\n", source).removesuffix("\n")  # Jinja drops one newline at the end
     segments: list[str | Selector] = []
     position = 0
     while (start := text.find("{{", position)) >= 0:

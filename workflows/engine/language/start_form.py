@@ -23,6 +23,12 @@ from workflows.engine.language.values import (
 
 # Field types that accept any text.
 TEXT_FIELDS: Final = frozenset({"text-input", "paragraph", "string"})
+# Field types whose empty default is a value; for the others it means that there is none.
+_FIELDS_WITH_EMPTY_TEXT: Final = TEXT_FIELDS | {"select"}
+_SWITCHES: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("true", "1", "yes", "on"), True),
+    **dict.fromkeys(("false", "0", "no", "off"), False),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,7 @@ def list_fields(start: NodeSpec) -> tuple[Field, ...]:
 
 
 def check_inputs(fields: Sequence[Field], inputs: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a value for every field; undeclared inputs are dropped. Raises InputRejected with a problem a field."""
+    """Return a value for every field; undeclared inputs are dropped. Raises InputRejected with all problems."""
     values: dict[str, Json] = {}
     problems: list[Problem] = []
     for field in fields:
@@ -85,9 +91,9 @@ def _read_value(field: Field, inputs: Mapping[str, Json]) -> Json:
         if field.required:
             raise ValueMismatch(f"{field.name} is required in input form")
         value = field.default
-        if value is None or (value == "" and field.type not in _TEXT_FIELDS):
+        if value is None or (value == "" and field.type not in _FIELDS_WITH_EMPTY_TEXT):
             return None
-    return remove_nul(_get_rule(field)(field, value))
+    return remove_nul(_RULES.get(field.type, _check_other)(field, value))
 
 
 def remove_nul(value: Json) -> Json:
@@ -99,10 +105,6 @@ def remove_nul(value: Json) -> Json:
     if isinstance(value, list | tuple):
         return [remove_nul(item) for item in value]
     return value
-
-
-def _get_rule(field: Field) -> "Rule":
-    return _RULES.get(field.type, _check_other)
 
 
 def _check_text(field: Field, value: Json) -> Json:
@@ -187,14 +189,7 @@ def _check_other(field: Field, value: Json) -> Json:
         raise ValueMismatch(f"{field.name} in input form: {mismatch}") from None
 
 
-Rule = Callable[[Field, Json], Json]
-
-_SWITCHES: Final[Mapping[str, bool]] = {
-    **dict.fromkeys(("true", "1", "yes", "on"), True),
-    **dict.fromkeys(("false", "0", "no", "off"), False),
-}
-_TEXT_FIELDS: Final = TEXT_FIELDS | {"select"}
-_RULES: Final[Mapping[str, Rule]] = {
+_RULES: Final[Mapping[str, Callable[[Field, Json], Json]]] = {
     "text-input": _check_text,
     "paragraph": _check_text,
     "string": _check_text,

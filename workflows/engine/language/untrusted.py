@@ -21,7 +21,8 @@ from workflows.engine.language.variables import CONVERSATION
 # The origins of content, as the memory gate names them.
 WEB: Final = "web"
 _UNTRUSTED_ORIGINS: Final = frozenset({WEB, "tool"})
-_SHORTEST_SELECTOR: Final = 2
+# Entries of these scopes are recalled where their origin is no longer known.
+_REVIEWED_SCOPES: Final = frozenset({"user", "global"})
 # The previous answers, which later turns of the conversation read.
 _ANSWERS: Final = "sys.answers"
 _VARIABLES: Final = f"{CONVERSATION}."
@@ -48,6 +49,7 @@ class Flow:
         return self.propagate(self.sources.union(additional)) if additional else self._initial
 
     def propagate(self, untrusted: frozenset[str]) -> frozenset[str]:
+        """Return these nodes and variables, and all others that their content reaches."""
         count = 0
         while len(untrusted) > count:
             count = len(untrusted)
@@ -85,15 +87,8 @@ def has_untrusted_source(selectors: Iterable[Selector | None], untrusted: frozen
 
 def is_untrusted_memory(metadata: Mapping[str, Json] | None) -> bool:
     """Return whether an entry came from an untrusted origin and has not been approved since."""
-    metadata_or_empty = metadata or {}
-    return (
-        metadata_or_empty.get("origin") in _UNTRUSTED_ORIGINS
-        and metadata_or_empty.get("review") != "approve"
-    )
-
-
-# Entries of these scopes are recalled where their origin is no longer known.
-_REVIEWED_SCOPES: Final = frozenset({"user", "global"})
+    metadata = metadata or {}
+    return metadata.get("origin") in _UNTRUSTED_ORIGINS and metadata.get("review") != "approve"
 
 
 def needs_review(scope: str, *, trusted: bool) -> bool:
@@ -114,9 +109,7 @@ def _iter_selectors(value: Json) -> Iterator[Selector]:
         for item in value.values():
             yield from _iter_selectors(item)
     elif isinstance(value, list | tuple):
-        if len(value) >= _SHORTEST_SELECTOR and all(
-            isinstance(item, str) and item for item in value
-        ):
+        if len(value) > 1 and all(isinstance(item, str) and item for item in value):
             yield tuple(value)
         for item in value:
             yield from _iter_selectors(item)

@@ -10,6 +10,12 @@ from workflows.engine.language.memory_usage import RECALL_FIELD
 from workflows.engine.language.problems import Problem, build_warning
 
 
+# The fields of a prompt message that the model reads: plain text or a Jinja2 template.
+_MESSAGE_FIELDS = ("text", "jinja2_text")
+# Scopes that the forms of chat and page nodes do not list, but that documents may use.
+_UNLISTED_SCOPES = ("workflow",)
+
+
 def find_configuration_problems(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
     has_memory = any(field.name == RECALL_FIELD for kind in kinds.values() for field in kind.fields)
     return [
@@ -23,13 +29,13 @@ def _find_node_problems(
     node: NodeSpec, kinds: Mapping[str, AnyKind], *, has_memory: bool
 ) -> Iterator[Problem]:
     if node.kind not in kinds:
-        yield Problem(
-            "kind.unknown", _build_unknown_message(node.kind, kinds), node=node.id, field="type"
-        )
+        close = get_close_matches(node.kind, list(kinds), n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        message = f"Unknown node type {node.kind!r}{hint}"
+        yield Problem("kind.unknown", message, node=node.id, field="type")
         return
     kind = kinds[node.kind]
-    problems = kind.check(node)
-    yield from problems or _find_empty_fields(node, kind)
+    yield from kind.check(node) or _find_empty_fields(node, kind)
     yield from _find_scope_problems(node, kind)
     yield from read_policy(node, kind.retry)[1]
     if not has_memory and node.data.get(RECALL_FIELD) is not None:
@@ -58,20 +64,6 @@ def _is_empty(value: Json) -> bool:
     if isinstance(value, list | tuple):
         return all(_is_empty(item) for item in value)
     return value is None or value == {}
-
-
-# The fields of a prompt message that the model reads: plain text or a Jinja2 template.
-_MESSAGE_FIELDS = ("text", "jinja2_text")
-
-
-def _build_unknown_message(kind: str, kinds: Mapping[str, AnyKind]) -> str:
-    close = get_close_matches(kind, list(kinds), n=1)
-    hint = f"; did you mean {close[0]}?" if close else ""
-    return f"Unknown node type {kind!r}{hint}"
-
-
-# Scopes that the forms of chat and page nodes do not list, but that documents may use.
-_UNLISTED_SCOPES = ("workflow",)
 
 
 def _find_scope_problems(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:

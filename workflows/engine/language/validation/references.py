@@ -132,11 +132,9 @@ class _ReferenceChecker:
 
     def _read_outputs(self, spec: NodeSpec) -> frozenset[str] | None:
         kind = self.kinds.get(spec.kind)
-        if (
-            kind is None
-            or spec.id in self.invalid_nodes
-            or type(kind).list_outputs is NodeKind.list_outputs
-        ):
+        if kind is None or spec.id in self.invalid_nodes:
+            return None
+        if type(kind).list_outputs is NodeKind.list_outputs:
             return None
         errors = ERROR_OUTPUTS if spec.data.get("error_strategy") else ()
         return frozenset((*(output.name for output in kind.list_outputs(spec)), *errors))

@@ -94,10 +94,8 @@ def _check_handle(
     source = graph.nodes[edge.source]
     if source.kind not in kinds or source.id in invalid_nodes:
         return
-    handles = [
-        *kinds[source.kind].list_handles(source),
-        *([FAIL_HANDLE] * has_fail_branch(source.data)),
-    ]
+    fail_handles = [FAIL_HANDLE] if has_fail_branch(source.data) else []
+    handles = [*kinds[source.kind].list_handles(source), *fail_handles]
     if edge.handle not in handles and edge.handle != "success-branch":
         message = f"The node has no branch {edge.handle}; it has {', '.join(handles)}"
         yield build_warning("edge.handle", message, node=source.id, edge=edge.id)
@@ -139,9 +137,8 @@ def _check_mode(document: Document) -> Iterator[Problem]:
     kinds = {node.kind for node in document.nodes}
     expected, other = ("answer", "end") if document.mode is Mode.CHAT else ("end", "answer")
     if expected not in kinds:
-        yield build_warning(
-            f"mode.no_{expected}", f"There is no {expected} node, so the workflow has no output"
-        )
+        message = f"There is no {expected} node, so the workflow has no output"
+        yield build_warning(f"mode.no_{expected}", message)
     for node in document.nodes:
         if node.kind == other:
             message = f"A {document.mode} app returns its output through {expected} nodes; this node may be ignored"

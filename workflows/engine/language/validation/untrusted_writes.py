@@ -21,20 +21,14 @@ def list_review_problems(
     flow = Flow(document.nodes, kinds)
     # Untrusted source → the nodes that it reaches, so that a warning can name its source.
     reach_by_source = {
-        source_id: flow.propagate(frozenset({source_id})) for source_id in flow.sources
+        source_id: flow.propagate(frozenset({source_id})) for source_id in sorted(flow.sources)
     }
     for node in document.nodes if reach_by_source else ():
         kind = kinds.get(node.kind)
         if kind is None or only not in (None, node.id) or node.id in invalid_nodes:
             continue
-        source = next(
-            (
-                source_id
-                for source_id in sorted(reach_by_source)
-                if kind.needs_review(node, reach_by_source[source_id])
-            ),
-            None,
-        )
-        if source is not None:
-            message = f"{source} brings in external content, which stays in quarantine until it is approved"
-            yield build_warning("memory.waits", message, node=node.id, field=TRUST_FIELD)
+        for source_id, reached in reach_by_source.items():
+            if kind.needs_review(node, reached):
+                message = f"{source_id} brings in external content, which stays in quarantine until it is approved"
+                yield build_warning("memory.waits", message, node=node.id, field=TRUST_FIELD)
+                break

@@ -23,6 +23,7 @@ CONVERSATION_TYPES: Final = frozenset(
 
 
 def find_variable_problems(document: Document) -> Iterator[Problem]:
+    """Yield a problem for each repeated name, and for each invalid type, value or description."""
     lists = (
         ("environment_variables", document.environment, ENVIRONMENT_TYPES),
         ("conversation_variables", document.conversation, CONVERSATION_TYPES),
