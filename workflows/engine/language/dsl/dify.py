@@ -15,18 +15,13 @@ from workflows.engine.language.document import (
     VariableSpec,
 )
 from workflows.engine.language.dsl.loaded import (
-    Findings,
     Loaded,
+    Reader,
     attach_notes,
-    check_counts,
     drop_keys,
-    get_list,
-    get_mapping,
     get_text,
-    iter_nodes,
     read_ends,
     read_identifier,
-    read_kind,
     read_position,
 )
 from workflows.engine.language.dsl.tree import get_canvas_type
@@ -52,19 +47,19 @@ def read_dify(tree: Mapping[str, Json], *, confirm_newer: bool = False) -> Loade
     Unknown or malformed parts are kept in ``extra``, so that writing the document gives them back. Raises
     DocumentInvalid with all errors at once.
     """
-    findings = Findings()
-    version, pending = check_dify_version(tree.get("version"), findings, confirmed=confirm_newer)
-    app = get_mapping(tree, "app", findings)
-    mode = _read_mode(tree, app, findings)
-    workflow = get_mapping(tree, "workflow", findings)
-    graph = get_mapping(workflow, "graph", findings, where="workflow.")
-    findings.raise_errors()
-    _warn_about_unknown_keys(tree, findings)
-    nodes = get_list(graph, "nodes", findings, where="workflow.graph.")
-    edges = get_list(graph, "edges", findings, where="workflow.graph.")
-    check_counts(nodes, edges, findings)
-    specs, notes = _read_nodes(nodes, findings)
-    edge_specs, unreadable_edges = _read_edges(edges, findings)
+    reader = Reader()
+    version, pending = check_dify_version(tree.get("version"), reader, confirmed=confirm_newer)
+    app = reader.get_mapping(tree, "app")
+    mode = _read_mode(tree, app, reader)
+    workflow = reader.get_mapping(tree, "workflow")
+    graph = reader.get_mapping(workflow, "graph", prefix="workflow.")
+    reader.raise_errors()
+    _warn_about_unknown_keys(tree, reader)
+    nodes = reader.get_list(graph, "nodes", prefix="workflow.graph.")
+    edges = reader.get_list(graph, "edges", prefix="workflow.graph.")
+    reader.check_counts(nodes, edges)
+    specs, notes = _read_nodes(nodes, reader)
+    edge_specs, unreadable_edges = _read_edges(edges, reader)
     graph_extra = drop_keys(graph, "nodes", "edges")
     if unreadable_edges:
         graph_extra["edges"] = unreadable_edges
@@ -74,64 +69,62 @@ def read_dify(tree: Mapping[str, Json], *, confirm_newer: bool = False) -> Loade
         edges=edge_specs,
         name=get_text(app.get("name")),
         description=get_text(app.get("description")),
-        environment=_read_variables(workflow, "environment_variables", findings),
-        conversation=_read_variables(workflow, "conversation_variables", findings),
+        environment=_read_variables(workflow, "environment_variables", reader),
+        conversation=_read_variables(workflow, "conversation_variables", reader),
         notes=notes,
-        features=get_mapping(workflow, "features", findings, where="workflow."),
+        features=reader.get_mapping(workflow, "features", prefix="workflow."),
         dialect=Dialect.DIFY,
         version=version,
         extra=_collect_document_extra(tree, app, workflow, graph_extra),
     )
-    findings.raise_errors()
-    return Loaded(document, tuple(findings.problems), pending)
+    reader.raise_errors()
+    return Loaded(document, tuple(reader.problems), pending)
 
 
-def _read_mode(tree: Mapping[str, Json], app: Mapping[str, Json], findings: Findings) -> Mode:
+def _read_mode(tree: Mapping[str, Json], app: Mapping[str, Json], reader: Reader) -> Mode:
     if "app" not in tree:
-        findings.add_error("app.missing", "The document has no app section", field="app")
+        reader.add_error("app.missing", "The document has no app section", field="app")
         return Mode.WORKFLOW
     mode = app.get("mode")
     if mode in MODES_WITHOUT_GRAPH:
         message = (
             f"An app of mode {mode!r} has no graph; only workflow and advanced-chat are supported"
         )
-        findings.add_error("app.mode", message, field="app.mode")
+        reader.add_error("app.mode", message, field="app.mode")
         return Mode.WORKFLOW
     try:
         parsed_mode = Mode(get_text(mode))
     except ValueError:
         message = f"The app's mode must be workflow or advanced-chat, not {mode!r}"
-        findings.add_error("app.mode", message, field="app.mode")
+        reader.add_error("app.mode", message, field="app.mode")
         return Mode.WORKFLOW
     if not isinstance(tree.get("workflow"), Mapping):
-        findings.add_error(
+        reader.add_error(
             "workflow.missing", "The document has no workflow section", field="workflow"
         )
     return parsed_mode
 
 
-def _warn_about_unknown_keys(tree: Mapping[str, Json], findings: Findings) -> None:
+def _warn_about_unknown_keys(tree: Mapping[str, Json], reader: Reader) -> None:
     if get_text(tree.get("kind"), "app") != "app":
-        findings.add_warning("document.kind", f"Kind {tree['kind']!r} is read as app", field="kind")
+        reader.add_warning("document.kind", f"Kind {tree['kind']!r} is read as app", field="kind")
     for key in sorted(tree.keys() - KNOWN_SECTIONS):
-        findings.add_warning("document.unknown_key", f"{key} is unknown; it is kept", field=key)
+        reader.add_warning("document.unknown_key", f"{key} is unknown; it is kept", field=key)
 
 
-def _read_nodes(
-    nodes: list[Json], findings: Findings
-) -> tuple[tuple[NodeSpec, ...], tuple[Note, ...]]:
+def _read_nodes(nodes: list[Json], reader: Reader) -> tuple[tuple[NodeSpec, ...], tuple[Note, ...]]:
     specs: list[NodeSpec] = []
     notes: list[Note] = []
-    for node in iter_nodes(nodes, "workflow.graph.nodes", findings):
+    for node in reader.iter_nodes(nodes, "workflow.graph.nodes"):
         if node.get("type") == NOTE_TYPE:
             notes.append(_read_note(node))
         else:
-            specs.append(_read_node(node, findings))
+            specs.append(_read_node(node, reader))
     return tuple(specs), attach_notes(notes, specs)
 
 
-def _read_node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
-    data, kind = node["data"], read_kind(node, findings)
+def _read_node(node: Mapping[str, Json], reader: Reader) -> NodeSpec:
+    data, kind = node["data"], reader.read_kind(node)
     return NodeSpec(
         id=read_identifier(node["id"]) or "",
         kind=kind,
@@ -175,7 +168,7 @@ def _collect_extra(node: Mapping[str, Json]) -> dict[str, Json]:
     return extra
 
 
-def _read_edges(edges: list[Json], findings: Findings) -> tuple[tuple[EdgeSpec, ...], list[Json]]:
+def _read_edges(edges: list[Json], reader: Reader) -> tuple[tuple[EdgeSpec, ...], list[Json]]:
     specs: list[EdgeSpec] = []
     unreadable: list[Json] = []
     for index, edge in enumerate(edges):
@@ -183,7 +176,7 @@ def _read_edges(edges: list[Json], findings: Findings) -> tuple[tuple[EdgeSpec, 
         if ends is None:
             path = f"workflow.graph.edges.{index}"
             message = "An edge without a source or target is not shown"
-            findings.add_warning("edge.ends", message, field=path)
+            reader.add_warning("edge.ends", message, field=path)
             unreadable.append(edge)
         else:
             specs.append(_read_edge(edge, *ends))
@@ -209,13 +202,13 @@ def _read_edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
 
 
 def _read_variables(
-    workflow: Mapping[str, Json], key: str, findings: Findings
+    workflow: Mapping[str, Json], key: str, reader: Reader
 ) -> tuple[VariableSpec, ...]:
     specs: list[VariableSpec] = []
-    for index, variable in enumerate(get_list(workflow, key, findings, where="workflow.")):
-        where = f"workflow.{key}.{index}"
+    for index, variable in enumerate(reader.get_list(workflow, key, prefix="workflow.")):
+        path = f"workflow.{key}.{index}"
         if not isinstance(variable, Mapping):
-            findings.add_error("variable.invalid", "A variable must be a mapping", field=where)
+            reader.add_error("variable.invalid", "A variable must be a mapping", field=path)
             continue
         required = ("name", "value_type", "value")
         missing = [part for part in required if variable.get(part) is None]
@@ -223,7 +216,7 @@ def _read_variables(
             missing = []
         for part in missing:
             message = f"A variable has no {part}"
-            findings.add_error("variable.incomplete", message, field=f"{where}.{part}")
+            reader.add_error("variable.incomplete", message, field=f"{path}.{part}")
         if not missing:
             specs.append(_read_variable(variable, VARIABLE_SCOPES[key]))
     return tuple(specs)

@@ -20,8 +20,8 @@ class Loaded:
 
 
 @dataclass
-class Findings:
-    """Collects the problems met while reading; reading continues, so that all are reported at once."""
+class Reader:
+    """Reads parts of a document. It continues after a problem, so that all are reported at once."""
 
     problems: list[Problem] = field(default_factory=list)
 
@@ -37,25 +37,50 @@ class Findings:
         if any(problem.is_error for problem in self.problems):
             raise DocumentInvalid(self.problems)
 
+    def get_mapping(
+        self, tree: Mapping[str, Json], key: str, *, prefix: str = ""
+    ) -> dict[str, Json]:
+        """Return a part that must be a mapping if it exists; ``prefix`` is the path of the tree, for the error."""
+        return self._get_part(tree, key, prefix, dict, "a mapping")  # type: ignore[no-any-return]
 
-def get_mapping(
-    tree: Mapping[str, Json], key: str, findings: Findings, *, where: str = ""
-) -> dict[str, Json]:
-    """Return a part that must be a mapping if it exists."""
-    return _get_part(tree, key, findings, where, dict, "a mapping")  # type: ignore[no-any-return]
+    def get_list(self, tree: Mapping[str, Json], key: str, *, prefix: str = "") -> list[Json]:
+        return self._get_part(tree, key, prefix, list, "a list")  # type: ignore[no-any-return]
 
+    def check_counts(self, nodes: list[Json], edges: list[Json]) -> None:
+        """Raise DocumentInvalid for too many nodes or edges, before anything is built from them."""
+        for part, message in iter_size_errors(len(nodes), len(edges)):
+            self.add_error(f"document.{part}", message)
+        self.raise_errors()
 
-def get_list(
-    tree: Mapping[str, Json], key: str, findings: Findings, *, where: str = ""
-) -> list[Json]:
-    return _get_part(tree, key, findings, where, list, "a list")  # type: ignore[no-any-return]
+    def iter_nodes(self, nodes: list[Json], path: str) -> Iterator[Mapping[str, Json]]:
+        """Yield the nodes that have an id and data; the others are errors."""
+        for index, node in enumerate(nodes):
+            if not isinstance(node, Mapping) or read_identifier(node.get("id")) is None:
+                self.add_error("node.id_missing", "A node has no ID", field=f"{path}.{index}")
+            elif not isinstance(node.get("data"), Mapping):
+                id_ = read_identifier(node["id"])
+                self.add_error("node.data_missing", "The node has no data", node=id_, field="data")
+            else:
+                yield node
 
+    def read_kind(self, node: Mapping[str, Json]) -> str:
+        kind = node["data"].get("type")
+        if isinstance(kind, str) and kind:
+            return kind
+        id_ = read_identifier(node["id"])
+        self.add_error("node.kind_missing", "The node has no type", node=id_)
+        return ""
 
-def check_counts(nodes: list[Json], edges: list[Json], findings: Findings) -> None:
-    """Raise DocumentInvalid for too many nodes or edges, before anything is built from them."""
-    for part, message in iter_size_errors(len(nodes), len(edges)):
-        findings.add_error(f"document.{part}", message)
-    findings.raise_errors()
+    def _get_part(
+        self, tree: Mapping[str, Json], key: str, prefix: str, kind: type, name: str
+    ) -> Json:
+        value = tree.get(key)
+        if value is None:
+            return kind()
+        if not isinstance(value, kind):
+            self.add_error(f"document.{key}", f"{key} is {name}", field=f"{prefix}{key}")
+            return kind()
+        return value
 
 
 def drop_keys(tree: Mapping[str, Json], *keys: str) -> dict[str, Json]:
@@ -73,27 +98,6 @@ def read_identifier(value: Json) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def iter_nodes(nodes: list[Json], path: str, findings: Findings) -> Iterator[Mapping[str, Json]]:
-    """Yield the nodes that have an id and data; the others are errors."""
-    for index, node in enumerate(nodes):
-        if not isinstance(node, Mapping) or read_identifier(node.get("id")) is None:
-            findings.add_error("node.id_missing", "A node has no ID", field=f"{path}.{index}")
-        elif not isinstance(node.get("data"), Mapping):
-            id_ = read_identifier(node["id"])
-            findings.add_error("node.data_missing", "The node has no data", node=id_, field="data")
-        else:
-            yield node
-
-
-def read_kind(node: Mapping[str, Json], findings: Findings) -> str:
-    kind = node["data"].get("type")
-    if isinstance(kind, str) and kind:
-        return kind
-    id_ = read_identifier(node["id"])
-    findings.add_error("node.kind_missing", "The node has no type", node=id_)
-    return ""
-
-
 def read_ends(edge: Json) -> tuple[str, str] | None:
     """Return the source and the target of an edge that has both."""
     if not isinstance(edge, Mapping):
@@ -108,18 +112,6 @@ def read_position(value: Json) -> Position | None:
         if is_number(x) and is_number(y):
             return Position(x, y)
     return None
-
-
-def _get_part(
-    tree: Mapping[str, Json], key: str, findings: Findings, where: str, kind: type, name: str
-) -> Json:
-    value = tree.get(key)
-    if value is None:
-        return kind()
-    if not isinstance(value, kind):
-        findings.add_error(f"document.{key}", f"{key} is {name}", field=f"{where}{key}")
-        return kind()
-    return value
 
 
 def attach_notes(notes: Iterable[Note], nodes: Iterable[NodeSpec]) -> tuple[Note, ...]:

@@ -76,6 +76,7 @@ class _Unfolder:
         self._used_edge_ids = {_get_id(edge) for edge in edges}
 
     def add(self, node: Json) -> None:
+        """Add a node, and after a container the nodes and edges of its body."""
         graph = _get_graph(node)
         if graph is None:
             self.nodes.append(node)
@@ -131,15 +132,15 @@ def _build_child(
     """Return a node of a body as a node of the document."""
     source_data = child.get("data")
     data = dict(source_data) if isinstance(source_data, Mapping) else {}
-    outside = [key for key in ("type", "title") if key in child and key not in data]
+    outer_keys = [key for key in ("type", "title") if key in child and key not in data]
     duplicated = [key for key in ("type", "title") if key in child and key in data]
     source_kind = _get_kind(child)
-    data = {**_rename(data, names), **{key: child[key] for key in (*outside, *duplicated)}}
+    data = {**_rename(data, names), **{key: child[key] for key in (*outer_keys, *duplicated)}}
     data["type"] = (
         get_entry_kind(kind) if source_kind == "start" else _SHORT.get(source_kind, source_kind)
     )
     old = _get_id(child)
-    mark: Tree = {"id": old, "type": source_kind, "outside": outside, "beside": duplicated}
+    mark: Tree = {"id": old, "type": source_kind, "outside": outer_keys, "beside": duplicated}
     rest = drop_keys(child, "id", "data", "type", "title")
     graph = data.get(MARK)
     if not isinstance(graph, Mapping):
@@ -167,13 +168,13 @@ def _build_body_node(child: Tree, names: Names) -> Tree:
     source_kind = mark.get("type")
     is_same_kind = source_kind and _SHORT.get(source_kind, source_kind) == kind
     data["type"] = "start" if kind in ENTRY_KINDS else source_kind if is_same_kind else kind
-    outside = mark.get("outside", ["type"])
+    outer_keys = mark.get("outside", ["type"])
     node = {"id": names.get(child["id"], child["id"])}
-    node |= {key: data[key] for key in (*outside, *mark.get("beside", ())) if key in data}
+    node |= {key: data[key] for key in (*outer_keys, *mark.get("beside", ())) if key in data}
     return {
         **node,
         **drop_keys(child, "id", "data", "parentId", MARK),
-        "data": drop_keys(data, *outside),
+        "data": drop_keys(data, *outer_keys),
     }
 
 

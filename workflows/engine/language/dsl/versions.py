@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.loaded import Findings
+from workflows.engine.language.dsl.loaded import Reader
 
 
 DIFY: Final = "0.6.0"
@@ -14,34 +14,34 @@ UNVERSIONED: Final = "0.1.0"  # the assumed version of a Dify document without o
 _VERSION: Final = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?")
 
 
-def check_dify_version(declared: Json, findings: Findings, *, confirmed: bool) -> tuple[str, bool]:
+def check_dify_version(declared: Json, reader: Reader, *, confirmed: bool) -> tuple[str, bool]:
     """Return the version, and whether the user must confirm the import."""
     version = UNVERSIONED if declared is None else declared
     parsed = _parse(version)
     if parsed is None:
-        findings.add_error(
+        reader.add_error(
             "version.invalid", "The version must be quoted text such as '0.6.0'", field="version"
         )
         return str(version), False
     supported = _parse(DIFY) or parsed
     if parsed > supported or parsed[0] < supported[0]:
         message = f"Version {version} is not the supported version {DIFY}; parts may be misread"
-        findings.add_warning("version.unknown", message, field="version")
+        reader.add_warning("version.unknown", message, field="version")
         return version, not confirmed
     if parsed[:2] < supported[:2]:
         message = f"Version {version} is older than {DIFY}; check the workflow before using it"
-        findings.add_warning("version.older", message, field="version")
+        reader.add_warning("version.older", message, field="version")
     return version, False
 
 
-def check_xworkflow_version(declared: Json, findings: Findings) -> str:
+def check_xworkflow_version(declared: Json, reader: Reader) -> str:
     if declared is None:
         # A bare graph, as in handwritten documents.
         message = f"The document has no version; assuming {XWORKFLOW}"
-        findings.add_warning("version.missing", message, field="version")
+        reader.add_warning("version.missing", message, field="version")
     elif declared != XWORKFLOW:
         message = f"Only version '{XWORKFLOW}' of this format is supported, not {declared!r}"
-        findings.add_error("version.invalid", message, field="version")
+        reader.add_error("version.invalid", message, field="version")
     return XWORKFLOW
 
 

@@ -22,6 +22,7 @@ from workflows.engine.language.problems import Problem, build_warning
 
 
 def write_xworkflow(document: Document, *, include_secrets: bool) -> dict[str, Json]:
+    """Return the tree, with the values for which xworkflow has no field under ``meta``."""
     extra = _build_extra(document)
     meta = {**_build_meta(document), **extra.pop("meta", {})}
     nodes, edges = fold(
@@ -139,5 +140,5 @@ def _build_conversation_variable(variable: VariableSpec) -> dict[str, Json]:
 
 
 def _add_description(variable: VariableSpec, tree: Mapping[str, Json]) -> dict[str, Json]:
-    about = {"id": variable.id, "description": variable.description}
-    return {**tree, **{key: text for key, text in about.items() if text}}
+    texts = {"id": variable.id, "description": variable.description}
+    return {**tree, **{key: text for key, text in texts.items() if text}}

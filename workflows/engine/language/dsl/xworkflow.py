@@ -18,18 +18,13 @@ from workflows.engine.language.document import (
     VariableSpec,
 )
 from workflows.engine.language.dsl.loaded import (
-    Findings,
     Loaded,
+    Reader,
     attach_notes,
-    check_counts,
     drop_keys,
-    get_list,
-    get_mapping,
     get_text,
-    iter_nodes,
     read_ends,
     read_identifier,
-    read_kind,
     read_position,
 )
 from workflows.engine.language.dsl.sub_graphs import unfold
@@ -52,32 +47,33 @@ VARIABLE_KEYS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
-    findings = Findings()
-    version = check_xworkflow_version(tree.get("version"), findings)
-    nodes, edges = get_list(tree, "nodes", findings), get_list(tree, "edges", findings)
-    check_counts(nodes, edges, findings)
+    """Parse an xworkflow document. Raises DocumentInvalid with all errors at once."""
+    reader = Reader()
+    version = check_xworkflow_version(tree.get("version"), reader)
+    nodes, edges = reader.get_list(tree, "nodes"), reader.get_list(tree, "edges")
+    reader.check_counts(nodes, edges)
     nodes, edges = unfold(nodes, edges)
-    check_counts(nodes, edges, findings)
+    reader.check_counts(nodes, edges)
     for key in sorted(tree.keys() - KNOWN_SECTIONS):
-        findings.add_warning("document.unknown_key", f"{key} is unknown; it is kept", field=key)
-    meta = get_mapping(tree, "meta", findings)
-    specs = tuple(_read_node(node, findings) for node in iter_nodes(nodes, "nodes", findings))
+        reader.add_warning("document.unknown_key", f"{key} is unknown; it is kept", field=key)
+    meta = reader.get_mapping(tree, "meta")
+    specs = tuple(_read_node(node, reader) for node in reader.iter_nodes(nodes, "nodes"))
     document = Document(
         mode=_read_mode(meta, specs),
         nodes=specs,
-        edges=_read_edges(edges, findings),
+        edges=_read_edges(edges, reader),
         name=get_text(meta.get("name")),
         description=get_text(meta.get("description")),
-        environment=_read_variables(tree, "environment_variables", findings),
-        conversation=_read_variables(tree, "conversation_variables", findings),
+        environment=_read_variables(tree, "environment_variables", reader),
+        conversation=_read_variables(tree, "conversation_variables", reader),
         notes=attach_notes([_read_note(note) for note in meta.get("notes") or ()], specs),
         features=meta.get("features") or {},
         dialect=Dialect.XWORKFLOW,
         version=version,
         extra=_collect_extra(tree, meta),
     )
-    findings.raise_errors()
-    return Loaded(document, tuple(findings.problems))
+    reader.raise_errors()
+    return Loaded(document, tuple(reader.problems))
 
 
 def _read_mode(meta: Mapping[str, Json], nodes: tuple[NodeSpec, ...]) -> Mode:
@@ -87,8 +83,8 @@ def _read_mode(meta: Mapping[str, Json], nodes: tuple[NodeSpec, ...]) -> Mode:
     return Mode.CHAT if any(node.kind == "answer" for node in nodes) else Mode.WORKFLOW
 
 
-def _read_node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
-    data, kind = node["data"], read_kind(node, findings)
+def _read_node(node: Mapping[str, Json], reader: Reader) -> NodeSpec:
+    data, kind = node["data"], reader.read_kind(node)
     extra = drop_keys(node, "id", "data", "position", "parentId", "width", "height")
     if "position" in node and read_position(node["position"]) is None:
         extra["position"] = node["position"]
@@ -105,7 +101,7 @@ def _read_node(node: Mapping[str, Json], findings: Findings) -> NodeSpec:
     )
 
 
-def _read_edges(edges: list[Json], findings: Findings) -> tuple[EdgeSpec, ...]:
+def _read_edges(edges: list[Json], reader: Reader) -> tuple[EdgeSpec, ...]:
     specs: list[EdgeSpec] = []
     for index, edge in enumerate(edges):
         ends = read_ends(edge)
@@ -113,7 +109,7 @@ def _read_edges(edges: list[Json], findings: Findings) -> tuple[EdgeSpec, ...]:
             specs.append(_read_edge(edge, *ends))
         else:
             message = "An edge needs a source and a target"
-            findings.add_error("edge.ends", message, field=f"edges.{index}")
+            reader.add_error("edge.ends", message, field=f"edges.{index}")
     return tuple(specs)
 
 
@@ -132,16 +128,14 @@ def _read_edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
     )
 
 
-def _read_variables(
-    tree: Mapping[str, Json], key: str, findings: Findings
-) -> tuple[VariableSpec, ...]:
+def _read_variables(tree: Mapping[str, Json], key: str, reader: Reader) -> tuple[VariableSpec, ...]:
     specs: list[VariableSpec] = []
-    for index, variable in enumerate(get_list(tree, key, findings)):
+    for index, variable in enumerate(reader.get_list(tree, key)):
         if isinstance(variable, Mapping) and isinstance(variable.get("name"), str):
             specs.append(_read_variable(variable, *VARIABLE_KEYS[key]))
         else:
             path = f"{key}.{index}"
-            findings.add_error("variable.incomplete", "A variable has no name", field=path)
+            reader.add_error("variable.incomplete", "A variable has no name", field=path)
     return tuple(specs)
 
 
