@@ -35,6 +35,8 @@ MIN_BEND, MIN_BEND_BACK, BACK = 40.0, 60.0, 0.6
 
 @dataclass(frozen=True, slots=True)
 class Shape:
+    """The size of a card, and what is drawn on it."""
+
     width: float
     height: float
     handles: tuple[str, ...]  # its output handles, from the top
@@ -54,6 +56,7 @@ class Shape:
 
 
 def compute_shape(node: NodeSpec, kinds: Mapping[str, AnyKind], *, is_box: bool = False) -> Shape:
+    """Return the shape of a node. With ``is_box`` a node of an unknown kind is drawn as a container."""
     kind = kinds.get(node.kind)
     is_root = kind is not None and kind.execution is Execution.ROOT
     if kind is not None and kind.execution is Execution.ENTRY:

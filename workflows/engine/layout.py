@@ -26,8 +26,8 @@ class Box:
 class _Links:
     """Edges without those that close a cycle, both ways round, and a topological order."""
 
-    after: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    before: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    successors: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    predecessors: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     order: list[str] = field(default_factory=list)
 
 
@@ -64,8 +64,8 @@ def _walk(root: str, out: Mapping[str, list[str]], visited: set[str], links: _Li
         for target in targets:
             if target in on_path:
                 continue  # a back edge would make ranks endless
-            links.after[node].append(target)
-            links.before[target].append(node)
+            links.successors[node].append(target)
+            links.predecessors[target].append(node)
             if target not in visited:
                 visited.add(target)
                 on_path.add(target)
@@ -80,11 +80,11 @@ def _walk(root: str, out: Mapping[str, list[str]], visited: set[str], links: _Li
 def _build_columns(boxes: Mapping[str, Box], links: _Links) -> list[list[str]]:
     rank: dict[str, int] = {}
     for node in links.order:
-        rank[node] = 1 + max((rank[b] for b in links.before.get(node, ())), default=-1)
+        rank[node] = 1 + max((rank[b] for b in links.predecessors.get(node, ())), default=-1)
     for node in reversed(links.order):
         # a source belongs next to its first consumer, not at the far left
-        consumer_ranks = [rank[a] for a in links.after.get(node, ())]
-        if consumer_ranks and not links.before.get(node):
+        consumer_ranks = [rank[a] for a in links.successors.get(node, ())]
+        if consumer_ranks and not links.predecessors.get(node):
             rank[node] = min(consumer_ranks) - 1
     columns: dict[int, list[str]] = defaultdict(list)
     for node in boxes:
@@ -96,7 +96,7 @@ def _reduce_crossings(columns: list[list[str]], links: _Links) -> None:
     row = {node: float(i) for column in columns for i, node in enumerate(column)}
     for sweep in range(SWEEPS):
         forwards = sweep % 2 == 0
-        side = links.before if forwards else links.after
+        side = links.predecessors if forwards else links.successors
         for column in columns if forwards else reversed(columns):
             target = {n: _average([row[m] for m in side.get(n, ())], row[n]) for n in column}
             column.sort(key=lambda n: target[n])

@@ -72,6 +72,8 @@ class StoredPage(Protocol):
 
 @runtime_checkable
 class ConversationPort(Protocol):
+    """A memory that keeps the history of conversations."""
+
     async def converse(
         self,
         *,
@@ -93,6 +95,8 @@ class ConversationPort(Protocol):
 
 @runtime_checkable
 class KnowledgePort(Protocol):
+    """A memory that keeps the pages of knowledge bases."""
+
     async def find_pages(
         self,
         *,
@@ -116,8 +120,8 @@ class KnowledgePort(Protocol):
     ) -> Sequence[StoredPage]:
         """Write all pages or none: ``merge`` into the page on the same subject, or ``replace`` the page of that name.
 
-        A page may contain ``origin``, as a message may. If ``hold`` is true, the page is quarantined until somebody
-        approves it.
+        A page may contain ``origin``, as a message may. If ``hold`` is true, the page is quarantined until it is
+        approved.
         """
         ...
 

@@ -92,6 +92,7 @@ def iter_changes(before: Json, after: Json, path: Path = ()) -> Iterator[Change]
 
 
 def compare_documents(before: Document, after: Document) -> DocumentDiff:
+    """Return the differences for drawing, in the order of ids."""
     old, new = InMemoryStore(before), InMemoryStore(after)
     nodes = _compare_ids(old.items, new.items)
     fields: dict[str, tuple[FieldChange, ...]] = {}

@@ -20,6 +20,7 @@ def build_refusal(
     field: str | None = None,
     edge: str | None = None,
 ) -> EditRefused:
+    """Return the error of an operation with one problem, whose code gets the prefix ``edit.``."""
     return EditRefused((Problem(f"edit.{code}", message, node, field, edge),))
 
 

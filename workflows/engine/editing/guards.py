@@ -21,6 +21,7 @@ MAX_PATH_SEARCHES: Final = 4
 
 
 def check_new_id(store: Store, id_: str) -> None:
+    """Check that a new node may have the id: valid, not reserved and not in use."""
     if not ID.fullmatch(id_):
         message = "An ID has up to 64 letters, digits, - and _"
         raise build_refusal("id", message, node=id_, field="id")
@@ -109,6 +110,7 @@ def check_gesture(
 
 
 def check_size(store: Store) -> None:
+    """Check that the document has not more nodes and edges than one may have."""
     for part, message in iter_size_errors(*store.count_parts()):
         raise build_refusal(f"too_many_{part}", message)
 

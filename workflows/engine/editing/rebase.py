@@ -53,6 +53,7 @@ class Conflict:
     op: int = 0
 
     def build_tree(self) -> dict[str, Json]:
+        """Return the conflict as JSON for the clients."""
         return {
             "op": self.op,
             "node": self.node,

@@ -15,6 +15,8 @@ from workflows.engine.language.document import Document, EdgeSpec, NodeSpec
 
 @dataclass(frozen=True)
 class Graph:
+    """Nodes by id, and the edges between them."""
+
     nodes: Mapping[str, NodeSpec]
     edges: tuple[EdgeSpec, ...]
 

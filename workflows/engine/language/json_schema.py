@@ -30,70 +30,71 @@ class _Checker:
     def __init__(self) -> None:
         self._remaining = MAX_CHECKS
 
-    def find_first(self, value: Json, schema: Json, where: str) -> str | None:
-        return next(self.iter_all(value, schema, where), None)
+    def find_first(self, value: Json, schema: Json, path: str) -> str | None:
+        return next(self.iter_all(value, schema, path), None)
 
-    def iter_all(self, value: Json, schema: Json, where: str) -> Messages:
+    def iter_all(self, value: Json, schema: Json, path: str) -> Messages:
+        """Yield every error in a value, until there were too many checks."""
         self._remaining -= 1
-        if self._remaining < 0 or where.count("/") > MAX_DEPTH:
-            yield _format_message(where, "is too deep or too much to check")
+        if self._remaining < 0 or path.count("/") > MAX_DEPTH:
+            yield _format_message(path, "is too deep or too much to check")
         elif schema is False:
-            yield _format_message(where, "is not allowed")
+            yield _format_message(path, "is not allowed")
         elif isinstance(schema, Mapping):
             for keyword, rule in _RULES.items():
                 if keyword in schema:
-                    yield from rule(self, value, schema, where)
+                    yield from rule(self, value, schema, path)
 
 
-def _check_type(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
+def _check_type(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
     names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     checks = [_TYPES[name] for name in names if name in _TYPES]
     if checks and not any(fits(value) for fits in checks):
-        yield _format_message(where, f"is not of type {' or '.join(map(str, names))}")
+        yield _format_message(path, f"is not of type {' or '.join(map(str, names))}")
 
 
-def _check_enum(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
+def _check_enum(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
     allowed = [schema["const"]] if "const" in schema else schema["enum"]
     if isinstance(allowed, list) and not any(_is_equal(value, item) for item in allowed):
-        yield _format_message(where, f"is not one of {', '.join(map(repr, allowed))}")
+        yield _format_message(path, f"is not one of {', '.join(map(repr, allowed))}")
 
 
-def _check_required(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
+def _check_required(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
     if isinstance(value, Mapping) and isinstance(schema["required"], list):
         for name in schema["required"]:
             if name not in value:
-                yield _format_message(where, f"has no {name}")
+                yield _format_message(path, f"has no {name}")
 
 
-def _check_properties(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
+def _check_properties(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
     parts = schema["properties"]
     if isinstance(value, Mapping) and isinstance(parts, Mapping):
         for name, part in parts.items():
             if name in value:
-                yield from checker.iter_all(value[name], part, f"{where}/{name}")
+                yield from checker.iter_all(value[name], part, f"{path}/{name}")
 
 
-def _check_additional(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
+def _check_additional(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
     declared = schema.get("properties") or {}
     if isinstance(value, Mapping):
         for name in value:
             if name not in declared:
                 yield from checker.iter_all(
-                    value[name], schema["additionalProperties"], f"{where}/{name}"
+                    value[name], schema["additionalProperties"], f"{path}/{name}"
                 )
 
 
-def _check_items(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
+def _check_items(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
     if isinstance(value, list) and not isinstance(schema["items"], list):
         for index, item in enumerate(value):
-            yield from checker.iter_all(item, schema["items"], f"{where}/{index}")
+            yield from checker.iter_all(item, schema["items"], f"{path}/{index}")
 
 
 def _build_bound_rule(keyword: str, fits: Callable[[float, float], bool], words: str) -> "Rule":
-    def rule(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
+    def rule(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
         bound = schema[keyword]
         if is_number(value) and is_number(bound) and not fits(value, bound):
-            yield _format_message(where, f"is not {words} {bound}")
+            yield _format_message(path, f"is not {words} {bound}")
 
     return rule
 
@@ -101,35 +102,35 @@ def _build_bound_rule(keyword: str, fits: Callable[[float, float], bool], words:
 def _build_size_rule(
     keyword: str, kind: type[Sized], fits: Callable[[int, int], bool], words: str
 ) -> "Rule":
-    def rule(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
+    def rule(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
         bound = schema[keyword]
         if isinstance(value, kind) and is_number(bound) and not fits(len(value), bound):
-            yield _format_message(where, f"has not {words} {bound} parts")
+            yield _format_message(path, f"has not {words} {bound} parts")
 
     return rule
 
 
-def _check_all_of(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
+def _check_all_of(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
     for part in _list_parts(schema, "allOf"):
-        yield from checker.iter_all(value, part, where)
+        yield from checker.iter_all(value, part, path)
 
 
-def _check_any_of(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
+def _check_any_of(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
     parts = _list_parts(schema, "anyOf")
-    if parts and all(checker.find_first(value, part, where) is not None for part in parts):
-        yield _format_message(where, "fits none of the forms allowed")
+    if parts and all(checker.find_first(value, part, path) is not None for part in parts):
+        yield _format_message(path, "fits none of the forms allowed")
 
 
-def _check_one_of(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
+def _check_one_of(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
     parts = _list_parts(schema, "oneOf")
-    match_count = sum(checker.find_first(value, part, where) is None for part in parts)
+    match_count = sum(checker.find_first(value, part, path) is None for part in parts)
     if parts and match_count != 1:
-        yield _format_message(where, f"fits {match_count} of the forms allowed, not one")
+        yield _format_message(path, f"fits {match_count} of the forms allowed, not one")
 
 
-def _check_not(checker: _Checker, value: Json, schema: Schema, where: str) -> Messages:
-    if checker.find_first(value, schema["not"], where) is None:
-        yield _format_message(where, "has the one form that is not allowed")
+def _check_not(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
+    if checker.find_first(value, schema["not"], path) is None:
+        yield _format_message(path, "has the one form that is not allowed")
 
 
 def _list_parts(schema: Mapping[str, Json], keyword: str) -> list[Json]:
@@ -137,8 +138,8 @@ def _list_parts(schema: Mapping[str, Json], keyword: str) -> list[Json]:
     return parts if isinstance(parts, list) else []
 
 
-def _format_message(where: str, words: str) -> str:
-    return f"{where[1:].replace('/', '.') or 'it'} {words}"
+def _format_message(path: str, words: str) -> str:
+    return f"{path[1:].replace('/', '.') or 'it'} {words}"
 
 
 def _is_equal(value: Json, other: Json) -> bool:

@@ -39,6 +39,8 @@ class PlanEdge:
 
 @dataclass(frozen=True, slots=True)
 class PlanNode:
+    """A node as the runtime executes it; ``index`` is its position in the plan of its scope."""
+
     index: int
     id: str
     key: StepKey
@@ -123,6 +125,7 @@ class _Compiler:
     flow: Flow
 
     def compile_scope(self, container: str | None, start: str) -> Plan:
+        """Compile the nodes directly inside a container (or at the top) that the start leads to."""
         members = self.graph.list_children(container)
         reachable = _find_reachable(start, self.document.edges, set(members))
         specs = [self.graph.nodes[name] for name in members if name in reachable]

@@ -36,6 +36,8 @@ _UNDEFINED: Final = _Undefined()
 
 @dataclass(frozen=True, slots=True)
 class PlainTemplate:
+    """A parsed template: literal text, and paths into the inputs."""
+
     segments: tuple[str | Selector, ...]
 
     def render(self, inputs: Mapping[str, Json]) -> str | None:

@@ -33,6 +33,8 @@ MISSING: Final = Missing.MISSING
 
 
 class VariablePool:
+    """The values of one scope of a run, by head and name."""
+
     __slots__ = ("_heads",)
 
     def __init__(

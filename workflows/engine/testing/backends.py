@@ -62,6 +62,8 @@ class Backend(Protocol):
 
 
 class InProcessBackend:
+    """Runs workflows in this process, with the given services."""
+
     def __init__(
         self,
         *,

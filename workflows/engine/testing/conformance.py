@@ -29,6 +29,8 @@ _EXECUTED = (StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED)
 
 @dataclass(frozen=True, slots=True)
 class ConformanceCase:
+    """One case of the suite; ``source`` is its JSON."""
+
     id: str
     group: str
     path: Path

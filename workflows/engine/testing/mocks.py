@@ -18,6 +18,8 @@ from workflows.engine.testing.fake_server import FakeServer
 
 @dataclass(frozen=True, slots=True)
 class Mock:
+    """A scripted step: its outputs, its error, or the answer of its model or server."""
+
     outputs: Mapping[str, Json] | None = None
     error: str | None = None
     fail_times: int = 0
@@ -45,6 +47,7 @@ class Mock:
         return self.error is not None
 
     async def play(self, node: PlanNode, ctx: NodeContext, tries: int) -> NodeResult:
+        """Return the mocked result after the delay, or raise NodeFailed."""
         if self.delay_s:
             await ctx.ports.clock.sleep(self.delay_s)
         if self.should_fail(tries):

@@ -9,6 +9,8 @@ from workflows.engine.geometry import compute_note_shape, compute_shape
 
 @dataclass(frozen=True, slots=True)
 class Frame:
+    """An area, by its top-left corner and its size."""
+
     x: float
     y: float
     width: float

@@ -77,6 +77,7 @@ class _ReferenceChecker:
     def find_problems(
         self, node: NodeSpec, selector: Selector, field: str | None
     ) -> Iterator[Problem]:
+        """Yield a warning if the node cannot read the variable, or if there is none of that name."""
         reference = ".".join(selector)
         head = selector[0]
         if head in self._names and head not in self.graph.nodes:

@@ -18,6 +18,7 @@ def list_review_problems(
     invalid_nodes: Container[str],
     only: str | None = None,
 ) -> Iterator[Problem]:
+    """Yield a warning for each node whose writes would wait; ``only`` restricts it to one node."""
     flow = Flow(document.nodes, kinds)
     # Untrusted source → the nodes that it reaches, so that a warning can name its source.
     reach_by_source = {
