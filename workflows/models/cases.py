@@ -2,14 +2,13 @@
 
 from datetime import timedelta
 
-from django.conf import settings
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
 from workflows.models.authored import Authored
-from workflows.models.fields import VerbatimJSONField
+from workflows.models.fields import VerbatimJSONField, link_to_user, link_to_workflow
 
 
 # If a worker is killed, its case stays undecided; no other worker continues it.
@@ -21,9 +20,7 @@ class TestCase(Authored, TenantModel):
 
     __test__ = False  # pytest collects what is called Test…
 
-    workflow = models.ForeignKey(
-        "workflows.Workflow", on_delete=models.CASCADE, related_name="test_cases", db_index=False
-    )
+    workflow = link_to_workflow("test_cases")
     name = models.CharField(_("name"), max_length=200)
     rank = models.PositiveIntegerField(_("position"), default=0)
     spec = VerbatimJSONField(_("case"), default=dict)
@@ -33,7 +30,7 @@ class TestCase(Authored, TenantModel):
         verbose_name_plural = _("test cases")
         ordering = ["workflow", "rank", "id"]
         constraints = [
-            models.UniqueConstraint(fields=["workflow", "name"], name="test_case_name_once"),
+            models.UniqueConstraint(fields=["workflow", "name"], name="test_case_name_once")
         ]
 
     def __str__(self) -> str:
@@ -64,14 +61,7 @@ class TestResult(TenantModel):
     offline = models.BooleanField(_("offline"), default=False)
     spec = VerbatimJSONField(_("test case snapshot"), default=dict)
     detail = VerbatimJSONField(_("result details"), default=dict)
-    started_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("started by"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
+    started_by = link_to_user(_("started by"))
     queued_at = models.DateTimeField(_("queued at"), default=timezone.now)
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
     elapsed = models.FloatField(_("seconds"), null=True, blank=True)
@@ -84,7 +74,7 @@ class TestResult(TenantModel):
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(status__in=ResultStatus.values), name="test_result_status_known"
-            ),
+            )
         ]
 
     def __str__(self) -> str:

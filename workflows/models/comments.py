@@ -1,12 +1,12 @@
 """Comments of members on a workflow or on one of its nodes."""
 
-from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
+from workflows.models.fields import link_to_user, link_to_workflow
 
 
 MAX_COMMENT_LENGTH = 10_000
@@ -18,9 +18,7 @@ class Comment(TenantModel):
     ``node`` is a key, not a foreign key: a node that is deleted and restored by undo has its comments again.
     """
 
-    workflow = models.ForeignKey(
-        "workflows.Workflow", on_delete=models.CASCADE, related_name="comments", db_index=False
-    )
+    workflow = link_to_workflow("comments")
     thread = models.ForeignKey(
         "self",
         verbose_name=_("replies"),
@@ -32,14 +30,7 @@ class Comment(TenantModel):
     node = models.CharField(_("node"), max_length=255, blank=True)
     # The author's key: a person or an API key, who alone may edit. ``author_name`` remains when either is deleted.
     actor = models.CharField(_("actor"), max_length=255)
-    author = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("author"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
+    author = link_to_user(_("author"))
     author_name = models.CharField(_("author's name"), max_length=255)
     body = models.TextField(_("text"), blank=True, max_length=MAX_COMMENT_LENGTH)
     mentions = ArrayField(models.UUIDField(), verbose_name=_("mentions"), default=list, blank=True)

@@ -40,13 +40,12 @@ class Conversation(Personal):
         verbose_name_plural = _("conversations")
         ordering = ["-created_at", "-id"]
         constraints = [
-            models.UniqueConstraint(fields=["team", "key"], name="conversation_key_once"),
+            models.UniqueConstraint(fields=["team", "key"], name="conversation_key_once")
         ]
         indexes = [
             models.Index(
-                fields=["workflow", "subject", "-created_at"],
-                name="conversation_of_subject",
-            ),
+                fields=["workflow", "subject", "-created_at"], name="conversation_of_subject"
+            )
         ]
 
     def __str__(self) -> str:

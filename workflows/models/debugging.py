@@ -1,32 +1,21 @@
 """Rows for debugging: pinned outputs, and memory changes of dry runs."""
 
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Team
 from accounts.tenancy import TenantModel
-from workflows.models.fields import VerbatimJSONField
-from workflows.models.run import Run
+from workflows.models.fields import VerbatimJSONField, link_to_user, link_to_workflow
+from workflows.models.run import JournalModel, Run
 
 
 class Pin(TenantModel):
     """Outputs that a node returns in runs from the editor instead of running. The whole team sees them."""
 
-    workflow = models.ForeignKey(
-        "workflows.Workflow", on_delete=models.CASCADE, related_name="pins", db_index=False
-    )
+    workflow = link_to_workflow("pins")
     node_key = models.CharField(_("node"), max_length=255)
     outputs = VerbatimJSONField(_("outputs"), default=dict)
     handle = models.CharField(_("handle"), max_length=255, null=True, blank=True)  # noqa: DJ001 - the engine tells none from ""
-    pinned_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("pinned by"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
+    pinned_by = link_to_user(_("pinned by"))
     pinned_at = models.DateTimeField(_("pinned at"), auto_now=True)
 
     class Meta:
@@ -34,7 +23,7 @@ class Pin(TenantModel):
         verbose_name_plural = _("pins")
         ordering = ["workflow", "node_key"]
         constraints = [
-            models.UniqueConstraint(fields=["workflow", "node_key"], name="pin_of_node_once"),
+            models.UniqueConstraint(fields=["workflow", "node_key"], name="pin_of_node_once")
         ]
 
     def __str__(self) -> str:
@@ -47,7 +36,7 @@ class Pin(TenantModel):
         return {"outputs": self.outputs, **branch}
 
 
-class DryRunChange(TenantModel):
+class DryRunChange(JournalModel):
     """A change of memory that a dry run would have made, numbered in the run's order."""
 
     class Operation(models.TextChoices):
@@ -59,9 +48,6 @@ class DryRunChange(TenantModel):
         KEPT = "kept", _("Kept")
         DROPPED = "dropped", _("Discarded")
 
-    team = models.ForeignKey(
-        Team, on_delete=models.PROTECT, db_index=False, db_constraint=False, related_name="+"
-    )
     run = models.ForeignKey(
         Run, on_delete=models.CASCADE, related_name="would_be", db_index=False, db_constraint=False
     )
@@ -83,7 +69,7 @@ class DryRunChange(TenantModel):
         verbose_name_plural = _("dry run changes")
         ordering = ["run", "number"]
         constraints = [
-            models.UniqueConstraint(fields=["run", "number"], name="would_be_number_once"),
+            models.UniqueConstraint(fields=["run", "number"], name="would_be_number_once")
         ]
 
     def __str__(self) -> str:

@@ -8,18 +8,13 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
-from workflows.models.fields import VerbatimJSONField
+from workflows.models.fields import VerbatimJSONField, link_to_workflow
 
 
 class Node(TenantModel):
     """A node, or a sticky note (``is_note``), which is drawn and exported but never run."""
 
-    workflow = models.ForeignKey(
-        "workflows.Workflow",
-        on_delete=models.CASCADE,
-        related_name="nodes",
-        db_index=False,
-    )
+    workflow = link_to_workflow("nodes")
     key = models.CharField(_("ID in the document"), max_length=255)
     rank = models.PositiveIntegerField(default=0)
     kind = models.CharField(_("kind"), max_length=255, blank=True)
@@ -43,21 +38,14 @@ class Node(TenantModel):
             models.Index(fields=["workflow", "is_note", "-rank"], name="node_last_place"),
             models.Index(fields=["workflow", "parent"], name="node_in_container"),
         ]
-        constraints = [
-            models.UniqueConstraint(fields=["workflow", "key"], name="node_key_once"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["workflow", "key"], name="node_key_once")]
 
     def __str__(self) -> str:
         return self.title or self.key
 
 
 class Edge(TenantModel):
-    workflow = models.ForeignKey(
-        "workflows.Workflow",
-        on_delete=models.CASCADE,
-        related_name="edges",
-        db_index=False,
-    )
+    workflow = link_to_workflow("edges")
     key = models.CharField(_("ID in the document"), max_length=1024)
     rank = models.PositiveIntegerField(default=0)
     # Keys, not foreign keys: a draft may hold an edge to a missing node, which the validator reports, so that an
@@ -85,21 +73,13 @@ class Edge(TenantModel):
 
 class VariableArea(models.TextChoices):
     ENVIRONMENT = "environment", _("Environment")  # read-only in a run
-    CONVERSATION = (
-        "conversation",
-        _("Conversation"),
-    )  # the value is a new conversation's default
+    CONVERSATION = "conversation", _("Conversation")  # the value is a new conversation's default
 
 
 class Variable(TenantModel):
     """A variable. The value of a ``secret`` variable is stored as a ``WorkflowSecret``, never here."""
 
-    workflow = models.ForeignKey(
-        "workflows.Workflow",
-        on_delete=models.CASCADE,
-        related_name="variables",
-        db_index=False,
-    )
+    workflow = link_to_workflow("variables")
     area = models.CharField(_("area"), max_length=16, choices=VariableArea)
     name = models.CharField(_("name"), max_length=255)
     key = models.CharField(_("ID in the document"), max_length=255, blank=True)
@@ -116,8 +96,7 @@ class Variable(TenantModel):
         constraints = [
             models.UniqueConstraint(fields=["workflow", "area", "name"], name="variable_name_once"),
             models.CheckConstraint(
-                condition=models.Q(area__in=VariableArea.values),
-                name="variable_area_known",
+                condition=models.Q(area__in=VariableArea.values), name="variable_area_known"
             ),
             models.CheckConstraint(
                 condition=~models.Q(value_type="secret") | models.Q(value__isnull=True),
@@ -136,12 +115,7 @@ class WorkflowSecret(TenantModel):
     variable still finds its value, and a new value applies to every version at once.
     """
 
-    workflow = models.ForeignKey(
-        "workflows.Workflow",
-        on_delete=models.CASCADE,
-        related_name="secrets",
-        db_index=False,
-    )
+    workflow = link_to_workflow("secrets")
     area = models.CharField(max_length=16, choices=VariableArea, default=VariableArea.ENVIRONMENT)
     name = models.CharField(_("name"), max_length=255)
     secret = models.BinaryField(_("secret"))
@@ -154,7 +128,7 @@ class WorkflowSecret(TenantModel):
         constraints = [
             models.UniqueConstraint(
                 fields=["workflow", "area", "name"], name="workflow_secret_once"
-            ),
+            )
         ]
 
     def __str__(self) -> str:

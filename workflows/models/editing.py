@@ -4,12 +4,11 @@ The database refuses an UPDATE (a trigger, and the app's role has no such privil
 deleted only with their workflow.
 """
 
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
-from workflows.models.fields import VerbatimJSONField
+from workflows.models.fields import VerbatimJSONField, link_to_user, link_to_workflow
 
 
 class RevisionKind(models.TextChoices):
@@ -21,24 +20,15 @@ class RevisionKind(models.TextChoices):
 class Revision(TenantModel):
     """An edit's operations and their inverse; ``number`` is the draft's revision afterwards."""
 
-    workflow = models.ForeignKey(
-        "workflows.Workflow",
-        on_delete=models.CASCADE,
-        related_name="revisions",
-        db_index=False,
-    )
+    workflow = link_to_workflow("revisions")
     number = models.PositiveIntegerField(_("number"))
     base = models.PositiveIntegerField(_("based on"))
     kind = models.CharField(_("kind"), max_length=8, choices=RevisionKind, default="edit")
     undoes = models.PositiveIntegerField(_("undoes"), null=True, blank=True)
-    author = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("author"),
-        null=True,
-        blank=True,
+    author = link_to_user(
+        _("author"),
         on_delete=models.DO_NOTHING,  # SET_NULL would be an update, which is refused
         db_constraint=False,
-        related_name="+",
     )
     # Undo and redo apply to the actor's edits. The edits of a program belong to its API key, not to a person.
     actor = models.CharField(_("actor"), max_length=100)
@@ -53,9 +43,7 @@ class Revision(TenantModel):
         verbose_name = _("revision")
         verbose_name_plural = _("revisions")
         ordering = ["workflow", "-number"]
-        indexes = [
-            models.Index(fields=["workflow", "actor", "-number"], name="revision_of_actor"),
-        ]
+        indexes = [models.Index(fields=["workflow", "actor", "-number"], name="revision_of_actor")]
         constraints = [
             models.UniqueConstraint(fields=["workflow", "number"], name="revision_number_once"),
             models.UniqueConstraint(fields=["workflow", "key"], name="revision_key_once"),

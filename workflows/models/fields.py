@@ -1,4 +1,4 @@
-"""A JSON field that stores values exactly as given, including the order of keys.
+"""The fields that several models have: JSON that keeps the order of keys, and links to users and workflows.
 
 ``jsonb`` sorts keys and rewrites numbers. A node that prints an object would then print it
 differently after a crash than before it, so whatever a run computes is stored as PostgreSQL's
@@ -6,11 +6,20 @@ differently after a crash than before it, so whatever a run computes is stored a
 (the configuration of a node), ``models.JSONField`` and its operators are the right choice.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.types.json import Json as AsJson
+
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+    from accounts.models import User
+    from workflows.models.workflow import Workflow
 
 
 class VerbatimJSONField(models.JSONField):
@@ -28,3 +37,28 @@ class VerbatimJSONField(models.JSONField):
 
     def from_db_value(self, value: Any, expression: Any, connection: BaseDatabaseWrapper) -> Any:
         return value  # psycopg has parsed it already
+
+
+def link_to_user(
+    label: "_StrPromise",
+    *,
+    on_delete: Callable[..., Any] = models.SET_NULL,
+    db_constraint: bool = True,
+) -> "models.ForeignKey[User | None, User | None]":
+    """Return a foreign key to an account, by default null once the account is deleted."""
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=label,
+        null=True,
+        blank=True,
+        on_delete=on_delete,
+        db_constraint=db_constraint,
+        related_name="+",
+    )
+
+
+def link_to_workflow(related_name: str) -> "models.ForeignKey[Workflow, Workflow]":
+    """Return the foreign key of a part of a workflow, without an index: one that begins with the workflow exists."""
+    return models.ForeignKey(
+        "workflows.Workflow", on_delete=models.CASCADE, related_name=related_name, db_index=False
+    )

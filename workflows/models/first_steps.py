@@ -12,10 +12,7 @@ class FirstSteps(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.OneToOneField(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("user"),
-        on_delete=models.CASCADE,
-        related_name="+",
+        settings.AUTH_USER_MODEL, verbose_name=_("user"), on_delete=models.CASCADE, related_name="+"
     )
     done = models.JSONField(_("done"), default=dict, blank=True)
     dismissed_at = models.DateTimeField(_("dismissed at"), null=True, blank=True)

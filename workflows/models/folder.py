@@ -33,11 +33,7 @@ class Folder(Authored, TenantModel):
         ordering = ["name", "id"]
         constraints = [
             models.UniqueConstraint(
-                "team",
-                "parent",
-                Lower("name"),
-                nulls_distinct=False,
-                name="folder_name_once",
+                "team", "parent", Lower("name"), nulls_distinct=False, name="folder_name_once"
             ),
             models.CheckConstraint(
                 condition=models.Q(parent=None) | ~models.Q(parent=models.F("id")),

@@ -7,29 +7,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Team
-from accounts.tenancy import TenantModel
 from workflows.models.fields import VerbatimJSONField
-from workflows.models.run import Run
-
-
-class JournalModel(TenantModel):
-    """A row of a run's journal, without an index or a foreign key, which would be paid for each event.
-
-    Rows come from functions that have just found their run and hold its lock: a constraint on
-    ``run`` would look the same row up again for each row.
-    """
-
-    team = models.ForeignKey(
-        Team,
-        on_delete=models.PROTECT,
-        db_index=False,
-        db_constraint=False,
-        related_name="+",
-    )
-
-    class Meta:
-        abstract = True
+from workflows.models.run import JournalModel, Run
 
 
 class RunEvent(JournalModel):
@@ -47,9 +26,7 @@ class RunEvent(JournalModel):
         verbose_name = _("run event")
         verbose_name_plural = _("run events")
         ordering = ["run", "seq"]
-        constraints = [
-            models.UniqueConstraint(fields=["run", "seq"], name="run_event_seq_once"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["run", "seq"], name="run_event_seq_once")]
 
     def __str__(self) -> str:
         return f"{self.seq} {self.name}"
@@ -71,9 +48,7 @@ class RunPartial(JournalModel):
         verbose_name = _("partial text")
         verbose_name_plural = _("partial texts")
         ordering = ["run", "id"]
-        constraints = [
-            models.UniqueConstraint(fields=["run"], name="run_partial_once"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["run"], name="run_partial_once")]
 
     def __str__(self) -> str:
         return f"{self.run_id} #{self.attempt}"
@@ -101,7 +76,7 @@ class StepIntent(JournalModel):
         constraints = [
             models.UniqueConstraint(
                 fields=["run", "node_key", "rounds", "attempt"], name="step_intent_once"
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -6,11 +6,11 @@ that they are for, and to the creator of the API key that started them; to no ot
 
 from typing import Any, ClassVar, Self, TypeVar
 
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantManager, TenantModel, TenantQuerySet
+from workflows.models.fields import link_to_user
 
 
 M = TypeVar("M", bound=models.Model)
@@ -33,22 +33,8 @@ class Personal(TenantModel):
     """A row with the person it is for and the person who started it."""
 
     subject = models.CharField(_("subject"), max_length=255)
-    subject_user = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("account of the user"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
-    started_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("started by"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
+    subject_user = link_to_user(_("account of the user"))
+    started_by = link_to_user(_("started by"))
     api_key = models.ForeignKey(
         "accounts.ApiKey",
         verbose_name=_("API key"),

@@ -2,18 +2,15 @@
 
 from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
+from workflows.models.fields import link_to_user
 
 
 class ProviderKind(models.TextChoices):
-    OFFLINE = (
-        "offline",
-        _("Offline demo"),
-    )  # answers from memory and inputs, no network
+    OFFLINE = "offline", _("Offline demo")  # answers from memory and inputs, no network
     OPENAI_COMPATIBLE = "openai_compatible", _("OpenAI-compatible endpoint")
 
 
@@ -36,14 +33,7 @@ class Credential(TenantModel):
     )
     secret = models.BinaryField(_("secret"))
     hint = models.CharField(_("hint"), max_length=16, blank=True)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("created by"),
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
+    created_by = link_to_user(_("created by"))
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     rotated_at = models.DateTimeField(_("replaced at"), null=True, blank=True)
 
@@ -54,8 +44,7 @@ class Credential(TenantModel):
         constraints = [
             models.UniqueConstraint(fields=["team", "name"], name="credential_name_once"),
             models.CheckConstraint(
-                condition=models.Q(kind__regex=r"^[a-z][a-z0-9_-]*$"),
-                name="credential_kind_known",
+                condition=models.Q(kind__regex=r"^[a-z][a-z0-9_-]*$"), name="credential_kind_known"
             ),
         ]
 

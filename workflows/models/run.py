@@ -14,7 +14,7 @@ from accounts.models import Team
 from accounts.personas import strip_player
 from accounts.tenancy import TenantModel
 from workflows.engine.runtime import step_records
-from workflows.models.fields import VerbatimJSONField
+from workflows.models.fields import VerbatimJSONField, link_to_workflow
 from workflows.models.personal import Personal
 
 
@@ -55,17 +55,9 @@ STEP_ENDED = (
 class Run(Personal):
     """One execution of a pinned document. The row is also the outbox: a queued run is waiting for a worker."""
 
-    workflow = models.ForeignKey(
-        "workflows.Workflow",
-        on_delete=models.CASCADE,
-        related_name="runs",
-        db_index=False,
-    )
+    workflow = link_to_workflow("runs")
     snapshot = models.ForeignKey(
-        "workflows.Snapshot",
-        on_delete=models.PROTECT,
-        related_name="runs",
-        db_index=False,
+        "workflows.Snapshot", on_delete=models.PROTECT, related_name="runs", db_index=False
     )
     version = models.ForeignKey(  # none: a run of the draft
         "workflows.Version",
@@ -139,19 +131,13 @@ class Run(Personal):
             models.Index(fields=["team", "started_by", "-created_at"], name="run_of_person"),
             # For the three queries of recovery; each index holds only the few matching rows.
             models.Index(
-                fields=["queued_at"],
-                condition=models.Q(status="queued"),
-                name="run_queued",
+                fields=["queued_at"], condition=models.Q(status="queued"), name="run_queued"
             ),
             models.Index(
-                fields=["lease_until"],
-                condition=models.Q(status="running"),
-                name="run_leased",
+                fields=["lease_until"], condition=models.Q(status="running"), name="run_leased"
             ),
             models.Index(
-                fields=["wake_at"],
-                condition=models.Q(wake_at__isnull=False),
-                name="run_to_wake",
+                fields=["wake_at"], condition=models.Q(wake_at__isnull=False), name="run_to_wake"
             ),
         ]
 
@@ -182,18 +168,24 @@ class Run(Personal):
         return (user.name or user.email) if user else strip_player(self.subject)
 
 
-class Step(TenantModel):
+class JournalModel(TenantModel):
+    """A row of a run's journal, with few indexes and constraints, because each costs time for every row.
+
+    The run implies the team. Rows come from functions that have just found their run and hold its lock: a foreign key
+    would look the same row up again.
+    """
+
+    team = models.ForeignKey(
+        Team, on_delete=models.PROTECT, db_index=False, db_constraint=False, related_name="+"
+    )
+
+    class Meta:
+        abstract = True
+
+
+class Step(JournalModel):
     """A node's execution in a run; a finished step is never repeated, whatever the attempt."""
 
-    # Few indexes and no foreign key to the team, because each costs time for every executed node. The run implies the
-    # team, its row is locked during the write, and the unique constraint begins with the run.
-    team = models.ForeignKey(
-        Team,
-        on_delete=models.PROTECT,
-        db_index=False,
-        db_constraint=False,
-        related_name="+",
-    )
     run = models.ForeignKey(
         Run, on_delete=models.CASCADE, related_name="steps", db_index=False, db_constraint=False
     )
@@ -225,8 +217,7 @@ class Step(TenantModel):
         ordering = ["run", "id"]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(status__in=StepStatus.values),
-                name="step_status_known",
+                condition=models.Q(status__in=StepStatus.values), name="step_status_known"
             ),
             models.UniqueConstraint(
                 fields=["run", "node_key", "rounds"],

@@ -3,12 +3,11 @@
 The database refuses to update either (a trigger of the first migration).
 """
 
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
-from workflows.models.fields import VerbatimJSONField
+from workflows.models.fields import VerbatimJSONField, link_to_user, link_to_workflow
 
 
 class Snapshot(TenantModel):
@@ -29,8 +28,7 @@ class Snapshot(TenantModel):
         constraints = [
             models.UniqueConstraint(fields=["team", "hash"], name="snapshot_hash_once"),
             models.CheckConstraint(
-                condition=models.Q(hash__regex=r"^[0-9a-f]{64}$"),
-                name="snapshot_hash_is_sha256",
+                condition=models.Q(hash__regex=r"^[0-9a-f]{64}$"), name="snapshot_hash_is_sha256"
             ),
         ]
 
@@ -39,28 +37,16 @@ class Snapshot(TenantModel):
 
 
 class Version(TenantModel):
-    workflow = models.ForeignKey(
-        "workflows.Workflow",
-        on_delete=models.CASCADE,
-        related_name="versions",
-        db_index=False,
-    )
+    workflow = link_to_workflow("versions")
     number = models.PositiveIntegerField(_("number"))
     snapshot = models.ForeignKey(
-        Snapshot,
-        verbose_name=_("snapshot"),
-        on_delete=models.PROTECT,
-        related_name="versions",
+        Snapshot, verbose_name=_("snapshot"), on_delete=models.PROTECT, related_name="versions"
     )
     note = models.TextField(_("note"), blank=True)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        verbose_name=_("created by"),
-        null=True,
-        blank=True,
+    created_by = link_to_user(
+        _("created by"),
         on_delete=models.DO_NOTHING,  # SET_NULL would be an update, which is refused
         db_constraint=False,
-        related_name="+",
     )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 

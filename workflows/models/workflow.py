@@ -86,12 +86,11 @@ class Workflow(Authored, TenantModel):
                 fields=["team", "-updated_at", "-id"],
                 condition=models.Q(archived_at__isnull=True),
                 name="workflow_team_newest",
-            ),
+            )
         ]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(mode__in=WorkflowMode.values),
-                name="workflow_mode_known",
+                condition=models.Q(mode__in=WorkflowMode.values), name="workflow_mode_known"
             ),
             models.CheckConstraint(
                 condition=models.Q(dialect__in=WorkflowDialect.values),
