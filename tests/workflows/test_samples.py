@@ -70,11 +70,9 @@ def test_sample_has_no_problems_and_four_lines(sample):
     assert [p.code for p in problems] == ["reference.unknown_variable"] * (
         sample.slug == "exchange"
     )
-    assert len(sample.lines) == 4
     assert all(str(line).strip() for line in sample.lines)
     assert len(sample.cases) == 3
-    assert bool(sample.memories) == sample.has_memories
-    assert (FOLDER / sample.slug / "memories.yml").exists() == sample.has_memories
+    assert bool(sample.memories) == (FOLDER / sample.slug / "memories.yml").exists()
     assert set(sample.scopes) == list_memory_scopes(loaded.document, build_kinds())
     assert (loaded.document.mode == "advanced-chat") == sample.is_chat
 

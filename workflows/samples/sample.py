@@ -13,21 +13,22 @@ from workflows.samples.wording import FOLDER, translate_text, translate_tree
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A shipped workflow. Its four ``lines`` are its purpose and suggestions for what to try, check and change."""
+    """A shipped workflow: its purpose, what a newcomer should try, look at and change, and its files."""
 
     slug: str
     title: Promise
-    lines: tuple[Promise, ...]
+    purpose: Promise
+    trial: Promise
+    observation: Promise
+    change: Promise
     shows: tuple[Promise, ...] = ()
-    # The memory scope that it demonstrates, named as in the memory nodes.
-    scopes: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()  # of the memory that it demonstrates, named as in the memory nodes
     is_chat: bool = False
-    has_memories: bool = False
     is_block: bool = False  # a small building block, listed after the samples
 
     @property
-    def explanation(self) -> str:
-        return "\n".join(str(line) for line in self.lines)
+    def lines(self) -> tuple[Promise, ...]:
+        return self.purpose, self.trial, self.observation, self.change
 
     @property
     def source(self) -> str:
@@ -40,7 +41,7 @@ class Sample:
 
     @property
     def memories(self) -> list[Seed]:
-        if not self.has_memories:
+        if not (FOLDER / self.slug / "memories.yml").exists():
             return []
         seeds = translate_tree(read_yaml(self._read_file("memories")))
         return [Seed.model_validate(seed) for seed in seeds]
