@@ -7,6 +7,7 @@ workflow's lock and the transaction, which rolls back if an operation is refused
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
 from django.db import connection
@@ -17,7 +18,7 @@ from config.encryption.crypto import encrypt
 from config.sql import read_queries
 from workflows.engine.editing.paths import is_same
 from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item, VariableRecord
-from workflows.engine.editing.store import join_texts
+from workflows.engine.editing.store import is_root, join_texts
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.strict import measure_tree
 from workflows.models import Edge, Node, Snapshot, Variable, Workflow, WorkflowSecret
@@ -38,14 +39,8 @@ MAX_FIELD_NAMES_LENGTH = 80
 MAX_SELECTIVE_IDS = 200
 
 
-HEADER_FIELDS = {
-    "name": "name",
-    "description": "description",
-    "mode": "mode",
-    "dialect": "dialect",
-    "version": "dialect_version",
-    "extra": "extra",
-}
+HEADER_COLUMNS = {"version": "dialect_version"}  # the others are named like their field
+SORT_KEY = attrgetter("rank", "id")
 
 
 class _TrackedParts(Generic[Part]):
@@ -129,7 +124,7 @@ class Rows:
     def get_variable(self, area: str, name: str) -> VariableRecord | None:
         if (area, name) not in self._named.now:
             for row in self._query_variables().filter(area=area, name=name):
-                self._named.learn((area, name), row.pk, _build_named(row))
+                self._named.learn((area, name), row.pk, draft_rows.load_variable(row))
             self._named.now.setdefault((area, name), None)
         return self._named.now.get((area, name))
 
@@ -138,25 +133,19 @@ class Rows:
             self._read_items(Q(parent=parent or ""))
             self._knows_inside.add(parent)
         items = (self._items.now[id_] for id_ in self._inside[parent])
-        return sorted((item for item in items if item is not None), key=_get_sort_key)
+        return sorted((item for item in items if item is not None), key=SORT_KEY)
 
     def list_node_edges(self, id_: str) -> list[EdgeRecord]:
         if id_ not in self._knows_ends and not self._knows_all:
             self._read_edges([id_])
         edges = (self._edges.now[edge] for edge in self._ends[id_])
-        return sorted((edge for edge in edges if edge is not None), key=_get_sort_key)
+        return sorted((edge for edge in edges if edge is not None), key=SORT_KEY)
 
     def list_roots(self) -> list[Item]:
         self.flush()
         self._read_items(Q(is_note=False) & (Q(kind="start") | Q(kind__startswith="trigger-")))
-        roots = [
-            item
-            for item in self._items.now.values()
-            if item is not None
-            and not item.is_note
-            and (item.kind == "start" or item.kind.startswith("trigger-"))
-        ]
-        return sorted(roots, key=_get_sort_key)
+        items = (item for item in self._items.now.values() if item is not None)
+        return sorted(filter(is_root, items), key=SORT_KEY)
 
     def find_mentions(self, text: str) -> list[Item]:
         self.flush()
@@ -167,7 +156,7 @@ class Rows:
             .values_list("key", flat=True)
         )
         items = [item for key in list(keys) if (item := self.get_item(key)) is not None]
-        return sorted((i for i in items if text in join_texts(i.data)), key=_get_sort_key)
+        return sorted((i for i in items if text in join_texts(i.data)), key=SORT_KEY)
 
     def has_path(self, source: str, goal: str) -> bool:
         self.flush()
@@ -190,7 +179,7 @@ class Rows:
         return self.workflow.features  # type: ignore[no-any-return]
 
     def get_header(self, field: str) -> Json:
-        return getattr(self.workflow, HEADER_FIELDS[field])
+        return getattr(self.workflow, HEADER_COLUMNS.get(field, field))
 
     # Changing
 
@@ -198,22 +187,25 @@ class Rows:
         previous = self._items.now.get(item.id)
         if previous is not None:
             self._inside[previous.parent].discard(item.id)
+        group = "note" if item.is_note else "node"
         ranked = self._assign_rank(
-            item, "note" if item.is_note else "node", self._find_last_node_rank
+            item, group, lambda: self._query_nodes().filter(is_note=item.is_note)
         )
         self._items.put(item.id, ranked)
         self._inside[ranked.parent].add(item.id)
         return ranked
 
     def put_edge(self, edge: EdgeRecord) -> EdgeRecord:
-        ranked = self._assign_rank(edge, "edge", self._find_last_edge_rank)
+        ranked = self._assign_rank(edge, "edge", self._query_edges)
         self._edges.put(edge.id, ranked)
         for end in (edge.source, edge.target):
             self._ends[end].add(edge.id)
         return ranked
 
     def put_variable(self, variable: VariableRecord) -> VariableRecord:
-        ranked = self._assign_rank(variable, variable.area, self._find_last_variable_rank)
+        ranked = self._assign_rank(
+            variable, variable.area, lambda: self._query_variables().filter(area=variable.area)
+        )
         self.get_variable(variable.area, variable.name)  # so that an existing row is updated
         self._named.put((variable.area, variable.name), ranked)
         return ranked
@@ -237,8 +229,8 @@ class Rows:
 
     def put_header(self, field: str, value: Json) -> None:
         self.growth += measure_tree(value) - measure_tree(self.get_header(field))
-        setattr(self.workflow, HEADER_FIELDS[field], value)
-        self.header_dirty.add(HEADER_FIELDS[field])
+        setattr(self.workflow, HEADER_COLUMNS.get(field, field), value)
+        self.header_dirty.add(HEADER_COLUMNS.get(field, field))
 
     def take_snapshot(self) -> str:
         self.flush()
@@ -259,10 +251,10 @@ class Rows:
 
     def flush(self) -> None:
         """Write the changes since the last flush."""
-        self._flush(self._items, Node, self._build_node_fields)
-        self._flush(self._edges, Edge, self._build_edge_fields)
+        self._flush(self._items, Node, draft_rows.dump_item)
+        self._flush(self._edges, Edge, draft_rows.dump_edge)
         self._store_secrets()
-        self._flush(self._named, Variable, self._build_variable_fields)
+        self._flush(self._named, Variable, draft_rows.dump_variable)
 
     # Inside
 
@@ -278,7 +270,7 @@ class Rows:
     def _read_items(self, condition: Q, *, expected_ids: Iterable[str] = ()) -> None:
         for row in self._query_nodes().filter(condition).order_by():
             if row.key not in self._items.now:
-                item = _build_item(row)
+                item = draft_rows.load_item(row)
                 self._items.learn(row.key, row.pk, item)
                 self._inside[item.parent].add(item.id)
         for key in expected_ids:
@@ -291,29 +283,22 @@ class Rows:
 
     def _learn_edge(self, row: Edge) -> None:
         if row.key not in self._edges.now:
-            self._edges.learn(row.key, row.pk, _build_edge(row))
+            self._edges.learn(row.key, row.pk, draft_rows.load_edge(row))
             for end in (row.source, row.target):
                 self._ends[end].add(row.key)
 
-    def _assign_rank(self, part: Part, what: str, last: Callable[[str], int]) -> Part:
+    def _assign_rank(self, part: Part, group: str, query: Callable[[], QuerySet[Any]]) -> Part:
+        """Return the part with a rank. A new one comes last in its group, whose rows ``query`` returns."""
         if part.rank != UNRANKED:
-            if what in self._last:
-                self._last[what] = max(self._last[what], part.rank)
+            if group in self._last:
+                self._last[group] = max(self._last[group], part.rank)
             return part
-        if what not in self._last:
+        if group not in self._last:
             self.flush()
-            self._last[what] = last(what)
-        self._last[what] += 1
-        return replace(part, rank=self._last[what])
-
-    def _find_last_node_rank(self, what: str) -> int:
-        return _find_highest_rank(self._query_nodes().filter(is_note=what == "note"))
-
-    def _find_last_edge_rank(self, what: str) -> int:
-        return _find_highest_rank(self._query_edges())
-
-    def _find_last_variable_rank(self, what: str) -> int:
-        return _find_highest_rank(self._query_variables().filter(area=what))
+            highest = query().order_by().aggregate(highest=Max("rank"))["highest"]
+            self._last[group] = -1 if highest is None else int(highest)
+        self._last[group] += 1
+        return replace(part, rank=self._last[group])
 
     def _flush(
         self,
@@ -357,50 +342,6 @@ class Rows:
     def _grow(self, characters: int) -> None:
         self.growth += characters
         self.grown = self.grown or characters > 0
-
-    @staticmethod
-    def _build_node_fields(item: Item) -> dict[str, Any]:  # Any: fields of several types
-        return {
-            "key": item.id,
-            "rank": item.rank,
-            "kind": item.kind,
-            "title": item.title,
-            "parent": item.parent or "",
-            "x": item.x,
-            "y": item.y,
-            "width": item.width,
-            "height": item.height,
-            "data": item.data,
-            "extra": item.extra,
-            "is_note": item.is_note,
-        }
-
-    @staticmethod
-    def _build_edge_fields(edge: EdgeRecord) -> dict[str, Any]:  # Any: fields of several types
-        return {
-            "key": edge.id,
-            "rank": edge.rank,
-            "source": edge.source,
-            "target": edge.target,
-            "handle": edge.handle,
-            "target_handle": edge.target_handle,
-            "extra": edge.extra,
-        }
-
-    @staticmethod
-    def _build_variable_fields(
-        variable: VariableRecord,
-    ) -> dict[str, Any]:  # Any: fields of several types
-        return {
-            "area": variable.area,
-            "name": variable.name,
-            "key": variable.id,
-            "rank": variable.rank,
-            "value_type": variable.value_type,
-            "value": None if variable.is_secret else variable.value,
-            "description": variable.description,
-            "extra": variable.extra,
-        }
 
     def _store_secrets(self) -> None:
         """Store the secrets' values outside the draft; a renamed secret keeps its value until a new one is set."""
@@ -449,41 +390,3 @@ def _measure_growth(
         MAX_FIELD_NAMES_LENGTH if any(not before[name] and now[name] for name in names) else 0
     )
     return sum(measure_tree(now[name]) - measure_tree(before[name]) for name in names) + name_length
-
-
-def _find_highest_rank(rows: QuerySet[Any]) -> int:  # Any: of three models
-    highest = rows.order_by().aggregate(highest=Max("rank"))["highest"]
-    return -1 if highest is None else int(highest)
-
-
-def _get_sort_key(part: Item | EdgeRecord) -> tuple[int, str]:
-    return part.rank, part.id
-
-
-def _build_item(row: Node) -> Item:
-    return Item(
-        id=row.key,
-        kind=row.kind,
-        title=row.title,
-        parent=row.parent or None,
-        x=row.x,
-        y=row.y,
-        width=row.width,
-        height=row.height,
-        data=row.data,
-        extra=row.extra,
-        rank=row.rank,
-        is_note=row.is_note,
-    )
-
-
-def _build_edge(row: Edge) -> EdgeRecord:
-    return EdgeRecord(
-        row.key, row.source, row.target, row.handle, row.target_handle, row.extra, row.rank
-    )
-
-
-def _build_named(row: Variable) -> VariableRecord:
-    return VariableRecord(
-        row.area, row.name, row.value_type, row.value, row.key, row.description, row.extra, row.rank
-    )

@@ -2,22 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 from django.db.models import Model
 
 from config.encryption.crypto import decrypt, encrypt
+from workflows.engine.editing import records
+from workflows.engine.editing.records import EdgeRecord, Item, VariableRecord
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.language.document import (
-    Dialect,
-    Document,
-    EdgeSpec,
-    Mode,
-    NodeSpec,
-    Note,
-    Position,
-    VariableSpec,
-)
+from workflows.engine.language.document import Dialect, Document, Mode, VariableSpec
 from workflows.engine.language.dsl.strict import measure_tree
 from workflows.engine.language.problems import Problem
 from workflows.models import Edge, Node, Variable, Workflow, WorkflowSecret
@@ -25,11 +19,15 @@ from workflows.models.documents import is_secret, to_json
 from workflows.models.draft import VariableArea
 
 
-Row = TypeVar("Row", bound=Model)
-
 MAX_NAME_LENGTH = 255
 HEADER = ("mode", "dialect", "dialect_version", "features", "extra", "most_characters")
+# The columns that are named like the field of the record, which is all but the key, the parent and the value.
+NODE_COLUMNS = ("rank", "kind", "title", "x", "y", "width", "height", "data", "extra", "is_note")
+EDGE_COLUMNS = ("rank", "source", "target", "handle", "target_handle", "extra")
+VARIABLE_COLUMNS = ("rank", "area", "name", "value_type", "description", "extra")
+
 Secrets = Mapping[tuple[str, str], str]  # (area, name) → value
+Columns = dict[str, Any]  # Any: columns of several types
 
 
 def write_rows(workflow: Workflow, document: Document) -> None:
@@ -37,9 +35,16 @@ def write_rows(workflow: Workflow, document: Document) -> None:
     _check(document)
     for model in (Node, Edge, Variable):
         model.objects.unscoped().filter(workflow=workflow).delete()
-    _create(Node, [*_build_node_rows(workflow, document), *_build_note_rows(workflow, document)])
-    _create(Edge, _build_edge_rows(workflow, document))
-    _create(Variable, _build_variable_rows(workflow, document))
+    items = [records.build_item(node, rank) for rank, node in enumerate(document.nodes)]
+    items += [records.build_item(note, rank) for rank, note in enumerate(document.notes)]
+    variables = [
+        records.build_variable_record(area, spec, rank)
+        for area, specs in _list_areas(document)
+        for rank, spec in enumerate(specs)
+    ]
+    _create(workflow, Node, map(dump_item, items))
+    _create(workflow, Edge, map(dump_edge, _build_edges(document)))
+    _create(workflow, Variable, map(dump_variable, variables))
     _store_secrets(workflow, document)
 
 
@@ -55,19 +60,19 @@ def copy_header(workflow: Workflow, document: Document) -> None:
 
 def read_rows(workflow: Workflow, secrets: Secrets | None = None) -> Document:
     """Return the draft as a document; it contains secret values only if they are passed in."""
-    nodes = list(Node.objects.unscoped().filter(workflow=workflow).order_by("rank", "key"))
+    nodes = Node.objects.unscoped().filter(workflow=workflow).order_by("rank", "key")
     edges = Edge.objects.unscoped().filter(workflow=workflow).order_by("rank", "key")
     variables = list(Variable.objects.unscoped().filter(workflow=workflow).order_by("rank", "name"))
-    secret_values = secrets or {}
+    items = [load_item(row) for row in nodes]
     return Document(
         mode=Mode(workflow.mode),
-        nodes=tuple(_build_node(row) for row in nodes if not row.is_note),
-        edges=tuple(_build_edge(row) for row in edges),
+        nodes=tuple(records.build_node(item) for item in items if not item.is_note),
+        edges=tuple(records.build_edge(load_edge(row)) for row in edges),
         name=workflow.name,
         description=workflow.description,
-        environment=_build_variables(variables, VariableArea.ENVIRONMENT, secret_values),
-        conversation=_build_variables(variables, VariableArea.CONVERSATION, secret_values),
-        notes=tuple(_build_note(row) for row in nodes if row.is_note),
+        environment=_build_variables(variables, VariableArea.ENVIRONMENT, secrets or {}),
+        conversation=_build_variables(variables, VariableArea.CONVERSATION, secrets or {}),
+        notes=tuple(records.build_note(item) for item in items if item.is_note),
         features=workflow.features,
         dialect=Dialect(workflow.dialect),
         version=workflow.dialect_version,
@@ -81,78 +86,43 @@ def read_secrets(workflow: Workflow) -> dict[tuple[str, str], str]:
     return {(row.area, row.name): decrypt(bytes(row.secret)) for row in rows}
 
 
-def _build_node_rows(workflow: Workflow, document: Document) -> Iterable[Node]:
-    for rank, node in enumerate(document.nodes):
-        yield Node(
-            team_id=workflow.team_id,
-            workflow=workflow,
-            key=node.id,
-            rank=rank,
-            kind=node.kind,
-            title=node.title,
-            parent=node.parent or "",
-            data=dict(node.data),
-            **_build_geometry(node),
-        )
+def dump_item(item: Item) -> Columns:
+    return {"key": item.id, "parent": item.parent or "", **_select(item, NODE_COLUMNS)}
 
 
-def _build_note_rows(workflow: Workflow, document: Document) -> Iterable[Node]:
-    for rank, note in enumerate(document.notes):
-        yield Node(
-            team_id=workflow.team_id,
-            workflow=workflow,
-            key=note.id,
-            rank=rank,
-            parent=note.parent or "",
-            data=dict(note.data),
-            is_note=True,
-            **_build_geometry(note),
-        )
+def dump_edge(edge: EdgeRecord) -> Columns:
+    return {"key": edge.id, **_select(edge, EDGE_COLUMNS)}
 
 
-def _build_geometry(item: NodeSpec | Note) -> dict[str, Any]:  # Any: fields of several types
-    return {
-        "x": item.position.x,
-        "y": item.position.y,
-        "width": item.width,
-        "height": item.height,
-        "extra": dict(item.extra),
-    }
+def dump_variable(variable: VariableRecord) -> Columns:
+    value = None if variable.is_secret else variable.value
+    return {"key": variable.id, "value": value, **_select(variable, VARIABLE_COLUMNS)}
 
 
-def _build_edge_rows(workflow: Workflow, document: Document) -> Iterable[Edge]:
-    key_counts: Counter[str] = Counter()
+def load_item(row: Node) -> Item:
+    return Item(id=row.key, parent=row.parent or None, **_select(row, NODE_COLUMNS))
+
+
+def load_edge(row: Edge) -> EdgeRecord:
+    return EdgeRecord(id=row.key, **_select(row, EDGE_COLUMNS))
+
+
+def load_variable(row: Variable) -> VariableRecord:
+    return VariableRecord(id=row.key, value=row.value, **_select(row, VARIABLE_COLUMNS))
+
+
+def _select(part: object, columns: Iterable[str]) -> Columns:
+    return {name: getattr(part, name) for name in columns}
+
+
+def _build_edges(document: Document) -> Iterable[EdgeRecord]:
+    """Yield the edges. No part refers to an edge by its id, so hand-written documents may repeat an id: it is numbered."""
+    counts: Counter[str] = Counter()
     for rank, edge in enumerate(document.edges):
-        # No part refers to an edge by its id, so hand-written documents may repeat an id.
-        key_counts[edge.id] += 1
-        yield Edge(
-            team_id=workflow.team_id,
-            workflow=workflow,
-            key=edge.id if key_counts[edge.id] == 1 else f"{edge.id}#{key_counts[edge.id]}",
-            rank=rank,
-            source=edge.source,
-            target=edge.target,
-            handle=edge.handle,
-            target_handle=edge.target_handle,
-            extra=dict(edge.extra),
-        )
-
-
-def _build_variable_rows(workflow: Workflow, document: Document) -> Iterable[Variable]:
-    for area, specs in _list_areas(document):
-        for rank, spec in enumerate(specs):
-            yield Variable(
-                team_id=workflow.team_id,
-                workflow=workflow,
-                area=area,
-                name=spec.name,
-                key=spec.id,
-                rank=rank,
-                value_type=spec.value_type,
-                value=None if is_secret(spec.value_type) else spec.value,
-                description=spec.description,
-                extra=dict(spec.extra),
-            )
+        counts[edge.id] += 1
+        count = counts[edge.id]
+        key = edge.id if count == 1 else f"{edge.id}#{count}"
+        yield records.build_edge_record(replace(edge, id=key), rank)
 
 
 def _store_secrets(workflow: Workflow, document: Document) -> None:
@@ -187,44 +157,10 @@ def _list_areas(document: Document) -> tuple[tuple[VariableArea, tuple[VariableS
     )
 
 
-def _create(model: type[Row], rows: Iterable[Row]) -> None:
-    model._default_manager.bulk_create(rows, batch_size=500)
-
-
-def _build_node(row: Node) -> NodeSpec:
-    return NodeSpec(
-        id=row.key,
-        kind=row.kind,
-        data=row.data,
-        title=row.title,
-        parent=row.parent or None,
-        position=Position(row.x, row.y),
-        width=row.width,
-        height=row.height,
-        extra=row.extra,
-    )
-
-
-def _build_note(row: Node) -> Note:
-    return Note(
-        id=row.key,
-        data=row.data,
-        parent=row.parent or None,
-        position=Position(row.x, row.y),
-        width=row.width,
-        height=row.height,
-        extra=row.extra,
-    )
-
-
-def _build_edge(row: Edge) -> EdgeSpec:
-    return EdgeSpec(
-        id=row.key,
-        source=row.source,
-        target=row.target,
-        handle=row.handle,
-        target_handle=row.target_handle,
-        extra=row.extra,
+def _create(workflow: Workflow, model: type[Model], rows: Iterable[Columns]) -> None:
+    model._default_manager.bulk_create(
+        [model(team_id=workflow.team_id, workflow=workflow, **columns) for columns in rows],
+        batch_size=500,
     )
 
 
@@ -232,16 +168,13 @@ def _build_variables(
     rows: Iterable[Variable], area: VariableArea, secrets: Secrets
 ) -> tuple[VariableSpec, ...]:
     return tuple(
-        VariableSpec(
-            name=row.name,
-            value_type=row.value_type,
-            value=secrets.get((area, row.name), "") if is_secret(row.value_type) else row.value,
-            id=row.key,
-            description=row.description,
-            extra=row.extra,
+        records.build_variable(
+            replace(record, value=secrets.get((area, record.name), ""))
+            if record.is_secret
+            else record
         )
-        for row in rows
-        if row.area == area
+        for record in map(load_variable, rows)
+        if record.area == area
     )
 
 
