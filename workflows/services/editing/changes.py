@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from workflows.engine.editing.encode import read_log
-from workflows.engine.editing.ops import (
-    Add,
-    Connect,
-    Delete,
-    Disconnect,
-    Op,
-    Replace,
-)
+from workflows.engine.editing.ops import Add, Connect, Delete, Disconnect, Op, Replace
 from workflows.engine.editing.records import EdgeRecord, Item
 from workflows.engine.language.document import Json
 from workflows.engine.language.problems import Problem

@@ -38,8 +38,7 @@ def compute_shape(principal: Principal, workflow: Workflow) -> Shape:
     permissions.check_view(principal, workflow)
     with tenant([workflow.team_id]), connection.cursor() as cursor:
         cursor.execute(QUERIES["parts"], [workflow.pk])
-        row = cursor.fetchone()
-    revision, nodes, edges = row
+        revision, nodes, edges = cursor.fetchone()
     return Shape(revision, len(nodes), len(edges), compute_mark([*nodes, *edges]))
 
 

@@ -1,7 +1,7 @@
 """Gestures: every edit of a draft by operations, each as one transaction and one revision."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from django.utils.translation import gettext as _
@@ -34,9 +34,20 @@ from workflows.services.editor import draft_rows, drafts
 
 Choice = Literal["mine", "theirs"]
 
-LARGE_TEXT = (
-    20_000  # characters; a longer paste contains so many ids that the whole draft is read at once
-)
+# Characters. A longer paste contains so many ids that the whole draft is read at once.
+LARGE_TEXT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A performed edit, to be written and recorded. ``base``: the revision that its author saw, if it is not the last."""
+
+    store: Rows
+    result: EditResult
+    label: str = ""
+    base: int | None = None
+    kind: RevisionKind = RevisionKind.EDIT
+    undoes: int | None = None
 
 
 def edit(
@@ -52,25 +63,60 @@ def edit(
 ) -> Change:
     """Perform the operations on the draft as it is now.
 
-    A stale ``base`` is rebased; a conflict raises EditConflict unless ``resolve`` decides it. Repeating a ``key`` does
+    An older ``base`` is rebased; a conflict raises EditConflict unless ``resolve`` decides it. Repeating a ``key`` does
     nothing and returns the same change. Raises EditRefused for operations that can't be performed.
     """
-    permissions.check_edit(principal, workflow)
-    with tenant([workflow.team_id]):
-        locked = drafts.lock(workflow)
-        if (earlier := find_previous(principal, locked, key)) is not None:
-            return build_change(principal, locked, earlier)
+
+    def perform_ops(locked: Workflow) -> Edit | None:
         since = locked.revision if base is None else base
         _check_base(locked, since)
         rebased_ops = rebase_ops(principal, locked, ops, since, client, resolve or {})
         store = open_store(locked, rebased_ops)
-        performed = perform(store, rebased_ops, build_context(), grows=True)
-        if not performed.ops:
+        result = perform(store, rebased_ops, build_context(), grows=True)
+        return Edit(store, result, label, since) if result.ops else None
+
+    return edit_once(principal, workflow, perform_ops, client=client, key=key)
+
+
+def edit_once(
+    principal: Principal,
+    workflow: Workflow,
+    perform_edit: Callable[[Workflow], Edit | None],
+    *,
+    client: str,
+    key: str | None,
+) -> Change:
+    """Perform an edit of the locked draft as one revision. Repeating a ``key`` returns the recorded change.
+
+    ``perform_edit`` returns None if the draft is in that state already. Raises EditRefused if the draft becomes too
+    large.
+    """
+    permissions.check_edit(principal, workflow)
+    with tenant([workflow.team_id]):
+        locked = drafts.lock(workflow)
+        if (earlier := _find_previous(principal, locked, key)) is not None:
+            return build_change(principal, locked, earlier)
+        performed = perform_edit(locked)
+        if performed is None:
             return build_change(principal, locked, None)
-        revision = record_edit(
-            principal, locked, store, performed, base=since, key=key, label=label, client=client
+        performed.store.flush()
+        check_size(performed.store)
+        revision = log.record(
+            principal,
+            locked,
+            ops=performed.result.ops,
+            inverse=performed.result.inverse,
+            label=performed.label,
+            base=performed.base,
+            client=client,
+            key=key,
+            kind=performed.kind,
+            undoes=performed.undoes,
+            changed=sorted(performed.store.header_dirty),
         )
-        return build_change(principal, locked, revision, store)
+        detail = {"revision": revision.number, "operations": len(performed.result.ops)}
+        audit_lines.note(principal, locked, "workflow.changed", **detail)
+        return build_change(principal, locked, revision, performed.store)
 
 
 def open_store(workflow: Workflow, ops: Sequence[Op]) -> Rows:
@@ -92,59 +138,16 @@ def open_store(workflow: Workflow, ops: Sequence[Op]) -> Rows:
     return store
 
 
-def record_edit(
-    principal: Principal,
-    workflow: Workflow,
-    store: Rows,
-    performed: EditResult,
-    **about: object,
-) -> Revision:
-    """Write the rows, the log and the audit log. Raises EditRefused if the draft becomes too large."""
-    store.flush()
-    check_size(store)
-    revision = log.record(
-        principal,
-        workflow,
-        ops=performed.ops,
-        inverse=performed.inverse,
-        changed=sorted(store.header_dirty),
-        **about,  # type: ignore[arg-type]  # as ``record`` takes them
-    )
-    audit_lines.note(
-        principal,
-        workflow,
-        "workflow.changed",
-        revision=revision.number,
-        operations=len(performed.ops),
-    )
-    return revision
-
-
-def find_previous(principal: Principal, workflow: Workflow, key: str | None) -> Revision | None:
-    """Return the revision recorded under this key: a client that missed the response repeats its request."""
-    if not key:
-        return None
-    revision = log.list_revisions(workflow).filter(key=key).first()
-    if revision is not None and revision.actor != principal.actor:
-        raise InvalidValue(_("This idempotency key was used by someone else."), field="key")
-    return revision
-
-
 def build_change(
     principal: Principal, workflow: Workflow, revision: Revision | None, store: Rows | None = None
 ) -> Change:
+    """Return the change with the parts that it touched as they are now, their problems, and what can be undone next."""
     if store is not None and revision is not None and revision.kind == RevisionKind.EDIT:
         stacks = build_stacks_after_edit(revision)
     else:
         stacks = build_stacks(workflow, principal.actor)
-    return attach_touched(
-        store or Rows(workflow),
-        Change(workflow, revision, stacks.undo_label, stacks.redo_label),
-    )
-
-
-def attach_touched(store: Rows, change: Change) -> Change:
-    """Return the change with the parts that it touched as they are now, and their problems."""
+    store = store or Rows(workflow)
+    change = Change(workflow, revision, stacks.undo_label, stacks.redo_label)
     touched = change.touched_parts
     store.prefetch(touched.nodes)
     items = tuple(item for id_ in touched.nodes if (item := store.get_item(id_)) is not None)
@@ -156,17 +159,26 @@ def attach_parts(
     store: Rows, change: Change, items: tuple[Item, ...], edges: tuple[EdgeRecord, ...]
 ) -> Change:
     """Return the change with these parts and the other data that their cards show."""
-    problems = _list_problems(store, items)
     checked = tuple(item.id for item in items if not item.is_note)
     pins = Pin.objects.unscoped().filter(workflow=change.workflow, node_key__in=checked).order_by()
     return replace(
         change,
         items=items,
         edges=edges,
-        problems=problems,
+        problems=_list_problems(store, items),
         checked=checked,
         pinned=tuple(pins.values_list("node_key", flat=True)) if checked else (),
     )
+
+
+def _find_previous(principal: Principal, workflow: Workflow, key: str | None) -> Revision | None:
+    """Return the revision recorded under this key: a client that missed the response repeats its request."""
+    if not key:
+        return None
+    revision = log.list_revisions(workflow).filter(key=key).first()
+    if revision is not None and revision.actor != principal.actor:
+        raise InvalidValue(_("This idempotency key was used by someone else."), field="key")
+    return revision
 
 
 def _check_base(workflow: Workflow, base: int) -> None:
@@ -186,11 +198,13 @@ def _list_problems(store: Rows, items: Iterable[Item]) -> tuple[Problem, ...]:
     return tuple(find_configuration_problems(document, load_kinds()))
 
 
-# A stored draft must be readable again as a snapshot and as an export. The cost of an edit depends on the parts it
-# touches: the workflow stores an upper bound of its draft's size, and an edit adds its growth to
-# that. Only a draft that may be too large is serialized and counted.
 def check_size(store: Rows) -> None:
-    """Check the size after a flush. Changes that don't grow the draft always pass, so that it can be shortened."""
+    """Raise EditRefused after a flush if the draft has grown too large to be read again as a snapshot or an export.
+
+    The cost depends on the touched parts: the workflow stores an upper bound of its draft's size, to which an edit adds
+    its growth, and only a draft that may be too large is serialized and counted. Changes that don't grow the draft
+    always pass, so that it can be shortened.
+    """
     previous_bound = store.workflow.most_characters
     if not store.growth and previous_bound is not None:
         return
@@ -198,15 +212,11 @@ def check_size(store: Rows) -> None:
     if store.grown and (most is None or most > MAX_BYTES):
         most = measure_tree(to_json(draft_rows.read_rows(store.workflow)))
         if most > MAX_BYTES:
-            raise refuse_size(most)
+            message = (
+                f"A workflow can have at most {MAX_BYTES:,} characters; with this change it would have {most:,}. "
+                "Shorten texts or remove something first"
+            )
+            raise build_refusal("too_large", message)
     if most != previous_bound:
         store.workflow.most_characters = most
         store.header_dirty.add("most_characters")
-
-
-def refuse_size(size: int) -> EditRefused:
-    message = (
-        f"A workflow can have at most {MAX_BYTES:,} characters; with this change it would have {size:,}. "
-        "Shorten texts or remove something first"
-    )
-    return build_refusal("too_large", message)

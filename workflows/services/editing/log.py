@@ -23,6 +23,10 @@ from workflows.models.editing import RevisionKind
 
 MAX_LABEL_LENGTH = 255
 
+log = logging.getLogger(__name__)
+
+_silent_until: Final = {"at": 0.0}  # after a failure, nothing is published for a while
+
 
 def record(
     principal: Principal,
@@ -66,9 +70,9 @@ def record(
     return revision
 
 
-def record_creation(principal: Principal, workflow: Workflow) -> Revision:
+def record_creation(principal: Principal, workflow: Workflow) -> None:
     """Write the first revision, the draft as it was created. It cannot be undone."""
-    revision = Revision(
+    Revision.objects.create(
         team_id=workflow.team_id,
         workflow=workflow,
         number=workflow.revision,
@@ -79,8 +83,6 @@ def record_creation(principal: Principal, workflow: Workflow) -> Revision:
         ops=[],
         inverse=[],
     )
-    revision.save(force_insert=True)
-    return revision
 
 
 def list_revisions(workflow: Workflow) -> QuerySet[Revision]:
@@ -88,22 +90,12 @@ def list_revisions(workflow: Workflow) -> QuerySet[Revision]:
     return Revision.objects.unscoped().filter(workflow=workflow).select_related("author")
 
 
-def list_revisions_after(workflow: Workflow, number: int, most: int) -> list[Revision] | None:
-    """Return the revisions after ``number``, in order.
-
-    None if there are more than ``most``, or if the log doesn't reach back that far.
-    """
-    revisions = list(
-        list_revisions(workflow).filter(number__gt=number).order_by("number")[: most + 1]
-    )
-    if len(revisions) > most or len(revisions) != max(0, workflow.revision - number):
-        return None
-    return revisions
-
-
-log = logging.getLogger(__name__)
-
-_silent_until: Final = {"at": 0.0}
+def list_revisions_after(workflow: Workflow, number: int, limit: int) -> list[Revision] | None:
+    """Return the revisions after ``number``, in order; None if they are more than ``limit`` or no longer complete."""
+    rows = list_revisions(workflow).filter(number__gt=number).order_by("number")
+    revisions = list(rows[: limit + 1])
+    is_complete = len(revisions) == max(0, workflow.revision - number)
+    return revisions if is_complete and len(revisions) <= limit else None
 
 
 def get_channel(workflow_id: object) -> str:

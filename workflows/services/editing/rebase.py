@@ -8,6 +8,7 @@ performed on the current draft.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 
 from django.db import transaction
 
@@ -39,6 +40,8 @@ from workflows.services.editing.rows import Rows
 
 # An editor that is further behind must load the draft again.
 MAX_REVISIONS_BEHIND = 1_000
+# The fields of the workflow's own row that operations change.
+HEADER_FIELDS = ("name", "description", "mode", "dialect", "dialect_version", "features", "extra")
 
 
 class _RollBack(Exception):
@@ -61,14 +64,18 @@ def rebase_ops(
     client: str,
     resolve: Mapping[int, str],
 ) -> list[Op]:
-    """Return the operations to perform on the current draft. Raises EditConflict with the undecided conflicts."""
+    """Return the operations to perform on the current draft.
+
+    Raises EditConflict with the undecided conflicts, or EditRefused if the author's revision is too old.
+    """
     if base == workflow.revision:
         return list(ops)
     since = log.list_revisions_after(workflow, base, MAX_REVISIONS_BEHIND)
     if since is None:
         message = f"Revision {base} is too old; reload the draft"
         raise EditRefused((Problem("edit.base", message, field="base"),))
-    later_revisions = _skip_leading_own(since, principal, client)
+    # This tab knew of its own leading revisions, whichever base it sent.
+    later_revisions = list(dropwhile(lambda revision: _is_own(revision, principal, client), since))
     if not later_revisions:
         return list(ops)
     replay = _replay(workflow, ops, later_revisions)
@@ -123,16 +130,6 @@ def _load_document(workflow: Workflow, digest: str):  # type: ignore[no-untyped-
     return from_json(stored.document)
 
 
-def _skip_leading_own(
-    since: Sequence[Revision], principal: Principal, client: str
-) -> list[Revision]:
-    """Drop the leading revisions of this tab: it knew of them, whichever base it sent."""
-    remaining = list(since)
-    while remaining and _is_own(remaining[0], principal, client):
-        remaining.pop(0)
-    return remaining
-
-
 def _is_own(revision: Revision, principal: Principal, client: str) -> bool:
     return bool(client) and (revision.client, revision.actor) == (client, principal.actor)
 
@@ -160,7 +157,7 @@ def _perform(store: Rows, ops: Sequence[Op]) -> _Replay:
 @contextmanager
 def _roll_back_revisions(workflow: Workflow, later_revisions: Sequence[Revision]) -> Iterator[Rows]:
     """Provide the draft as it was before these revisions; leaving the block restores the current draft."""
-    header = {name: getattr(workflow, name) for name in _HEADER}
+    header = {name: getattr(workflow, name) for name in HEADER_FIELDS}
     try:
         with transaction.atomic():
             store = Rows(workflow)
@@ -173,9 +170,6 @@ def _roll_back_revisions(workflow: Workflow, later_revisions: Sequence[Revision]
     finally:
         for name, value in header.items():
             setattr(workflow, name, value)
-
-
-_HEADER = ("name", "description", "mode", "dialect", "dialect_version", "features", "extra")
 
 
 def _build_whole_list(store: Rows, op: Op) -> Op | None:

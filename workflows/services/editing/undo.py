@@ -6,13 +6,11 @@ is reported and the caller chooses the value.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
-from accounts.tenancy import tenant
-from workflows import permissions
 from workflows.engine.editing import (
     Conflict,
     EditRefused,
@@ -29,7 +27,7 @@ from workflows.models import Revision, Workflow
 from workflows.models.editing import RevisionKind
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
-from workflows.services.editing.gestures import Choice, build_change, find_previous, record_edit
+from workflows.services.editing.gestures import Choice, Edit, edit_once
 from workflows.services.editing.rebase import (
     MAX_REVISIONS_BEHIND,
     drop_undone,
@@ -38,13 +36,7 @@ from workflows.services.editing.rebase import (
     override,
 )
 from workflows.services.editing.rows import Rows
-from workflows.services.editing.undo_stacks import StackEntry, build_stacks
-from workflows.services.editor import drafts
-
-
-class _Way(NamedTuple):
-    kind: RevisionKind
-    entries: tuple[StackEntry, ...]
+from workflows.services.editing.undo_stacks import build_stacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,36 +54,11 @@ def undo(
     client: str = "",
     key: str | None = None,
     resolution: Resolution | None = None,
+    kind: RevisionKind = RevisionKind.UNDO,
 ) -> Change:
-    """Undo the principal's own last edit. Raises NothingToUndo or EditConflict."""
-    return _undo_or_redo(principal, workflow, RevisionKind.UNDO, client, key, resolution)
+    """Undo the principal's own last edit, or redo the one undone last. Raises NothingToUndo or EditConflict."""
 
-
-def redo(
-    principal: Principal,
-    *,
-    workflow: Workflow,
-    client: str = "",
-    key: str | None = None,
-    resolution: Resolution | None = None,
-) -> Change:
-    """Redo the edit that the principal undid last. Raises NothingToUndo or EditConflict."""
-    return _undo_or_redo(principal, workflow, RevisionKind.REDO, client, key, resolution)
-
-
-def _undo_or_redo(
-    principal: Principal,
-    workflow: Workflow,
-    kind: RevisionKind,
-    client: str,
-    key: str | None,
-    resolution: Resolution | None,
-) -> Change:
-    permissions.check_edit(principal, workflow)
-    with tenant([workflow.team_id]):
-        locked = drafts.lock(workflow)
-        if (earlier := find_previous(principal, locked, key)) is not None:
-            return build_change(principal, locked, earlier)
+    def perform(locked: Workflow) -> Edit:
         stacks = build_stacks(locked, principal.actor)
         entries = stacks.undoable if kind is RevisionKind.UNDO else stacks.redoable
         if not entries:
@@ -101,24 +68,18 @@ def _undo_or_redo(
             raise EditConflict(sentence=_("You made another edit in the meantime. Try again."))
         store = Rows(locked)
         try:
-            performed = _apply_inverse(
-                locked, store, target, resolution.resolve if resolution else {}
-            )
+            result = _apply_inverse(locked, store, target, resolution.resolve if resolution else {})
         except EditConflict as conflict:
             conflict.undoes = target.number
             raise
-        revision = record_edit(
-            principal,
-            locked,
-            store,
-            performed,
-            label=target.label,
-            client=client,
-            key=key,
-            kind=kind,
-            undoes=target.number,
-        )
-        return build_change(principal, locked, revision, store)
+        return Edit(store, result, target.label, kind=kind, undoes=target.number)
+
+    return edit_once(principal, workflow, perform, client=client, key=key)
+
+
+def redo(principal: Principal, **arguments: Any) -> Change:  # Any: those of ``undo``
+    """Redo the edit that the principal undid last. Raises NothingToUndo or EditConflict."""
+    return undo(principal, kind=RevisionKind.REDO, **arguments)
 
 
 def _apply_inverse(
