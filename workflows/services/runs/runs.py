@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypedDict, Unpack
 from uuid import UUID
 
 from django.db import transaction
@@ -56,13 +56,13 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A checked request to run a workflow."""
+    """A request to run a workflow."""
 
     workflow: Workflow
     snapshot: Snapshot
     version: Version | None
     subject: Subject
-    inputs: Mapping[str, Json]
+    inputs: Mapping[str, Json] = field(default_factory=dict)
     query: str | None = None
     conversation: Conversation | None = None
     mocks: Mapping[str, Json] | None = None
@@ -76,86 +76,70 @@ class RunRequest:
     typed_steps: Sequence[StepRecord] = ()
 
 
+class RunArguments(TypedDict, total=False):
+    """The arguments with which a run is started. ``conversation``: the key of the conversation to continue."""
+
+    inputs: Mapping[str, Json] | None
+    query: str | None
+    conversation: str | None
+    mocks: Mapping[str, Json] | None
+    offline: bool
+    stream: MemoryStream | None
+
+
 def start_run(
     principal: Principal,
     *,
     workflow: Workflow,
-    inputs: Mapping[str, Json] | None = None,
-    query: str | None = None,
-    conversation: Conversation | str | None = None,
     subject: str | None = None,
-    version: VersionChoice | Version | None = None,
-    mocks: Mapping[str, Json] | None = None,
-    offline: bool = False,
-    stream: MemoryStream | None = None,
+    version: VersionChoice | None = None,
+    **arguments: Unpack[RunArguments],
 ) -> Run:
     """Queue a run of the published version, or of the draft if there is none.
 
-    ``conversation`` is the conversation to continue, by row or key. Without it a chat opens a new one,
-    and so does a workflow that remembers by conversation. Raises InputRejected naming the fields
-    that don't fit, NotFound for a conversation that the principal may not use.
+    Without a ``conversation``, a chat opens a new one, and so does a workflow that remembers by conversation. Raises
+    InputRejected naming the fields that don't fit, NotFound for a conversation that the principal may not use.
     """
+    check_startable(principal, workflow)
+    with tenant([workflow.team_id]):
+        person = resolve_subject(principal, subject)
+        snapshot, selected = select_snapshot(principal, workflow, version)
+        request = RunRequest(workflow, snapshot, selected, person)
+        return queue_run(principal, check_request(principal, request, **arguments))
+
+
+def check_startable(principal: Principal, workflow: Workflow) -> None:
+    """Raise NotAllowed or WorkflowArchived unless the principal may start runs of the workflow now."""
     permissions.check_run(principal, workflow)
     if workflow.is_archived:
         raise WorkflowArchived
-    with tenant([workflow.team_id]):
-        return queue_run(
-            principal,
-            build_run_request(
-                principal,
-                workflow=workflow,
-                inputs=inputs,
-                query=query,
-                conversation=conversation,
-                person=resolve_subject(principal, subject),
-                version=version,
-                mocks=mocks,
-                offline=offline,
-                stream=stream,
-            ),
-        )
 
 
-def build_run_request(
-    principal: Principal,
-    *,
-    workflow: Workflow,
-    inputs: Mapping[str, Json] | None,
-    query: str | None,
-    conversation: Conversation | str | None,
-    person: Subject,
-    version: VersionChoice | Version | None,
-    mocks: Mapping[str, Json] | None,
-    offline: bool,
-    stream: MemoryStream | None = None,
+def check_request(
+    principal: Principal, request: RunRequest, **arguments: Unpack[RunArguments]
 ) -> RunRequest:
-    """Check everything and open the conversation. The caller holds the transaction."""
-    snapshot, pinned = select_snapshot(principal, workflow, version)
-    document = from_json(snapshot.document)
-    checked = check_start(document, inputs or {})
+    """Return the request with these arguments, checked, and open the conversation. The caller holds the transaction."""
+    workflow, document = request.workflow, from_json(request.snapshot.document)
+    query, key = arguments.get("query"), arguments.get("conversation")
+    checked = check_start(document, arguments.get("inputs") or {})
+    mocks = arguments.get("mocks")
     if mocks:
         Mocks(mocks)  # raises NodeFailed for an invalid mock
     if workflow.is_chat and not (query or "").strip():
         raise InvalidValue(_("A chat workflow needs a message."), field="query")
-    opened_conversation = None
-    if (
+    has_conversation = (
         workflow.is_chat
-        or conversation is not None
+        or key is not None
         or "conversation" in list_memory_scopes(document, load_kinds())
-    ):
-        opened_conversation = _open_conversation(principal, workflow, conversation, person)
-    system = build_stream_variables(principal, workflow, stream)
-    return RunRequest(
-        workflow,
-        snapshot,
-        pinned,
-        person,
-        checked,
-        query,
-        opened_conversation,
-        mocks,
-        offline,
-        system,
+    )
+    return replace(
+        request,
+        inputs=checked,
+        query=query,
+        conversation=_open_conversation(principal, request, key) if has_conversation else None,
+        mocks=mocks,
+        offline=arguments.get("offline", False),
+        system=build_stream_variables(principal, workflow, arguments.get("stream")),
     )
 
 
@@ -187,9 +171,7 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
             insert_typed_values(run, request.typed_steps)
         if request.conversation is not None and request.query is not None:
             add_message(request.conversation, run=run, query=request.query, answer="")
-            run.system = _build_system_variables(
-                request, run
-            )  # the number of the turn in the conversation
+            run.system = _build_system_variables(request, run)  # now with the turn's number
             run.save(update_fields=["system"])
         audit_lines.note(principal, run, "run.started", workflow=str(request.workflow.pk))
         transaction.on_commit(lambda: wake_worker(run.pk))
@@ -261,16 +243,12 @@ def _is_account(user_id: str) -> bool:
 
 
 def select_snapshot(
-    principal: Principal, workflow: Workflow, version: VersionChoice | Version | None
+    principal: Principal, workflow: Workflow, version: VersionChoice | None
 ) -> tuple[Snapshot, Version | None]:
     """Return the snapshot to run, and its version.
 
     A principal who may not see drafts by others runs the published version.
     """
-    if isinstance(version, Version):
-        if version.workflow_id != workflow.pk:
-            raise NotFound
-        return version.snapshot, version
     published = workflow.published_version
     if version == "published" and published is None:
         raise InvalidValue(_("This workflow has not been published yet."))
@@ -280,15 +258,13 @@ def select_snapshot(
     return published.snapshot, published
 
 
-def _open_conversation(
-    principal: Principal,
-    workflow: Workflow,
-    conversation: Conversation | str | None,
-    person: Subject,
-) -> Conversation:
-    key = conversation.key if isinstance(conversation, Conversation) else conversation
+def _open_conversation(principal: Principal, request: RunRequest, key: str | None) -> Conversation:
     return open_conversation(
-        principal, workflow=workflow, subject=person.id, subject_user_id=person.user_id, key=key
+        principal,
+        workflow=request.workflow,
+        subject=request.subject.id,
+        subject_user_id=request.subject.user_id,
+        key=key,
     )
 
 
