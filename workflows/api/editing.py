@@ -12,7 +12,7 @@ from ninja import Path, Schema, Status
 from pydantic import ConfigDict, Field
 
 from accounts.principals import Principal, get_principal
-from config.http.openapi import Limit, Number, Offset
+from config.http.openapi import Body, Limit, Number, Offset
 from workflows import selectors
 from workflows.api.responses import build_version
 from workflows.api.workflows import router
@@ -42,7 +42,7 @@ Key = Annotated[
 ]
 
 
-class StepIn(workflows.RequestSchema):
+class StepIn(Body):
     key: Key = None
     client: str = Field("", max_length=100, description="Identifies the editor tab.")
 
@@ -67,7 +67,7 @@ class BackIn(StepIn):
     )
 
 
-class VersionIn(workflows.RequestSchema):
+class VersionIn(Body):
     note: str = Field("", max_length=2_000, description="Version note.")
     publish: bool = Field(True, description="Publish the version.")
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from config.http.openapi import Limit, Offset
+from config.http.openapi import Body, Limit, Offset
 from workflows.engine.runtime.step_records import RunStatus
 from workflows.run_filters import RunFilter
 
@@ -19,14 +19,14 @@ FilterText = Annotated[str, Field(max_length=255)]
 NodeId = Annotated[str, Field(min_length=1, max_length=255)]
 
 
-class DebugIn(Schema):
+class DebugIn(Body):
     """Options of a debug run. At most one of ``only``, ``until`` and ``from`` may be given.
 
     ``reuse``: the run whose results are reused. ``values``: outputs that a node alone reads and that no run has
     produced, by node and output. ``memory: sandbox`` previews memory changes without applying them.
     """
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     only: Annotated[list[NodeId], Field(max_length=100)] = []
     until: Annotated[list[NodeId], Field(max_length=100)] = []
@@ -39,14 +39,12 @@ class DebugIn(Schema):
     values: dict[NodeId, dict[str, Any]] = Field(default_factory=dict)
 
 
-class StartIn(Schema):
+class StartIn(Body):
     """A run to start. ``user`` is your own id of the person that the run is for.
 
     ``group_id`` selects the group whose workflow memory is used. ``merge``: workflows that share
     a memory with this one in this run, which none of them sees alone.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     inputs: Inputs = Field(default_factory=dict)
     query: Annotated[str, Field(max_length=200_000)] | None = None
@@ -154,18 +152,14 @@ class StepDetailOut(StepOut):
     memories_written: list[dict[str, Any]]
 
 
-class ResumeIn(Schema):
+class ResumeIn(Body):
     """The way to resume a run; ``breakpoints`` replace those of the rest of the run."""
-
-    model_config = ConfigDict(extra="forbid")
 
     mode: Literal["continue", "step", "stop"]
     breakpoints: Annotated[list[NodeId], Field(max_length=500)] | None = None
 
 
-class OutputsIn(Schema):
-    model_config = ConfigDict(extra="forbid")
-
+class OutputsIn(Body):
     outputs: dict[str, Any]
 
 
@@ -195,10 +189,8 @@ class MemoryChangeOut(Schema):
     fate: str
 
 
-class MemoryChangesIn(Schema):
+class MemoryChangesIn(Body):
     """Numbers of memory changes; none selects all that are undecided."""
-
-    model_config = ConfigDict(extra="forbid")
 
     numbers: Annotated[list[int], Field(max_length=10_000)] | None = None
 
@@ -208,9 +200,7 @@ class MemoryDecisionOut(Schema):
     refused: dict[int, str]
 
 
-class ConversationIn(Schema):
-    model_config = ConfigDict(extra="forbid")
-
+class ConversationIn(Body):
     name: Annotated[str, Field(min_length=1, max_length=255, pattern=r"\S")]
 
 
@@ -249,10 +239,8 @@ class ComparisonOut(Schema):
     nodes: list[NodeComparisonOut]
 
 
-class TaskIn(Schema):
+class TaskIn(Body):
     """A task. ``user`` names the person it is for; without a ``workflow`` the team's task workflow runs it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     title: Annotated[str, Field(min_length=1, max_length=255)]
     description: Annotated[str, Field(max_length=100_000)] = ""

@@ -5,7 +5,9 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import Field
+
+from config.http.openapi import Body
 
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
@@ -16,12 +18,6 @@ Document = Annotated[
     ),
 ]
 Kind = Literal["offline", "openai_compatible"]
-
-
-class RequestSchema(Schema):
-    """The base class of request bodies: unknown fields are refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class ProblemOut(Schema):
@@ -42,7 +38,7 @@ class ReportOut(Schema):
     problems: list[ProblemOut]
 
 
-class WorkflowIn(RequestSchema):
+class WorkflowIn(Body):
     document: Document
     name: Name | None = Field(None, description="Overrides the name in the document.")
     folder: UUID | None = Field(None, description="Target folder; null for the top level.")
@@ -51,16 +47,16 @@ class WorkflowIn(RequestSchema):
     )
 
 
-class DraftIn(RequestSchema):
+class DraftIn(Body):
     document: Document
     confirm_newer: bool = False
 
 
-class ValidateIn(RequestSchema):
+class ValidateIn(Body):
     document: Document
 
 
-class WorkflowPatch(RequestSchema):
+class WorkflowPatch(Body):
     """Fields that are left out keep their value. ``folder`` null moves the workflow to the top level."""
 
     name: Name = Field("")
@@ -68,18 +64,18 @@ class WorkflowPatch(RequestSchema):
     folder: UUID | None = None
 
 
-class MoveIn(RequestSchema):
+class MoveIn(Body):
     """The workflows to move; all are moved or none."""
 
     workflows: list[UUID] = Field(min_length=1, max_length=200)
     folder: UUID | None = Field(description="null for the top level.")
 
 
-class DuplicateIn(RequestSchema):
+class DuplicateIn(Body):
     name: Name | None = None
 
 
-class PublishIn(RequestSchema):
+class PublishIn(Body):
     note: str = Field("", max_length=2_000, description="Version note.")
 
 
@@ -134,7 +130,7 @@ class SampleOut(Schema):
     is_chat: bool
 
 
-class ProviderIn(RequestSchema):
+class ProviderIn(Body):
     name: Name = Field(description="The name in a document's model.provider, such as openai.")
     kind: Kind = "openai_compatible"
     base_url: str = Field("", max_length=2048, examples=["https://api.example.com/v1"])
@@ -145,7 +141,7 @@ class ProviderIn(RequestSchema):
     enabled: bool = True
 
 
-class ProviderPatch(RequestSchema):
+class ProviderPatch(Body):
     base_url: str | None = Field(None, max_length=2048)
     default_model: str | None = Field(None, max_length=255)
     secret: str | None = Field(None, min_length=1, max_length=4096)
@@ -163,14 +159,14 @@ class ProviderOut(Schema):
     hint: str = Field(description="The last characters of the secret.")
 
 
-class CredentialIn(RequestSchema):
+class CredentialIn(Body):
     name: Name
     secret: str = Field(min_length=1, max_length=4096)
     base_url: str = Field("", max_length=2048)
     hosts: str = Field("", max_length=255)
 
 
-class SecretIn(RequestSchema):
+class SecretIn(Body):
     secret: str = Field(min_length=1, max_length=4096)
 
 
