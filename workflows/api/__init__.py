@@ -1,8 +1,5 @@
 """The workflows part of ``/api/v1``: one router, assembled from one module for each resource."""
 
-from importlib import import_module
-from importlib.util import find_spec
-
 from ninja import Router
 
 from workflows.api import (
@@ -13,18 +10,12 @@ from workflows.api import (
     editing,
     folders,
     providers,
+    runs,
     tasks,
 )
 
 
 router = Router()
-router.add_router("", editing.router)  # the methods of the draft besides those in ``workflows``
-router.add_router("", folders.router)
-router.add_router("", providers.router)
-router.add_router("", conversations.router)
-router.add_router("", comments.router)
-router.add_router("", cases.router)
-router.add_router("", debugging.router)
-router.add_router("", tasks.router)
-if find_spec("workflows.api.runs"):
-    router.add_router("", import_module("workflows.api.runs").router)
+# ``editing`` has the router of ``workflows`` with the further methods of the draft.
+for module in (editing, folders, providers, conversations, comments, cases, debugging, tasks, runs):
+    router.add_router("", module.router)

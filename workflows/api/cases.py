@@ -12,6 +12,7 @@ from accounts.http.auth import api_auth
 from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
 from workflows import selectors, sse
+from workflows.api.request_context import find_workflow
 from workflows.models import TestCase, TestResult
 from workflows.schemas import cases as schemas
 from workflows.services.debugging import cases
@@ -39,8 +40,7 @@ def create_case(
     request: HttpRequest, workflow_id: UUID, body: schemas.CaseIn
 ) -> Status[dict[str, object]]:
     """Create a test case. Fails with DocumentInvalid with the fields, or NameTaken."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "edit")
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     return Status(201, _build_case(cases.save_case(principal, workflow=workflow, spec=body.case)))
 
 
@@ -81,7 +81,7 @@ def delete_case(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> Statu
 )
 async def run_cases(
     request: HttpRequest, workflow_id: UUID, body: schemas.RunCasesIn
-) -> Status[list[dict[str, object]]]:
+) -> Status[list[TestResult]]:
     """Run the listed test cases against the draft, by default all.
 
     With ``wait_seconds`` the response comes when they have finished or the time is up.
@@ -93,7 +93,7 @@ async def run_cases(
         results = await _wait_for_results(
             principal, [result.pk for result in results], body.wait_seconds
         )
-    return Status(202, [_build_result(result) for result in results])
+    return Status(202, results)
 
 
 @router.get(
@@ -101,9 +101,9 @@ async def run_cases(
     response=schemas.ResultOut,
     summary="Get a test result",
 )
-def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> dict[str, object]:
+def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> TestResult:
     """Return a test result."""
-    return _build_result(selectors.find_case_result(get_principal(request), workflow_id, result_id))
+    return selectors.find_case_result(get_principal(request), workflow_id, result_id)
 
 
 @router.get(
@@ -151,17 +151,5 @@ def _build_case(case: TestCase, newest: TestResult | None = None) -> dict[str, o
         "name": case.name,
         "case": case.spec,
         "updated_at": case.updated_at,
-        "last": _build_result(newest) if newest else None,
-    }
-
-
-def _build_result(result: TestResult) -> dict[str, object]:
-    return {
-        "id": result.pk,
-        "case_id": result.case_id,
-        "status": "lost" if result.is_lost else result.status,
-        "queued_at": result.queued_at,
-        "finished_at": result.finished_at,
-        "elapsed": result.elapsed,
-        "detail": result.detail,
+        "last": newest,
     }

@@ -11,7 +11,7 @@ from pydantic import Field
 from accounts.http.auth import api_auth
 from accounts.principals import get_principal
 from config.http.openapi import Body
-from workflows import selectors
+from workflows.api.request_context import find_workflow
 from workflows.models import Comment
 from workflows.models.comments import MAX_COMMENT_LENGTH
 from workflows.services.editor import comments
@@ -41,13 +41,17 @@ class CommentOut(Schema):
     id: UUID
     thread: UUID
     node: str
-    author: str
+    author: str = Field(validation_alias="author_name")
     author_id: UUID | None
     body: str
     mentions: list[UUID]
     created_at: dt.datetime
     edited_at: dt.datetime | None
-    deleted: bool
+    deleted: bool = Field(validation_alias="is_deleted")
+
+    @staticmethod
+    def resolve_thread(row: Comment) -> UUID:
+        return row.thread_id or row.pk
 
 
 class ThreadOut(Schema):
@@ -64,15 +68,14 @@ def list_comments(
     request: HttpRequest, workflow_id: UUID, node: str | None = None, resolved: bool | None = None
 ) -> list[dict[str, object]]:
     """Return the comments by thread, oldest first. Everybody who may see the workflow may read them."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     threads = comments.list_threads(principal, workflow, node=node)
     return [
         {
             "node": thread.first.node,
             "resolved": thread.is_resolved,
             "resolved_by": thread.first.resolved_by,
-            "comments": [_build_comment(row) for row in (thread.first, *thread.answers)],
+            "comments": [thread.first, *thread.answers],
         }
         for thread in threads
         if resolved is None or thread.is_resolved == resolved
@@ -82,25 +85,20 @@ def list_comments(
 @router.post(
     "/workflows/{uuid:workflow_id}/comments", response={201: CommentOut}, summary="Comment"
 )
-def write_comment(
-    request: HttpRequest, workflow_id: UUID, body: CommentIn
-) -> Status[dict[str, object]]:
+def write_comment(request: HttpRequest, workflow_id: UUID, body: CommentIn) -> Status[Comment]:
     """Write a comment, with basic Markdown; ``@name`` mentions a member of the team."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     answers = comments.get_comment(principal, body.answers) if body.answers else None
     comment = comments.write(
         principal, workflow=workflow, body=body.body, node=body.node, answers=answers
     )
-    return Status(201, _build_comment(comment))
+    return Status(201, comment)
 
 
 @router.patch(
     "/comments/{uuid:comment_id}", response=CommentOut, summary="Edit, resolve or reopen a comment"
 )
-def change_comment(
-    request: HttpRequest, comment_id: UUID, body: CommentChangeIn
-) -> dict[str, object]:
+def change_comment(request: HttpRequest, comment_id: UUID, body: CommentChangeIn) -> Comment:
     """Edit your own comment, or resolve or reopen its thread as its author or as an editor."""
     principal = get_principal(request)
     comment = comments.get_comment(principal, comment_id)
@@ -108,7 +106,7 @@ def change_comment(
         comment = comments.change(principal, comment=comment, body=body.body)
     if body.resolved is not None:
         comments.resolve(principal, comment=comment, resolved=body.resolved)
-    return _build_comment(comment)
+    return comment
 
 
 @router.delete("/comments/{uuid:comment_id}", response={204: None}, summary="Delete a comment")
@@ -117,18 +115,3 @@ def delete_comment(request: HttpRequest, comment_id: UUID) -> Status[None]:
     principal = get_principal(request)
     comments.delete(principal, comment=comments.get_comment(principal, comment_id))
     return Status(204, None)
-
-
-def _build_comment(row: Comment) -> dict[str, object]:
-    return {
-        "id": row.pk,
-        "thread": row.thread_id or row.pk,
-        "node": row.node,
-        "author": row.author_name,
-        "author_id": row.author_id,
-        "body": row.body,
-        "mentions": row.mentions,
-        "created_at": row.created_at,
-        "edited_at": row.edited_at,
-        "deleted": row.is_deleted,
-    }

@@ -19,24 +19,10 @@ router = Router(auth=api_auth(), tags=["runs"])
 )
 def rename_conversation(
     request: HttpRequest, conversation_id: str, body: ConversationIn
-) -> dict[str, object]:
+) -> Conversation:
     """Name a conversation; ``conversation_id`` is the one in its runs. Fails with NotFound if it isn't yours."""
     principal = get_principal(request)
     conversation = selectors.find_conversation_by_key(
         principal, get_current_team_id(request), conversation_id
     )
-    return _build_response(
-        conversations.rename(principal, conversation=conversation, name=body.name)
-    )
-
-
-def _build_response(row: Conversation) -> dict[str, object]:
-    return {
-        "conversation_id": row.key,
-        "workflow_id": row.workflow_id,
-        "user": row.subject,
-        "name": row.name,
-        "turns": row.dialogue_count,
-        "created_at": row.created_at,
-        "last_message_at": row.last_message_at,
-    }
+    return conversations.rename(principal, conversation=conversation, name=body.name)

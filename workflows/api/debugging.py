@@ -2,12 +2,13 @@
 
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from ninja import Router, Status
 
 from accounts.http.auth import api_auth
-from accounts.principals import get_principal
 from workflows import selectors
+from workflows.api.request_context import find_run, find_workflow
 from workflows.api.run_responses import serialize_run, serialize_step, serialize_step_detail
 from workflows.models import DryRunChange, Pin
 from workflows.schemas.runs import (
@@ -35,8 +36,7 @@ def resume_run(request: HttpRequest, run_id: UUID, body: ResumeIn) -> dict[str, 
 
     The response is 409 if the run isn't paused.
     """
-    principal = get_principal(request)
-    run = selectors.find_run(principal, run_id)
+    principal, run = find_run(request, run_id)
     return serialize_run(
         pauses.resume_run(principal, run, mode=body.mode, breakpoints=body.breakpoints)
     )
@@ -48,8 +48,7 @@ def read_step(request: HttpRequest, run_id: UUID, node: str, rounds: str = "") -
 
     Inside a container, ``rounds`` selects the round, such as ``0.2``; by default the newest.
     """
-    principal = get_principal(request)
-    run = selectors.find_run(principal, run_id)
+    principal, run = find_run(request, run_id)
     return serialize_step_detail(principal, run, selectors.find_step(principal, run, node, rounds))
 
 
@@ -63,8 +62,7 @@ def edit_step(request: HttpRequest, run_id: UUID, node: str, body: OutputsIn) ->
 
     The response is 409 if the run isn't paused.
     """
-    principal = get_principal(request)
-    run = selectors.find_run(principal, run_id)
+    principal, run = find_run(request, run_id)
     return serialize_step(run, pauses.edit_step(principal, run, node=node, outputs=body.outputs))
 
 
@@ -73,13 +71,12 @@ def edit_step(request: HttpRequest, run_id: UUID, node: str, body: OutputsIn) ->
     response=list[MemoryChangeOut],
     summary="List memory changes of a dry run",
 )
-def list_memory_changes(request: HttpRequest, run_id: UUID) -> list[dict[str, object]]:
+def list_memory_changes(request: HttpRequest, run_id: UUID) -> list[DryRunChange]:
     """Return the memory changes that a run with ``memory: sandbox`` would have made, in order."""
-    principal = get_principal(request)
-    run = selectors.find_run(principal, run_id)
+    principal, run = find_run(request, run_id)
     rows = list(selectors.list_memory_changes(principal, run))
     run_access.record_api_access(principal, run, {row.namespace for row in rows})
-    return [_build_memory_change(row) for row in rows]
+    return rows
 
 
 @router.post(
@@ -91,8 +88,7 @@ def keep_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> di
     """Apply memory changes of a dry run as the run itself would have. Refused changes stay
     undecided; the response gives the reason.
     """
-    principal = get_principal(request)
-    run = selectors.find_run(principal, run_id)
+    principal, run = find_run(request, run_id)
     decision = sandbox_memory.keep_memories(principal, run, numbers=body.numbers)
     return {"done": decision.count, "refused": decision.refusals}
 
@@ -104,8 +100,7 @@ def keep_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> di
 )
 def drop_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> dict[str, object]:
     """Discard memory changes of a dry run."""
-    principal = get_principal(request)
-    run = selectors.find_run(principal, run_id)
+    principal, run = find_run(request, run_id)
     decision = sandbox_memory.drop_memories(principal, run, numbers=body.numbers)
     return {"done": decision.count, "refused": decision.refusals}
 
@@ -113,11 +108,10 @@ def drop_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> di
 @router.get(
     "/workflows/{uuid:workflow_id}/pins", response=list[PinOut], summary="List pinned outputs"
 )
-def list_pins(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
+def list_pins(request: HttpRequest, workflow_id: UUID) -> QuerySet[Pin]:
     """Return the workflow's pinned outputs."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id)
-    return [_build_pin(pin) for pin in selectors.list_pins(principal, workflow)]
+    principal, workflow = find_workflow(request, workflow_id)
+    return selectors.list_pins(principal, workflow)
 
 
 @router.put(
@@ -125,17 +119,15 @@ def list_pins(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]
     response=PinOut,
     summary="Pin a node's outputs",
 )
-def pin_node(request: HttpRequest, workflow_id: UUID, node: str, body: PinIn) -> dict[str, object]:
+def pin_node(request: HttpRequest, workflow_id: UUID, node: str, body: PinIn) -> Pin:
     """Pin a node's outputs: runs with ``debug.pins`` use them instead of running the node.
 
     Fails with InvalidValue for an output that doesn't have its declared type.
     """
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id)
-    pin = pins.pin_node(
+    principal, workflow = find_workflow(request, workflow_id)
+    return pins.pin_node(
         principal, workflow=workflow, node=node, outputs=body.outputs, handle=body.handle
     )
-    return _build_pin(pin)
 
 
 @router.delete(
@@ -145,29 +137,6 @@ def pin_node(request: HttpRequest, workflow_id: UUID, node: str, body: PinIn) ->
 )
 def unpin_node(request: HttpRequest, workflow_id: UUID, node: str) -> Status[None]:
     """Remove a node's pinned outputs."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     pins.unpin_node(principal, workflow=workflow, node=node)
     return Status(204, None)
-
-
-def _build_pin(pin: Pin) -> dict[str, object]:
-    return {
-        "node": pin.node_key,
-        "outputs": pin.outputs,
-        "handle": pin.handle,
-        "pinned_at": pin.pinned_at,
-    }
-
-
-def _build_memory_change(row: DryRunChange) -> dict[str, object]:
-    return {
-        "number": row.number,
-        "node": row.node_key,
-        "operation": row.operation,
-        "namespace": row.namespace,
-        "key": row.key,
-        "entry": row.entry,
-        "before": row.before,
-        "fate": row.fate,
-    }

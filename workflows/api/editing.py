@@ -11,14 +11,13 @@ from django.http import HttpRequest, JsonResponse
 from ninja import Path, Schema, Status
 from pydantic import ConfigDict, Field
 
-from accounts.principals import Principal, get_principal
+from accounts.principals import Principal
 from config.http.openapi import Body, Limit, Number, Offset
 from workflows import selectors
-from workflows.api.responses import build_version
-from workflows.api.workflows import router
+from workflows.api.request_context import find_workflow
+from workflows.api.workflows import build_version, router
 from workflows.engine.editing import write_ops
 from workflows.engine.editing.decode import MAX_OPS, ClientOp
-from workflows.engine.editing.diff import FieldChange
 from workflows.errors import EditConflict
 from workflows.models import Workflow
 from workflows.schemas import workflows
@@ -175,8 +174,7 @@ def edit_draft(request: HttpRequest, workflow_id: UUID, body: EditIn) -> Any:
     An edit of an older revision is rebased over later edits. If another member set the same field
     to another value, the response is 409 with both values; repeat the request with ``resolve``.
     """
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "edit")
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     try:
         change = gestures.edit(
             principal,
@@ -216,8 +214,7 @@ def redo(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
 )
 def list_changes(request: HttpRequest, workflow_id: UUID, after: After) -> dict[str, Json]:
     """Return the draft's changes after a revision, or ``reload`` if they are too many."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     return _build_changes(principal, workflow, after)
 
 
@@ -226,8 +223,7 @@ def list_revisions(
     request: HttpRequest, workflow_id: UUID, offset: Offset = 0, limit: Limit = 50
 ) -> dict[str, Json]:
     """Return the draft's history, newest first."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     revisions = selectors.list_revisions(principal, workflow)
     items = [build_revision_tree(row) for row in revisions[offset : offset + limit]]
     return {"items": items, "count": revisions.count()}
@@ -242,8 +238,7 @@ def restore_revision(
     request: HttpRequest, workflow_id: UUID, number: Path[Number], body: StepIn
 ) -> dict[str, Json]:
     """Undo every edit after this revision, whoever made it, as one edit that can be undone."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "edit")
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     return restore.restore_revision(
         principal, workflow=workflow, number=number, client=body.client, key=body.key
     ).tree()
@@ -258,8 +253,7 @@ def add_version(
     request: HttpRequest, workflow_id: UUID, body: VersionIn
 ) -> Status[dict[str, object]]:
     """Create a permanent version from the draft. ``publish: false`` creates it without publishing."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "publish")
+    principal, workflow = find_workflow(request, workflow_id, "publish")
     make = publishing.publish if body.publish else publishing.add_version
     return Status(201, build_version(make(principal, workflow=workflow, note=body.note), workflow))
 
@@ -273,8 +267,7 @@ def publish_version(
     request: HttpRequest, workflow_id: UUID, number: Path[Number]
 ) -> dict[str, object]:
     """Publish an existing version, which may be an older one. Fails with NothingToPublish if it is published."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "publish")
+    principal, workflow = find_workflow(request, workflow_id, "publish")
     version = selectors.find_version(principal, workflow, number)
     publishing.publish_version(principal, workflow=workflow, version=version)
     return build_version(version, workflow)
@@ -289,8 +282,7 @@ def restore_version(
     request: HttpRequest, workflow_id: UUID, number: Path[Number], body: StepIn
 ) -> dict[str, Json]:
     """Replace the draft with a version's document, as one edit that can be undone."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "edit")
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     version = selectors.find_version(principal, workflow, number)
     return restore.restore_version(
         principal, workflow=workflow, version=version, client=body.client, key=body.key
@@ -309,8 +301,7 @@ def compare_versions(
     after: Path[VersionOrDraft],
 ) -> dict[str, Json]:
     """Compare two versions by number, or a version with ``draft``."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     old = selectors.find_version_or_draft(principal, workflow, before)
     new = selectors.find_version_or_draft(principal, workflow, after)
     comparison = compare.compare(workflow, old, new)
@@ -319,29 +310,22 @@ def compare_versions(
         "ops": write_ops(comparison.ops),
         "nodes": marks.nodes,
         "edges": marks.edges,
-        "fields": {node: _build_fields(changes) for node, changes in marks.fields.items()},
-        "features": _build_fields(marks.features),
-        "variables": _build_fields(marks.variables),
+        "fields": marks.fields,
+        "features": marks.features,
+        "variables": marks.variables,
     }
-
-
-def _build_fields(changes: tuple[FieldChange, ...]) -> list[dict[str, Json]]:
-    return [
-        {"path": change.path, "before": change.before, "after": change.after} for change in changes
-    ]
 
 
 def _build_changes(principal: Principal, workflow: Workflow, after: int) -> dict[str, Json]:
     since = catch_up.list_changes(principal, workflow=workflow, after=after)
-    changes = [_build_change(change) for change in since.changes]
+    changes = [change.tree() for change in since.changes]
     return {"revision": since.revision, "reload": since.reload, "changes": changes}
 
 
 def _undo_or_redo(
     request: HttpRequest, workflow_id: UUID, body: BackIn, operation: Callable[..., Change]
 ) -> Any:
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "edit")
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     resolution = None if body.undoes is None else undoing.Resolution(body.undoes, body.resolve)
     try:
         change = operation(
@@ -349,10 +333,6 @@ def _undo_or_redo(
         )
     except EditConflict as conflict:
         return _build_conflict_response(principal, workflow, conflict, None)
-    return change.tree()
-
-
-def _build_change(change: Change) -> dict[str, Json]:
     return change.tree()
 
 

@@ -13,8 +13,7 @@ from accounts.http.auth import api_auth
 from accounts.principals import Principal, get_current_team_id, get_principal
 from config.http.openapi import Body
 from workflows import selectors
-from workflows.api.responses import build_workflow
-from workflows.models import Folder, FolderTree
+from workflows.models import Folder, FolderTree, Workflow
 from workflows.schemas import workflows as schemas
 from workflows.services.catalog import folders
 
@@ -92,13 +91,12 @@ def delete_folder(request: HttpRequest, folder_id: UUID) -> Status[None]:
 @router.post(
     "/workflows/move", response=list[schemas.WorkflowOut], summary="Move workflows to a folder"
 )
-def move_workflows(request: HttpRequest, body: schemas.MoveIn) -> list[dict[str, object]]:
+def move_workflows(request: HttpRequest, body: schemas.MoveIn) -> list[Workflow]:
     """Move all of these workflows to a folder, or none. You need the permission to edit each of them."""
     principal = get_principal(request)
     workflows = selectors.find_workflows(principal, body.workflows, "edit")
     into = find_folder(principal, body.folder)
-    moved = folders.move_workflows(principal, workflows=workflows, into=into)
-    return [build_workflow(row) for row in moved]
+    return folders.move_workflows(principal, workflows=workflows, into=into)
 
 
 def find_folder(principal: Principal, folder_id: UUID | None) -> Folder | None:

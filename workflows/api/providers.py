@@ -2,13 +2,14 @@
 
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from ninja import Router, Status
 
 from accounts.http.auth import api_auth
 from accounts.principals import get_current_team_id, get_principal
 from workflows import selectors
-from workflows.api.responses import build_credential, build_provider
+from workflows.models import Credential, ModelProvider
 from workflows.schemas import workflows
 from workflows.services import credentials
 
@@ -17,14 +18,13 @@ router = Router(auth=api_auth(), tags=["providers"])
 
 
 @router.get("/providers", response=list[workflows.ProviderOut], summary="List model providers")
-def list_providers(request: HttpRequest) -> list[dict[str, object]]:
+def list_providers(request: HttpRequest) -> QuerySet[ModelProvider]:
     """Return the current team's model providers, without their secrets."""
-    rows = selectors.list_providers(get_principal(request), get_current_team_id(request))
-    return [build_provider(row) for row in rows]
+    return selectors.list_providers(get_principal(request), get_current_team_id(request))
 
 
 @router.post("/providers", response={201: workflows.ProviderOut}, summary="Add a model provider")
-def create_provider(request: HttpRequest, body: workflows.ProviderIn) -> Status[dict[str, object]]:
+def create_provider(request: HttpRequest, body: workflows.ProviderIn) -> Status[ModelProvider]:
     """Add a model provider to your current team. A ``secret`` is stored as a credential."""
     provider = credentials.create_provider(
         get_principal(request),
@@ -36,26 +36,26 @@ def create_provider(request: HttpRequest, body: workflows.ProviderIn) -> Status[
         secret=body.secret,
         enabled=body.enabled,
     )
-    return Status(201, build_provider(provider))
+    return Status(201, provider)
 
 
 @router.get("/providers/{uuid:provider_id}", response=workflows.ProviderOut, summary="Read")
-def read_provider(request: HttpRequest, provider_id: UUID) -> dict[str, object]:
+def read_provider(request: HttpRequest, provider_id: UUID) -> ModelProvider:
     """Return a model provider, without its secret."""
-    return build_provider(selectors.find_provider(get_principal(request), provider_id))
+    return selectors.find_provider(get_principal(request), provider_id)
 
 
 @router.patch("/providers/{uuid:provider_id}", response=workflows.ProviderOut, summary="Change")
 def update_provider(
     request: HttpRequest, provider_id: UUID, body: workflows.ProviderPatch
-) -> dict[str, object]:
+) -> ModelProvider:
     """Change a model provider; fields that are left out keep their value.
 
     A URL on another host drops the stored secret unless a new one is sent along.
     """
     principal = get_principal(request)
     provider = selectors.find_provider(principal, provider_id, change=True)
-    changed = credentials.update_provider(
+    return credentials.update_provider(
         principal,
         provider=provider,
         base_url=body.base_url,
@@ -63,7 +63,6 @@ def update_provider(
         enabled=body.enabled,
         secret=body.secret,
     )
-    return build_provider(changed)
 
 
 @router.delete("/providers/{uuid:provider_id}", response={204: None}, summary="Delete")
@@ -76,16 +75,13 @@ def delete_provider(request: HttpRequest, provider_id: UUID) -> Status[None]:
 
 
 @router.get("/credentials", response=list[workflows.CredentialOut], summary="List credentials")
-def list_credentials(request: HttpRequest) -> list[dict[str, object]]:
+def list_credentials(request: HttpRequest) -> QuerySet[Credential]:
     """Return the current team's credentials with names and hints, without their secrets."""
-    rows = selectors.list_credentials(get_principal(request), get_current_team_id(request))
-    return [build_credential(row) for row in rows]
+    return selectors.list_credentials(get_principal(request), get_current_team_id(request))
 
 
 @router.post("/credentials", response={201: workflows.CredentialOut}, summary="Add a credential")
-def create_credential(
-    request: HttpRequest, body: workflows.CredentialIn
-) -> Status[dict[str, object]]:
+def create_credential(request: HttpRequest, body: workflows.CredentialIn) -> Status[Credential]:
     """Add a credential to your current team. ``hosts`` says where it may be sent; by default the
     host of ``base_url``.
     """
@@ -97,7 +93,7 @@ def create_credential(
         base_url=body.base_url,
         hosts=body.hosts,
     )
-    return Status(201, build_credential(credential))
+    return Status(201, credential)
 
 
 @router.put(
@@ -107,13 +103,11 @@ def create_credential(
 )
 def replace_secret(
     request: HttpRequest, credential_id: UUID, body: workflows.SecretIn
-) -> dict[str, object]:
+) -> Credential:
     """Replace a credential's secret."""
     principal = get_principal(request)
     credential = selectors.find_credential(principal, credential_id)
-    return build_credential(
-        credentials.replace_secret(principal, credential=credential, secret=body.secret)
-    )
+    return credentials.replace_secret(principal, credential=credential, secret=body.secret)
 
 
 @router.delete("/credentials/{uuid:credential_id}", response={204: None}, summary="Delete")

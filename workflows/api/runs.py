@@ -1,7 +1,6 @@
 """Routes of ``/api/v1/runs``: start, list, read, stream, compare and cancel runs."""
 
 import asyncio
-from typing import TypeVar
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
@@ -35,8 +34,6 @@ from workflows.services.runs.memory_streams import MemoryStream
 
 router = Router(auth=api_auth(), tags=["runs"])
 
-T = TypeVar("T")
-
 
 @router.post(
     "/workflows/{uuid:workflow_id}/runs",
@@ -62,10 +59,7 @@ async def start_run(
 
 
 @router.get("/runs", response=RunPageOut, summary="List runs")
-def list_runs(
-    request: HttpRequest,
-    filters: Query[RunsQuery],
-) -> dict[str, object]:
+def list_runs(request: HttpRequest, filters: Query[RunsQuery]) -> dict[str, object]:
     """Return the runs that you started, that are for you, or that a key of yours started; newest first."""
     principal, limit, offset = get_principal(request), filters.limit, filters.offset
     visible = filters.build_filter().apply(selectors.list_runs(principal))
@@ -101,6 +95,24 @@ def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """Cancel a run: at once if it is queued or paused, otherwise within a second. An ended run stays as it is."""
     principal = get_principal(request)
     return serialize_run(runs.cancel_run(principal, selectors.find_run(principal, run_id)))
+
+
+@router.get(
+    "/runs/{uuid:run_id}/compare/{uuid:other_id}",
+    response=ComparisonOut,
+    summary="Compare two runs",
+)
+def compare_runs(request: HttpRequest, run_id: UUID, other_id: UUID) -> dict[str, object]:
+    """Compare two runs that you may see. In ``lines``, - marks the first run and + the second."""
+    principal = get_principal(request)
+    first, second = selectors.find_run(principal, run_id), selectors.find_run(principal, other_id)
+    return {
+        "inputs": compare_values("inputs", first.inputs, second.inputs),
+        "outputs": compare_values("outputs", first.outputs or {}, second.outputs or {}),
+        "nodes": compare_steps(
+            selectors.list_steps(principal, first), selectors.list_steps(principal, second)
+        ),
+    }
 
 
 def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
@@ -151,31 +163,3 @@ async def _wait_until_ended(run: Run, seconds: float) -> bool:
     except TimeoutError:
         return False
     return True
-
-
-@router.get(
-    "/runs/{uuid:run_id}/compare/{uuid:other_id}",
-    response=ComparisonOut,
-    summary="Compare two runs",
-)
-def compare_runs(request: HttpRequest, run_id: UUID, other_id: UUID) -> dict[str, object]:
-    """Compare two runs that you may see. In ``lines``, - marks the first run and + the second."""
-    principal = get_principal(request)
-    first, second = selectors.find_run(principal, run_id), selectors.find_run(principal, other_id)
-    pairs = compare_steps(
-        selectors.list_steps(principal, first), selectors.list_steps(principal, second)
-    )
-    return {
-        "inputs": compare_values("inputs", first.inputs, second.inputs),
-        "outputs": compare_values("outputs", first.outputs or {}, second.outputs or {}),
-        "nodes": [
-            {
-                "node": step_pair.node,
-                "rounds": list(step_pair.rounds),
-                "verdict": step_pair.verdict.value,
-                "slower_by": step_pair.slower_by,
-                "differences": step_pair.differences,
-            }
-            for step_pair in pairs
-        ],
-    }

@@ -12,10 +12,11 @@ from accounts.principals import get_current_team_id, get_principal
 from config.http.openapi import Limit, Number, Offset
 from workflows import selectors
 from workflows.api.folders import find_folder
-from workflows.api.responses import build_problem, build_sample, build_version, build_workflow
+from workflows.api.request_context import find_workflow
 from workflows.engine.language.document import Dialect
 from workflows.engine.language.problems import Problem, select_errors
-from workflows.models.documents import to_json
+from workflows.models import Version, Workflow
+from workflows.samples import Sample
 from workflows.schemas import workflows
 from workflows.services import publishing
 from workflows.services.catalog import folders, importing
@@ -47,14 +48,15 @@ def list_workflows(
     if folder is not None:
         inside = None if folder == "top" else selectors.find_folder(principal, folder)
         rows = rows.filter(folder=inside)
-    items = [build_workflow(row) for row in rows[offset : offset + limit]]
-    return {"items": items, "count": rows.count()}
+    return {"items": rows[offset : offset + limit], "count": rows.count()}
 
 
 @router.post(
     "/workflows", response={201: workflows.CreatedOut}, summary="Create a workflow from a document"
 )
-def create_workflow(request: HttpRequest, body: workflows.WorkflowIn) -> Status[dict[str, object]]:
+def create_workflow(
+    request: HttpRequest, body: workflows.WorkflowIn
+) -> Status[importing.ImportedWorkflow]:
     """Create a workflow in your current team from a document.
 
     The document is only parsed: nothing is run or requested. Content that the format doesn't know is kept and
@@ -69,7 +71,7 @@ def create_workflow(request: HttpRequest, body: workflows.WorkflowIn) -> Status[
         folder=find_folder(principal, body.folder),
         confirm_newer=body.confirm_newer,
     )
-    return Status(201, _build_import(imported))
+    return Status(201, imported)
 
 
 @router.post("/workflows/validate", response=workflows.ReportOut, summary="Validate a document")
@@ -80,10 +82,10 @@ def validate_document(request: HttpRequest, body: workflows.ValidateIn) -> dict[
 
 
 @router.get("/workflows/samples", response=list[workflows.SampleOut], summary="List samples")
-def list_samples(request: HttpRequest) -> list[dict[str, object]]:
+def list_samples(request: HttpRequest) -> list[Sample]:
     """Return the samples that can run on this installation."""
     get_principal(request)
-    return [build_sample(sample) for sample in samples.list_offered()]
+    return list(samples.list_offered())
 
 
 @router.post(
@@ -91,23 +93,19 @@ def list_samples(request: HttpRequest) -> list[dict[str, object]]:
     response={201: workflows.WorkflowOut},
     summary="Create a workflow from a sample",
 )
-def copy_sample(
-    request: HttpRequest, slug: str, folder: UUID | None = None
-) -> Status[dict[str, object]]:
+def copy_sample(request: HttpRequest, slug: str, folder: UUID | None = None) -> Status[Workflow]:
     """Create a workflow in your current team from a sample, with its test cases and memories."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     workflow = samples.copy_sample(
         principal, team_id=team_id, slug=slug, folder=find_folder(principal, folder)
     )
-    return Status(201, build_workflow(workflow))
+    return Status(201, workflow)
 
 
 @router.get("/workflows/{uuid:workflow_id}", response=workflows.WorkflowDetailOut, summary="Read")
-def read_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
+def read_workflow(request: HttpRequest, workflow_id: UUID) -> Workflow:
     """Return a workflow with its draft."""
-    workflow = selectors.find_workflow(get_principal(request), workflow_id)
-    document = to_json(drafts.load_draft(workflow))
-    return {**build_workflow(workflow), "document": document}
+    return selectors.find_workflow(get_principal(request), workflow_id)
 
 
 @router.patch(
@@ -117,10 +115,9 @@ def read_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
 )
 def change_workflow(
     request: HttpRequest, workflow_id: UUID, body: workflows.WorkflowPatch
-) -> dict[str, object]:
+) -> Workflow:
     """Change a workflow's name, description or folder. Moving it doesn't change the draft's revision."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "edit")
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     fields = body.model_fields_set
     with transaction.atomic():  # both or neither
         if "folder" in fields:
@@ -133,14 +130,13 @@ def change_workflow(
                 name=body.name if "name" in fields else workflow.name,
                 description=body.description,
             )
-    return build_workflow(workflow)
+    return workflow
 
 
 @router.delete("/workflows/{uuid:workflow_id}", response={204: None}, summary="Archive")
 def archive_workflow(request: HttpRequest, workflow_id: UUID) -> Status[None]:
     """Archive a workflow: it leaves the lists, keeps its versions and runs, and can be restored."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "delete")
+    principal, workflow = find_workflow(request, workflow_id, "delete")
     drafts.archive(principal, workflow=workflow)
     return Status(204, None)
 
@@ -150,11 +146,10 @@ def archive_workflow(request: HttpRequest, workflow_id: UUID) -> Status[None]:
     response=workflows.WorkflowOut,
     summary="Restore an archived workflow",
 )
-def restore_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
+def restore_workflow(request: HttpRequest, workflow_id: UUID) -> Workflow:
     """Restore an archived workflow into its folder."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "delete")
-    return build_workflow(drafts.unarchive(principal, workflow=workflow))
+    principal, workflow = find_workflow(request, workflow_id, "delete")
+    return drafts.unarchive(principal, workflow=workflow)
 
 
 @router.put(
@@ -164,20 +159,14 @@ def restore_workflow(request: HttpRequest, workflow_id: UUID) -> dict[str, objec
 )
 def replace_draft(
     request: HttpRequest, workflow_id: UUID, body: workflows.DraftIn
-) -> dict[str, object]:
+) -> importing.ImportedWorkflow:
     """Replace the draft with a document, as one edit that can be undone. The workflow keeps its name.
 
     Fails with DocumentInvalid, or NewerDocument unless ``confirm_newer`` is set.
     """
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "edit")
-    return _build_import(
-        importing.replace_from_document(
-            principal,
-            workflow=workflow,
-            source=body.document,
-            confirm_newer=body.confirm_newer,
-        )
+    principal, workflow = find_workflow(request, workflow_id, "edit")
+    return importing.replace_from_document(
+        principal, workflow=workflow, source=body.document, confirm_newer=body.confirm_newer
     )
 
 
@@ -190,8 +179,7 @@ def export_workflow(
     include_secrets: bool = False,
 ) -> HttpResponse:
     """Return the draft as a file in either format. Secret variables are blank unless ``include_secrets`` is set."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     text = drafts.export(
         principal,
         workflow=workflow,
@@ -224,14 +212,11 @@ def validate_draft(request: HttpRequest, workflow_id: UUID) -> dict[str, object]
 )
 def duplicate_workflow(
     request: HttpRequest, workflow_id: UUID, body: workflows.DuplicateIn
-) -> Status[dict[str, object]]:
+) -> Status[Workflow]:
     """Create a workflow with the same draft. Versions, runs and secret values stay with the original."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id)
-    return Status(
-        201,
-        build_workflow(importing.duplicate_workflow(principal, workflow=workflow, name=body.name)),
-    )
+    principal, workflow = find_workflow(request, workflow_id)
+    copy = importing.duplicate_workflow(principal, workflow=workflow, name=body.name)
+    return Status(201, copy)
 
 
 @router.post(
@@ -243,8 +228,7 @@ def publish_workflow(
     request: HttpRequest, workflow_id: UUID, body: workflows.PublishIn
 ) -> Status[dict[str, object]]:
     """Publish the draft as a new version. Fails with DocumentInvalid with every error, or NothingToPublish."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "publish")
+    principal, workflow = find_workflow(request, workflow_id, "publish")
     version = publishing.publish(principal, workflow=workflow, note=body.note)
     return Status(201, build_version(version, workflow))
 
@@ -256,8 +240,7 @@ def publish_workflow(
 )
 def list_versions(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
     """Return the workflow's versions, newest first."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     return [build_version(row, workflow) for row in selectors.list_versions(principal, workflow)]
 
 
@@ -270,21 +253,20 @@ def read_version(
     request: HttpRequest, workflow_id: UUID, number: Path[Number]
 ) -> dict[str, object]:
     """Return a version with its document."""
-    principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     version = selectors.find_version(principal, workflow, number)
     return {**build_version(version, workflow), "document": version.snapshot.document}
 
 
-def _build_import(imported: importing.ImportedWorkflow) -> dict[str, object]:
+def build_version(row: Version, workflow: Workflow) -> dict[str, object]:
     return {
-        "workflow": build_workflow(imported.workflow),
-        "warnings": [build_problem(problem) for problem in imported.warnings],
+        "number": row.number,
+        "note": row.note,
+        "content_hash": row.content_hash,
+        "published": row.pk == workflow.published_version_id,
+        "created_at": row.created_at,
     }
 
 
 def _build_report(problems: list[Problem]) -> dict[str, object]:
-    return {
-        "valid": not select_errors(problems),
-        "problems": [build_problem(problem) for problem in problems],
-    }
+    return {"valid": not select_errors(problems), "problems": problems}

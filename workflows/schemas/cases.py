@@ -8,6 +8,7 @@ from ninja import Schema
 from pydantic import Field
 
 from config.http.openapi import Body
+from workflows.models import TestResult
 
 
 class CaseIn(Body):
@@ -30,6 +31,10 @@ class ResultOut(Schema):
     finished_at: datetime | None
     elapsed: float | None
     detail: dict[str, Any]
+
+    @staticmethod
+    def resolve_status(row: TestResult) -> str:
+        return "lost" if row.is_lost else row.status
 
 
 class CaseOut(Schema):

@@ -170,7 +170,7 @@ class PinIn(OutputsIn):
 
 
 class PinOut(Schema):
-    node: str
+    node: str = Field(validation_alias="node_key")
     outputs: dict[str, Any]
     handle: str | None
     pinned_at: datetime
@@ -180,7 +180,7 @@ class MemoryChangeOut(Schema):
     """A memory change of a dry run. ``operation``: store | forget. ``fate``: open | kept | dropped."""
 
     number: int
-    node: str
+    node: str = Field(validation_alias="node_key")
     operation: str
     namespace: str
     key: str
@@ -205,11 +205,11 @@ class ConversationIn(Body):
 
 
 class ConversationOut(Schema):
-    conversation_id: str
+    conversation_id: str = Field(validation_alias="key")
     workflow_id: UUID
-    user: str
+    user: str = Field(validation_alias="subject")
     name: str
-    turns: int
+    turns: int = Field(validation_alias="dialogue_count")
     created_at: datetime
     last_message_at: datetime | None
 

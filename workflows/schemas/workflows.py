@@ -8,6 +8,10 @@ from ninja import Schema
 from pydantic import Field
 
 from config.http.openapi import Body
+from workflows.models import ModelProvider, Workflow
+from workflows.models.documents import to_json
+from workflows.samples import Sample
+from workflows.services.editor.drafts import load_draft
 
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
@@ -89,16 +93,27 @@ class WorkflowOut(Schema):
     revision: int = Field(description="The revision number of the draft.")
     published_version: int | None = Field(description="Number of the published version, if any.")
     sample: str
-    folder: UUID | None = Field(description="The folder of the workflow; null for the top level.")
-    archived: bool
+    folder: UUID | None = Field(
+        validation_alias="folder_id",
+        description="The folder of the workflow; null for the top level.",
+    )
+    archived: bool = Field(validation_alias="is_archived")
     created_at: dt.datetime
     updated_at: dt.datetime
+
+    @staticmethod
+    def resolve_published_version(row: Workflow) -> int | None:
+        return row.published_version.number if row.published_version else None
 
 
 class WorkflowDetailOut(WorkflowOut):
     document: dict[str, Any] = Field(
         description="The draft in its own format, without secret values."
     )
+
+    @staticmethod
+    def resolve_document(row: Workflow) -> dict[str, Any]:
+        return to_json(load_draft(row))
 
 
 class CreatedOut(Schema):
@@ -129,6 +144,14 @@ class SampleOut(Schema):
     explanation: list[str]
     is_chat: bool
 
+    @staticmethod
+    def resolve_title(sample: Sample) -> str:
+        return str(sample.title)
+
+    @staticmethod
+    def resolve_explanation(sample: Sample) -> list[str]:
+        return list(map(str, sample.lines))
+
 
 class ProviderIn(Body):
     name: Name = Field(description="The name in a document's model.provider, such as openai.")
@@ -157,6 +180,14 @@ class ProviderOut(Schema):
     enabled: bool
     has_secret: bool
     hint: str = Field(description="The last characters of the secret.")
+
+    @staticmethod
+    def resolve_has_secret(row: ModelProvider) -> bool:
+        return row.credential_id is not None
+
+    @staticmethod
+    def resolve_hint(row: ModelProvider) -> str:
+        return row.credential.hint if row.credential else ""
 
 
 class CredentialIn(Body):

@@ -1,7 +1,7 @@
 """Create workflows from documents. An import only parses: it starts no process, no request and no run."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -26,7 +26,8 @@ from workflows.services.editor import draft_rows, drafts
 Source = str | bytes | Mapping[str, Json]
 
 
-class ImportedWorkflow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ImportedWorkflow:
     """A workflow whose draft was imported, and the warnings about its document."""
 
     workflow: Workflow
