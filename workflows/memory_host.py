@@ -92,7 +92,7 @@ class WorkflowsHost:
         return erasure.export_person(team_id, subject)
 
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
-        return erasure.erase_person(team_id, subject, not dry_run)
+        return erasure.erase_person(team_id, subject, dry_run=dry_run)
 
 
 def _list_conversation_names(team_id: UUID, keys: Sequence[str]) -> Mapping[str, str]:

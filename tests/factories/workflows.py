@@ -7,7 +7,7 @@ from workflows.models import Message, Run, RunEvent, RunPartial, Step, StepInten
 from workflows.services import credentials, publishing
 from workflows.services.catalog import importing
 from workflows.services.chat import conversations
-from workflows.services.editor import drafts
+from workflows.services.editor.snapshots import take_snapshot
 
 
 def within(person: Any) -> Any:
@@ -57,7 +57,7 @@ def make_run(person: Any, workflow: Workflow, **fields: Any) -> Run:
         return Run.objects.create(
             team_id=workflow.team_id,
             workflow=workflow,
-            snapshot=drafts.take_snapshot(workflow),
+            snapshot=take_snapshot(workflow),
             **given,
         )
 

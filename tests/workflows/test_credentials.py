@@ -15,8 +15,8 @@ from workflows import selectors
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import Credential, ModelProvider, WorkflowSecret
 from workflows.services import credentials
-from workflows.services.editor import drafts
 from workflows.services.editor.draft_rows import read_secrets
+from workflows.services.editor.snapshots import take_snapshot
 
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +50,7 @@ def test_short_secret_has_no_hint():
 def test_canaries_are_in_no_column_response_or_admin_page(owner_db, cast, capfd):
     provider = make_provider(cast.alice, secret=CANARY)
     workflow = make_workflow(cast.alice, source=with_secret())
-    drafts.take_snapshot(workflow)
+    take_snapshot(workflow)
     cast.alice.user.is_staff = cast.alice.user.is_superuser = True
     cast.alice.user.save()
     client = cast.alice.client

@@ -18,6 +18,7 @@ from workflows.samples import SAMPLES
 from workflows.services.catalog import importing
 from workflows.services.editor import drafts
 from workflows.services.editor.draft_rows import read_secrets
+from workflows.services.editor.snapshots import take_snapshot
 
 
 pytestmark = pytest.mark.django_db
@@ -148,46 +149,46 @@ def test_export_in_the_other_dialect_can_be_read_again(alice):
 
 def test_replaced_draft_is_one_revision_and_another_snapshot(alice):
     workflow = make_workflow(alice)
-    before = drafts.take_snapshot(workflow)
+    before = take_snapshot(workflow)
 
     changed = importing.replace_from_document(
         alice.principal, workflow=workflow, source=document("Other")
     ).workflow
 
-    after = drafts.take_snapshot(changed)
+    after = take_snapshot(changed)
     assert (changed.revision, before.hash == after.hash) == (2, False)
 
 
 def test_snapshot_of_an_unchanged_draft_is_the_same_row(alice):
     workflow, twin = make_workflow(alice), make_workflow(alice)
 
-    first = drafts.take_snapshot(workflow)
+    first = take_snapshot(workflow)
 
-    assert drafts.take_snapshot(workflow) == first
-    assert drafts.take_snapshot(twin) == first  # addressed by content, not by workflow
+    assert take_snapshot(workflow) == first
+    assert take_snapshot(twin) == first  # addressed by content, not by workflow
     with tenant([alice.team.pk]):
         assert Snapshot.objects.unscoped().count() == 1
 
 
 def test_snapshot_taken_again_reads_no_nodes(alice, django_assert_num_queries):
     workflow = make_workflow(alice)
-    drafts.take_snapshot(workflow)
+    take_snapshot(workflow)
 
     with tenant([alice.team.pk]), django_assert_num_queries(5) as seen:
-        drafts.take_snapshot(workflow)
+        take_snapshot(workflow)
 
     assert not [query for query in seen.captured_queries if "workflows_node" in query["sql"]]
 
 
 def test_snapshot_holds_no_secret(alice):
-    snapshot = drafts.take_snapshot(make_workflow(alice, source=RICH))
+    snapshot = take_snapshot(make_workflow(alice, source=RICH))
 
     assert "hush-hush" not in str(snapshot.document)
 
 
 def test_documents_of_two_teams_share_no_snapshot(alice, carol):
-    mine = drafts.take_snapshot(make_workflow(alice))
-    theirs = drafts.take_snapshot(make_workflow(carol))
+    mine = take_snapshot(make_workflow(alice))
+    theirs = take_snapshot(make_workflow(carol))
 
     assert (mine.hash, mine.pk == theirs.pk) == (theirs.hash, False)
 

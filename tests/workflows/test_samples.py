@@ -424,16 +424,14 @@ def test_sample_that_needs_memory_is_not_offered_without_it(bob, settings):
 
 
 def test_sample_is_offered_where_all_its_kinds_are(monkeypatch):
-    assert samples.list_offered() == samples.SAMPLES
+    assert samples.list_offered() == SAMPLES
     known = build_kinds(memory=False, has_recall=True)
     monkeypatch.setattr(samples, "load_kinds", lambda: known)
 
     left = {sample.slug for sample in samples.list_offered()}
 
     needing = {
-        sample.slug
-        for sample in samples.SAMPLES
-        if {"memory-recall", "memory-store"} & {*sample.kinds}
+        sample.slug for sample in SAMPLES if {"memory-recall", "memory-store"} & {*sample.kinds}
     }
     assert needing
     assert not left & needing

@@ -59,11 +59,11 @@ def execute_task(request: HttpRequest, task_id: UUID) -> Status[dict[str, object
 
 
 def _build_tasks(principal: Principal, rows: Sequence[Task]) -> list[dict[str, object]]:
-    learning = _load_learning(principal, rows)
-    return [_build_task(row, learning.get(str(row.run_id))) for row in rows]
+    curations = _load_curations(principal, rows)
+    return [_build_task(row, curations.get(str(row.run_id))) for row in rows]
 
 
-def _build_task(task: Task, learning: dict[str, object] | None) -> dict[str, object]:
+def _build_task(task: Task, curation: dict[str, object] | None) -> dict[str, object]:
     run = task.run
     return {
         "id": task.pk,
@@ -75,13 +75,13 @@ def _build_task(task: Task, learning: dict[str, object] | None) -> dict[str, obj
         "user": task.subject,
         "outputs": run.outputs if run else None,
         "error": run.error if run else "",
-        "learnt": learning,
+        "learnt": curation,
         "created_at": task.created_at,
     }
 
 
-def _load_learning(principal: Principal, rows: Sequence[Task]) -> dict[str, dict[str, object]]:
-    """Return the lessons learned, by run. All rows must belong to one team."""
+def _load_curations(principal: Principal, rows: Sequence[Task]) -> dict[str, dict[str, object]]:
+    """Return the state of each run's curation. All rows must belong to one team."""
     runs = [str(row.run_id) for row in rows if row.run_id]
     if not runs or not memory_app.is_on():
         return {}

@@ -15,6 +15,14 @@ from workflows.models import Credential, Folder, Run, TestCase, Workflow
 
 # The prefixes of the actions whose subjects are this app's rows.
 FAMILIES = ("workflow", "run", "folder", "comment", "case", "credential", "task")
+# model → the field with its name, and the URL name of the page that any member of the team may open
+NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
+    Workflow: ("name", "workflows:detail"),
+    Run: ("workflow__name", ""),
+    Folder: ("name", ""),
+    Credential: ("name", ""),
+    TestCase: ("name", ""),
+}
 
 
 def note(principal: Principal, row: TenantModel, action: str, **detail: Any) -> None:  # Any: JSON
@@ -41,31 +49,16 @@ def list_display_names(
     A run is named by its workflow, because the person of the run stays private.
     """
     names: dict[str, audit.DisplayName] = {}
-    for model, (field, url_name) in _NAME_SOURCES.items():
+    for model, (field, url_name) in NAME_SOURCES.items():
         ids = _parse_ids(subjects, str(model._meta.model_name))
         if not ids:
             continue
         rows = model._base_manager.filter(team_id=team_id, pk__in=ids).values_list("pk", field)
         for pk, name in rows:
             url = reverse(url_name, args=[pk]) if url_name else ""
-            names[f"{model._meta.model_name}:{pk}"] = audit.DisplayName(
-                _format_name(model, name), url
-            )
+            text = _("A run of %(workflow)s") % {"workflow": name} if model is Run else name
+            names[f"{model._meta.model_name}:{pk}"] = audit.DisplayName(text, url)
     return names
-
-
-# model → the field with its name, and the URL name of the page that any member of the team may open
-_NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
-    Workflow: ("name", "workflows:detail"),
-    Run: ("workflow__name", ""),
-    Folder: ("name", ""),
-    Credential: ("name", ""),
-    TestCase: ("name", ""),
-}
-
-
-def _format_name(model: type[TenantModel], name: str) -> str:
-    return _("A run of %(workflow)s") % {"workflow": name} if model is Run else name
 
 
 def _parse_ids(subjects: Sequence[str], model_name: str) -> list[UUID]:

@@ -151,6 +151,22 @@ def delete_provider(principal: Principal, *, provider: ModelProvider) -> None:
             audit_lines.note(principal, row, "credential.deleted", **detail)
 
 
+def list_models(principal: Principal, *, provider: ModelProvider) -> list[str]:
+    """Return the models that the provider offers: one request, through the guarded client.
+
+    Raises ModelFailed with a message that explains the correction.
+    """
+    permissions.check_manage(principal, provider)
+    if provider.kind == ProviderKind.OFFLINE:
+        return ["offline"]
+    # Inline import: see workflows.llm.registry.
+    from workflows.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415
+
+    models = async_to_sync(OpenAICompatible(load_config(provider)).list_models)()
+    first_steps.mark_done(principal, first_steps.Step.MODEL)
+    return models
+
+
 def rotate_secrets(team_ids: Iterable[UUID]) -> int:
     """Re-encrypt every secret of these teams under the newest key, and return their number."""
     count = 0
@@ -246,19 +262,3 @@ def _clean_kind(kind: str) -> str:
     if kind not in registry.list_kinds():  # those of plug-ins too
         raise InvalidValue(_("Unknown provider type."))
     return kind
-
-
-def list_models(principal: Principal, *, provider: ModelProvider) -> list[str]:
-    """Return the models that the provider offers: one request, through the guarded client.
-
-    Raises ModelFailed with a message that explains the correction.
-    """
-    permissions.check_manage(principal, provider)
-    if provider.kind == ProviderKind.OFFLINE:
-        return ["offline"]
-    # Inline import: see workflows.llm.registry.
-    from workflows.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415
-
-    models = async_to_sync(OpenAICompatible(load_config(provider)).list_models)()
-    first_steps.mark_done(principal, first_steps.Step.MODEL)
-    return models

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Model, Q
+from django.db.models import Model, Q, QuerySet
 
 from workflows.errors import StillRunning
 from workflows.models import (
@@ -19,6 +19,10 @@ from workflows.models import (
     Task,
 )
 from workflows.models.run import ENDED
+
+
+# Their rows are deleted with the run.
+RUN_MODELS: tuple[type[Model], ...] = (Step, RunEvent, RunPartial, StepIntent, DryRunChange)
 
 
 def match_person(subject: str) -> Q:
@@ -54,12 +58,8 @@ def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, 
         )
 
 
-# Dependent rows are counted before the run or conversation with which they are deleted.
-_RUN_MODELS: tuple[type[Model], ...] = (Step, RunEvent, RunPartial, StepIntent, DryRunChange)
-
-
-def erase_person(team_id: UUID, subject: str, do: bool) -> Mapping[str, int]:
-    """Return the number of rows in each table, and delete them if ``do`` is true.
+def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
+    """Delete the person's rows, unless it is a dry run, and return the number of rows in each table.
 
     Raises StillRunning if one of the person's runs is still running.
     """
@@ -67,13 +67,13 @@ def erase_person(team_id: UUID, subject: str, do: bool) -> Mapping[str, int]:
     runs = Run.objects.unscoped().filter(person, team_id=team_id)
     conversations = Conversation.objects.unscoped().filter(person, team_id=team_id)
     tasks = Task.objects.unscoped().filter(person, team_id=team_id)
-    counts = {_get_table_name(model): _count_rows(model, run__in=runs) for model in _RUN_MODELS}
-    counts |= {_get_table_name(Message): _count_rows(Message, conversation__in=conversations)}
-    counts |= {
-        _get_table_name(model): rows.count()
-        for model, rows in ((Run, runs), (Conversation, conversations), (Task, tasks))
-    }
-    if do:
+    # The rows of a run or conversation were checked with it, so their plain managers suffice.
+    querysets: list[QuerySet[Any]]
+    querysets = [model._base_manager.filter(run__in=runs) for model in RUN_MODELS]
+    querysets += [Message._base_manager.filter(conversation__in=conversations)]
+    querysets += [runs, conversations, tasks]
+    counts = {rows.model._meta.db_table: rows.count() for rows in querysets}
+    if not dry_run:
         # A worker that executes one of these runs holds its row; a worker that claims one waits for this transaction.
         states = list(runs.select_for_update().values_list("status", flat=True))
         if any(status not in ENDED for status in states):
@@ -81,11 +81,3 @@ def erase_person(team_id: UUID, subject: str, do: bool) -> Mapping[str, int]:
         for rows in (tasks, runs, conversations):
             rows.delete()
     return counts
-
-
-def _count_rows(model: type[Model], **whose: Any) -> int:
-    return model._base_manager.filter(**whose).count()  # admitted with the run or conversation
-
-
-def _get_table_name(model: type[Model]) -> str:
-    return model._meta.db_table

@@ -17,6 +17,7 @@ from workflows.models import Snapshot, Version, Workflow
 from workflows.models.documents import compute_hash, from_json, to_json
 from workflows.services import audit_lines
 from workflows.services.editor import drafts
+from workflows.services.editor.snapshots import take_snapshot
 
 
 def publish(principal: Principal, *, workflow: Workflow, note: str = "") -> Version:
@@ -27,7 +28,7 @@ def publish(principal: Principal, *, workflow: Workflow, note: str = "") -> Vers
     permissions.check_publish(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
-        snapshot = drafts.take_snapshot(locked)
+        snapshot = take_snapshot(locked)
         if locked.published_version and locked.published_version.snapshot_id == snapshot.pk:
             raise NothingToPublish
         _check(snapshot)
@@ -41,7 +42,7 @@ def add_version(principal: Principal, *, workflow: Workflow, note: str = "") -> 
     permissions.check_publish(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
-        snapshot = drafts.take_snapshot(locked)
+        snapshot = take_snapshot(locked)
         newest = Version.objects.unscoped().filter(workflow=locked).order_by("-number").first()
         if newest is not None and newest.snapshot_id == snapshot.pk:
             raise NothingToPublish
@@ -78,10 +79,12 @@ def _check(snapshot: Snapshot) -> None:
 def _create_version(
     principal: Principal, workflow: Workflow, snapshot: Snapshot, note: str
 ) -> Version:
+    """Create the next version. The caller has locked the workflow, so its number stays free."""
+    newest = Version.objects.unscoped().filter(workflow=workflow).aggregate(number=Max("number"))
     return Version.objects.create(
         team_id=workflow.team_id,
         workflow=workflow,
-        number=_find_next_number(workflow),
+        number=(newest["number"] or 0) + 1,
         snapshot=snapshot,
         note=note.strip(),
         created_by_id=principal.user_id,
@@ -99,9 +102,3 @@ def _set_published(principal: Principal, workflow: Workflow, version: Version) -
         hash=version.snapshot.hash,
     )
     transaction.on_commit(lambda: announce_published(workflow.pk, version.number))
-
-
-def _find_next_number(workflow: Workflow) -> int:
-    """Return the next version's number. The caller has locked the workflow, so the number stays free."""
-    newest = Version.objects.unscoped().filter(workflow=workflow).aggregate(newest=Max("number"))
-    return (newest["newest"] or 0) + 1

@@ -13,6 +13,8 @@ from workflows.models import Step
 MAX_CHARACTERS = 20_000  # characters of one value that are compared line by line
 IGNORED = frozenset({"usage"})  # differs in every call and explains no difference
 
+StepKey = tuple[str, tuple[int, ...]]  # node, rounds
+
 
 class Verdict(StrEnum):
     SAME = "same"
@@ -85,9 +87,6 @@ def compare_values(
         for name in names
         if name not in IGNORED and first.get(name) != second.get(name)
     ]
-
-
-StepKey = tuple[str, tuple[int, ...]]
 
 
 def _group_by_key(steps: Iterable[Step]) -> dict[StepKey, Step]:

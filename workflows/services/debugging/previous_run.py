@@ -28,6 +28,9 @@ from workflows.models import Message, Run, Step, Workflow
 from workflows.models.documents import from_json
 
 
+DISPLAY_FIELDS = frozenset({"title", "desc", "selected", "position"})  # don't change a result
+
+
 @dataclass(frozen=True, slots=True)
 class PreviousRun:
     """A run that the principal may see, with its finished steps in order."""
@@ -52,6 +55,7 @@ class PreviousRun:
 def load_previous_run(
     principal: Principal, workflow: Workflow, run_id: UUID | None
 ) -> PreviousRun | None:
+    """Return a run of this workflow with its finished steps; raises NotFound if the principal may not see it."""
     if run_id is None:
         return None
     run = Run.objects.visible_to(principal).select_related("snapshot").filter(pk=run_id).first()
@@ -130,7 +134,10 @@ def list_warnings(
         for name in names
         if name in new
         and name not in previous.pinned
-        and (name not in old or _differs(old[name].data, new[name].data))
+        and (
+            name not in old
+            or _drop_display_fields(old[name].data) != _drop_display_fields(new[name].data)
+        )
     ]
     if part.extent is Extent.ONLY:
         return older
@@ -183,8 +190,5 @@ def _fit_to_plan(document: Document, part: Part, records: list[StepRecord]) -> l
     return select_valid_steps(prepared.plan, records)
 
 
-def _differs(before: Mapping[str, Json], now: Mapping[str, Json]) -> bool:
-    looks = ("title", "desc", "selected", "position")
-    return {k: v for k, v in before.items() if k not in looks} != {
-        k: v for k, v in now.items() if k not in looks
-    }
+def _drop_display_fields(data: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in data.items() if name not in DISPLAY_FIELDS}

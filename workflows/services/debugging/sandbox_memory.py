@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from uuid import UUID
 
 from django.db.models import QuerySet
 
@@ -94,9 +93,9 @@ def _apply(run: Run, row: DryRunChange) -> None:
 
 def _build_claim_columns(run: Run) -> dict[str, Json]:
     """Return the columns that the run and a claim have in common."""
-    ids: dict[str, UUID | None] = {
+    return {
         "subject_user_id": run.subject_user_id,
         "started_by_id": run.started_by_id,
         "api_key_id": run.api_key_id,
+        "system": run.system,
     }
-    return {**ids, "system": run.system}

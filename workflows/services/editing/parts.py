@@ -17,7 +17,7 @@ MAX_IDS = 100  # per request
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    now: Change
+    change: Change  # none, with the parts as they are now
     missing: tuple[str, ...]
 
 
@@ -36,7 +36,7 @@ def read_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> 
         edges = {edge.id: edge for id_ in items for edge in store.list_node_edges(id_)}
         edges |= {id_: edge for id_ in ids if (edge := store.get_edge(id_)) is not None}
         missing = tuple(id_ for id_ in ids if id_ not in items and id_ not in edges)
-        now = attach_parts(
+        change = attach_parts(
             store, Change(workflow, None), tuple(items.values()), tuple(edges.values())
         )
-        return Parts(now, missing)
+        return Parts(change, missing)

@@ -47,17 +47,17 @@ class _TrackedParts(Generic[Part]):
     """Parts of one kind by key: as read, as they are now, and the keys of the changed ones."""
 
     def __init__(self) -> None:
-        self.now: dict[Any, Part | None] = {}  # None: known not to exist
-        self.was: dict[Any, tuple[Any, Part]] = {}  # key → primary key, as read
+        self.current: dict[Any, Part | None] = {}  # None: known not to exist
+        self.stored: dict[Any, tuple[Any, Part]] = {}  # key → primary key, as read
         self.dirty: dict[Any, None] = {}
 
-    def learn(self, key: Any, pk: Any, part: Part) -> None:
-        if key not in self.now:
-            self.now[key] = part
-            self.was[key] = pk, part
+    def add_stored(self, key: Any, pk: Any, part: Part) -> None:
+        if key not in self.current:
+            self.current[key] = part
+            self.stored[key] = pk, part
 
     def put(self, key: Any, part: Part | None) -> None:
-        self.now[key] = part
+        self.current[key] = part
         self.dirty[key] = None
 
 
@@ -74,13 +74,13 @@ class Rows:
     def _reset(self) -> None:
         self._items: _TrackedParts[Item] = _TrackedParts()
         self._edges: _TrackedParts[EdgeRecord] = _TrackedParts()
-        self._named: _TrackedParts[VariableRecord] = _TrackedParts()
-        self._inside: dict[str | None, set[str]] = defaultdict(set)
-        self._ends: dict[str, set[str]] = defaultdict(set)
-        self._knows_inside: set[str | None] = set()
-        self._knows_ends: set[str] = set()
-        self._knows_all = False
-        self._last: dict[str, int] = {}
+        self._variables: _TrackedParts[VariableRecord] = _TrackedParts()
+        self._children: dict[str | None, set[str]] = defaultdict(set)
+        self._edge_ids: dict[str, set[str]] = defaultdict(set)
+        self._loaded_containers: set[str | None] = set()
+        self._loaded_nodes: set[str] = set()
+        self._is_loaded = False
+        self._last_ranks: dict[str, int] = {}
         self._changed = False
 
     # Reading ahead
@@ -88,7 +88,7 @@ class Rows:
     def prefetch(self, ids: Iterable[str], *, around: Iterable[str] = ()) -> None:
         """Read items by their ids; those in ``around`` also with their edges and their content at any depth."""
         deep = list(dict.fromkeys(around))
-        missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._items.now]
+        missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._items.current]
         if len(missing) + len(deep) > MAX_SELECTIVE_IDS:
             self.load_all()
             return
@@ -97,54 +97,54 @@ class Rows:
         while deep:
             self._read_items(Q(parent__in=deep))
             self._read_edges(deep)
-            self._knows_inside.update(deep)
-            deep = [child for id_ in deep for child in self._inside[id_]]
+            self._loaded_containers.update(deep)
+            deep = [child for id_ in deep for child in self._children[id_]]
 
     def load_all(self) -> None:
-        if not self._knows_all:
+        if not self._is_loaded:
             self._read_items(Q())
             for row in self._query_edges().all():
-                self._learn_edge(row)
-            self._knows_all = True
+                self._add_stored_edge(row)
+            self._is_loaded = True
 
     # The queries of ``Store``
 
     def get_item(self, id_: str) -> Item | None:
-        if id_ not in self._items.now and not self._knows_all:
+        if id_ not in self._items.current and not self._is_loaded:
             self._read_items(Q(key=id_), expected_ids=[id_])
-        return self._items.now.get(id_)
+        return self._items.current.get(id_)
 
     def get_edge(self, id_: str) -> EdgeRecord | None:
-        if id_ not in self._edges.now and not self._knows_all:
+        if id_ not in self._edges.current and not self._is_loaded:
             for row in self._query_edges().filter(key=id_):
-                self._learn_edge(row)
-            self._edges.now.setdefault(id_, None)
-        return self._edges.now.get(id_)
+                self._add_stored_edge(row)
+            self._edges.current.setdefault(id_, None)
+        return self._edges.current.get(id_)
 
     def get_variable(self, area: str, name: str) -> VariableRecord | None:
-        if (area, name) not in self._named.now:
+        if (area, name) not in self._variables.current:
             for row in self._query_variables().filter(area=area, name=name):
-                self._named.learn((area, name), row.pk, draft_rows.load_variable(row))
-            self._named.now.setdefault((area, name), None)
-        return self._named.now.get((area, name))
+                self._variables.add_stored((area, name), row.pk, draft_rows.load_variable(row))
+            self._variables.current.setdefault((area, name), None)
+        return self._variables.current.get((area, name))
 
     def list_children(self, parent: str | None) -> list[Item]:
-        if parent not in self._knows_inside and not self._knows_all:
+        if parent not in self._loaded_containers and not self._is_loaded:
             self._read_items(Q(parent=parent or ""))
-            self._knows_inside.add(parent)
-        items = (self._items.now[id_] for id_ in self._inside[parent])
+            self._loaded_containers.add(parent)
+        items = (self._items.current[id_] for id_ in self._children[parent])
         return sorted((item for item in items if item is not None), key=SORT_KEY)
 
     def list_node_edges(self, id_: str) -> list[EdgeRecord]:
-        if id_ not in self._knows_ends and not self._knows_all:
+        if id_ not in self._loaded_nodes and not self._is_loaded:
             self._read_edges([id_])
-        edges = (self._edges.now[edge] for edge in self._ends[id_])
+        edges = (self._edges.current[edge] for edge in self._edge_ids[id_])
         return sorted((edge for edge in edges if edge is not None), key=SORT_KEY)
 
     def list_roots(self) -> list[Item]:
         self.flush()
         self._read_items(Q(is_note=False) & (Q(kind="start") | Q(kind__startswith="trigger-")))
-        items = (item for item in self._items.now.values() if item is not None)
+        items = (item for item in self._items.current.values() if item is not None)
         return sorted(filter(is_root, items), key=SORT_KEY)
 
     def find_mentions(self, text: str) -> list[Item]:
@@ -184,22 +184,22 @@ class Rows:
     # Changing
 
     def put_item(self, item: Item) -> Item:
-        previous = self._items.now.get(item.id)
+        previous = self._items.current.get(item.id)
         if previous is not None:
-            self._inside[previous.parent].discard(item.id)
+            self._children[previous.parent].discard(item.id)
         group = "note" if item.is_note else "node"
         ranked = self._assign_rank(
             item, group, lambda: self._query_nodes().filter(is_note=item.is_note)
         )
         self._items.put(item.id, ranked)
-        self._inside[ranked.parent].add(item.id)
+        self._children[ranked.parent].add(item.id)
         return ranked
 
     def put_edge(self, edge: EdgeRecord) -> EdgeRecord:
         ranked = self._assign_rank(edge, "edge", self._query_edges)
         self._edges.put(edge.id, ranked)
         for end in (edge.source, edge.target):
-            self._ends[end].add(edge.id)
+            self._edge_ids[end].add(edge.id)
         return ranked
 
     def put_variable(self, variable: VariableRecord) -> VariableRecord:
@@ -207,20 +207,20 @@ class Rows:
             variable, variable.area, lambda: self._query_variables().filter(area=variable.area)
         )
         self.get_variable(variable.area, variable.name)  # so that an existing row is updated
-        self._named.put((variable.area, variable.name), ranked)
+        self._variables.put((variable.area, variable.name), ranked)
         return ranked
 
     def drop_item(self, id_: str) -> None:
-        item = self._items.now[id_]
+        item = self._items.current[id_]
         if item is not None:
-            self._inside[item.parent].discard(id_)
+            self._children[item.parent].discard(id_)
         self._items.put(id_, None)
 
     def drop_edge(self, id_: str) -> None:
         self._edges.put(id_, None)
 
     def drop_variable(self, area: str, name: str) -> None:
-        self._named.put((area, name), None)
+        self._variables.put((area, name), None)
 
     def put_features(self, features: Mapping[str, Json]) -> None:
         self._grow(measure_tree(features) - measure_tree(self.workflow.features))
@@ -254,7 +254,7 @@ class Rows:
         self._flush(self._items, Node, draft_rows.dump_item)
         self._flush(self._edges, Edge, draft_rows.dump_edge)
         self._store_secrets()
-        self._flush(self._named, Variable, draft_rows.dump_variable)
+        self._flush(self._variables, Variable, draft_rows.dump_variable)
 
     # Inside
 
@@ -269,36 +269,36 @@ class Rows:
 
     def _read_items(self, condition: Q, *, expected_ids: Iterable[str] = ()) -> None:
         for row in self._query_nodes().filter(condition).order_by():
-            if row.key not in self._items.now:
+            if row.key not in self._items.current:
                 item = draft_rows.load_item(row)
-                self._items.learn(row.key, row.pk, item)
-                self._inside[item.parent].add(item.id)
+                self._items.add_stored(row.key, row.pk, item)
+                self._children[item.parent].add(item.id)
         for key in expected_ids:
-            self._items.now.setdefault(key, None)
+            self._items.current.setdefault(key, None)
 
     def _read_edges(self, ids: list[str]) -> None:
         for row in self._query_edges().filter(Q(source__in=ids) | Q(target__in=ids)).order_by():
-            self._learn_edge(row)
-        self._knows_ends.update(ids)
+            self._add_stored_edge(row)
+        self._loaded_nodes.update(ids)
 
-    def _learn_edge(self, row: Edge) -> None:
-        if row.key not in self._edges.now:
-            self._edges.learn(row.key, row.pk, draft_rows.load_edge(row))
+    def _add_stored_edge(self, row: Edge) -> None:
+        if row.key not in self._edges.current:
+            self._edges.add_stored(row.key, row.pk, draft_rows.load_edge(row))
             for end in (row.source, row.target):
-                self._ends[end].add(row.key)
+                self._edge_ids[end].add(row.key)
 
     def _assign_rank(self, part: Part, group: str, query: Callable[[], QuerySet[Any]]) -> Part:
         """Return the part with a rank. A new one comes last in its group, whose rows ``query`` returns."""
         if part.rank != UNRANKED:
-            if group in self._last:
-                self._last[group] = max(self._last[group], part.rank)
+            if group in self._last_ranks:
+                self._last_ranks[group] = max(self._last_ranks[group], part.rank)
             return part
-        if group not in self._last:
+        if group not in self._last_ranks:
             self.flush()
             highest = query().order_by().aggregate(highest=Max("rank"))["highest"]
-            self._last[group] = -1 if highest is None else int(highest)
-        self._last[group] += 1
-        return replace(part, rank=self._last[group])
+            self._last_ranks[group] = -1 if highest is None else int(highest)
+        self._last_ranks[group] += 1
+        return replace(part, rank=self._last_ranks[group])
 
     def _flush(
         self,
@@ -310,7 +310,7 @@ class Rows:
         new: list[Row] = []
         changed: dict[tuple[str, ...], list[Row]] = defaultdict(list)
         for key in tracked.dirty:
-            part, (pk, previous) = tracked.now[key], tracked.was.pop(key, (None, None))
+            part, (pk, previous) = tracked.current[key], tracked.stored.pop(key, (None, None))
             if part is None:
                 if previous is not None:
                     deleted_pks.append(pk)
@@ -329,7 +329,7 @@ class Rows:
                 if names:
                     self._grow(_measure_growth(fields, before, names))
                     changed[names].append(model(pk=pk, **{name: fields[name] for name in names}))
-            tracked.was[key] = pk, part
+            tracked.stored[key] = pk, part
         self._changed = self._changed or bool(tracked.dirty)
         tracked.dirty.clear()
         if deleted_pks:
@@ -347,13 +347,13 @@ class Rows:
         """Store the secrets' values outside the draft; a renamed secret keeps its value until a new one is set."""
         dropped = {
             previous.rank: (area, name)
-            for (area, name) in self._named.dirty
-            if self._named.now[area, name] is None
-            and (previous := self._named.was.get((area, name), (None, None))[1]) is not None
+            for (area, name) in self._variables.dirty
+            if self._variables.current[area, name] is None
+            and (previous := self._variables.stored.get((area, name), (None, None))[1]) is not None
             and previous.is_secret
         }
-        for area, name in self._named.dirty:
-            variable = self._named.now[area, name]
+        for area, name in self._variables.dirty:
+            variable = self._variables.current[area, name]
             if variable is None or not variable.is_secret:
                 continue
             if variable.value not in (None, ""):

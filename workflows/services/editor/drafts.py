@@ -25,22 +25,6 @@ from workflows.services.editor import draft_rows
 from workflows.services.editor.snapshots import store_snapshot, take_snapshot
 
 
-__all__ = [
-    "archive",
-    "archive_all",
-    "clean_name",
-    "export",
-    "load_draft",
-    "lock",
-    "rename",
-    "replace_draft",
-    "take_snapshot",
-    "unarchive",
-    "unarchive_all",
-    "validate_draft",
-]
-
-
 def load_draft(workflow: Workflow, *, include_secrets: bool = False) -> Document:
     """Return the draft as the engine's document. The caller has found the workflow and may therefore see it."""
     with tenant([workflow.team_id]):

@@ -19,7 +19,7 @@ from workflows.errors import InvalidValue
 from workflows.models import Workflow
 
 
-MOST_MERGED: Final = 8
+MAX_MERGED: Final = 8
 VARIABLES: Final = ("group_id", "workflow_names")
 
 # A group id becomes part of a namespace; see memory.core.scopes.
@@ -46,7 +46,7 @@ def build_stream_variables(
         system["group_id"] = stream.group
     if stream.merged:
         parts = [workflow, *stream.merged]
-        if len(stream.merged) > MOST_MERGED or len({part.pk for part in parts}) < len(parts):
+        if len(stream.merged) > MAX_MERGED or len({part.pk for part in parts}) < len(parts):
             raise InvalidValue(_("Merge different workflows, and not too many."), field="merge")
         for other in stream.merged:
             if other.team_id != workflow.team_id:

@@ -54,15 +54,15 @@ class StreamAccess:
 
     principal: Principal
     run: Run
-    space: str
+    namespace: str
     is_recorded: bool = False
 
     def is_due(self, name: str, data: Json) -> bool:
         """Return whether this event is the first that shows the user's memories."""
-        return not self.is_recorded and self.space in list_shown_namespaces([(name, data)])
+        return not self.is_recorded and self.namespace in list_shown_namespaces([(name, data)])
 
     def note(self) -> None:
-        _record(self.principal, self.run, self.space, repeat=False)
+        _record(self.principal, self.run, self.namespace, repeat=False)
         self.is_recorded = True
 
 

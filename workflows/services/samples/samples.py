@@ -19,9 +19,6 @@ from workflows.services.debugging import cases
 from workflows.services.runs.runs import resolve_subject
 
 
-__all__ = ["SAMPLES", "Sample", "copy_sample", "list_offered"]
-
-
 def list_offered() -> tuple[Sample, ...]:
     """Return the samples that can run here: their node kinds are installed, and memory is on if they need it."""
     return tuple(sample for sample in SAMPLES if _is_runnable(sample))

@@ -157,7 +157,7 @@ def serialize_change(change: Change) -> dict[str, Any]:  # Any: JSON
 
 def _render_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Fragments:
     parts = read_parts(principal, workflow, ids)
-    return _render_html(parts.now, parts.missing)
+    return _render_html(parts.change, parts.missing)
 
 
 def _render_html(change: Change, removed_ids: Sequence[str]) -> Fragments:
