@@ -304,7 +304,7 @@ class Rows:
         self,
         tracked: _TrackedParts[Part],
         model: type[Row],
-        fields_of: Callable[[Part], dict[str, Any]],  # Any: fields of several types
+        dump: Callable[[Part], draft_rows.Columns],
     ) -> None:
         deleted_pks: list[Any] = []
         new: list[Row] = []
@@ -314,16 +314,16 @@ class Rows:
             if part is None:
                 if previous is not None:
                     deleted_pks.append(pk)
-                    self.growth -= measure_tree(fields_of(previous).get("data"))
+                    self.growth -= measure_tree(dump(previous).get("data"))
                 continue
-            fields = fields_of(part)
+            fields = dump(part)
             if previous is None:
                 row = model(team_id=self.workflow.team_id, workflow=self.workflow, **fields)
                 new.append(row)
                 self._grow(MAX_FIELD_NAMES_LENGTH + measure_tree(fields))
                 pk = row.pk
             else:
-                before = fields_of(previous)
+                before = dump(previous)
                 # As JSON: to Python, True equals 1.
                 names = tuple(name for name in fields if not is_same(fields[name], before[name]))
                 if names:
