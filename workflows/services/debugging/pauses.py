@@ -11,16 +11,15 @@ from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.language.document import Json
-from workflows.engine.runtime.events import Event, RunResumed, StepEdited
+from workflows.engine.runtime.events import RunResumed, StepEdited
 from workflows.engine.runtime.step_reports import measure_size
 from workflows.errors import InvalidValue, RunNotPaused
-from workflows.execution.journal.codec import to_event_data
-from workflows.models import Run, RunEvent, Step
+from workflows.models import Run, Step
 from workflows.models.documents import from_json
 from workflows.models.run import RunStatus
 from workflows.services import audit_lines
 from workflows.services.debugging.pins import check_types
-from workflows.services.runs.runs import cancel_run
+from workflows.services.runs.runs import add_event, cancel_run
 from workflows.tasks import wake_worker
 
 
@@ -46,7 +45,7 @@ def resume_run(
         if breakpoints is not None:
             locked.debug = {**(locked.debug or {}), "breakpoints": list(breakpoints)}
         locked.status, locked.queued_at = RunStatus.QUEUED, now
-        _add_event(locked, RunResumed(mode, now.timestamp()))
+        add_event(locked, RunResumed(mode, now.timestamp()))
         locked.save()
         audit_lines.note(principal, locked, "run.resumed", mode=mode)
         transaction.on_commit(lambda: wake_worker(locked.pk))
@@ -73,7 +72,7 @@ def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str
         step.edited_by, step.edited_at = principal.actor, timezone.now()
         step.save(update_fields=["outputs", "edited_by", "edited_at"])
         at = step.edited_at.timestamp()
-        _add_event(locked, StepEdited(node, principal.actor, measure_size(step.outputs), at))
+        add_event(locked, StepEdited(node, principal.actor, measure_size(step.outputs), at))
         locked.save(update_fields=["last_seq"])
         audit_lines.note(principal, locked, "run.step_edited", node=node)
     return step
@@ -91,11 +90,3 @@ def _lock_paused(run: Run) -> Run:
     if locked.status != RunStatus.PAUSED or locked.debug is None:
         raise RunNotPaused
     return locked
-
-
-def _add_event(run: Run, event: Event) -> None:
-    """Add an event. No worker executes the run and its row is locked, so the next number is free."""
-    run.last_seq += 1
-    RunEvent.objects.create(
-        team_id=run.team_id, run=run, seq=run.last_seq, name=event.name, data=to_event_data(event)
-    )

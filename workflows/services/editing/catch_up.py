@@ -57,23 +57,20 @@ def list_changes(principal: Principal, *, workflow: Workflow, after: int) -> Cha
 
 
 def get_revision_number(principal: Principal, *, workflow: Workflow) -> int:
+    """Return the draft's revision as it is in the database now."""
     permissions.check_view(principal, workflow)
-    return (
-        Workflow.objects.visible_to(principal)
-        .values_list("revision", flat=True)
-        .get(pk=workflow.pk)
-    )
+    rows = Workflow.objects.visible_to(principal).values_list("revision", flat=True)
+    return rows.get(pk=workflow.pk)
 
 
 def _attach_each_part_once(rows: Rows, changes: list[Change]) -> list[Change]:
     attached: set[str] = set()
     changes_with_parts: list[Change] = []
     for change in reversed(changes):
-        node_ids = [id_ for id_ in change.touched_parts.nodes if id_ not in attached]
-        edge_ids = [id_ for id_ in change.touched_parts.edges if id_ not in attached]
-        attached.update(node_ids, edge_ids)
-        nodes = tuple(node for id_ in node_ids if (node := rows.get_item(id_)) is not None)
-        edges = tuple(edge for id_ in edge_ids if (edge := rows.get_edge(id_)) is not None)
+        touched = change.touched_parts
+        nodes = rows.find_items(id_ for id_ in touched.nodes if id_ not in attached)
+        edges = rows.find_edges(id_ for id_ in touched.edges if id_ not in attached)
+        attached.update(touched.nodes, touched.edges)
         changes_with_parts.append(
             attach_parts(rows, change, nodes, edges) if nodes or edges else change
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from django.utils.translation import gettext as _
 
@@ -23,7 +24,7 @@ class TouchedParts:
     is_replaced: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Change:
     """A change with its result. ``revision`` is None if the draft was in that state already."""
 
@@ -41,7 +42,7 @@ class Change:
     def number(self) -> int:
         return self.revision.number if self.revision else self.workflow.revision
 
-    @property
+    @cached_property
     def touched_parts(self) -> TouchedParts:
         return find_touched(read_log(self.revision.ops)) if self.revision else TouchedParts()
 

@@ -150,8 +150,7 @@ def build_change(
     change = Change(workflow, revision, stacks.undo_label, stacks.redo_label)
     touched = change.touched_parts
     store.prefetch(touched.nodes)
-    items = tuple(item for id_ in touched.nodes if (item := store.get_item(id_)) is not None)
-    edges = tuple(edge for id_ in touched.edges if (edge := store.get_edge(id_)) is not None)
+    items, edges = store.find_items(touched.nodes), store.find_edges(touched.edges)
     return attach_parts(store, change, items, edges)
 
 

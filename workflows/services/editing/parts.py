@@ -27,14 +27,14 @@ def read_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> 
     with tenant([workflow.team_id]):
         store = Rows(workflow)
         store.prefetch((), around=ids)
-        items = {item.id: item for id_ in ids if (item := store.get_item(id_)) is not None}
+        items = {item.id: item for item in store.find_items(ids)}
         inside = list(items)
         while inside:
             children = [child for id_ in inside for child in store.list_children(id_)]
             inside = [child.id for child in children if child.id not in items]
             items |= {child.id: child for child in children}
         edges = {edge.id: edge for id_ in items for edge in store.list_node_edges(id_)}
-        edges |= {id_: edge for id_ in ids if (edge := store.get_edge(id_)) is not None}
+        edges |= {edge.id: edge for edge in store.find_edges(ids)}
         missing = tuple(id_ for id_ in ids if id_ not in items and id_ not in edges)
         change = attach_parts(
             store, Change(workflow, None), tuple(items.values()), tuple(edges.values())

@@ -107,6 +107,14 @@ class Rows:
                 self._add_stored_edge(row)
             self._is_loaded = True
 
+    def find_items(self, ids: Iterable[str]) -> tuple[Item, ...]:
+        """Return the items with these ids that exist."""
+        return tuple(item for id_ in ids if (item := self.get_item(id_)) is not None)
+
+    def find_edges(self, ids: Iterable[str]) -> tuple[EdgeRecord, ...]:
+        """Return the edges with these ids that exist."""
+        return tuple(edge for id_ in ids if (edge := self.get_edge(id_)) is not None)
+
     # The queries of ``Store``
 
     def get_item(self, id_: str) -> Item | None:
@@ -155,7 +163,7 @@ class Rows:
             .filter(words__contains=text)
             .values_list("key", flat=True)
         )
-        items = [item for key in list(keys) if (item := self.get_item(key)) is not None]
+        items = self.find_items(list(keys))
         return sorted((i for i in items if text in join_texts(i.data)), key=SORT_KEY)
 
     def has_path(self, source: str, goal: str) -> bool:

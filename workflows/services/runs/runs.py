@@ -20,7 +20,7 @@ from workflows import permissions
 from workflows.engine.language.document import Json
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.language.start_form import check_start
-from workflows.engine.runtime.events import RunFinished
+from workflows.engine.runtime.events import Event, RunFinished
 from workflows.engine.runtime.step_records import RunStatus as EngineStatus
 from workflows.engine.runtime.step_records import StepRecord
 from workflows.engine.testing.mocks import Mocks
@@ -198,6 +198,16 @@ def cancel_run(principal: Principal, run: Run) -> Run:
     return locked
 
 
+def add_event(run: Run, event: Event) -> None:
+    """Add an event, whose number the caller saves with the run. No worker executes the run and its row is locked, so
+    the next number is free.
+    """
+    run.last_seq += 1
+    RunEvent.objects.create(
+        team_id=run.team_id, run=run, seq=run.last_seq, name=event.name, data=to_event_data(event)
+    )
+
+
 def resolve_subject(principal: Principal, user_id: str | None) -> Subject:
     """Return the subject of a run. Only the account itself can name an account.
 
@@ -290,16 +300,8 @@ def _stop_unclaimed(run: Run) -> None:
     run.status = RunStatus.STOPPED
     run.error = STOPPED
     run.attempt += 1
-    run.last_seq += 1
     run.wake_at = None
     run.finished_at = timezone.now()
     run.elapsed = (run.finished_at - run.started_at).total_seconds() if run.started_at else 0.0
+    add_event(run, RunFinished(EngineStatus.STOPPED.value, error=STOPPED))
     run.save()
-    finished = RunFinished(EngineStatus.STOPPED.value, error=STOPPED)
-    RunEvent.objects.create(
-        team_id=run.team_id,
-        run=run,
-        seq=run.last_seq,
-        name=finished.name,
-        data=to_event_data(finished),
-    )
