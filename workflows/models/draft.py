@@ -45,6 +45,8 @@ class Node(TenantModel):
 
 
 class Edge(TenantModel):
+    """An edge from a handle of one node to a handle of another."""
+
     workflow = link_to_workflow("edges")
     key = models.CharField(_("ID in the document"), max_length=1024)
     rank = models.PositiveIntegerField(default=0)
@@ -72,6 +74,8 @@ class Edge(TenantModel):
 
 
 class VariableArea(models.TextChoices):
+    """The list of variables in the document that a variable belongs to."""
+
     ENVIRONMENT = "environment", _("Environment")  # read-only in a run
     CONVERSATION = "conversation", _("Conversation")  # the value is a new conversation's default
 

@@ -12,9 +12,11 @@ from workflows.models.fields import VerbatimJSONField, link_to_user, link_to_wor
 
 
 class RevisionKind(models.TextChoices):
+    """An edit, or the undo or redo of an earlier revision."""
+
     EDIT = "edit", _("Edit")
-    UNDO = "undo", _("Undo")  # ``undoes`` is the edit (or redo) it takes back
-    REDO = "redo", _("Redo")  # ``undoes`` is the undo it takes back
+    UNDO = "undo", _("Undo")  # ``undoes`` is the edit or redo that it reverts
+    REDO = "redo", _("Redo")  # ``undoes`` is the undo that it reverts
 
 
 class Revision(TenantModel):

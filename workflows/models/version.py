@@ -37,6 +37,8 @@ class Snapshot(TenantModel):
 
 
 class Version(TenantModel):
+    """A numbered copy of a workflow's draft."""
+
     workflow = link_to_workflow("versions")
     number = models.PositiveIntegerField(_("number"))
     snapshot = models.ForeignKey(

@@ -217,6 +217,7 @@ def _change_url(provider: ModelProvider, base_url: str) -> bool:
 
 
 def _set_secret(principal: Principal, provider: ModelProvider, secret: str) -> None:
+    """Replace the secret of the provider's credential, or create a credential under the provider's name."""
     if provider.credential:
         replace_secret(principal, credential=provider.credential, secret=secret)
         return

@@ -44,19 +44,20 @@ def create_task(
     workflow: Workflow | None = None,
     subject: str | None = None,
 ) -> Task:
+    """Create a task, without running it. A ``workflow`` must be one that the principal may run."""
     permissions.check_create_task(principal, team_id)
     if workflow is not None:
         permissions.check_run(principal, workflow)
         if workflow.team_id != team_id:
             raise NotFound(field="workflow")
-    clean_title = " ".join(title.split())[:MAX_TITLE_LENGTH]
-    if not clean_title:
+    title = " ".join(title.split())[:MAX_TITLE_LENGTH]
+    if not title:
         raise InvalidValue(_("Enter a title."), field="title")
     with tenant([team_id]):
         person = resolve_subject(principal, subject)
         task = Task.objects.create(
             team_id=team_id,
-            title=clean_title,
+            title=title,
             description=description,
             workflow=workflow,
             subject=person.id,

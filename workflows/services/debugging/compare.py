@@ -42,6 +42,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class StepPair:
+    """The steps of two runs at the same node and round; one of them may be missing."""
+
     node: str
     title: str
     kind: str

@@ -74,6 +74,7 @@ def _list_open(run: Run, numbers: Collection[int] | None) -> QuerySet[DryRunChan
 
 
 def _apply(run: Run, row: DryRunChange) -> None:
+    """Store or forget the entry on behalf of the run, with the idempotency key of its node's call."""
     origin = memory_app.CallOrigin(str(run.pk), row.node_key, row.origin_key)
     caller = replace(
         build_memory_caller(run.pk, run.team_id, _build_claim_columns(run)), origin=origin

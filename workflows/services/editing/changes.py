@@ -47,6 +47,7 @@ class Change:
         return find_touched(read_log(self.revision.ops)) if self.revision else TouchedParts()
 
     def tree(self) -> dict[str, Json]:
+        """Return the change as JSON, for the API and the editor's scripts."""
         revision = (
             build_revision_tree(self.revision)
             if self.revision

@@ -11,6 +11,8 @@ from workflows.services.editor import drafts
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
+    """Two documents, the operations that turn the first into the second, and the marks for drawing the difference."""
+
     before: Document
     after: Document
     ops: tuple[Op, ...]

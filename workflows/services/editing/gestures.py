@@ -70,7 +70,9 @@ def edit(
     def perform_ops(locked: Workflow) -> Edit | None:
         since = locked.revision if base is None else base
         _check_base(locked, since)
-        rebased_ops = rebase_ops(principal, locked, ops, since, client, resolve or {})
+        rebased_ops = rebase_ops(
+            principal, locked, ops, base=since, client=client, resolve=resolve or {}
+        )
         store = open_store(locked, rebased_ops)
         result = perform(store, rebased_ops, build_context(), grows=True)
         return Edit(store, result, label, since) if result.ops else None
@@ -207,15 +209,15 @@ def check_size(store: Rows) -> None:
     previous_bound = store.workflow.most_characters
     if not store.growth and previous_bound is not None:
         return
-    most = None if previous_bound is None else max(previous_bound + store.growth, 0)
-    if store.grown and (most is None or most > MAX_BYTES):
-        most = measure_tree(to_json(draft_rows.read_rows(store.workflow)))
-        if most > MAX_BYTES:
+    bound = None if previous_bound is None else max(previous_bound + store.growth, 0)
+    if store.grown and (bound is None or bound > MAX_BYTES):
+        bound = measure_tree(to_json(draft_rows.read_rows(store.workflow)))
+        if bound > MAX_BYTES:
             message = (
-                f"A workflow can have at most {MAX_BYTES:,} characters; with this change it would have {most:,}. "
+                f"A workflow can have at most {MAX_BYTES:,} characters; with this change it would have {bound:,}. "
                 "Shorten texts or remove something first"
             )
             raise build_refusal("too_large", message)
-    if most != previous_bound:
-        store.workflow.most_characters = most
+    if bound != previous_bound:
+        store.workflow.most_characters = bound
         store.header_dirty.add("most_characters")

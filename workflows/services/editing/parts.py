@@ -17,7 +17,9 @@ MAX_IDS = 100  # per request
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    change: Change  # none, with the parts as they are now
+    """Parts as they are now, attached to an empty change, and the ids of those that don't exist."""
+
+    change: Change
     missing: tuple[str, ...]
 
 

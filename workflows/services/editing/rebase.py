@@ -60,6 +60,7 @@ def rebase_ops(
     principal: Principal,
     workflow: Workflow,
     ops: Sequence[Op],
+    *,
     base: int,
     client: str,
     resolve: Mapping[int, str],

@@ -314,6 +314,7 @@ class Rows:
         model: type[Row],
         dump: Callable[[Part], draft_rows.Columns],
     ) -> None:
+        """Delete, update and insert the rows of the changed parts, and measure how much the draft grew."""
         deleted_pks: list[Any] = []
         new: list[Row] = []
         changed: dict[tuple[str, ...], list[Row]] = defaultdict(list)

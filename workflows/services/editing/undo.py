@@ -85,6 +85,7 @@ def redo(principal: Principal, **arguments: Any) -> Change:  # Any: those of ``u
 def _apply_inverse(
     workflow: Workflow, store: Rows, target: Revision, resolve: Mapping[int, Choice]
 ) -> EditResult:
+    """Apply the inverse of a revision to the current draft. Raises EditConflict with the undecided conflicts."""
     since = log.list_revisions_after(workflow, target.number, MAX_REVISIONS_BEHIND)
     if since is None:
         raise EditConflict(
@@ -109,6 +110,7 @@ def _build_inverse(
     since: Sequence[Revision],
     resolve: Mapping[int, Choice],
 ) -> Sequence[Op]:
+    """Return the inverse operations, rebased over the later revisions ``since``."""
     if not since:
         return read_log(target.inverse)
     inverse_ops = tuple(expand_replacements(workflow, target.inverse, target.ops))

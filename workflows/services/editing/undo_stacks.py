@@ -7,12 +7,14 @@ from workflows.models import Revision, Workflow
 from workflows.models.editing import RevisionKind
 
 
-# of the principal's own; the history restores older states
+# Older states can be restored from the history.
 MAX_REVISIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class StackEntry:
+    """A revision on a stack; ``undoes`` is the number of the revision that it reverts."""
+
     number: int
     kind: str
     undoes: int | None
@@ -36,6 +38,7 @@ class UndoStacks:
 
 
 def build_stacks(workflow: Workflow, actor: str) -> UndoStacks:
+    """Return the stacks of the actor's own revisions, built from the newest MAX_REVISIONS of them."""
     rows = (
         Revision.objects.unscoped()
         .filter(workflow=workflow, actor=actor)

@@ -208,11 +208,11 @@ def _list_members(team_id: UUID) -> list[User]:
     return list(users.order_by("name", "id"))
 
 
-def _announce(comment: Comment, what: str) -> None:
+def _announce(comment: Comment, action: str) -> None:
     message = {
         "id": str(comment.pk),
         "node": comment.node,
-        "what": what,
+        "what": action,
         "by": comment.author_name,
         "mentions": [str(user_id) for user_id in comment.mentions],
     }

@@ -102,6 +102,7 @@ def export(
 def rename(
     principal: Principal, *, workflow: Workflow, name: str, description: str | None = None
 ) -> Workflow:
+    """Change the name, and the description unless it is None, in one revision. Equal values make no revision."""
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = lock(workflow)

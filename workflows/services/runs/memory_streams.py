@@ -28,6 +28,8 @@ _GROUP = re.compile(r"[!-9;-~]{1,80}")
 
 @dataclass(frozen=True, slots=True)
 class MemoryStream:
+    """The requested stream: the id of a group, and the workflows that share a memory with the one that runs."""
+
     group: str | None = None
     merged: tuple[Workflow, ...] = ()
 

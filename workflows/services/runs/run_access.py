@@ -83,6 +83,7 @@ def list_shown_namespaces(events: Iterable[tuple[str, Json]]) -> set[str]:
 
 @retry_on_conflict
 def _record(principal: Principal, run: Run, private_namespace: str, *, repeat: bool = True) -> None:
+    """Record the access; without ``repeat`` only the first one of this reader to this run."""
     run_id, actor = str(run.pk), principal.actor
     with tenant([run.team_id]):
         if not repeat and audit.is_recorded_for_run(

@@ -22,6 +22,8 @@ MAX_CHECKED_RUNS = 30  # newest runs that are searched for a recalled memory
 
 
 class Step(StrEnum):
+    """A first step, and its evidence."""
+
     RUN = "run"  # a run that succeeded
     RECALL = "recall"  # a run that recalled something
     ISOLATE = "isolate"  # a run as another person
@@ -36,6 +38,8 @@ MEMORY_STEPS = (Step.RECALL, Step.ISOLATE, Step.UNDO)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
+    """The completed steps, whether the list of steps is hidden, and the position in the guided tour."""
+
     completed: frozenset[Step]
     is_dismissed: bool = False
     tour: str = ""  # the position of the guided tour; empty before and after it
@@ -73,6 +77,7 @@ def mark_done(principal: Principal, step: Step) -> None:
 
 
 def dismiss(principal: Principal, *, dismissed: bool = True) -> Progress:
+    """Hide the list of steps, or show it again."""
     row = _get_row(principal)
     row.dismissed_at = timezone.now() if dismissed else None
     row.save(update_fields=["dismissed_at"])

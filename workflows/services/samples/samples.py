@@ -73,6 +73,7 @@ def _store_memories(principal: Principal, workflow: Workflow, sample: Sample) ->
 
 
 def _store_memory(principal: Principal, workflow: Workflow, seed: Seed) -> None:
+    """Store the entry or page, unless its key exists already."""
     subject = resolve_subject(principal, None if seed.person == PERSON else seed.person)
     identity = {"user_id": subject.id, "app_id": str(workflow.pk)}
     caller = memory_app.MemoryCaller(principal, workflow.team_id, identity=identity)
