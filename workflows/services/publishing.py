@@ -95,10 +95,6 @@ def _set_published(principal: Principal, workflow: Workflow, version: Version) -
     Workflow.objects.unscoped().filter(pk=workflow.pk).update(published_version=version)
     workflow.published_version = version
     audit_lines.note(
-        principal,
-        workflow,
-        "workflow.published",
-        number=version.number,
-        hash=version.snapshot.hash,
+        principal, workflow, "workflow.published", number=version.number, hash=version.snapshot.hash
     )
     transaction.on_commit(lambda: announce_published(workflow.pk, version.number))

@@ -81,9 +81,7 @@ def add_message(conversation: Conversation, *, run: Run, query: str, answer: str
         if Message.objects.unscoped().filter(run=run).exists():
             return
         Conversation.objects.unscoped().filter(pk=conversation.pk).update(
-            dialogue_count=F("dialogue_count") + 1,
-            last_message_at=timezone.now(),
-            archived_at=None,
+            dialogue_count=F("dialogue_count") + 1, last_message_at=timezone.now(), archived_at=None
         )
         conversation.refresh_from_db(fields=["dialogue_count", "last_message_at", "name"])
         Message.objects.create(

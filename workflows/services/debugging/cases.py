@@ -101,11 +101,7 @@ def _build_memory_seeds(run: Run, person: str) -> tuple[Seed, ...]:
 
 
 def run_cases(
-    principal: Principal,
-    *,
-    workflow: Workflow,
-    cases: Iterable[TestCase],
-    offline: bool = False,
+    principal: Principal, *, workflow: Workflow, cases: Iterable[TestCase], offline: bool = False
 ) -> list[TestResult]:
     """Queue every case against the current draft."""
     permissions.check_edit(principal, workflow)

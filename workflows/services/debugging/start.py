@@ -212,10 +212,7 @@ class _PartialRun:
         return [build_manual_step(node, kinds[node], values) for node, values in outputs.items()]
 
     def _check_values(
-        self,
-        inputs: Mapping[str, Json],
-        reused: Sequence[Step],
-        typed_steps: Sequence[StepRecord],
+        self, inputs: Mapping[str, Json], reused: Sequence[Step], typed_steps: Sequence[StepRecord]
     ) -> None:
         """Raise NodeNeedsValues unless every value that the nodes read from other nodes is there."""
         outputs: dict[str, Mapping[str, Json]] = {step.node_key: step.outputs for step in reused}

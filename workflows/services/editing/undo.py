@@ -11,15 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
-from workflows.engine.editing import (
-    Conflict,
-    EditRefused,
-    EditResult,
-    Op,
-    apply_all,
-    check,
-    rebase,
-)
+from workflows.engine.editing import Conflict, EditRefused, EditResult, Op, apply_all, check, rebase
 from workflows.engine.editing.encode import read_log
 from workflows.engine.editing.rebase import UNKNOWN_AUTHOR
 from workflows.errors import EditConflict, NothingToUndo
@@ -105,10 +97,7 @@ def _apply_inverse(
 
 
 def _build_inverse(
-    workflow: Workflow,
-    target: Revision,
-    since: Sequence[Revision],
-    resolve: Mapping[int, Choice],
+    workflow: Workflow, target: Revision, since: Sequence[Revision], resolve: Mapping[int, Choice]
 ) -> Sequence[Op]:
     """Return the inverse operations, rebased over the later revisions ``since``."""
     if not since:

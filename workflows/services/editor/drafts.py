@@ -33,12 +33,7 @@ def load_draft(workflow: Workflow, *, include_secrets: bool = False) -> Document
         )
 
 
-def replace_draft(
-    principal: Principal,
-    *,
-    workflow: Workflow,
-    document: Document,
-) -> Workflow:
+def replace_draft(principal: Principal, *, workflow: Workflow, document: Document) -> Workflow:
     """Replace the draft with a document in one revision; undoing it restores the previous draft."""
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
