@@ -26,10 +26,7 @@ RUN_MODELS: tuple[type[Model], ...] = (Step, RunEvent, RunPartial, StepIntent, D
 
 
 def match_person(subject: str) -> Q:
-    """Return the condition for rows of this person and of the test personas they play.
-
-    A persona's id ends with the id of the person who plays it.
-    """
+    """Return the condition for rows of this person and of the test users they made up, whose ids end with theirs."""
     condition = Q(subject=subject)
     try:
         UUID(subject)

@@ -83,6 +83,7 @@ def compare_steps(first: Iterable[Step], second: Iterable[Step]) -> list[StepPai
 def compare_values(
     side: str, first: Mapping[str, Json], second: Mapping[str, Json]
 ) -> list[Difference]:
+    """Return the values that differ, in the order of the first run; those of only the second run come last."""
     names = [*first, *(name for name in second if name not in first)]
     return [
         Difference(side, name, _build_lines(first.get(name), second.get(name)))

@@ -211,7 +211,7 @@ def add_event(run: Run, event: Event) -> None:
 def resolve_subject(principal: Principal, user_id: str | None) -> Subject:
     """Return the subject of a run. Only the account itself can name an account.
 
-    An API key names external users. A member may name test personas, which belong to that member alone.
+    An API key names external users. A member may name test users, which belong to that member alone.
     """
     account_id = str(principal.user_id) if principal.user_id else None
     if user_id is None or user_id == account_id:
@@ -224,7 +224,7 @@ def resolve_subject(principal: Principal, user_id: str | None) -> Subject:
         raise NotFound(field="user")
     player, key = find_player(user_id), find_key_id(user_id)
     if player is not None and player != principal.user_id:
-        raise NotFound(field="user")  # another member's test person
+        raise NotFound(field="user")  # another member's test user
     if key is not None and key != get_key_id(principal):
         raise NotFound(field="user")  # another API key
     if principal.user_id is not None and player is None:
