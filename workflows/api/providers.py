@@ -26,17 +26,8 @@ def list_providers(request: HttpRequest) -> QuerySet[ModelProvider]:
 @router.post("/providers", response={201: workflows.ProviderOut}, summary="Add a model provider")
 def create_provider(request: HttpRequest, body: workflows.ProviderIn) -> Status[ModelProvider]:
     """Add a model provider to your current team. A ``secret`` is stored as a credential."""
-    provider = credentials.create_provider(
-        get_principal(request),
-        team_id=get_current_team_id(request),
-        name=body.name,
-        kind=body.kind,
-        base_url=body.base_url,
-        default_model=body.default_model,
-        secret=body.secret,
-        enabled=body.enabled,
-    )
-    return Status(201, provider)
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    return Status(201, credentials.create_provider(principal, team_id=team_id, **body.dict()))
 
 
 @router.get("/providers/{uuid:provider_id}", response=workflows.ProviderOut, summary="Read")
@@ -55,14 +46,7 @@ def update_provider(
     """
     principal = get_principal(request)
     provider = selectors.find_provider(principal, provider_id, change=True)
-    return credentials.update_provider(
-        principal,
-        provider=provider,
-        base_url=body.base_url,
-        default_model=body.default_model,
-        enabled=body.enabled,
-        secret=body.secret,
-    )
+    return credentials.update_provider(principal, provider=provider, **body.dict())
 
 
 @router.delete("/providers/{uuid:provider_id}", response={204: None}, summary="Delete")
@@ -85,15 +69,8 @@ def create_credential(request: HttpRequest, body: workflows.CredentialIn) -> Sta
     """Add a credential to your current team. ``hosts`` says where it may be sent; by default the
     host of ``base_url``.
     """
-    credential = credentials.create_credential(
-        get_principal(request),
-        team_id=get_current_team_id(request),
-        name=body.name,
-        secret=body.secret,
-        base_url=body.base_url,
-        hosts=body.hosts,
-    )
-    return Status(201, credential)
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    return Status(201, credentials.create_credential(principal, team_id=team_id, **body.dict()))
 
 
 @router.put(
