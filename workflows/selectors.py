@@ -99,7 +99,7 @@ def list_folders(principal: Principal, *, team_id: UUID | None = None) -> QueryS
 
 
 def load_folder_tree(principal: Principal, team_id: UUID) -> FolderTree:
-    return FolderTree.of(list_folders(principal, team_id=team_id))
+    return FolderTree.from_folders(list_folders(principal, team_id=team_id))
 
 
 def find_folder(principal: Principal, folder_id: UUID) -> Folder:

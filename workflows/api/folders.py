@@ -50,8 +50,8 @@ class FolderOut(Schema):
 @router.get("/folders", response=list[FolderOut], summary="List folders")
 def list_folders(request: HttpRequest, team: UUID | None = None) -> list[dict[str, object]]:
     """Return every folder that you may see, each after its parent. ``team`` limits the list to one team."""
-    tree = FolderTree.of(selectors.list_folders(get_principal(request), team_id=team))
-    return [_build_response(folder, tree) for folder, _level in tree.beneath(None)]
+    tree = FolderTree.from_folders(selectors.list_folders(get_principal(request), team_id=team))
+    return [_build_response(folder, tree) for folder, _level in tree.walk(None)]
 
 
 @router.post("/folders", response={201: FolderOut}, summary="Create a folder")

@@ -7,28 +7,28 @@ from uuid import UUID
 from workflows.models.folder import Folder
 
 
-BETWEEN = " / "  # separates the names of a path
+PATH_SEPARATOR = " / "
 
 
 @dataclass(frozen=True, slots=True)
 class FolderTree:
-    """A tree of folders. ``within`` has each folder's subfolders by name; those of None are at the top level."""
+    """A tree of folders. ``by_parent``: each folder's subfolders by name, and for None those at the top level."""
 
     folders: Mapping[UUID, Folder]
-    within: Mapping[UUID | None, tuple[Folder, ...]] = field(repr=False)
+    by_parent: Mapping[UUID | None, tuple[Folder, ...]] = field(repr=False)
 
     @classmethod
-    def of(cls, rows: Iterable[Folder]) -> "FolderTree":
-        within: dict[UUID | None, list[Folder]] = {}
+    def from_folders(cls, rows: Iterable[Folder]) -> "FolderTree":
+        by_parent: dict[UUID | None, list[Folder]] = {}
         for row in sorted(rows, key=lambda row: (row.name.casefold(), row.pk)):
-            within.setdefault(row.parent_id, []).append(row)
+            by_parent.setdefault(row.parent_id, []).append(row)
         return cls(
-            {row.pk: row for group in within.values() for row in group},
-            {parent: tuple(group) for parent, group in within.items()},
+            {row.pk: row for group in by_parent.values() for row in group},
+            {parent: tuple(group) for parent, group in by_parent.items()},
         )
 
     def children(self, folder_id: UUID | None) -> tuple[Folder, ...]:
-        return self.within.get(folder_id, ())
+        return self.by_parent.get(folder_id, ())
 
     def path(self, folder_id: UUID | None) -> tuple[Folder, ...]:
         """Return the path of folders from the top level to this folder; empty for the top level or a missing folder."""
@@ -39,7 +39,7 @@ class FolderTree:
         return tuple(reversed(folders))
 
     def path_text(self, folder_id: UUID | None) -> str:
-        return BETWEEN.join(folder.name for folder in self.path(folder_id))
+        return PATH_SEPARATOR.join(folder.name for folder in self.path(folder_id))
 
     def level(self, folder_id: UUID | None) -> int:
         """Return the depth of the folder; 0 is the top level."""
@@ -49,12 +49,12 @@ class FolderTree:
         """Return the number of levels in the folder's subtree, including itself."""
         return 1 + max((self.height(child.pk) for child in self.children(folder_id)), default=0)
 
-    def beneath(self, folder_id: UUID | None) -> Iterator[tuple[Folder, int]]:
+    def walk(self, folder_id: UUID | None) -> Iterator[tuple[Folder, int]]:
         """Yield everything inside, each folder after its parent, with its level."""
         level = self.level(folder_id) + 1
         for folder in self.children(folder_id):
             yield folder, level
-            yield from self.beneath(folder.pk)
+            yield from self.walk(folder.pk)
 
     def is_within(self, folder_id: UUID | None, outer_id: UUID) -> bool:
         """Return whether the folder is ``outer_id`` or inside it."""

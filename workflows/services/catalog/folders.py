@@ -144,7 +144,7 @@ def _lock_folders(team_id: UUID) -> FolderTree:
             "SELECT pg_advisory_xact_lock(hashtext('workflow-folders'), hashtext(%s))",
             [str(team_id)],
         )
-    return FolderTree.of(Folder.objects.unscoped().filter(team_id=team_id))
+    return FolderTree.from_folders(Folder.objects.unscoped().filter(team_id=team_id))
 
 
 def _get_current(tree: FolderTree, folder: Folder) -> Folder:

@@ -46,9 +46,7 @@ class FolderLocation:
         if self.query:
             text = self.query.casefold()
             folders = [
-                folder
-                for folder, _level in self.tree.beneath(None)
-                if text in folder.name.casefold()
+                folder for folder, _level in self.tree.walk(None) if text in folder.name.casefold()
             ]
         else:
             folders = list(self.tree.children(self.folder.pk if self.folder else None))

@@ -165,7 +165,7 @@ def _render_move_form(
             return _redirect(request, location.address)
     targets = [
         (folder, level, folder.pk in parent_ids)
-        for folder, level in location.tree.beneath(None)
+        for folder, level in location.tree.walk(None)
         if excluded is None or not location.tree.is_within(folder.pk, excluded.pk)
     ]
     context = {
