@@ -38,27 +38,18 @@ _UNREADABLE: Final = CodeProblem(1, 1, "This code is too complex for the parser"
 
 
 class CodeChecker:
-    """Checks programs. It can be used from any event loop and thread; ``close()`` ends its process."""
+    """Checks programs. It can be used from any thread; ``close()`` ends its process."""
 
     def __init__(self, pool: RunnerPool | None = None) -> None:
         self.pool = pool or RunnerPool(1, program="code_child")
 
-    async def check(self, source: str, language: str = "python3") -> list[CodeProblem]:
+    def check(self, source: str, language: str = "python3") -> list[CodeProblem]:
         problem = _check_limits(source, language)
         if problem is not None:
             return [problem]
         try:
-            reply = await self.pool.call(_build_message(source), seconds=SECONDS)
-        except (RunnerGone, RunnerLate, ValueError):
-            return [_UNREADABLE]
-        return _read_problems(reply, source, language)
-
-    def check_sync(self, source: str, language: str = "python3") -> list[CodeProblem]:
-        problem = _check_limits(source, language)
-        if problem is not None:
-            return [problem]
-        try:
-            reply = self.pool.call_sync(_build_message(source), SECONDS)
+            message = {"job": "check", "source": source.encode("utf-8", "replace").decode()}
+            reply = self.pool.call_sync(message, SECONDS)
         except (RunnerGone, RunnerLate, ValueError):
             return [_UNREADABLE]
         return _read_problems(reply, source, language)
@@ -69,16 +60,12 @@ class CodeChecker:
 
 def check_code(source: str, language: str = "python3") -> list[CodeProblem]:
     """Check a program for views and forms, with one checker for the process, which starts on first use."""
-    return _get_checker().check_sync(source, language)
+    return _get_checker().check(source, language)
 
 
 @cache
 def _get_checker() -> CodeChecker:
     return CodeChecker()
-
-
-def _build_message(source: str) -> dict[str, Any]:
-    return {"job": "check", "source": source.encode("utf-8", "replace").decode()}
 
 
 def _check_limits(source: str, language: str) -> CodeProblem | None:
@@ -102,37 +89,30 @@ def _read_problems(reply: Mapping[str, Any], source: str, language: str) -> list
         return [_UNREADABLE]
     error = str(reply.get("type", ""))[:80]
     sentence = SENTENCES[kind].format(message=text, type=error)
-    return [
-        CodeProblem(_to_position(reply.get("line")), _to_position(reply.get("column")), sentence)
-    ]
+    line, column = _to_position(reply.get("line")), _to_position(reply.get("column"))
+    return [CodeProblem(line, column, sentence)]
 
 
 def _find_missing(source: str, modules: Iterable[object] | None) -> Iterable[CodeProblem]:
     """Yield problems of a missing ``main`` or module; ``modules`` is None if the available modules are unknown."""
-    source = _LONG_STRING.sub(_blank, source)
+    # Long strings become as many blanks and line breaks, because their content is not code.
+    source = _LONG_STRING.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), source)
     if modules is not None:
         yield from _find_missing_modules(source, frozenset(map(str, modules)))
     if source.strip() and not _MAIN.search(source):
         yield CodeProblem(1, 1, SENTENCES["main"])
     if coroutine := _ASYNC_MAIN.search(source):
-        line, column = _locate(source, coroutine.start())
-        yield CodeProblem(line, column, "main must be a plain function, without async")
+        message = "main must be a plain function, without async"
+        yield CodeProblem(*_locate(source, coroutine.start()), message)
 
 
 def _find_missing_modules(source: str, available: frozenset[str]) -> Iterable[CodeProblem]:
     for match in _IMPORT.finditer(source):
         module = match[1]
         if module.split(".")[0] not in available:
-            line, column = _locate(source, match.start(1))
-            sentence = SENTENCES["module"].format(
-                module=module, modules=", ".join(sorted(available))
-            )
-            yield CodeProblem(line, column, sentence)
-
-
-def _blank(match: re.Match[str]) -> str:
-    """Replace a long string by as many blanks and line breaks, because its content is not code."""
-    return "".join("\n" if character == "\n" else " " for character in match[0])
+            modules = ", ".join(sorted(available))
+            sentence = SENTENCES["module"].format(module=module, modules=modules)
+            yield CodeProblem(*_locate(source, match.start(1)), sentence)
 
 
 def _locate(source: str, offset: int) -> tuple[int, int]:

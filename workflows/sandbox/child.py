@@ -4,11 +4,10 @@ It uses the standard library and jinja2 only: no Django, no settings, no databas
 """
 
 import gc
-import os
 import sys
 
 from workflows.sandbox import rendering, walls
-from workflows.sandbox.serving import send, serve
+from workflows.sandbox.serving import redirect_output, send, serve
 
 
 # After these failures the memory of the process may be damaged, so the parent starts a new process.
@@ -16,16 +15,12 @@ _FATAL_FAILURES = frozenset({"memory", "recursion"})
 
 
 def main() -> None:
-    # Only the frames may go to the pipe; what a print or a warning writes goes to standard error.
-    reply_fd = os.dup(1)
-    os.dup2(2, 1)
-    # Render once, so that Jinja2 has imported everything before the import path is cleared.
-    rendering.render(
-        {"template": "{{ x|tojson }}{% for i in [1] %}{{ i }}{% endfor %}", "inputs": {}}
-    )
-    sys.path.clear()
-    os.dup2(reply_fd, 1)
-    os.close(reply_fd)
+    with redirect_output():
+        # Render once, so that Jinja2 has imported everything before the import path is cleared.
+        rendering.render(
+            {"template": "{{ x|tojson }}{% for i in [1] %}{{ i }}{% endfor %}", "inputs": {}}
+        )
+        sys.path.clear()
     active_walls = walls.raise_walls()
     send({"ok": True, "walls": active_walls})
     serve({"template": rendering.render}, fatal=_FATAL_FAILURES, before_job=_prepare_job)

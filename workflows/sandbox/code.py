@@ -28,8 +28,6 @@ class CodeOutcome:
     value: Json = None
     stdout: str = ""
     error: str = ""
-    line: int | None = None
-    elapsed: float = 0.0
     retryable: bool = False  # the same program may succeed in another run
 
 

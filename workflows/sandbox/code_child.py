@@ -4,14 +4,13 @@ A runner has two processes, both without credentials: this process exchanges fra
 is its child. The messages of a compromised interpreter are thus decoded here and not in the worker.
 """
 
-import os
 import shutil
 import sys
 import sysconfig
 from pathlib import Path
 
 from workflows.sandbox import outer_walls
-from workflows.sandbox.serving import send, serve
+from workflows.sandbox.serving import redirect_output, send, serve
 
 
 # After these failures the interpreter can't be used again; the parent starts a new runner.
@@ -19,18 +18,14 @@ _FATAL_FAILURES = frozenset({"crash", "time", "memory"})
 
 
 def main() -> None:
-    # Only the frames may go to the pipe; what a print or a warning writes goes to standard error.
-    reply_fd = os.dup(1)
-    os.dup2(2, 1)
-    # Inline import: it loads the interpreter's modules before the walls close the file system.
-    from workflows.sandbox.running import Interpreter  # noqa: PLC0415
+    with redirect_output():
+        # Inline import: it loads the interpreter's modules before the walls close the file system.
+        from workflows.sandbox.running import Interpreter  # noqa: PLC0415
 
-    program = _find_interpreter()
-    sys.path.clear()
-    active_walls = outer_walls.raise_outer_walls(program)
-    interpreter = Interpreter(program)
-    os.dup2(reply_fd, 1)
-    os.close(reply_fd)
+        program = _find_interpreter()
+        sys.path.clear()
+        active_walls = outer_walls.raise_outer_walls(program)
+        interpreter = Interpreter(program)
     send({"ok": True, "walls": active_walls})
     serve({"code": interpreter.run, "check": interpreter.check}, fatal=_FATAL_FAILURES)
 

@@ -33,3 +33,8 @@ def decode(body: bytes) -> dict[str, Any]:
     if not isinstance(message, dict):
         raise BadFrame("not an object")
     return message
+
+
+def make_storable(text: str) -> str:
+    """Replace NUL and lone surrogates in a runner's text, which no later stage can store."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")

@@ -7,19 +7,21 @@ can open no file, socket or process and send no signal, even if it takes over th
 
 import contextlib
 import importlib
-import io
-import json
-import os
 import sys
 import traceback
 from typing import Any
 
 from workflows.sandbox import walls
-from workflows.sandbox.serving import receive, send
+from workflows.sandbox.serving import (
+    LimitedOutput,
+    build_failure,
+    encode_value,
+    receive,
+    redirect_output,
+    send,
+)
 
 
-MAX_VALUE_BYTES = 1_000_000
-_MAX_MESSAGE = 600
 _FILE = "<code>"
 # Imported before the walls are active, because afterwards the program can't open the files of a module.
 _MODULES = (
@@ -35,14 +37,11 @@ _MODULES = (
 
 
 def main() -> None:
-    reply_fd = os.dup(1)
-    os.dup2(2, 1)
-    for name in _MODULES:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-    sys.path.clear()
-    os.dup2(reply_fd, 1)
-    os.close(reply_fd)
+    with redirect_output():
+        for name in _MODULES:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+        sys.path.clear()
     send({"ok": True, "walls": walls.raise_walls()})
     message = receive()
     if message is None or message.get("job") != "code":
@@ -53,7 +52,7 @@ def main() -> None:
 
 def _run(message: dict[str, Any]) -> dict[str, Any]:
     sys.setrecursionlimit(int(message["recursion"]) + 100)
-    printed = _LimitedOutput(int(message["stdout_bytes"]))
+    printed = LimitedOutput(int(message["stdout_bytes"]))
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         reply = _build_reply(message)
     return {**reply, "stdout": printed.getvalue()}
@@ -63,18 +62,12 @@ def _build_reply(message: dict[str, Any]) -> dict[str, Any]:
     try:
         value = _execute(message)
     except MemoryError:
-        return {"ok": False, "kind": "memory", "message": "", "line": None}
+        return build_failure("memory")
     except SyntaxError as error:
-        return {"ok": False, "kind": "syntax", "message": error.msg, "line": error.lineno}
+        return build_failure("syntax", error.msg, error.lineno)
     except BaseException as error:
         return _describe_error(error)
-    try:
-        text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError, MemoryError) as error:
-        return {"ok": False, "kind": "json", "message": str(error)[:_MAX_MESSAGE], "line": None}
-    if len(text) > MAX_VALUE_BYTES or len(text.encode(errors="replace")) > MAX_VALUE_BYTES:
-        return {"ok": False, "kind": "output", "message": "", "line": None}
-    return {"ok": True, "value": text}
+    return encode_value(value)
 
 
 def _execute(message: dict[str, Any]) -> object:
@@ -90,32 +83,10 @@ def _raise_no_main() -> Any:
 
 
 def _describe_error(error: BaseException) -> dict[str, Any]:
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__, limit=2000)
-        if frame.filename == _FILE
-    ]
-    return {
-        "ok": False,
-        "kind": "raised",
-        "type": type(error).__name__,
-        "message": str(error)[:_MAX_MESSAGE],
-        "line": lines[-1] if lines else None,
-    }
-
-
-class _LimitedOutput(io.StringIO):
-    """Collects the printed output of a program up to a limit; the rest is dropped."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__()
-        self._left = limit
-
-    def write(self, text: str) -> int:
-        part = text[: max(0, self._left)]
-        self._left -= len(part)
-        super().write(part)
-        return len(text)
+    frames = traceback.extract_tb(error.__traceback__, limit=2000)
+    lines = [frame.lineno for frame in frames if frame.filename == _FILE]
+    failure = build_failure("raised", str(error), lines[-1] if lines else None)
+    return {**failure, "type": type(error).__name__}
 
 
 if __name__ == "__main__":

@@ -5,10 +5,9 @@ Each program gets a separate process, which is never used again. The next proces
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from typing import Any
 
-from workflows.engine.language.document import Json
-from workflows.sandbox.code import Calling, CodeLimits, CodeOutcome
+from workflows.sandbox.code import CodeLimits, CodeOutcome
 from workflows.sandbox.monty import MontyRunner
 from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
 from workflows.sandbox.process import is_jailed
@@ -25,17 +24,10 @@ class FullPython(MontyRunner):
         super().__init__(pool or RunnerPool(2, program="full_child"))
         self._starting: set[asyncio.Task[None]] = set()
 
-    async def run(
-        self,
-        source: str,
-        inputs: Mapping[str, Json],
-        limits: CodeLimits,
-        *,
-        calling: Calling = "keywords",
-    ) -> CodeOutcome:
+    async def _execute(self, message: dict[str, Any], limits: CodeLimits) -> CodeOutcome:
         if not is_jailed():
             return CodeOutcome(False, error=_MISSING)
-        outcome = await super().run(source, inputs, limits, calling=calling)
+        outcome = await super()._execute(message, limits)
         task = asyncio.create_task(self._start_next())
         self._starting.add(task)
         task.add_done_callback(self._starting.discard)

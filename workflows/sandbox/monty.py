@@ -5,12 +5,12 @@ A reply comes from a process that ran untrusted code, so it is rejected unless i
 
 import json
 import re
-import time
 from collections.abc import Mapping
 from typing import Any, Final
 
 from workflows.engine.language.document import Json
 from workflows.sandbox.code import MODULES, SENTENCES, Calling, CodeLimits, CodeOutcome
+from workflows.sandbox.frames import make_storable
 from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
 
 
@@ -35,10 +35,9 @@ class MontyRunner:
         *,
         calling: Calling = "keywords",
     ) -> CodeOutcome:
-        began = time.monotonic()
         message: dict[str, Any] = {
             "job": "code",
-            "source": _make_storable(source),
+            "source": make_storable(source),
             "inputs": dict(inputs),
             "calling": calling,
             "seconds": limits.seconds,
@@ -46,17 +45,7 @@ class MontyRunner:
             "recursion": limits.recursion,
             "stdout_bytes": limits.stdout_bytes,
         }
-        outcome = await self._execute(message, limits)
-        elapsed = time.monotonic() - began
-        return CodeOutcome(
-            outcome.ok,
-            outcome.value,
-            outcome.stdout,
-            outcome.error,
-            outcome.line,
-            elapsed,
-            outcome.retryable,
-        )
+        return await self._execute(message, limits)
 
     def close(self) -> None:
         self.pool.close()
@@ -79,7 +68,7 @@ class MontyRunner:
 
 def _parse_reply(reply: Mapping[str, Any], limits: CodeLimits) -> CodeOutcome:
     stdout = reply.get("stdout")
-    printed = _make_storable(stdout[: limits.stdout_bytes]) if isinstance(stdout, str) else ""
+    printed = make_storable(stdout[: limits.stdout_bytes]) if isinstance(stdout, str) else ""
     text = reply.get("value")
     if reply.get("ok") is True and isinstance(text, str):
         return _parse_value(text, printed, limits)
@@ -115,33 +104,25 @@ def _build_failure(
     stdout: str = "",
     retryable: bool = False,
 ) -> CodeOutcome:
-    sentence = _get_sentence(kind, message).format(
+    module = _NO_MODULE.search(message)
+    if kind == "raised" and module:
+        kind = "module"
+    elif kind == "raised" and message == _NO_MAIN:
+        kind = "main"
+    sentence = SENTENCES[kind].format(
         message=message,
         type=type_,
         seconds=limits.seconds,
         megabytes=limits.memory_bytes // (1024 * 1024),
-        module=module.group(1) if (module := _NO_MODULE.search(message)) else "",
+        module=module[1] if module else "",
         modules=", ".join(MODULES),
     )
-    where = f"Line {line}: " if line is not None else ""
-    return CodeOutcome(False, stdout=stdout, error=where + sentence, line=line, retryable=retryable)
-
-
-def _get_sentence(kind: str, message: str) -> str:
-    if kind == "raised" and _NO_MODULE.search(message):
-        return SENTENCES["module"]
-    if kind == "raised" and message == _NO_MAIN:
-        return SENTENCES["main"]
-    return SENTENCES[kind]
+    location = f"Line {line}: " if line is not None else ""
+    return CodeOutcome(False, stdout=stdout, error=location + sentence, retryable=retryable)
 
 
 def _clean_text(value: object) -> str:
-    return _make_storable(value[:_MAX_TEXT]) if isinstance(value, str) else ""
-
-
-def _make_storable(text: str) -> str:
-    """Replace NUL and lone surrogates, which no later stage can store."""
-    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+    return make_storable(value[:_MAX_TEXT]) if isinstance(value, str) else ""
 
 
 def _refuse(name: str) -> Json:

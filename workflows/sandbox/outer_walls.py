@@ -10,10 +10,8 @@ import contextlib
 import ctypes
 import os
 import platform
-import resource
 import stat
 import struct
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +20,6 @@ from workflows.sandbox import walls
 
 MEMORY_BYTES = 640 * 1024 * 1024  # beyond the idle process; the interpreter has a separate limit
 _OPEN_FILES = 64
-_NOBODY = 65534
 
 # The paths that the loader of a program reads.
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
@@ -30,12 +27,8 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on both architectures
 _BENEATH_PATH = 1
 _EXECUTE, _WRITE, _READ, _READ_FOLDER = 1, 2, 4, 8
-_FILE_RIGHTS = {
-    1: 13,
-    2: 14,
-    3: 15,
-    4: 15,
-}  # the number of rights that a version of the kernel's API supports; 16 since
+# The number of rights that a version of the kernel's API supports; 16 since version 5.
+_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 _TCP = 0b11  # bind, connect
 _SCOPES = 0b11  # abstract sockets and signals of others
 
@@ -46,14 +39,8 @@ _BLOCKED_CALLS = {
         *(101, 310, 311, 438, 440),  # ptrace process_vm_readv process_vm_writev pidfd_getfd …
         *(165, 166, 155, 161, 272, 308),  # mount umount2 pivot_root chroot unshare setns
         *(321, 298, 323, 425, 426, 427),  # bpf perf_event_open userfaultfd io_uring_*
-        *(
-            248,
-            249,
-            250,
-            319,
-            322,
-            304,
-        ),  # add_key request_key keyctl memfd_create execveat open_by_handle_at
+        *(248, 249, 250, 319),  # add_key request_key keyctl memfd_create
+        *(322, 304),  # execveat open_by_handle_at
         *(175, 313, 176, 246, 320, 169),  # init_module finit_module delete_module kexec_* reboot
         *(133, 259, 135, 172, 173),  # mknod mknodat personality iopl ioperm
         *(29, 64, 68, 240),  # shmget semget msgget mq_open
@@ -74,40 +61,23 @@ _NEW_MOUNT_CALLS = (428, 429, 430, 431, 432, 433, 442)
 
 def raise_outer_walls(program: Path) -> list[str]:
     """Build the walls and return the names of those that are active; afterwards only ``program`` can be started."""
-    builders: tuple[tuple[str, Callable[[], None]], ...] = (
-        ("memory", _limit_memory),
-        ("limits", _limit_resources),
-        ("user", partial(_become_nobody, program)),
-        ("privileges", walls.give_up_privileges),
-        ("files", partial(_restrict_files, program)),
-        ("syscalls", _filter_system_calls),
+    return walls.build_walls(
+        {
+            "memory": partial(walls.limit_memory, MEMORY_BYTES),
+            "limits": partial(walls.limit_resources, open_files=_OPEN_FILES),
+            "user": partial(_become_nobody, program),
+            "privileges": walls.give_up_privileges,
+            "files": partial(_restrict_files, program),
+            "syscalls": _filter_system_calls,
+        }
     )
-    active = []
-    for name, build in builders:
-        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
-            build()
-            active.append(name)
-    return active
-
-
-def _limit_memory() -> None:
-    limit = walls.get_address_space() + MEMORY_BYTES
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-
-def _limit_resources() -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
 
 
 def _become_nobody(program: Path) -> None:
     if os.geteuid() == 0:
         if not all(path.stat().st_mode & stat.S_IXOTH for path in (program, *program.parents)):
             raise PermissionError  # the user nobody couldn't start it, for example in a checkout under /root
-        os.setgroups([])
-        os.setgid(_NOBODY)
-        os.setuid(_NOBODY)
+        walls.become_nobody()
 
 
 def _restrict_files(program: Path) -> None:
@@ -138,27 +108,16 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 def _syscall(number: int, *arguments: object) -> int:
     library = ctypes.CDLL(None, use_errno=True)
-    result: int = library.syscall(ctypes.c_long(number), *map(_to_argument, arguments))
+    values = (ctypes.c_long(value) if isinstance(value, int) else value for value in arguments)
+    result: int = library.syscall(ctypes.c_long(number), *values)
     if result < 0:
         raise OSError(ctypes.get_errno(), "landlock")
     return result
 
 
-def _to_argument(value: object) -> object:
-    return ctypes.c_long(value) if isinstance(value, int) else value
-
-
 def _filter_system_calls() -> None:
     machine = platform.machine()
     blocked = (*_BLOCKED_CALLS[machine], *_NEW_MOUNT_CALLS)
-    start = [
-        walls.build_instruction(walls.LOAD, 0, 0, walls.OFFSET_ARCH),
-        walls.build_instruction(walls.JUMP_EQ, 1, 0, walls.ARCHITECTURES[machine]),
-        walls.build_instruction(walls.RETURN, 0, 0, walls.RET_EPERM),
-        walls.build_instruction(walls.LOAD, 0, 0, walls.OFFSET_NUMBER),
-        walls.build_instruction(walls.JUMP_GE, 0, 1, walls.X32_BIT),
-        walls.build_instruction(walls.RETURN, 0, 0, walls.RET_EPERM),
-    ]
     checks = [
         walls.build_instruction(walls.JUMP_EQ, len(blocked) - index, 0, number)
         for index, number in enumerate(blocked)
@@ -167,4 +126,4 @@ def _filter_system_calls() -> None:
         walls.build_instruction(walls.RETURN, 0, 0, walls.RET_ALLOW),
         walls.build_instruction(walls.RETURN, 0, 0, walls.RET_EPERM),
     ]
-    walls.install_filter([*start, *checks, *end])
+    walls.install_filter([*walls.start_filter(machine), *checks, *end])

@@ -17,6 +17,7 @@ from workflows.sandbox import frames
 
 
 START_SECONDS = 15.0
+_MAX_GREETING_BYTES = 4096
 _PACKAGE = Path(__file__).resolve().parent
 _ROOT = _PACKAGE.parent.parent
 _BOOT = "import sys; sys.path.append(sys.argv[1]); from workflows.sandbox.{} import main; main()"
@@ -37,7 +38,7 @@ class Runner:
 
     def __init__(self, program: Program = "child") -> None:
         self._process = subprocess.Popen(
-            build_command() if program == "child" else build_command(program),
+            build_command(program),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -48,11 +49,12 @@ class Runner:
             start_new_session=True,  # a separate process group: killed as a whole, not stopped by the parent's Ctrl-C
         )
         self._pipes = [pipe for pipe in (self._process.stdin, self._process.stdout) if pipe]
-        self._into, self._out = (pipe.fileno() for pipe in self._pipes)
-        os.set_blocking(self._into, False)
-        os.set_blocking(self._out, False)
+        self._input_fd, self._output_fd = (pipe.fileno() for pipe in self._pipes)
+        os.set_blocking(self._input_fd, False)
+        os.set_blocking(self._output_fd, False)
         try:
-            self.walls: tuple[str, ...] = tuple(map(str, self._read_greeting().get("walls", ())))
+            greeting = self._receive(time.monotonic() + START_SECONDS, _MAX_GREETING_BYTES)
+            self.walls: tuple[str, ...] = tuple(map(str, greeting.get("walls", ())))
         except BaseException:
             self.kill()
             raise
@@ -62,20 +64,16 @@ class Runner:
         return self._process.pid
 
     def call(self, message: dict[str, Any], *, seconds: float) -> dict[str, Any]:
-        """Send a message and return the reply. Raises RunnerGone or RunnerLate, after which the
-        runner must be killed.
-        """
+        """Send a message and return the reply. Raises RunnerGone or RunnerLate; the runner must be killed then."""
         data = frames.encode(message)
         if len(data) - frames.HEADER_BYTES > frames.MAX_REQUEST_BYTES:
             raise ValueError("request too large")
         deadline = time.monotonic() + seconds
         try:
             self._write(data, deadline)
-            header = self._read(frames.HEADER_BYTES, deadline)
-            length = frames.parse_length(header, frames.MAX_REPLY_BYTES)
-            return frames.decode(self._read(length, deadline))
-        except (frames.BadFrame, OSError) as error:
+        except OSError as error:
             raise RunnerGone from error
+        return self._receive(deadline, frames.MAX_REPLY_BYTES)
 
     def is_alive(self) -> bool:
         return self._process.poll() is None
@@ -87,8 +85,7 @@ class Runner:
 
     def kill(self) -> None:
         """Kill the whole process group and wait for it, so that no zombie remains."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self.interrupt()
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
         self.forget()
@@ -101,10 +98,9 @@ class Runner:
             with contextlib.suppress(OSError):
                 pipe.close()
 
-    def _read_greeting(self) -> dict[str, Any]:
-        deadline = time.monotonic() + START_SECONDS
+    def _receive(self, deadline: float, max_bytes: int) -> dict[str, Any]:
         try:
-            length = frames.parse_length(self._read(frames.HEADER_BYTES, deadline), 4096)
+            length = frames.parse_length(self._read(frames.HEADER_BYTES, deadline), max_bytes)
             return frames.decode(self._read(length, deadline))
         except (frames.BadFrame, OSError) as error:
             raise RunnerGone from error
@@ -112,16 +108,16 @@ class Runner:
     def _write(self, data: bytes, deadline: float) -> None:
         view = memoryview(data)
         while view:
-            self._wait(self._into, select.POLLOUT, deadline)
+            self._wait(self._input_fd, select.POLLOUT, deadline)
             with contextlib.suppress(BlockingIOError):
-                view = view[os.write(self._into, view[:65536]) :]
+                view = view[os.write(self._input_fd, view[:65536]) :]
 
     def _read(self, count: int, deadline: float) -> bytes:
         parts = bytearray()
         while len(parts) < count:
-            self._wait(self._out, select.POLLIN, deadline)
+            self._wait(self._output_fd, select.POLLIN, deadline)
             try:
-                part = os.read(self._out, min(count - len(parts), 65536))
+                part = os.read(self._output_fd, min(count - len(parts), 65536))
             except BlockingIOError:
                 continue
             if not part:
@@ -139,16 +135,13 @@ class Runner:
 
 def build_command(program: Program = "child") -> list[str]:
     """Return the command that starts a runner: inside bubblewrap if that works, else as a plain process."""
-    return [*get_jail(), *_build_python_command(program)]
+    python = [sys.executable, "-I", "-B", "-X", "utf8", "-c", _BOOT.format(program), str(_ROOT)]
+    return [*get_jail(), *python]
 
 
 def is_jailed() -> bool:
     """Return whether runners on this machine start inside bubblewrap."""
     return bool(get_jail())
-
-
-def _build_python_command(program: Program) -> list[str]:
-    return [sys.executable, "-I", "-B", "-X", "utf8", "-c", _BOOT.format(program), str(_ROOT)]
 
 
 @functools.cache
@@ -181,14 +174,7 @@ def _build_jail_arguments() -> list[str]:
     system = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache")
     python = (sys.prefix, sys.base_prefix, sysconfig.get_path("purelib"))
     application = (str(_PACKAGE), str(_PACKAGE.parent / "__init__.py"))
-    arguments = [
-        "--unshare-all",
-        "--clearenv",
-        "--cap-drop",
-        "ALL",
-        "--dev",
-        "/dev",
-    ]
+    arguments = ["--unshare-all", "--clearenv", *("--cap-drop", "ALL"), *("--dev", "/dev")]
     for path in dict.fromkeys((*system, *python, *application)):
         arguments += ["--ro-bind-try", path, path]
     return [*arguments, "--chdir", "/"]

@@ -4,7 +4,6 @@ Monty is a separate interpreter in its own process, without files, sockets, envi
 functions to offer. A program gets a new session; its result leaves this process as JSON text.
 """
 
-import json
 import re
 from pathlib import Path
 from typing import Any, Final
@@ -19,9 +18,9 @@ from pydantic_monty import (
     ResourceLimits,
 )
 
+from workflows.sandbox.serving import LimitedOutput, build_failure, encode_value
 
-MAX_VALUE_BYTES: Final = 1_000_000
-_MAX_MESSAGE: Final = 600
+
 _CALLS: Final = {"keywords": "main(**__inputs)", "inputs": "main(__inputs)"}
 _SOURCE: Final = "<python-input-0>"  # monty's name for the first source of a session
 _CHECKED: Final = "only checked"
@@ -46,12 +45,12 @@ class Interpreter:
         self.modules = tuple(name for name in _CANDIDATES if self._can_import(name))
 
     def run(self, message: dict[str, Any]) -> dict[str, Any]:
-        printed = _LimitedOutput(int(message["stdout_bytes"]))
+        printed = LimitedOutput(int(message["stdout_bytes"]))
         try:
-            value = self._execute(message, printed)
+            reply = encode_value(self._execute(message, printed))
         except MontyError as error:
-            return {**_describe_failure(error), "stdout": printed.get_text()}
-        return {**_encode_value(value), "stdout": printed.get_text()}
+            reply = _describe_failure(error)
+        return {**reply, "stdout": printed.getvalue()}
 
     def check(self, message: dict[str, Any]) -> dict[str, Any]:
         """Parse and compile a program without executing any line of it."""
@@ -68,17 +67,20 @@ class Interpreter:
             return {**failure, "line": line, "column": frame.column if frame else 1}
         return {"ok": True, "modules": self.modules}
 
-    def _execute(self, message: dict[str, Any], printed: "_LimitedOutput") -> object:
+    def _execute(self, message: dict[str, Any], printed: LimitedOutput) -> object:
+        def print_text(_stream: str, text: str) -> None:
+            printed.write(text)
+
         with self._open_session(
             seconds=float(message["seconds"]),
             memory=int(message["memory_bytes"]),
             recursion=int(message["recursion"]),
         ) as session:
-            session.feed_run(message["source"], print_callback=printed)
+            session.feed_run(message["source"], print_callback=print_text)
             return session.feed_run(
                 _CALLS[message["calling"]],
                 inputs={"__inputs": message["inputs"]},
-                print_callback=printed,
+                print_callback=print_text,
             )
 
     def _open_session(self, *, seconds: float, memory: int, recursion: int) -> Any:
@@ -100,50 +102,21 @@ class Interpreter:
         return True
 
 
-class _LimitedOutput:
-    """Collects the printed output of a program up to a limit; the rest is dropped, and the program continues."""
-
-    def __init__(self, limit: int) -> None:
-        self._left = limit
-        self._parts: list[str] = []
-
-    def __call__(self, _stream: str, text: str) -> None:
-        if self._left > 0:
-            part = text[: self._left]
-            self._left -= len(part)
-            self._parts.append(part)
-
-    def get_text(self) -> str:
-        return "".join(self._parts)
-
-
-def _encode_value(value: object) -> dict[str, Any]:
-    try:
-        text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError, MemoryError) as error:
-        return {"ok": False, "kind": "json", "message": str(error)[:_MAX_MESSAGE], "line": None}
-    if len(text) > MAX_VALUE_BYTES or len(text.encode(errors="replace")) > MAX_VALUE_BYTES:
-        return {"ok": False, "kind": "output", "message": "", "line": None}
-    return {"ok": True, "value": text}
-
-
 def _describe_failure(error: MontyError) -> dict[str, Any]:
     if isinstance(error, MontyCrashedError):
-        return {"ok": False, "kind": "crash", "message": "", "line": None, "spent": True}
-    frame = _find_frame(error)
-    inner = error.exception()
-    message, kind = str(inner), type(inner).__name__
-    failure = {"ok": False, "line": frame.line if frame else None, "spent": False}
+        return {**build_failure("crash"), "spent": True}
+    frame, inner = _find_frame(error), error.exception()
+    message, line = str(inner), frame.line if frame else None
     if isinstance(inner, TimeoutError | MemoryError) and _LIMIT.search(message):
         # The state of the interpreter's memory is unknown after this, so it isn't used again.
-        return {**failure, "kind": "time" if isinstance(inner, TimeoutError) else "memory",
-                "message": "", "spent": True}  # fmt: skip
+        kind = "time" if isinstance(inner, TimeoutError) else "memory"
+        return {**build_failure(kind, line=line), "spent": True}
     unsupported = _UNSUPPORTED.search(message)
     if isinstance(inner, NotImplementedError) and unsupported:
-        return {**failure, "kind": "unsupported", "message": unsupported[1][:_MAX_MESSAGE]}
+        return build_failure("unsupported", unsupported[1], line)
     if isinstance(error, MontySyntaxError) or isinstance(inner, SyntaxError):
-        return {**failure, "kind": "syntax", "message": message[:_MAX_MESSAGE]}
-    return {**failure, "kind": "raised", "type": kind, "message": message[:_MAX_MESSAGE]}
+        return build_failure("syntax", message, line)
+    return {**build_failure("raised", message, line), "type": type(inner).__name__}
 
 
 def _find_frame(error: MontyError) -> Any:

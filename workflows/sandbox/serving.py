@@ -3,14 +3,30 @@
 It uses the standard library only: no Django, no settings, no database, an empty environment.
 """
 
+import io
+import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from workflows.sandbox import frames
 
 
+MAX_VALUE_BYTES = 1_000_000
+MAX_MESSAGE = 600  # characters of an error
+
 Job = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@contextmanager
+def redirect_output() -> Iterator[None]:
+    """Write what a print or a warning writes to standard error, because only frames may go to the pipe."""
+    reply_fd = os.dup(1)
+    os.dup2(2, 1)
+    yield
+    os.dup2(reply_fd, 1)
+    os.close(reply_fd)
 
 
 def serve(
@@ -41,6 +57,35 @@ def send(message: dict[str, Any]) -> None:
     data = memoryview(frames.encode(message))
     while data:
         data = data[os.write(1, data) :]
+
+
+def encode_value(value: object) -> dict[str, Any]:
+    """Return the reply with a program's result as JSON text, or with the reason why that is impossible."""
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError, MemoryError) as error:
+        return build_failure("json", str(error))
+    if len(text) > MAX_VALUE_BYTES or len(text.encode(errors="replace")) > MAX_VALUE_BYTES:
+        return build_failure("output")
+    return {"ok": True, "value": text}
+
+
+def build_failure(kind: str, message: str = "", line: int | None = None) -> dict[str, Any]:
+    return {"ok": False, "kind": kind, "message": message[:MAX_MESSAGE], "line": line}
+
+
+class LimitedOutput(io.StringIO):
+    """Collects the printed output of a program up to a limit; the rest is dropped, and the program continues."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._left = limit
+
+    def write(self, text: str) -> int:
+        part = text[: max(0, self._left)]
+        self._left -= len(part)
+        super().write(part)
+        return len(text)
 
 
 def _read(count: int) -> bytes | None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from workflows.engine.errors import TemplateFailed
 from workflows.engine.language.document import Json
+from workflows.sandbox.frames import make_storable
 from workflows.sandbox.lookups import substitute
 from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
 
@@ -78,7 +79,7 @@ def _read_reply(reply: Mapping[str, Any]) -> str:
     sentence = _MESSAGES.get(kind if isinstance(kind, str) else "", _MESSAGES["other"])
     raise TemplateFailed(
         sentence.format(
-            message=_clean(message[:300]) if isinstance(message, str) else "",
+            message=make_storable(message[:300]) if isinstance(message, str) else "",
             line=line if isinstance(line, int) else "?",
         )
     )
@@ -87,9 +88,4 @@ def _read_reply(reply: Mapping[str, Any]) -> str:
 def _check_output(text: str) -> str:
     if len(text) > MAX_OUTPUT_CHARACTERS:
         raise TemplateFailed(_MESSAGES["output"])
-    return _clean(text)
-
-
-def _clean(text: str) -> str:
-    """Replace NUL and lone surrogates, which no later stage can store."""
-    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+    return make_storable(text)

@@ -10,7 +10,8 @@ import os
 import platform
 import resource
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 
@@ -27,43 +28,13 @@ RET_ALLOW = 0x7FFF0000
 RET_EPERM = 0x00050000 | 1
 
 # BPF: load word at offset, jump if equal, jump if greater or equal, return
-LOAD, JUMP_EQ, JUMP_GE, RETURN = 0x20, 0x15, 0x35, 0x06
-OFFSET_NUMBER, OFFSET_ARCH, OFFSET_FIRST_ARGUMENT = 0, 4, 16
-X32_BIT = 0x40000000
+_LOAD, JUMP_EQ, _JUMP_GE, RETURN = 0x20, 0x15, 0x35, 0x06
+_OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_FIRST_ARGUMENT = 0, 4, 16
+_X32_BIT = 0x40000000
 
-# The calls that CPython needs to compute and to use its open pipes. Without open, socket, fork, exec, kill, ptrace and
-# process_vm_*, code that escapes from the interpreter reaches nothing.
-_COMMON = [
-    "read",
-    "write",
-    "close",
-    "fstat",
-    "lseek",
-    "mmap",
-    "munmap",
-    "mprotect",
-    "brk",
-    "mremap",
-    "madvise",
-    "futex",
-    "exit",
-    "exit_group",
-    "rt_sigreturn",
-    "rt_sigaction",
-    "rt_sigprocmask",
-    "sigaltstack",
-    "getrandom",
-    "clock_gettime",
-    "gettimeofday",
-    "clock_nanosleep",
-    "nanosleep",
-    "restart_syscall",
-    "sched_yield",
-    "getpid",
-    "gettid",
-    "getrusage",
-]
-_NUMBERS = {
+# The system calls that CPython needs to compute and to use its open pipes. Without open, socket, fork, exec, kill, ptrace
+# and process_vm_*, code that escapes from the interpreter reaches nothing. prlimit64 is allowed for this process only.
+_ALLOWED_CALLS = {
     "x86_64": {
         "read": 0, "write": 1, "close": 3, "fstat": 5, "lseek": 8, "mmap": 9, "mprotect": 10, "munmap": 11, "brk": 12,
         "rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15, "sched_yield": 24, "mremap": 25, "madvise": 28,
@@ -79,20 +50,26 @@ _NUMBERS = {
         "munmap": 215, "mremap": 216, "mmap": 222, "mprotect": 226, "madvise": 233, "prlimit64": 261, "getrandom": 278,
     },
 }  # fmt: skip
-ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
 def raise_walls() -> list[str]:
     """Build the walls and return the names of those that are active."""
-    walls: tuple[tuple[str, Callable[[], None]], ...] = (
-        ("memory", _limit_memory),
-        ("limits", _limit_resources),
-        ("user", _become_nobody),
-        ("privileges", give_up_privileges),
-        ("syscalls", _filter_system_calls),
+    return build_walls(
+        {
+            "memory": partial(limit_memory, MEMORY_BYTES),
+            "limits": partial(limit_resources, open_files=3),
+            "user": _become_unprivileged,
+            "privileges": give_up_privileges,
+            "syscalls": _filter_system_calls,
+        }
     )
+
+
+def build_walls(walls: Mapping[str, Callable[[], None]]) -> list[str]:
+    """Build the walls in their order, and return the names of those that this machine can build."""
     active = []
-    for name, build in walls:
+    for name, build in walls.items():
         with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
             build()
             active.append(name)
@@ -107,36 +84,37 @@ def allow_cpu_seconds(seconds: int = _CPU_SECONDS) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
 
 
-def _limit_memory() -> None:
-    limit = get_address_space() + MEMORY_BYTES
+def limit_memory(additional_bytes: int) -> None:
+    """Limit the memory to what the process has now and the additional bytes."""
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+        limit = int(pages) * resource.getpagesize() + additional_bytes
+    except OSError:  # no /proc inside a jail
+        limit = _UNKNOWN_BASE_BYTES + additional_bytes
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def get_address_space() -> int:
-    try:
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
-        return int(pages) * resource.getpagesize()
-    except OSError:  # no /proc inside a jail
-        return _UNKNOWN_BASE_BYTES
-
-
-def _limit_resources() -> None:
+def limit_resources(*, open_files: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))
 
 
-def _become_nobody() -> None:
+def _become_unprivileged() -> None:
     if os.geteuid() == 0:
-        os.setgroups([])
-        os.setgid(_NOBODY)
-        os.setuid(_NOBODY)
+        become_nobody()
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
 
 
+def become_nobody() -> None:
+    os.setgroups([])
+    os.setgid(_NOBODY)
+    os.setuid(_NOBODY)
+
+
 def give_up_privileges() -> None:
-    prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    prctl(_PR_SET_DUMPABLE, 0)  # other runners of the same user can't read this process's memory
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    _prctl(_PR_SET_DUMPABLE, 0)  # other runners of the same user can't read this process's memory
 
 
 def _filter_system_calls() -> None:
@@ -151,33 +129,37 @@ def install_filter(program: list[bytes]) -> None:
         _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
 
     loaded = Filter(len(program), ctypes.addressof(code))
-    prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(loaded))
+    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(loaded))
 
 
 def _build_filter(machine: str) -> list[bytes]:
-    numbers = _NUMBERS[machine]
-    allowed = [numbers[name] for name in _COMMON]
-    start = [
-        build_instruction(LOAD, 0, 0, OFFSET_ARCH),
-        build_instruction(JUMP_EQ, 1, 0, ARCHITECTURES[machine]),
-        build_instruction(RETURN, 0, 0, RET_EPERM),
-        build_instruction(LOAD, 0, 0, OFFSET_NUMBER),
-        build_instruction(JUMP_GE, 0, 1, X32_BIT),
-        build_instruction(RETURN, 0, 0, RET_EPERM),
-        # prlimit64, but only of this process
+    numbers = _ALLOWED_CALLS[machine]
+    allowed = [number for name, number in numbers.items() if name != "prlimit64"]
+    own_limits = [
         build_instruction(JUMP_EQ, 0, 4, numbers["prlimit64"]),
-        build_instruction(LOAD, 0, 0, OFFSET_FIRST_ARGUMENT),
+        build_instruction(_LOAD, 0, 0, _OFFSET_FIRST_ARGUMENT),
         build_instruction(JUMP_EQ, 0, 1, 0),
         build_instruction(RETURN, 0, 0, RET_ALLOW),
         build_instruction(RETURN, 0, 0, RET_EPERM),
     ]
     count = len(allowed)
     checks = [build_instruction(JUMP_EQ, count - i, 0, number) for i, number in enumerate(allowed)]
-    return [
-        *start,
-        *checks,
+    end = [
         build_instruction(RETURN, 0, 0, RET_EPERM),
         build_instruction(RETURN, 0, 0, RET_ALLOW),
+    ]
+    return [*start_filter(machine), *own_limits, *checks, *end]
+
+
+def start_filter(machine: str) -> list[bytes]:
+    """Return instructions that refuse the calls of other architectures, and load the number of the call."""
+    return [
+        build_instruction(_LOAD, 0, 0, _OFFSET_ARCH),
+        build_instruction(JUMP_EQ, 1, 0, _ARCHITECTURES[machine]),
+        build_instruction(RETURN, 0, 0, RET_EPERM),
+        build_instruction(_LOAD, 0, 0, _OFFSET_NUMBER),
+        build_instruction(_JUMP_GE, 0, 1, _X32_BIT),
+        build_instruction(RETURN, 0, 0, RET_EPERM),
     ]
 
 
@@ -185,9 +167,7 @@ def build_instruction(code: int, if_true: int, if_false: int, value: int) -> byt
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 
-def prctl(option: int, *values: int) -> None:
-    arguments = [ctypes.c_ulong(value) for value in values] + [ctypes.c_ulong(0)] * (
-        4 - len(values)
-    )
+def _prctl(option: int, *values: int) -> None:
+    arguments = [ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]
     if ctypes.CDLL(None, use_errno=True).prctl(ctypes.c_int(option), *arguments) != 0:
         raise OSError(ctypes.get_errno(), "prctl")

@@ -30,7 +30,7 @@ def places(problems: list[CodeProblem]) -> list[tuple[int, int]]:
     ],
 )
 def test_good_code_has_no_problem(checker: CodeChecker, source: str) -> None:
-    assert checker.check_sync(source) == []
+    assert checker.check(source) == []
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_good_code_has_no_problem(checker: CodeChecker, source: str) -> None:
 def test_problem_has_its_place_and_a_sentence(
     checker: CodeChecker, source: str, place: tuple[int, int], message: str
 ) -> None:
-    (problem,) = checker.check_sync(source)
+    (problem,) = checker.check(source)
 
     assert (problem.line, problem.column) == place, problem
     assert problem.message.startswith(message)
@@ -69,7 +69,7 @@ CANARIES = {
 @pytest.mark.parametrize("name", CANARIES)
 def test_checking_never_executes(checker: CodeChecker, name: str) -> None:
     """A line that ran would raise, print or hang, and then be a problem."""
-    assert checker.check_sync(CANARIES[name].replace("{canary}", "sang")) == []
+    assert checker.check(CANARIES[name].replace("{canary}", "sang")) == []
 
 
 @pytest.mark.parametrize(
@@ -78,18 +78,14 @@ def test_checking_never_executes(checker: CodeChecker, name: str) -> None:
 def test_source_that_would_harm_a_parser_is_a_problem_and_the_next_is_read(
     checker: CodeChecker, source: str
 ) -> None:
-    assert checker.check_sync(source)
-    assert checker.check_sync("def main(): return {}") == []
+    assert checker.check(source)
+    assert checker.check("def main(): return {}") == []
 
 
 def test_other_languages_are_refused_in_words(checker: CodeChecker) -> None:
-    (problem,) = checker.check_sync("function main() {}", "javascript")
+    (problem,) = checker.check("function main() {}", "javascript")
 
     assert problem.message == "javascript code is not supported, only Python"
-
-
-async def test_check_answers_the_same_on_an_event_loop(checker: CodeChecker) -> None:
-    assert await checker.check("x = 1") == checker.check_sync("x = 1")
 
 
 def test_nothing_of_the_checker_runs_in_this_process() -> None:

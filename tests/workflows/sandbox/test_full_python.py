@@ -122,8 +122,8 @@ def test_checking_takes_what_only_complete_python_has(jail: FullPython) -> None:
     checker = CodeChecker()
     try:
         fine = "import numpy\nclass A(Exception): pass\ndef main():\n    yield 1"
-        assert checker.check_sync(fine, "python-full") == []
-        assert checker.check_sync("def main(:", "python-full")[0].message.startswith("Syntax error")
+        assert checker.check(fine, "python-full") == []
+        assert checker.check("def main(:", "python-full")[0].message.startswith("Syntax error")
     finally:
         checker.close()
 

@@ -113,7 +113,9 @@ def _liar(monkeypatch: pytest.MonkeyPatch, after_hello: str) -> Runner:
         'send(b\'{"ok": true, "walls": []}\')\n'
         "os.read(0, 65536)\n" + after_hello
     )
-    monkeypatch.setattr(process, "build_command", lambda: [sys.executable, "-I", "-c", code])
+    monkeypatch.setattr(
+        process, "build_command", lambda _program: [sys.executable, "-I", "-c", code]
+    )
     return Runner()
 
 
