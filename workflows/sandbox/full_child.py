@@ -64,7 +64,7 @@ def _build_reply(message: dict[str, Any]) -> dict[str, Any]:
     except MemoryError:
         return build_failure("memory")
     except SyntaxError as error:
-        return build_failure("syntax", error.msg, error.lineno)
+        return build_failure("syntax", str(error.msg or ""), error.lineno)
     except BaseException as error:
         return _describe_error(error)
     return encode_value(value)

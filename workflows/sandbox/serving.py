@@ -1,4 +1,4 @@
-"""The loop of every runner process: read a frame, do the job, write a frame, until the pipe closes.
+"""The loop of every runner process (read a frame, do the job, write a frame, until the pipe closes) and its replies.
 
 It uses the standard library only: no Django, no settings, no database, an empty environment.
 """

@@ -36,22 +36,10 @@ _INSTRUCTION = re.compile(
 )
 _NOISE = frozenset({"", "null", "none", "true", "false", "[]", "{}"})
 _PLAIN_KEYS = frozenset(
-    [
-        "text",
-        "content",
-        "value",
-        "fact",
-        "query",
-        "question",
-        "answer",
-        "user",
-        "assistant",
-        "input",
-        "output",
-        "message",
-        "name",
-        "title",
-    ]
+    (
+        *("text", "content", "value", "fact", "query", "question", "answer", "user", "assistant"),
+        *("input", "output", "message", "name", "title"),
+    )
 )
 
 

@@ -15,114 +15,20 @@ _CJK_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.:]\d+)*")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))|\n+")
 
-_STOP_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "all",
-        "also",
-        "am",
-        "an",
-        "and",
-        "any",
-        "anything",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "being",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "doing",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "here",
-        "him",
-        "his",
-        "how",
-        "i",
-        "i'd",
-        "i'll",
-        "i'm",
-        "i've",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "it's",
-        "its",
-        "just",
-        "know",
-        "let",
-        "me",
-        "mine",
-        "my",
-        "no",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "please",
-        "remember",
-        "remind",
-        "say",
-        "she",
-        "should",
-        "so",
-        "some",
-        "something",
-        "tell",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "thing",
-        "things",
-        "this",
-        "those",
-        "to",
-        "told",
-        "up",
-        "us",
-        "was",
-        "we",
-        "were",
-        "what",
-        "what's",
-        "when",
-        "where",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "will",
-        "with",
-        "would",
-        "yes",
-        "you",
-        "you're",
-        "your",
-        "yours",
-    ]
+
+def _read_words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_STOP_WORDS = _read_words(
+    """
+    a about all also am an and any anything are as at be been being but by can could did do does
+    doing for from had has have he her here him his how i i'd i'll i'm i've if in into is it
+    it's its just know let me mine my no not of on or our please remember remind say she should
+    so some something tell than that the their them then there these they thing things this
+    those to told up us was we were what what's when where which who whom whose why will with
+    would yes you you're your yours
+    """
 )
 _STOP_CHARACTERS = frozenset("的了吗呢吧啊我你他她它们是在有和与及就都也很请这那什么谁哪怎几多少个")
 
@@ -147,58 +53,16 @@ _CONCEPTS = {
 }
 _CONCEPT_WEIGHT = 0.6
 
-_GREETINGS = frozenset(
-    [
-        "hello",
-        "hi",
-        "hey",
-        "greetings",
-        "good",
-        "morning",
-        "evening",
-        "afternoon",
-        "there",
-        "你好",
-        "您好",
-        "嗨",
-        "早上好",
-        "晚上好",
-    ]
+_GREETINGS = _read_words(
+    """
+    hello hi hey greetings good morning evening afternoon there 你好 您好 嗨 早上好 晚上好
+    """
 )
-_QUESTION_STARTS = frozenset(
-    [
-        "what",
-        "what's",
-        "who",
-        "who's",
-        "whom",
-        "whose",
-        "where",
-        "where's",
-        "when",
-        "when's",
-        "why",
-        "which",
-        "how",
-        "how's",
-        "is",
-        "are",
-        "am",
-        "was",
-        "were",
-        "do",
-        "does",
-        "did",
-        "can",
-        "could",
-        "should",
-        "would",
-        "will",
-        "shall",
-        "may",
-        "have",
-        "has",
-    ]
+_QUESTION_STARTS = _read_words(
+    """
+    what what's who who's whom whose where where's when when's why which how how's is are am was
+    were do does did can could should would will shall may have has
+    """
 )
 # "Tell me my cat's name" asks for a fact, as a question does.
 _ASKS = re.compile(
