@@ -16,14 +16,6 @@ from config import net
 from workflows.engine.errors import ModelFailed
 
 
-class ModelRateLimited(ModelFailed):
-    """The provider's rate limit was reached; ``retry_after`` is in seconds, if the provider sent a time."""
-
-    def __init__(self, message: str, *, retry_after: float | None) -> None:
-        super().__init__(message, retryable=True, status=429)
-        self.retry_after = retry_after
-
-
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|size|window)|maximum context|too many tokens|prompt is too long", re.I
 )
@@ -51,6 +43,21 @@ FILTERED: Final = "The content filter of {provider} stopped the answer."
 BROKE_OFF: Final = "The response of {provider} was cut off."
 UNREADABLE: Final = "{provider} sent a response that is not OpenAI-compatible."
 NO_ADDRESS: Final = "{provider} has no base URL. Enter one under Models."
+_UNREACHABLE: Final = "{provider} is not responding at its base URL. Is it running?"
+
+_REFUSALS: Final = (net.AddressRefused, net.BodyTooLarge, net.HeadersTooLarge, net.RedirectRefused)
+# By name, because only config.net may import httpx.
+_TIMEOUTS: Final = frozenset(
+    {"ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout", "TimeIsUp"}
+)
+
+
+class ModelRateLimited(ModelFailed):
+    """The provider's rate limit was reached; ``retry_after`` is in seconds, if the provider sent a time."""
+
+    def __init__(self, message: str, *, retry_after: float | None) -> None:
+        super().__init__(message, retryable=True, status=429)
+        self.retry_after = retry_after
 
 
 def build_failure(error: Exception, *, provider: str, model: str) -> ModelFailed:
@@ -76,30 +83,25 @@ def _explain_status(error: openai.APIStatusError, names: dict[str, str]) -> Mode
         return ModelFailed(TOO_LONG.format(**names), status=status)
     if status in {400, 403} and _FILTERED.search(_read_error_text(error)):
         return ModelFailed(FILTERED.format(**names), status=status)
-    sentence, retryable = _BY_STATUS.get(status) or (
-        _SERVER_ERROR if status >= 500 else _REDIRECT if 300 <= status < 400 else _OTHER
-    )
-    message = sentence.format(status=status, **names)
+    other = _SERVER_ERROR if status >= 500 else _REDIRECT if 300 <= status < 400 else _OTHER
+    message, retryable = _BY_STATUS.get(status, other)
+    message = message.format(status=status, **names)
     return ModelFailed(message, retryable=retryable, status=status)
 
 
 def _explain_rate_limit(error: openai.APIStatusError, names: dict[str, str]) -> ModelFailed:
     if error.code == "insufficient_quota":
-        sentence, _ = _BY_STATUS[402]
-        return ModelFailed(sentence.format(**names), status=429)
-    wait = _parse_seconds(error.response.headers.get("retry-after", ""))
-    when = "" if wait is None else f" Retry after {wait:g} s."
-    return ModelRateLimited(
-        "The rate limit of {provider} was reached.".format(**names) + when, retry_after=wait
-    )
+        return ModelFailed(_BY_STATUS[402][0].format(**names), status=429)
+    seconds = _parse_seconds(error.response.headers.get("retry-after", ""))
+    advice = "" if seconds is None else f" Retry after {seconds:g} s."
+    message = f"The rate limit of {names['provider']} was reached.{advice}"
+    return ModelRateLimited(message, retry_after=seconds)
 
 
 def _explain_cause(cause: BaseException, names: dict[str, str]) -> ModelFailed | None:
     """Explain connection faults, first those of the guarded client, which know why nothing was sent."""
     name = type(cause).__name__
-    if isinstance(cause, net.AddressRefused):
-        return ModelFailed(f"{names['provider']}: {cause}")
-    if isinstance(cause, net.BodyTooLarge | net.HeadersTooLarge | net.RedirectRefused):
+    if isinstance(cause, _REFUSALS):
         return ModelFailed(f"{names['provider']}: {cause}")
     if isinstance(cause, openai.APITimeoutError | TimeoutError) or name in _TIMEOUTS:
         return ModelFailed("{provider} took too long to respond.".format(**names), retryable=True)
@@ -113,19 +115,11 @@ def _explain_cause(cause: BaseException, names: dict[str, str]) -> ModelFailed |
 def _explain_unreachable(error: Exception, names: dict[str, str]) -> ModelFailed:
     causes = tuple(_walk_causes(error))
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return ModelFailed(
-            "The host name of {provider} could not be resolved.".format(**names), retryable=True
-        )
+        message = "The host name of {provider} could not be resolved."
+        return ModelFailed(message.format(**names), retryable=True)
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return ModelFailed("{provider} has no valid certificate.".format(**names))
-    sentence = "{provider} is not responding at its base URL. Is it running?"
-    return ModelFailed(sentence.format(**names), retryable=True)
-
-
-# By name, because only config.net may import httpx.
-_TIMEOUTS: Final = frozenset(
-    {"ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout", "TimeIsUp"}
-)
+    return ModelFailed(_UNREACHABLE.format(**names), retryable=True)
 
 
 def _walk_causes(error: BaseException | None) -> Iterator[BaseException]:

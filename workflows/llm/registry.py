@@ -45,13 +45,6 @@ def warm_up() -> None:
     threading.Thread(target=import_module, args=[name], name="warm-up", daemon=True).start()
 
 
-def resolve(
-    provider: str, configs: Iterable[ProviderConfig], *, fallback: Fallback = "offline"
-) -> ModelPort:
-    """Return the provider's port. Raises ModelFailed if the team has no such provider and no fallback is allowed."""
-    return TeamModels(configs, fallback=fallback).port(provider)
-
-
 class TeamModels:
     """The ``ModelPort`` of a team: each request goes to the provider that it names.
 
@@ -76,6 +69,7 @@ class TeamModels:
             yield _redact_key(chunk, text, reasoning) if redactor else chunk
 
     def port(self, provider: str) -> ModelPort:
+        """Return the provider's port. Raises ModelFailed if the team has no such provider and no fallback is allowed."""
         name = normalize_name(provider)
         if name not in self._ports:
             self._ports[name] = self._build_port(name, provider)

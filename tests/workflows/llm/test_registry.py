@@ -13,7 +13,7 @@ from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin
 from workflows.llm.config import ProviderConfig, normalize_name
 from workflows.llm.offline import OfflineModels
 from workflows.llm.openai_compatible import OpenAICompatible
-from workflows.llm.registry import TeamModels, list_kinds, resolve
+from workflows.llm.registry import TeamModels, list_kinds
 
 
 @pytest.fixture
@@ -61,13 +61,13 @@ def test_provider_nobody_connected_is_named_when_nothing_may_stand_in() -> None:
     assert "offline demo provider" in answer(TeamModels(fallback="error"), "offline")
 
 
-def test_resolve_gives_the_port() -> None:
+def test_port_is_the_providers_or_the_fallback() -> None:
     config = ProviderConfig("openai", api_key="k")
 
-    assert isinstance(resolve("a/openai", [config]), OpenAICompatible)
-    assert isinstance(resolve("other", [config]), OfflineModels)
+    assert isinstance(TeamModels([config]).port("a/openai"), OpenAICompatible)
+    assert isinstance(TeamModels([config]).port("other"), OfflineModels)
     with pytest.raises(ModelFailed):
-        resolve("other", [config], fallback="error")
+        TeamModels([config], fallback="error").port("other")
 
 
 def test_well_known_provider_needs_no_address() -> None:

@@ -5,7 +5,7 @@ Recalled text is data. It is searched and quoted, but never followed as an instr
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,12 +43,15 @@ _PLAIN_KEYS = frozenset(
 )
 
 
+Memory = tuple[str, Any, float]  # key, value, score
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     text: str
     origin: int
     rank: int  # position in its source; earlier is better
-    about: frozenset[str]
+    features: frozenset[str]
     score: float = 0.0
 
 
@@ -59,26 +62,18 @@ class Material:
 
 
 def collect_material(request: ModelRequest) -> Material:
-    """Return the last message of the person, and every sentence of the request that could answer it."""
-    last = max(
-        (i for i, message in enumerate(request.messages) if message.role == "user"),
-        default=len(request.messages) - 1,
-    )
-    prompt_text, in_prompt = (
-        _split_memory(request.messages[last].text) if request.messages else ("", [])
-    )
-    question, rest = _split_question(prompt_text)
+    """Return the last message of the user, and every sentence of the request that could answer it."""
+    messages = list(request.messages)
+    users = [index for index, message in enumerate(messages) if message.role == "user"]
+    last = messages.pop(users[-1] if users else -1).text if messages else ""
+    prompt, recalled = _split_memory(last)
+    question, rest = _split_question(prompt)
     collector = _Collector(question)
-    for hit in request.memories:
-        collector.add_value(hit.key, hit.value, RECALLED, hit.score or 0.0)
-    for key, value, score in in_prompt:
-        collector.add_value(key, value, RECALLED, score)
-    for i, message in enumerate(request.messages):
-        if i == last:
-            continue
+    collector.add_memories((hit.key, hit.value, hit.score or 0.0) for hit in request.memories)
+    collector.add_memories(recalled)
+    for message in messages:
         text, recalled = _split_memory(message.text)
-        for key, value, score in recalled:
-            collector.add_value(key, value, RECALLED, score)
+        collector.add_memories(recalled)
         collector.add_text(text, PROMPT if message.role == "system" else HISTORY)
     collector.add_text(rest, PROMPT)
     return Material(question, tuple(collector.candidates))
@@ -91,23 +86,23 @@ class _Collector:
         self.candidates: list[Candidate] = []
         self._seen = {_normalize(question)}
 
-    def add_value(self, key: str, value: Any, origin: int, score: float) -> None:
-        for text, about in _list_texts(key, value):
-            for sentence in words.split_sentences(strip_own_words(text)):
-                self._add(sentence, origin, score, about)
+    def add_memories(self, memories: Iterable[Memory]) -> None:
+        for key, value, score in memories:
+            for text, label in _list_texts(key, value):
+                for sentence in words.split_sentences(strip_own_words(text)):
+                    self._add(sentence, RECALLED, score, label)
 
     def add_text(self, text: str, origin: int) -> None:
         for sentence in words.split_sentences(strip_own_words(text)):
-            if origin == PROMPT and _INSTRUCTION.match(sentence):
-                continue
-            self._add(sentence, origin, 0.0, "")
+            if not (origin == PROMPT and _INSTRUCTION.match(sentence)):
+                self._add(sentence, origin)
 
-    def _add(self, sentence: str, origin: int, score: float, about: str) -> None:
+    def _add(self, sentence: str, origin: int, score: float = 0.0, label: str = "") -> None:
         normal = _normalize(sentence)
         if normal in self._seen or normal in _NOISE or words.is_question(sentence):
             return
         self._seen.add(normal)
-        features = words.extract_features(f"{about} {sentence}")
+        features = words.extract_features(f"{label} {sentence}")
         self.candidates.append(Candidate(sentence, origin, len(self.candidates), features, score))
 
 
@@ -132,14 +127,11 @@ def _strip_own_frame(sentence: str) -> str:
     stripped = sentence.strip()
     if stripped in STOCK:
         return ""
-    for start in FRAMES:
-        if stripped.startswith(start):
-            stripped = stripped.removeprefix(start)
-            break
-    return stripped.strip().strip("“”「」")
+    frame = next((frame for frame in FRAMES if stripped.startswith(frame)), "")
+    return stripped.removeprefix(frame).strip().strip("“”「」")
 
 
-def _split_memory(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
+def _split_memory(text: str) -> tuple[str, list[Memory]]:
     """Split a prompt into its text and the memory rendered into it."""
     plain, hits = _extract_literals(text)
     lines: list[str] = []
@@ -155,29 +147,28 @@ def _split_memory(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
     return "\n".join(lines).strip(), hits
 
 
-def _extract_literals(text: str) -> tuple[str, list[tuple[str, Any, float]]]:
-    hits: list[tuple[str, Any, float]] = []
+def _extract_literals(text: str) -> tuple[str, list[Memory]]:
+    hits: list[Memory] = []
     plain: list[str] = []
-    at = 0
-    while (start := find_opening(text, at)) is not None:
-        plain.append(text[at:start])
+    position = 0
+    while (start := find_opening(text, position)) is not None:
+        plain.append(text[position:start])
         literal = read_literal(text, start)
         if literal is None:
             plain.append(text[start])
-            at = start + 1
-            continue
-        value, at = literal
-        hits.extend(_list_hits(value))
-    plain.append(text[at:])
+            position = start + 1
+        else:
+            value, position = literal
+            hits.extend(_list_hits(value))
+    plain.append(text[position:])
     return "".join(plain), hits
 
 
-def _list_hits(value: Any) -> Iterator[tuple[str, Any, float]]:
+def _list_hits(value: Any) -> Iterator[Memory]:
     """Yield entries in the form of memory nodes ({key, value, score, …}), or any other rendered JSON."""
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, Mapping) and "value" in item:
-            score = item.get("score")
-            yield str(item.get("key") or ""), item["value"], _to_number(score)
+            yield str(item.get("key") or ""), item["value"], _to_number(item.get("score"))
         elif item not in (None, [], {}):
             yield "", item, 0.0
 
@@ -191,10 +182,7 @@ def _list_texts(key: str, value: Any) -> Iterator[tuple[str, str]]:
     label = "" if _MACHINE_KEY.search(key) else re.sub(r"[_\-.]+", " ", key).strip()
     if isinstance(value, str):
         if value.strip():
-            yield (
-                (f"{label}: {value}" if label and _is_fragment(value) else value),
-                label,
-            )
+            yield f"{label}: {value}" if label and _is_fragment(value) else value, label
     elif isinstance(value, Mapping):
         for name, inner in value.items():
             plain = str(name).lower() in _PLAIN_KEYS

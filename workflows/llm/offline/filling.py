@@ -97,9 +97,7 @@ class _Filler:
     def _build_object(self, schema: Schema, depth: int) -> dict[str, Any]:
         properties: Mapping[str, Any] = schema.get("properties") or {}
         names = list(schema.get("required") or properties)
-        return {
-            name: self.build_value(properties.get(name) or {}, name, depth + 1) for name in names
-        }
+        return {n: self.build_value(properties.get(n) or {}, n, depth + 1) for n in names}
 
     def _choose_option(self, options: Sequence[Any]) -> Any:
         """Return the option that the text mentions, else the most similar one, else the first."""
@@ -107,21 +105,19 @@ class _Filler:
         for option in options:
             if isinstance(option, str) and option and option.lower() in lowered:
                 return option
-        about = words.extract_features(self._all)
-        return max(
-            options,
-            key=lambda it: words.measure_overlap(
-                words.extract_features(str(it).replace("_", " ")), about
-            ),
-        )
+        features = words.extract_features(self._all)
+
+        def measure(option: Any) -> float:
+            option_features = words.extract_features(str(option).replace("_", " "))
+            return words.measure_overlap(option_features, features)
+
+        return max(options, key=measure)
 
     def _build_number(self, schema: Schema, name: str, *, is_integer: bool) -> float | int:
         numbers = [float(text) for text in _NUMBER.findall(self._find_closest(name))]
         low, high = _get_bounds(schema, is_integer=is_integer)
-        number = next(
-            (candidate for candidate in numbers if low <= candidate <= high),
-            max(low, min(0.0, high)),
-        )
+        fitting = [number for number in numbers if low <= number <= high]
+        number = fitting[0] if fitting else max(low, min(0.0, high))
         step = schema.get("multipleOf")
         if isinstance(step, int | float) and step > 0:
             number = -(-max(number, low) // step) * step

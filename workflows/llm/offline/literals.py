@@ -16,9 +16,10 @@ _MAX_DEPTH = 40
 _json = json.JSONDecoder()
 
 
-def find_opening(text: str, at: int) -> int | None:
-    positions = [position for position in (text.find("[", at), text.find("{", at)) if position >= 0]
-    return min(positions, default=None)
+def find_opening(text: str, start: int) -> int | None:
+    """Return the position of the first bracket that may open a list or an object."""
+    positions = (text.find("[", start), text.find("{", start))
+    return min((position for position in positions if position >= 0), default=None)
 
 
 def read_literal(text: str, start: int) -> tuple[Any, int] | None:

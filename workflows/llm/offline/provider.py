@@ -90,7 +90,7 @@ def _rank_candidates(material: Material) -> list[Candidate]:
     return sorted(
         material.candidates,
         key=lambda candidate: (
-            -words.measure_overlap(question_features, candidate.about),
+            -words.measure_overlap(question_features, candidate.features),
             -candidate.origin,
             -candidate.score,
             candidate.rank,
@@ -100,7 +100,7 @@ def _rank_candidates(material: Material) -> list[Candidate]:
 
 def _select_best(ranked: Sequence[Candidate], question_features: frozenset[str]) -> list[Candidate]:
     """Return the best sentence, and those of the same kind of source that match equally well."""
-    if not ranked or not (top := words.measure_overlap(question_features, ranked[0].about)):
+    if not ranked or not (top := words.measure_overlap(question_features, ranked[0].features)):
         return []
     origin = ranked[0].origin
     if origin == context.PROMPT and top < 1:  # a single concept is too little to quote a prompt
@@ -109,7 +109,7 @@ def _select_best(ranked: Sequence[Candidate], question_features: frozenset[str])
         candidate
         for candidate in ranked
         if candidate.origin == origin
-        and words.measure_overlap(question_features, candidate.about) >= top
+        and words.measure_overlap(question_features, candidate.features) >= top
     ][:_MAX_QUOTED]
 
 
