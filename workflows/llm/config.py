@@ -23,6 +23,8 @@ BASE_URLS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
+    """One model provider of a team: ``kind`` says which client talks to it."""
+
     name: str
     kind: str = OPENAI_COMPATIBLE
     base_url: str = ""

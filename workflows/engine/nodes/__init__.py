@@ -14,6 +14,9 @@ from workflows.engine.kinds import AnyKind, Field, Kinds, NodeKind, Widget
 from workflows.engine.language.memory_usage import RECALL_FIELD
 
 
+Choices = Sequence[tuple[str, str]]  # value, label
+
+
 def _make_kinds(module: ModuleType) -> Iterator[AnyKind]:
     """Create an instance of each kind that a module defines; classes without a name are base classes."""
     classes = [value for value in vars(module).values() if isinstance(value, type)]
@@ -41,9 +44,6 @@ KNOWN_KINDS: Final[Mapping[str, Appearance]] = {
 def find_appearance(name: str, installed: Mapping[str, AnyKind]) -> Appearance:
     """Return the kind of that name if it is installed, or else its known appearance."""
     return installed.get(name) or KNOWN_KINDS.get(name) or UnknownAppearance()
-
-
-Choices = Sequence[tuple[str, str]]  # value, label
 
 
 def build_kinds(

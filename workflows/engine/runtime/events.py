@@ -145,16 +145,13 @@ class MemoryWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryKeptOut(Event):
-    """The memory gate rejected a value; ``reasons`` are the gate's reason codes.
-
-    ``entry`` is the id of the quarantined entry, if it was quarantined.
-    """
+    """The content filter rejected or quarantined a value; ``entry`` is the id in quarantine."""
 
     name: ClassVar[str] = "memory_kept_out"
     node: str
     scope: str
     key: str
-    reasons: Sequence[str]
+    reasons: Sequence[str]  # codes of the content filter
     entry: str = ""
 
 

@@ -32,6 +32,8 @@ class RunStart:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
+    """The result of a run, whether it succeeded, failed, was stopped or paused."""
+
     status: RunStatus
     outputs: Mapping[str, Json] = field(default_factory=dict)
     error: str | None = None

@@ -20,6 +20,8 @@ from workflows.engine.runtime.step_records import (
 
 
 class NodeState(StrEnum):
+    """The state of a node in its scope, from before its step to after it."""
+
     PENDING = "pending"
     RUNNING = "running"
     RETRYING = "retrying"

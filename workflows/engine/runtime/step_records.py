@@ -50,6 +50,8 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
+    """A step that ended."""
+
     key: StepKey
     kind: str
     status: StepStatus

@@ -26,6 +26,7 @@ END_STATES: Mapping[StepStatus, tuple[NodeState, str]] = {
 
 
 def build_end_event(node: PlanNode, record: StepRecord) -> NodeStateChange:
+    """Return the event of a step that ended, with the figures that lists of steps show."""
     error = record.error
     return NodeStateChange(
         node.id,

@@ -42,6 +42,7 @@ class SessionQueue:
         self._print(TextChunk(session.node_id, text, source))
 
     def advance(self) -> None:
+        """Print what is available, up to the first output that has to be awaited."""
         self.awaited_scope, self.awaited_node = None, -1
         while True:
             if self._active is None:

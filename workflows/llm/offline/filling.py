@@ -49,6 +49,7 @@ class _Filler:
         self._all = " ".join([question, *sentences])
 
     def build_value(self, schema: Schema, name: str, depth: int) -> Any:
+        """Return a value of the schema for the field of that name."""
         schema = self._resolve(schema)
         if "const" in schema:
             return schema["const"]

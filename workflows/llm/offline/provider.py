@@ -16,8 +16,6 @@ from workflows.llm.offline.phrases import LABELS, PHRASES
 from workflows.llm.tokens import estimate_messages, estimate_text
 
 
-__all__ = ["LABELS", "OfflineModels", "answer"]
-
 _MAX_QUOTED = 3
 _MAX_LENGTH = 400
 _PIECES = re.compile(r"\s*\S+\s*|\s+")

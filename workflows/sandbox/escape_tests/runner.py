@@ -47,6 +47,7 @@ class Target:
 
 @contextmanager
 def provide_target() -> Iterator[Target]:
+    """Set the secret in the environment and a file, and open the listener; clean up afterwards."""
     canary = f"canary-{secrets.token_hex(8)}"
     previous_value = os.environ.get(_VARIABLE)
     with (
@@ -84,7 +85,7 @@ async def list_successful_attacks(runner: CodeRunner, *, all_resources: bool = F
             if target.canary in output or target.written_file.exists():
                 attacks.append(name)
         for name in RESOURCES if all_resources else QUICK:
-            # Late twice: once may be a busy machine's doing.
+            # Late twice, because a busy machine may be late once.
             source = target.fill_in(RESOURCES[name])
             if await _is_late(runner, source) and await _is_late(runner, source):
                 attacks.append(name)
@@ -97,7 +98,7 @@ async def list_successful_attacks(runner: CodeRunner, *, all_resources: bool = F
 
 
 async def _is_late(runner: CodeRunner, source: str) -> bool:
-    # The start of an interpreter isn't the attack's doing.
+    # The interpreter is started first, so that its start is not measured.
     await runner.run("def main(): return {}", {}, LIMITS)
     began = time.monotonic()
     await runner.run(source, {}, LIMITS)

@@ -61,6 +61,8 @@ class FileConditionGroup:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
+    """Compares a variable with a value, or the files in it with several."""
+
     selector: Selector
     operator: str
     value: Json = None

@@ -44,6 +44,8 @@ class AssignerConfig(NodeConfig):
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
+    """One assignment of a node, in whichever form the document writes it."""
+
     target: Selector
     operation: str
     source: str
@@ -63,6 +65,7 @@ class Assignment:
         return tuple(operand) if isinstance(operand, list | tuple) and operand else None
 
     def find_mistake(self) -> str | None:
+        """Return the message for an assignment that no run can execute."""
         if len(self.target) != 2:
             return "The target must be a conversation variable or a loop variable"
         if self.target[0] in (SYSTEM, ENVIRONMENT):

@@ -23,7 +23,6 @@ _BINARY: Final = re.compile(
     r"image/|audio/|video/|font/|application/(?:octet-stream|pdf|zip|gzip|x-gzip|x-tar|x-7z.*|"
     r"msword|vnd\..*|x-zip.*|x-bzip.*|epub\+zip|wasm|java-archive|x-rar.*)$"
 )
-_KINDS: Final[Mapping[str, str]] = {"image": "image", "audio": "audio", "video": "video"}
 _EXTENSIONS: Final[Mapping[str, str]] = {
     "image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif", "image/webp": ".webp",
     "image/svg+xml": ".svg", "application/pdf": ".pdf", "application/zip": ".zip",
@@ -72,12 +71,13 @@ def decode_text(response: HttpResponse) -> str:
 def build_file(response: HttpResponse, url: str) -> dict[str, Json]:
     """Describe a file as a workflow value: its URL, and its current properties."""
     mime = get_media_type(response.headers) or "application/octet-stream"
+    media = mime.partition("/")[0]
     name = parse_disposition(response.headers)[1] or PurePosixPath(unquote(urlsplit(url).path)).name
     name = _clean_name(name) or "file"
     suffix = PurePosixPath(name).suffix or _EXTENSIONS.get(mime, "")
     return {
         "dify_model_identity": "__dify__file__",
-        "type": _KINDS.get(mime.partition("/")[0], "document"),
+        "type": media if media in ("image", "audio", "video") else "document",
         "transfer_method": "remote_url",
         "remote_url": url,
         "url": url,

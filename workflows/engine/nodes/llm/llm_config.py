@@ -18,8 +18,8 @@ class ModelChoice(ConfigPart):
 
 
 class StructuredOutput(ConfigPart):
-    # Named ``schema`` in documents, which is a reserved name in pydantic.
     def get_schema(self) -> dict[str, Any] | None:
+        """Return ``schema``, which is a reserved name in pydantic."""
         return (self.model_extra or {}).get("schema")
 
 

@@ -31,6 +31,7 @@ class Reasoning:
         return answer
 
     def end(self) -> str:
+        """End the stream and return the rest of the answer."""
         answer = f"\n{_CLOSE}\n" if self._open_tag else ""
         if self._buffer:
             if self._inside:
@@ -60,12 +61,9 @@ class Reasoning:
             before, separator, after = self._buffer.partition(tag)
             if not separator:
                 keep = _count_partial_tag(self._buffer, tag)
-                before, self._buffer = (
-                    self._buffer[: len(self._buffer) - keep],
-                    self._buffer[-keep:] if keep else "",
-                )
-                answer += self._route_piece(before)
-                return answer
+                end = len(self._buffer) - keep
+                before, self._buffer = self._buffer[:end], self._buffer[end:]
+                return answer + self._route_piece(before)
             answer += self._route_piece(before)
             self._inside = not self._inside
             self._buffer = after
