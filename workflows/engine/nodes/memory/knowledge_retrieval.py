@@ -13,6 +13,7 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.memory_ports import PageHit
 from workflows.engine.nodes.memory.memory_access import (
+    PAGE_SCOPES,
     build_recalled_event,
     get_knowledge,
     get_query,
@@ -70,11 +71,7 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
     needs_memory = True
     default_scope = "global"
     fields = (
-        Field("scope", gettext_noop("Scope"), Widget.CHOICE, default="global", choices=(
-            ("global", gettext_noop("Global")),
-            ("user", gettext_noop("User")),
-            ("conversation", gettext_noop("Conversation")),
-        )),
+        Field("scope", gettext_noop("Scope"), Widget.CHOICE, default="global", choices=PAGE_SCOPES),
         Field("query_variable_selector", gettext_noop("Query variable"), Widget.SELECTOR,
               required=True),
         Field("top_k", gettext_noop("Max results (Top K)"), Widget.NUMBER, default=DEFAULT_TOP_K,

@@ -14,6 +14,7 @@ from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_review
 from workflows.engine.memory_ports import StoredPage
 from workflows.engine.nodes.memory.memory_access import (
+    PAGE_SCOPES,
     TRUSTS_OUTSIDE,
     build_held_event,
     build_rejected_event,
@@ -73,12 +74,8 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
     needs_memory = True
     default_scope = "global"
     fields = (
-        Field("scope", gettext_noop("Scope"), Widget.CHOICE, required=True,
-              default="global", choices=(
-                  ("global", gettext_noop("Global")),
-                  ("user", gettext_noop("User")),
-                  ("conversation", gettext_noop("Conversation")),
-              )),
+        Field("scope", gettext_noop("Scope"), Widget.CHOICE, required=True, default="global",
+              choices=PAGE_SCOPES),
         Field("mode", gettext_noop("If the page exists"), Widget.CHOICE, default=MERGE,
               choices=(
                   (MERGE, gettext_noop("Merge")),
@@ -141,6 +138,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         ctx.record_inputs({"scope": config.scope, "mode": config.mode, "pages": drafts})
         knowledge = get_knowledge(ctx, config.scope)
         results: Sequence[StoredPage] = ()
+        events: list[Event] = []
         try:
             if drafts:
                 results = await knowledge.write_pages(
@@ -155,8 +153,14 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
             rejection = build_rejected_event(fault, ctx, config.scope, title)
             if rejection is None:
                 raise
-            empty_outputs: dict[str, Json] = {"pages": [], "count": 0, "merged": 0, "id": ""}
-            return NodeResult(empty_outputs, events=(rejection,))
+            events.append(rejection)
+        for result in results:
+            entry, title = result.entry, str(result.page["title"])
+            events.append(
+                build_held_event(entry, ctx.node_id, config.scope, title)
+                if result.held
+                else build_written_event(entry, ctx.node_id, config.scope)
+            )
         stored = [result for result in results if not result.held]
         pages = [{**result.page, "merged_for": result.merged_for} for result in stored]
         outputs: dict[str, Json] = {
@@ -165,13 +169,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
             "merged": sum(bool(result.merged_for) for result in stored),
             "id": pages[0]["id"] if pages else "",
         }
-        events: tuple[Event, ...] = tuple(
-            build_held_event(result.entry, ctx.node_id, config.scope, str(result.page["title"]))
-            if result.held
-            else build_written_event(result.entry, ctx.node_id, config.scope)
-            for result in results
-        )
-        return NodeResult(outputs, events=events)
+        return NodeResult(outputs, events=tuple(events))
 
 
 def _collect_drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json]]:

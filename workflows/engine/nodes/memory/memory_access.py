@@ -20,6 +20,12 @@ from workflows.engine.texts import gettext_noop
 # Scope → the system variable that it requires; the other scopes have a default or come from the run itself.
 _REQUIRED_VARIABLES = {"conversation": "conversation_id", "user": "user_id"}
 
+# The scopes of pages.
+PAGE_SCOPES: Final = (
+    ("global", gettext_noop("Global")),
+    ("user", gettext_noop("User")),
+    ("conversation", gettext_noop("Conversation")),
+)
 # Fields of several kinds.
 SCOPE_FIELD: Final = Field(
     "scope",
