@@ -102,8 +102,7 @@ class Code(NodeKind[CodeConfig, Prepared]):
         )
 
     def check(self, spec: NodeSpec) -> list[Problem]:
-        problems = super().check(spec)
-        return problems or [*_find_problems(spec, self.configure(spec))]
+        return super().check(spec) or [*_find_problems(spec, self.configure(spec))]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         declared = self.configure(spec).outputs or {}

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from pydantic import ValidationError, field_validator
+from pydantic import field_validator
 
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.comparisons import normalize_operator
-from workflows.engine.language.config_errors import build_config_problems
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.templating import render_text
@@ -106,11 +105,7 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
     )  # fmt: skip
 
     def check(self, spec: NodeSpec) -> list[Problem]:
-        try:
-            config = self.configure(spec)
-        except ValidationError as invalid:
-            return build_config_problems(spec.id, invalid, self.fields)
-        return [*_find_problems(spec, config)]
+        return super().check(spec) or [*_find_problems(spec, self.configure(spec))]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)

@@ -4,13 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pydantic import ValidationError
-
 from workflows.engine.appearance import Data
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import HttpFailed, HTTPResponseCodeError, NodeFailed, PortMissing
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
-from workflows.engine.language.config_errors import build_config_problems
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem, build_warning
@@ -99,11 +96,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         return Prepared(config, config.fail_on_error_status or has_strategy(spec.data))
 
     def check(self, spec: NodeSpec) -> list[Problem]:
-        try:
-            config = self.configure(spec)
-        except ValidationError as invalid:
-            return build_config_problems(spec.id, invalid, self.fields)
-        return [*_find_problems(spec, config)]
+        return super().check(spec) or [*_find_problems(spec, self.configure(spec))]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
