@@ -1,6 +1,6 @@
 """Pages of memory."""
 
-from django.urls import path
+from django.urls import include, path
 
 from memory.views import conversations, curation, erasure, transfer
 from memory.views.access import emergency_access, personal, quotas, sharing
@@ -11,6 +11,23 @@ from memory.views.review import decisions, queue
 
 app_name = "memory"
 
+emergency_access_patterns = [
+    path("", emergency_access.show_emergency_access, name="emergency_access"),
+    path("notices/", emergency_access.show_notices, name="emergency_access_notices"),
+    path("<uuid:access_id>/end/", emergency_access.end_access, name="emergency_access_end"),
+    path("<uuid:access_id>/seen/", emergency_access.acknowledge, name="emergency_access_seen"),
+]
+
+page_patterns = [
+    path("", pages.page, name="knowledge_page"),
+    path("edit/", editing.edit, name="knowledge_edit"),
+    path("history/", pages.history, name="knowledge_history"),
+    path("file/", pages.page_file, name="knowledge_file"),
+    path("confirm/", editing.confirm, name="knowledge_confirm"),
+    path("forget/", editing.forget, name="knowledge_forget"),
+    path("restore/", editing.restore, name="knowledge_restore"),
+]
+
 urlpatterns = [
     path("memory/", browsing.overview, name="list"),
     path("memory/namespaces/<uuid:namespace_id>/", browsing.namespace, name="namespace"),
@@ -19,24 +36,7 @@ urlpatterns = [
     path("memory/namespaces/<uuid:namespace_id>/access/share/", sharing.share, name="share"),
     path("memory/namespaces/<uuid:namespace_id>/access/unshare/", sharing.unshare, name="unshare"),
     path("memory/policy/", quotas.show_policy, name="policy"),
-    path(
-        "memory/emergency-access/", emergency_access.show_emergency_access, name="emergency_access"
-    ),
-    path(
-        "memory/emergency-access/notices/",
-        emergency_access.show_notices,
-        name="emergency_access_notices",
-    ),
-    path(
-        "memory/emergency-access/<uuid:access_id>/end/",
-        emergency_access.end_access,
-        name="emergency_access_end",
-    ),
-    path(
-        "memory/emergency-access/<uuid:access_id>/seen/",
-        emergency_access.acknowledge,
-        name="emergency_access_seen",
-    ),
+    path("memory/emergency-access/", include(emergency_access_patterns)),
     path("memory/entries/<uuid:entry_id>/", entry.entry, name="entry"),
     path("memory/entries/<uuid:entry_id>/edit/", entry.edit, name="edit"),
     path("memory/entries/<uuid:entry_id>/forget/", entry.forget, name="forget"),
@@ -69,43 +69,13 @@ urlpatterns = [
     path("memory/review/<uuid:item_id>/accept/", decisions.accept, name="review_accept"),
     path("memory/review/<uuid:item_id>/merge/", decisions.merge, name="review_merge"),
     path("memory/review/<uuid:item_id>/reject/", decisions.reject, name="review_reject"),
-    path(
-        "memory/curations/<uuid:curation_id>/retry/",
-        curation.retry,
-        name="retry_curation",
-    ),
+    path("memory/curations/<uuid:curation_id>/retry/", curation.retry, name="retry_curation"),
     path("memory/knowledge/", pages.index, name="knowledge"),
     path("memory/knowledge/new/", editing.new, name="knowledge_new"),
     path("memory/knowledge/import/", importing.import_pages, name="knowledge_import"),
     path("memory/knowledge/<uuid:namespace_id>/", pages.knowledge_base, name="knowledge_base"),
     path("memory/knowledge/<uuid:namespace_id>/export/", pages.export, name="knowledge_export"),
-    path("memory/knowledge/pages/<uuid:entry_id>/", pages.page, name="knowledge_page"),
-    path(
-        "memory/knowledge/pages/<uuid:entry_id>/edit/",
-        editing.edit,
-        name="knowledge_edit",
-    ),
-    path(
-        "memory/knowledge/pages/<uuid:entry_id>/history/",
-        pages.history,
-        name="knowledge_history",
-    ),
-    path("memory/knowledge/pages/<uuid:entry_id>/file/", pages.page_file, name="knowledge_file"),
-    path(
-        "memory/knowledge/pages/<uuid:entry_id>/confirm/",
-        editing.confirm,
-        name="knowledge_confirm",
-    ),
-    path(
-        "memory/knowledge/pages/<uuid:entry_id>/forget/",
-        editing.forget,
-        name="knowledge_forget",
-    ),
-    path(
-        "memory/knowledge/pages/<uuid:entry_id>/restore/",
-        editing.restore,
-        name="knowledge_restore",
-    ),
+    path("memory/knowledge/pages/<uuid:entry_id>/", include(page_patterns)),
     path(
         "memory/namespaces/<uuid:namespace_id>/conversation/",
         conversations.page,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.dateparse import parse_date, parse_datetime
@@ -28,6 +28,34 @@ from accounts.services.trail import AuditFilter, Format
 from accounts.views.audit_words import present_line
 from accounts.views.ignored_filters import list_ignored_filters
 from config.timestamps import find_midnight, to_utc
+
+
+REASONS = {
+    "changed": _("this entry was modified"),
+    "missing": _("this entry is missing"),
+    "inserted": _("this entry was inserted"),
+    "head": _("the end of the trail differs from the last recorded head"),
+}
+
+# The families of actions in the filter; apps that aren't installed have none.
+FAMILIES = {
+    "memory": _("Memory"),
+    "workflow": _("Workflows"),
+    "run": _("Runs"),
+    "task": _("Tasks"),
+    "case": _("Test cases"),
+    "comment": _("Comments"),
+    "folder": _("Folders"),
+    "credential": _("Credentials"),
+    "member": _("Members"),
+    "group": pgettext_lazy("of people", "Groups"),
+    "invitation": _("Invitations"),
+    "key": _("API keys"),
+    "access": _("Sharing"),
+    "team": _("Team"),
+    "audit": _("Audit trail"),
+    "signin": _("Sign-ins"),
+}
 
 
 @login_required
@@ -66,18 +94,13 @@ def export(request: HttpRequest) -> HttpResponseBase:
     if kind not in ("jsonl", "csv"):
         raise InvalidChoice
     team = _find_team(request)
-    pieces = services.export(
-        get_principal(request),
-        team=team,
-        filters=parse_filters(request.POST),
-        kind=cast(Format, kind),
-    )
+    filters, file_format = parse_filters(request.POST), cast(Format, kind)
+    pieces = services.export(get_principal(request), team=team, filters=filters, kind=file_format)
     return FileAnswer(pieces, name=f"audit-{team.slug}", kind=kind)
 
 
-def parse_filters(data: Any) -> AuditFilter:  # Any: a QueryDict, of a form or an address
+def parse_filters(data: QueryDict) -> AuditFilter:
     """Parse the filters of a form or a URL; invalid values are ignored."""
-    success = {"1": True, "0": False}.get(data.get("success", ""))
     return AuditFilter(
         actor=_read_text(data, "actor", 120),
         action=_read_text(data, "action", 60),
@@ -86,22 +109,22 @@ def parse_filters(data: Any) -> AuditFilter:  # Any: a QueryDict, of a form or a
         node=_read_text(data, "node", 200),
         since=_parse_time(data.get("since", ""), whole_day=False),
         until=_parse_time(data.get("until", ""), whole_day=True),
-        success=success,
+        success={"1": True, "0": False}.get(data.get("success", "")),
     )
 
 
-def _list_ignored_filters(
-    data: Any, filters: AuditFilter
-) -> list[tuple[str, str | Promise, str]]:  # Any: a QueryDict
+def _list_filter_errors(
+    data: QueryDict, filters: AuditFilter
+) -> list[tuple[str, str | Promise, str]]:
     """Return the invalid filters, which were ignored: name, label, reason."""
-    read = {
-        "since": (_("From"), filters.since, _("Enter a valid date.")),
-        "until": (_("To"), filters.until, _("Enter a valid date.")),
-        "success": (_("Outcome"), filters.success, _("Enter 1 or 0.")),
-    }
+    checks = (
+        ("since", _("From"), filters.since, _("Enter a valid date.")),
+        ("until", _("To"), filters.until, _("Enter a valid date.")),
+        ("success", _("Outcome"), filters.success, _("Enter 1 or 0.")),
+    )
     return [
-        (name, label, str(why))
-        for name, (label, value, why) in read.items()
+        (name, label, str(reason))
+        for name, label, value, reason in checks
         if data.get(name, "").strip() and value is None
     ]
 
@@ -115,71 +138,34 @@ def _render_page(
 ) -> HttpResponse:
     principal, filters = get_principal(request), parse_filters(request.GET)
     before = request.GET.get("before", "")
-    page = services.read_page(
-        principal,
-        team=team,
-        filters=filters,
-        before=int(before) if before.isdecimal() and len(before) < 19 else None,
-    )
+    position = int(before) if before.isdecimal() and len(before) < 19 else None
+    page = services.read_page(principal, team=team, filters=filters, before=position)
     query = request.GET.copy()
     query.pop("before", None)
     newest = query.urlencode()
     query["before"] = str(page.older or "")
+    errors = _list_filter_errors(request.GET, filters)
+    members, keys = selectors.list_members(principal, team), selectors.list_keys(principal, team)
+    actors = [(f"user:{row.user_id}", str(row.user)) for row in members]
+    actors += [(f"key:{row.pk}", row.name) for row in keys]
+    broken_link = report.broken_link if report else None
     context = {
         "team": team,
         "page": page,
         "lines": [present_line(line) for line in page.lines],
         "asked": filters,
-        "ignored": list_ignored_filters(
-            request.GET,
-            _list_ignored_filters(request.GET, filters),
-            address=reverse("accounts:audit"),
-        ),
+        "ignored": list_ignored_filters(request.GET, errors, address=reverse("accounts:audit")),
         "given": request.GET,
-        "actors": [
-            (f"user:{row.user_id}", row.user) for row in selectors.list_members(principal, team)
-        ]
-        + [(f"key:{row.pk}", row.name) for row in selectors.list_keys(principal, team)],
+        "actors": actors,
         "actions": _list_actions(),
         "older": query.urlencode() if page.older else "",
         "newest": newest,
         "is_first": not before,
         "report": report,
-        "reason": REASONS.get(report.broken_link.reason, "")
-        if report and report.broken_link
-        else "",
+        "reason": REASONS[broken_link.reason] if broken_link else "",
         "head": chain.read_head(team.pk),
-        "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "accounts/audit.html", context)
-
-
-REASONS = {
-    "changed": _("this entry was modified"),
-    "missing": _("this entry is missing"),
-    "inserted": _("this entry was inserted"),
-    "head": _("the end of the trail differs from the last recorded head"),
-}
-
-# The families of actions in the filter; apps that aren't installed have none.
-FAMILIES = {
-    "memory": _("Memory"),
-    "workflow": _("Workflows"),
-    "run": _("Runs"),
-    "task": _("Tasks"),
-    "case": _("Test cases"),
-    "comment": _("Comments"),
-    "folder": _("Folders"),
-    "credential": _("Credentials"),
-    "member": _("Members"),
-    "group": pgettext_lazy("of people", "Groups"),
-    "invitation": _("Invitations"),
-    "key": _("API keys"),
-    "access": _("Sharing"),
-    "team": _("Team"),
-    "audit": _("Audit trail"),
-    "signin": _("Sign-ins"),
-}
 
 
 def _list_actions() -> list[tuple[str, str, list[tuple[str, str]]]]:
@@ -187,17 +173,12 @@ def _list_actions() -> list[tuple[str, str, list[tuple[str, str]]]]:
     families: dict[str, list[tuple[str, str]]] = {}
     for name, wording in chain.AUDIT_ACTIONS.items():
         families.setdefault(name.partition(".")[0], []).append((name, str(wording)))
-    order = [*FAMILIES, *sorted(set(families) - set(FAMILIES))]
-    return [
-        (family, str(FAMILIES.get(family, family)), families[family])
-        for family in order
-        if family in families
-    ]
+    order = [name for name in FAMILIES if name in families] + sorted(set(families) - set(FAMILIES))
+    return [(family, str(FAMILIES.get(family, family)), families[family]) for family in order]
 
 
-def _read_text(data: Any, name: str, most: int) -> str:
-    text: str = data.get(name, "")
-    return text.strip().replace("\x00", "")[:most]
+def _read_text(data: QueryDict, name: str, max_length: int) -> str:
+    return data.get(name, "").strip().replace("\x00", "")[:max_length]
 
 
 def _parse_time(text: str, *, whole_day: bool) -> datetime | None:

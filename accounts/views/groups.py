@@ -41,19 +41,18 @@ def groups(request: HttpRequest) -> HttpResponse:
     members = list(selectors.list_members(principal, team))
     paginator = Paginator(selectors.list_group_rows(principal, team), GROUPS)
     page = paginator.get_page(request.GET.get("page"))
-    groups_with_people = selectors.load_people(principal, list(page))
     is_large = len(members) > MAX_CHOICES
     context = {
         "team": team,
         "page": page,
         "groups": [
-            (row, () if is_large else _list_outsiders(members, row)) for row in groups_with_people
+            (row, () if is_large else _list_candidates(members, row))
+            for row in selectors.load_people(principal, list(page))
         ],
         "members": [row.user for row in members] if is_large else (),
         "manages": can(principal, "member.manage", team),
         "typed": name,
         "problem": problem,
-        "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "accounts/groups.html", context, status=422 if problem else 200)
 
@@ -88,9 +87,8 @@ def delete(request: HttpRequest, group_id: UUID) -> HttpResponse:
     return redirect("accounts:groups")
 
 
-def _list_outsiders(members: list[Membership], group: selectors.GroupOfPeople) -> list[object]:
-    inside = {person.pk for person in group.people}
-    return [member.user for member in members if member.user_id not in inside]
+def _list_candidates(members: list[Membership], group: selectors.GroupOfPeople) -> list[object]:
+    return [member.user for member in members if member.user not in group.people]
 
 
 def _find_typed_member(

@@ -4,14 +4,16 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
     """Return the context. `csp_nonce` is lazy: only a page that prints it gets it into its policy.
 
-    The name is the one that django-htmx looks for.
+    The name is the one that django-htmx looks for. `base_url` begins the addresses in examples of API requests.
     """
     return {
+        "base_url": SimpleLazyObject(lambda: request.build_absolute_uri("/").rstrip("/")),
         "csp_nonce": getattr(request, "csp_nonce", None),
         "memory_enabled": settings.MEMORY_ENABLED,
         "signup_open": settings.SIGNUP_OPEN,
