@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
-from ninja import Query, Router, Status
+from ninja import Query, Router
 
 from accounts.http.auth import api_auth
 from accounts.models import TeamGroup, User
@@ -32,39 +32,32 @@ def explain_namespace_access(request: HttpRequest, namespace_id: UUID) -> access
     reasons. The caller needs permission to view the namespace.
     """
     caller = build_caller(request)
-    row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
-    return access.access_out(explain_access(caller, namespace=row.text))
+    text = _find_namespace(caller, namespace_id)
+    return access.access_out(explain_access(caller, namespace=text))
 
 
 @router.get(GRANTS, response=list[access.GrantOut])
 def list_grants(request: HttpRequest, namespace_id: UUID) -> list[access.GrantOut]:
     """List the grants of the namespace; its entries inherit them. The caller needs permission to view the namespace."""
     caller = build_caller(request)
-    row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
-    explanation = explain_access(caller, namespace=row.text)
+    explanation = explain_access(caller, namespace=_find_namespace(caller, namespace_id))
     return [access.grant_out(grant) for grant in explanation.grants]
 
 
 @router.post(GRANTS, response={204: None})
-def share_namespace(request: HttpRequest, namespace_id: UUID, body: access.GrantIn) -> Status[None]:
+def share_namespace(request: HttpRequest, namespace_id: UUID, body: access.GrantIn) -> None:
     """Allow a member or a group to view, write, forget or share. The caller needs permission to share the namespace."""
     caller = build_caller(request)
-    row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
-    recipient = _find_recipient(caller, body)
-    services.share(caller, namespace=row.text, verb=body.verb, recipient=recipient)
-    return Status(204, None)
+    text, recipient = _find_namespace(caller, namespace_id), _find_recipient(caller, body)
+    services.share(caller, namespace=text, verb=body.verb, recipient=recipient)
 
 
 @router.delete(GRANTS, response={204: None})
-def unshare_namespace(
-    request: HttpRequest, namespace_id: UUID, body: access.GrantIn
-) -> Status[None]:
+def unshare_namespace(request: HttpRequest, namespace_id: UUID, body: access.GrantIn) -> None:
     """Remove a grant; nothing changes if there is none. The caller needs permission to share the namespace."""
     caller = build_caller(request)
-    row = selectors.find_namespace(caller.principal, caller.team_id, namespace_id)
-    recipient = _find_recipient(caller, body)
-    services.unshare(caller, namespace=row.text, verb=body.verb, recipient=recipient)
-    return Status(204, None)
+    text, recipient = _find_namespace(caller, namespace_id), _find_recipient(caller, body)
+    services.unshare(caller, namespace=text, verb=body.verb, recipient=recipient)
 
 
 @router.get("/memory/emergency-access", response=list[access.EmergencyAccessOut])
@@ -76,10 +69,10 @@ def list_emergency_accesses(
     An API key passes the namespace of an external user whom it may name.
     """
     caller = build_caller(request)
-    emergency_accesses = emergency_access.list_emergency_accesses(
+    rows = emergency_access.list_emergency_accesses(
         caller, namespace=namespace, limit=limit, offset=offset
     )
-    return _describe_accesses(caller, emergency_accesses)
+    return _describe_accesses(caller, rows)
 
 
 @router.get("/memory/subjects/{subject}/looks", response=list[access.EmergencyAccessOut])
@@ -91,33 +84,32 @@ def list_subject_accesses(
     External users have no account here, so your application has to notify them.
     """
     caller = build_caller(request)
-    return _describe_accesses(
-        caller,
-        emergency_access.list_subject_accesses(caller, subject=subject, limit=limit, offset=offset),
+    rows = emergency_access.list_subject_accesses(
+        caller, subject=subject, limit=limit, offset=offset
     )
+    return _describe_accesses(caller, rows)
 
 
 @router.post("/memory/emergency-access", response={201: access.EmergencyAccessOut})
 def start_emergency_access(
     request: HttpRequest, body: access.EmergencyAccessIn
-) -> Status[access.EmergencyAccessOut]:
+) -> access.EmergencyAccessOut:
     """Start an emergency access to a person's private memory for a limited time. The person is notified at once, and
     every read is recorded in the audit log. Only for members with the permission, not for API keys.
     """
     caller = build_caller(request)
     if caller.principal.kind != "user":
         raise AccessDenied(_("API keys can't do this. Sign in instead."))
-    emergency = emergency_access.start_emergency_access(caller, **body.dict())
-    return Status(201, _describe_accesses(caller, [emergency])[0])
+    row = emergency_access.start_emergency_access(caller, **body.dict())
+    return _describe_access(caller, row)
 
 
 @router.post("/memory/emergency-access/{uuid:access_id}/end", response=access.EmergencyAccessOut)
 def end_emergency_access(request: HttpRequest, access_id: UUID) -> access.EmergencyAccessOut:
     """End an emergency access early. Only for the viewer, the owner of the memory, and members with the permission."""
     caller = build_caller(request)
-    return _describe_accesses(
-        caller, [emergency_access.end_emergency_access(caller, access_id=access_id)]
-    )[0]
+    row = emergency_access.end_emergency_access(caller, access_id=access_id)
+    return _describe_access(caller, row)
 
 
 @router.post("/memory/emergency-access/{uuid:access_id}/seen", response=access.EmergencyAccessOut)
@@ -126,9 +118,7 @@ def acknowledge_emergency_access(
 ) -> access.EmergencyAccessOut:
     """Hide the notice of an emergency access from the owner of the memory. The access stays in the list."""
     caller = build_caller(request)
-    return _describe_accesses(caller, [emergency_access.acknowledge(caller, access_id=access_id)])[
-        0
-    ]
+    return _describe_access(caller, emergency_access.acknowledge(caller, access_id=access_id))
 
 
 @router.get("/memory/policy", response=access.PolicyOut)
@@ -140,9 +130,7 @@ def read_policy(request: HttpRequest, params: Query[access.PolicyQuery]) -> acce
 
 @router.put("/memory/policy", response=access.PolicyOut)
 def change_policy(
-    request: HttpRequest,
-    params: Query[access.PolicyQuery],
-    body: access.PolicyIn,
+    request: HttpRequest, params: Query[access.PolicyQuery], body: access.PolicyIn
 ) -> access.PolicyOut:
     """Replace all limits. An omitted limit follows the installation or, for an application, the team. Only for
     members who may change limits.
@@ -150,13 +138,16 @@ def change_policy(
     An application's limits narrow those of the team: the smaller number applies.
     """
     caller = build_caller(request)
-    return _describe_policy(
-        caller, quotas.change_limits(caller, body.limits(), app_id=params.app), params.app
-    )
+    limits = quotas.change_limits(caller, body.limits(), app_id=params.app)
+    return _describe_policy(caller, limits, params.app)
 
 
 def _describe_policy(caller: MemoryCaller, limits: Limits, app_id: str) -> access.PolicyOut:
     return access.policy_out(limits, quotas.get_effective_limits(caller, app_id=app_id))
+
+
+def _find_namespace(caller: MemoryCaller, namespace_id: UUID) -> str:
+    return selectors.find_namespace(caller.principal, caller.team_id, namespace_id).text
 
 
 def _find_recipient(caller: MemoryCaller, body: access.GrantIn) -> User | TeamGroup:
@@ -166,16 +157,17 @@ def _find_recipient(caller: MemoryCaller, body: access.GrantIn) -> User | TeamGr
     return selectors.find_member(caller.principal, caller.team_id, body.member)
 
 
+def _describe_access(caller: MemoryCaller, row: EmergencyAccess) -> access.EmergencyAccessOut:
+    return _describe_accesses(caller, [row])[0]
+
+
 def _describe_accesses(
-    caller: MemoryCaller, emergency_accesses: list[EmergencyAccess]
+    caller: MemoryCaller, rows: list[EmergencyAccess]
 ) -> list[access.EmergencyAccessOut]:
-    read_summaries = emergency_access.summarize_reads(emergency_accesses)
-    principal = caller.principal
+    reads = emergency_access.summarize_reads(rows)
     return [
         access.emergency_access_out(
-            emergency,
-            read_summaries,
-            show_entries=emergency_access.is_notified(principal, emergency),
+            row, reads, show_entries=emergency_access.is_notified(caller.principal, row)
         )
-        for emergency in emergency_accesses
+        for row in rows
     ]

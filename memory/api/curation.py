@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.http import HttpRequest
-from ninja import Query, Router, Status
+from ninja import Query, Router
 
 from accounts.http.auth import api_auth
 from memory.api.entries import build_caller
@@ -52,10 +52,10 @@ def list_curations(
 
 
 @router.post("/memory/curations/{uuid:curation_id}/retry", response={202: schemas.CurationOut})
-def retry_curation(request: HttpRequest, curation_id: UUID) -> Status[schemas.CurationOut]:
+def retry_curation(request: HttpRequest, curation_id: UUID) -> schemas.CurationOut:
     """Retry a failed curation; 409 if it didn't fail."""
     row = curate.retry_curation(build_caller(request), curation_id=curation_id)
-    return Status(202, schemas.curation_out(row))
+    return schemas.curation_out(row)
 
 
 @router.get("/memory/review", response=schemas.ReviewOut)
@@ -86,17 +86,15 @@ def review(request: HttpRequest, params: Query[schemas.ReviewQuery]) -> schemas.
 @router.get(ITEM, response=schemas.ProposalOut)
 def read_proposal(request: HttpRequest, proposal_id: UUID) -> schemas.ProposalOut:
     """Return a proposal with its reason and the changes it would make."""
-    return schemas.proposal_out(
-        proposals.get_proposal(build_caller(request), proposal_id=proposal_id)
-    )
+    row = proposals.get_proposal(build_caller(request), proposal_id=proposal_id)
+    return schemas.proposal_out(row)
 
 
 @router.post(f"{ITEM}/dry-run", response=schemas.ProposalDiffOut)
 def dry_run_proposal(request: HttpRequest, proposal_id: UUID) -> schemas.ProposalDiffOut:
     """Preview applying the proposal now, or the reason why it no longer applies. Nothing is changed."""
-    return schemas.diff_out(
-        proposals.preview_proposal(build_caller(request), proposal_id=proposal_id)
-    )
+    diff = proposals.preview_proposal(build_caller(request), proposal_id=proposal_id)
+    return schemas.diff_out(diff)
 
 
 @router.post(f"{ITEM}/apply", response=schemas.ProposalOut)
@@ -104,12 +102,9 @@ def apply_proposal(
     request: HttpRequest, proposal_id: UUID, body: schemas.ApplyIn
 ) -> schemas.ProposalOut:
     """Apply the whole proposal or nothing. The returned ``change`` undoes it."""
-    fields = body.dict(exclude_unset=True)
+    value = body.dict(exclude_unset=True).get("value", proposals.AS_PROPOSED)
     row = proposals.apply_proposal(
-        build_caller(request),
-        proposal_id=proposal_id,
-        value=fields.get("value", proposals.AS_PROPOSED),
-        reason=body.reason,
+        build_caller(request), proposal_id=proposal_id, value=value, reason=body.reason
     )
     return schemas.proposal_out(row)
 
@@ -130,9 +125,8 @@ def reopen_proposal(
     request: HttpRequest, proposal_id: UUID, body: schemas.ReasonIn
 ) -> schemas.ProposalOut:
     """Return a rejected proposal to the queue."""
-    row = proposals.reopen_proposal(
-        build_caller(request), proposal_id=proposal_id, reason=body.reason
-    )
+    caller = build_caller(request)
+    row = proposals.reopen_proposal(caller, proposal_id=proposal_id, reason=body.reason)
     return schemas.proposal_out(row)
 
 
@@ -141,7 +135,6 @@ def undo_proposal(
     request: HttpRequest, proposal_id: UUID, body: schemas.ReasonIn
 ) -> schemas.ProposalOut:
     """Restore everything as it was before the proposal was applied, unless it was changed since."""
-    row = proposals.undo_proposal(
-        build_caller(request), proposal_id=proposal_id, reason=body.reason
-    )
+    caller = build_caller(request)
+    row = proposals.undo_proposal(caller, proposal_id=proposal_id, reason=body.reason)
     return schemas.proposal_out(row)

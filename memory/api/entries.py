@@ -1,11 +1,11 @@
 """``/api/v1/memory``: namespaces, entries, search and erasure."""
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from ninja import Header, Query, Router, Status
+from ninja import Header, Query, Router
 
 from accounts.http.auth import api_auth
 from accounts.principals import get_current_team_id, get_principal
@@ -20,6 +20,8 @@ from memory.services import MemoryCaller
 
 
 router = Router(auth=api_auth(), tags=["memory"])
+
+IfMatch = Annotated[str, Header(alias="If-Match", max_length=40)]
 
 
 def build_caller(request: HttpRequest) -> MemoryCaller:
@@ -39,9 +41,8 @@ def list_namespaces(
     reaches a person's namespace by its name.
     """
     word = None if scope is None else str(get_scope(scope).word)
-    page = services.list_namespace_page(
-        build_caller(request), scope=word, limit=limit, offset=offset
-    )
+    caller = build_caller(request)
+    page = services.list_namespace_page(caller, scope=word, limit=limit, offset=offset)
     response["X-Total-Count"] = str(page.total)
     return [entries.namespace_out(row) for row in page.rows]
 
@@ -64,9 +65,8 @@ def search_everywhere(
     if it names that tier, because they have not been reviewed yet.
     """
     conditions = params.dict()
-    results = services.search_all_namespaces(
-        build_caller(request), query=conditions.pop("q"), **conditions
-    )
+    conditions["query"] = conditions.pop("q")
+    results = services.search_all_namespaces(build_caller(request), **conditions)
     return entries.SearchOut(
         results=[entries.entry_out(entry) for entry in results.entries],
         total=results.total,
@@ -76,14 +76,13 @@ def search_everywhere(
 
 
 @router.post("/memory/entries", response={201: entries.EntryOut})
-def store_entry(request: HttpRequest, body: entries.StoreIn) -> Status[entries.EntryOut]:
+def store_entry(request: HttpRequest, body: entries.StoreIn) -> entries.EntryOut:
     """Store an entry. ``source`` says what wrote it in another installation, whose key needs ``memory:serve``."""
     caller = build_caller(request)
     if body.source is not None and permissions.get_guest_key_id(caller.principal) is None:
         raise AccessDenied(_("source: requires an API key with the permission memory:serve."))
     source = Source(**body.source.dict()) if body.source else None
-    stored = services.remember(caller, **{**body.dict(), "source": source})
-    return Status(201, entries.entry_out(stored))
+    return entries.entry_out(services.remember(caller, **{**body.dict(), "source": source}))
 
 
 @router.post("/memory/recall", response=entries.RecalledOut)
@@ -95,9 +94,8 @@ def recall_entries(request: HttpRequest, body: entries.RecallIn) -> entries.Reca
     if top_k is None and permissions.get_guest_key_id(caller.principal) is None:
         top_k = MAX_TOP_K if body.query_text is None else entries.RECALLED_BY_TEXT
     results = services.recall(caller, **{**body.dict(), "top_k": top_k})
-    return entries.RecalledOut(
-        results=[entries.entry_out(entry) for entry in results], count=len(results)
-    )
+    rows = [entries.entry_out(entry) for entry in results]
+    return entries.RecalledOut(results=rows, count=len(rows))
 
 
 @router.post("/memory/forget", response=entries.ForgottenOut | entries.WouldGoOut)
@@ -156,15 +154,12 @@ def edit_entry(
     response: HttpResponse,
     entry_id: UUID,
     body: entries.EntryEditIn,
-    if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
+    if_match: IfMatch,
 ) -> entries.EntryOut:
     """Edit an entry; 409 if it has been changed since ``If-Match``."""
     changes = body.dict(exclude_unset=True)
     entry = services.edit(
-        build_caller(request),
-        entry_id=entry_id,
-        if_revision=parse_revision(if_match),
-        **changes,
+        build_caller(request), entry_id=entry_id, if_revision=parse_revision(if_match), **changes
     )
     response["ETag"] = f'"{entry.revision}"'
     return entries.entry_out(entry)
@@ -182,11 +177,10 @@ def restore_entry(
     request: HttpRequest, entry_id: UUID, body: entries.RestoreIn
 ) -> entries.EntryOut:
     """Restore an entry to a revision, or after it was forgotten."""
-    return entries.entry_out(
-        services.restore(
-            build_caller(request), entry_id=entry_id, revision=body.revision, reason=body.reason
-        )
+    entry = services.restore(
+        build_caller(request), entry_id=entry_id, revision=body.revision, reason=body.reason
     )
+    return entries.entry_out(entry)
 
 
 @router.get("/memory/entries/{uuid:entry_id}/revisions", response=list[entries.EntryRevisionOut])
@@ -200,9 +194,7 @@ def list_revisions(request: HttpRequest, entry_id: UUID) -> list[entries.EntryRe
 def undo_change(request: HttpRequest, change_id: UUID) -> entries.UndoneOut:
     """Undo a change as a whole; 409 if one of its entries has been changed since."""
     result = services.undo(build_caller(request), change_id=change_id)
-    return entries.UndoneOut(
-        count=result.count, entries=[UUID(undone_id) for undone_id in result.entry_ids]
-    )
+    return entries.UndoneOut(count=result.count, entries=[UUID(id_) for id_ in result.entry_ids])
 
 
 @router.post("/memory/runs/{uuid:run_id}/undo", response=entries.RunUndoneOut)

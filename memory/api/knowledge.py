@@ -1,13 +1,14 @@
 """``/api/v1/knowledge``: knowledge pages; and the history of a conversation with its folded messages."""
 
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Header, Query, Router, Status
+from ninja import Query, Router
 
 from accounts.http.auth import api_auth
 from memory import services
-from memory.api.entries import build_caller, parse_revision
+from memory.api.entries import IfMatch, build_caller, parse_revision
 from memory.schemas import entries
 from memory.schemas import knowledge as pages
 
@@ -18,33 +19,27 @@ router = Router(auth=api_auth(), tags=["knowledge"])
 @router.get("/knowledge/pages", response=pages.KnowledgeBaseOut)
 def list_pages(request: HttpRequest, params: Query[pages.PagesQuery]) -> pages.KnowledgeBaseOut:
     """List all pages of a namespace by title, with their links and stale markers."""
-    return pages.knowledge_base_out(
-        services.get_knowledge_base(build_caller(request), namespace=params.namespace)
-    )
+    base = services.get_knowledge_base(build_caller(request), namespace=params.namespace)
+    return pages.knowledge_base_out(base)
 
 
 @router.get("/knowledge/search", response=pages.FoundPagesOut)
 def search_pages(request: HttpRequest, params: Query[pages.SearchQuery]) -> pages.FoundPagesOut:
     """Search pages, best first, with the parts of each score; without a namespace in all knowledge bases together."""
-    caller, tags = build_caller(request), [params.tag] if params.tag else []
+    caller = build_caller(request)
+    conditions: dict[str, Any] = {
+        "query": params.query,
+        "tags": [params.tag] if params.tag else [],
+        "top_k": params.limit,
+        "min_score": params.min_score,
+    }
     if not params.namespace:
-        results = services.search_all_pages(
-            caller, query=params.query, tags=tags, top_k=params.limit, min_score=params.min_score
-        )
-        return pages.found_out(results.hits)
-    hits = services.find_pages(
-        caller,
-        namespace=params.namespace,
-        query=params.query,
-        tags=tags,
-        top_k=params.limit,
-        min_score=params.min_score,
-    )
-    return pages.found_out(hits)
+        return pages.found_out(services.search_all_pages(caller, **conditions).hits)
+    return pages.found_out(services.find_pages(caller, namespace=params.namespace, **conditions))
 
 
 @router.post("/knowledge/pages", response={201: list[pages.KeptOut]})
-def write_pages(request: HttpRequest, body: pages.WriteIn) -> Status[list[pages.KeptOut]]:
+def write_pages(request: HttpRequest, body: pages.WriteIn) -> list[pages.KeptOut]:
     """Write all pages or none. Each is merged into the page about the same subject, if there is one."""
     results = services.write_pages(
         build_caller(request),
@@ -53,7 +48,7 @@ def write_pages(request: HttpRequest, body: pages.WriteIn) -> Status[list[pages.
         mode=body.mode,
         reason=body.reason,
     )
-    return Status(201, [pages.kept_out(page) for page in results])
+    return [pages.kept_out(page) for page in results]
 
 
 @router.get("/knowledge/pages/{uuid:entry_id}", response=pages.OpenedOut)
@@ -70,7 +65,7 @@ def rewrite_page(
     response: HttpResponse,
     entry_id: UUID,
     body: pages.RewriteIn,
-    if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
+    if_match: IfMatch,
 ) -> pages.OpenedOut:
     """Rewrite a page; 409 if it has been changed since ``If-Match``."""
     view = services.rewrite_page(
@@ -122,7 +117,7 @@ def export_pages(request: HttpRequest, params: Query[pages.PagesQuery]) -> HttpR
 
 
 @router.post("/knowledge/import", response={201: pages.ImportedOut})
-def import_pages(request: HttpRequest, body: pages.PagesImportIn) -> Status[pages.ImportedOut]:
+def import_pages(request: HttpRequest, body: pages.PagesImportIn) -> pages.ImportedOut:
     """Import Markdown files as text, or a ZIP of them. An existing page is replaced by its file. A page that reads like
     instructions is held for review, and secrets are removed.
     """
@@ -134,7 +129,7 @@ def import_pages(request: HttpRequest, body: pages.PagesImportIn) -> Status[page
         reason=body.reason,
         dry_run=body.dry_run,
     )
-    answer = pages.ImportedOut(
+    return pages.ImportedOut(
         pages=[item.id for item in result.pages],
         skipped=list(result.skipped),
         caught=[
@@ -148,12 +143,10 @@ def import_pages(request: HttpRequest, body: pages.PagesImportIn) -> Status[page
         ],
         dry_run=body.dry_run,
     )
-    return Status(201, answer)
 
 
 @router.get("/memory/conversation", response=pages.FoldedHistoryOut, tags=["memory"])
 def read_history(request: HttpRequest, params: Query[pages.PagesQuery]) -> pages.FoldedHistoryOut:
     """Return the messages that a conversation keeps for its models, the summary of the others, and the folded messages."""
-    return pages.history_out(
-        services.load_history(build_caller(request), namespace=params.namespace)
-    )
+    history = services.load_history(build_caller(request), namespace=params.namespace)
+    return pages.history_out(history)

@@ -3,11 +3,11 @@
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Header, Query, Router
+from ninja import Query, Router
 
 from accounts.http.auth import api_auth
 from memory import services
-from memory.api.entries import build_caller, parse_revision
+from memory.api.entries import IfMatch, build_caller, parse_revision
 from memory.schemas import entries, tiers
 
 
@@ -30,14 +30,12 @@ def move_entry(
     response: HttpResponse,
     entry_id: UUID,
     body: tiers.EntryMoveIn,
-    if_match: str = Header(..., alias="If-Match", max_length=40),  # type: ignore[type-arg]  # ninja's stub
+    if_match: IfMatch,
 ) -> tiers.MovedOut:
     """Approve, reject, promote or quarantine an entry; 409 if it has been changed since ``If-Match``."""
+    revision = parse_revision(if_match)
     result = services.move(
-        build_caller(request),
-        entry_ids=[entry_id],
-        if_revision=parse_revision(if_match),
-        **body.dict(),
+        build_caller(request), entry_ids=[entry_id], if_revision=revision, **body.dict()
     )
     response["ETag"] = f'"{result.entries[0].revision}"'
     return tiers.moved_out(result)
