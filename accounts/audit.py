@@ -23,7 +23,7 @@ from accounts.models.audit import GENESIS, AuditEntry, AuditHead, hide_pending, 
 from accounts.models.persons import AuditPerson, find_pseudonyms, make_unlinked_pseudonym
 from accounts.personas import find_player
 from accounts.principals import Principal
-from accounts.pseudonyms import find_outside_ids, hide, list_pseudonyms, substitute_names
+from accounts.pseudonyms import find_external_ids, hide, list_pseudonyms, substitute_names
 from accounts.tenancy import HasTeams, get_current_team_ids, tenant
 from config.sql import read_queries
 
@@ -216,14 +216,13 @@ def list_written_forms(team_id: UUID, texts: Iterable[str]) -> dict[str, list[st
     The database is queried only if a string names an external user.
     """
     subjects = list(texts)
-    pseudonyms = find_pseudonyms(
-        team_id, {person for text in subjects for person in find_outside_ids(text)}
-    )
-    variants = {}
+    persons = {person for text in subjects for person in find_external_ids(text)}
+    pseudonyms = find_pseudonyms(team_id, persons)
+    forms = {}
     for text in subjects:
-        with_pseudonyms, _detail = hide(text, {}, lambda person: pseudonyms.get(person, person))
-        variants[text] = [text] if with_pseudonyms == text else [text, with_pseudonyms]
-    return variants
+        hidden_text, _detail = hide(text, {}, lambda person: pseudonyms.get(person, person))
+        forms[text] = [text] if hidden_text == text else [text, hidden_text]
+    return forms
 
 
 def reveal(team_id: UUID, entries: Sequence[AuditEntry]) -> None:
@@ -244,11 +243,8 @@ def count_persons(team_id: UUID, persons: Sequence[str]) -> int:
 def list_personas(team_id: UUID, player: str) -> list[str]:
     """Return a member's test personas that the audit trail knows. Call it within ``tenant``."""
     rows = AuditPerson.objects.unscoped().filter(team_id=team_id, person__endswith=f"@{player}")
-    return [
-        person
-        for person in rows.values_list("person", flat=True)
-        if str(find_player(person)) == player
-    ]
+    persons = rows.values_list("person", flat=True)
+    return [person for person in persons if str(find_player(person)) == player]
 
 
 def forget_persons(team_id: UUID, persons: Sequence[str]) -> int:

@@ -33,14 +33,14 @@ def register_person_prefixes(prefixes: Prefixes) -> None:
     _PREFIXES["persons"] = prefixes
 
 
-def is_outside(person: str) -> bool:
+def is_external(person: str) -> bool:
     """Return whether an id may identify an external user."""
     return bool(_ID.fullmatch(person)) and not _OWN_UUID.fullmatch(person)
 
 
-def find_outside_ids(text: str) -> list[str]:
+def find_external_ids(text: str) -> list[str]:
     """Return the external users' ids in the name of a person's namespace."""
-    return [person for person in _split_ids(text) if is_outside(person)]
+    return [person for person in _split_ids(text) if is_external(person)]
 
 
 def find_persons(subject: str, detail: Mapping[str, Any]) -> set[str]:
@@ -58,9 +58,7 @@ def find_persons(subject: str, detail: Mapping[str, Any]) -> set[str]:
 def hide(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict[str, Any]]:
     """Return the same entry with ``swap`` applied to every external user's id."""
     pairs = [("", subject), *_iterate_strings(detail)]
-    if not _compile_person_pattern(_load_prefixes()).search(
-        "\n".join(text for _name, text in pairs)
-    ):
+    if not _compile_person_pattern(_join_prefixes()).search("\n".join(text for _, text in pairs)):
         return subject, dict(detail)  # nearly every entry names an account or no person
     texts = [subject, *(text for name, text in pairs[1:] if not _is_prose(name, text))]
     persons = {
@@ -72,11 +70,9 @@ def hide(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict
     quotations = _list_quotations(persons)
 
     def swap_text(name: str, text: str) -> str:
-        return (
-            _swap_in_prose(text, quotations, swap)
-            if _is_prose(name, text)
-            else _swap_in_name(text, swap)
-        )
+        if _is_prose(name, text):
+            return _swap_in_prose(text, quotations, swap)
+        return _swap_in_name(text, swap)
 
     return _swap_in_name(subject, swap), _map_strings(detail, swap_text)
 
@@ -89,11 +85,8 @@ def substitute_names(value: Any, names: Mapping[str, str]) -> Any:  # Any: JSON
 
 
 def list_pseudonyms(value: Any) -> set[str]:  # Any: JSON
-    return {
-        pseudonym
-        for _name, text in _iterate_strings(value)
-        for pseudonym in _PSEUDONYM.findall(text)
-    }
+    texts = (text for _name, text in _iterate_strings(value))
+    return {pseudonym for text in texts for pseudonym in _PSEUDONYM.findall(text)}
 
 
 def replace_pseudonyms(text: str, words: str) -> str:
@@ -119,18 +112,14 @@ def _swap_in_name(text: str, swap: Swap) -> str:
 def _swap_id(person: str, swap: Swap) -> str:
     if not person or _OWN_UUID.fullmatch(person):
         return person
-    return swap(person) if is_outside(person) else INVALID_ID
+    return swap(person) if is_external(person) else INVALID_ID
 
 
 def _swap_in_prose(text: str, quotations: Mapping[str, str], swap: Swap) -> str:
     """Replace ids that the entry names elsewhere, wherever they occur, and the word after a person's prefix."""
-    alternatives = "|".join(
-        re.escape(quotation) for quotation in sorted(quotations, key=len, reverse=True)
-    )
+    alternatives = "|".join(map(re.escape, sorted(quotations, key=len, reverse=True)))
     prefix = rf"(?<![\w-])(?:{_join_prefixes()}):"
-    quoted_pattern = (
-        rf"(?:{prefix}|(?<!\w))(?P<known>{alternatives})(?!\w)|" if alternatives else ""
-    )
+    quoted = rf"(?:{prefix}|(?<!\w))(?P<known>{alternatives})(?!\w)|" if alternatives else ""
 
     def swap_match(match: re.Match[str]) -> str:
         if alternatives and match["known"] is not None:
@@ -140,7 +129,7 @@ def _swap_in_prose(text: str, quotations: Mapping[str, str], swap: Swap) -> str:
         bare = match["id"].rstrip("'\"’”.,;!?)]}>…")
         return before + _swap_id(bare, swap) + match["id"][len(bare) :]
 
-    return re.sub(rf"{quoted_pattern}{prefix}(?P<id>[^\s:]+)", swap_match, text)
+    return re.sub(rf"{quoted}{prefix}(?P<id>[^\s:]+)", swap_match, text)
 
 
 def _list_quotations(persons: set[str]) -> dict[str, str]:
@@ -182,14 +171,13 @@ def _iterate_strings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 @cache
-def _compile_person_pattern(prefixes: tuple[str, ...]) -> re.Pattern[str]:
+def _compile_person_pattern(prefixes: str) -> re.Pattern[str]:
     """Compile a pattern for a person's prefix that is not followed by a UUID alone."""
-    alternatives = "|".join(re.escape(prefix) for prefix in prefixes)
-    return re.compile(rf"(?:{alternatives}):(?!{_OWN_UUID.pattern}(?:\n|\Z))")
+    return re.compile(rf"(?:{prefixes}):(?!{_OWN_UUID.pattern}(?:\n|\Z))")
 
 
 def _join_prefixes() -> str:
-    return "|".join(re.escape(prefix) for prefix in _load_prefixes())
+    return "|".join(map(re.escape, _load_prefixes()))
 
 
 def _load_prefixes() -> tuple[str, ...]:

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import groupby
+from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
@@ -141,13 +143,10 @@ def write_pending() -> None:
     if not pending:
         return
     _discard_pending()
-    entries = sorted((item.entry for item in pending), key=_get_team_id)
-    for team_id, of_team in groupby(entries, key=_get_team_id):
-        if team_id in get_current_team_ids():
-            _write(team_id, list(of_team))
-            continue
-        with tenant([team_id]):
-            _write(team_id, list(of_team))
+    entries = sorted((item.entry for item in pending), key=attrgetter("team_id"))
+    for team_id, group in groupby(entries, key=attrgetter("team_id")):
+        with nullcontext() if team_id in get_current_team_ids() else tenant([team_id]):
+            _write(team_id, list(group))
 
 
 def rescue_refusals() -> Callable[[], None]:
@@ -175,16 +174,12 @@ def _note_again(refusals: list[AuditEntry]) -> None:
 
 
 def _list_pending() -> list[_PendingEntry]:
-    return [
-        callback[1]
-        for callback in connection.run_on_commit
-        if isinstance(callback[1], _PendingEntry)
-    ]
+    return [row[1] for row in connection.run_on_commit if isinstance(row[1], _PendingEntry)]
 
 
 def _discard_pending() -> None:
     connection.run_on_commit = [
-        noted for noted in connection.run_on_commit if not isinstance(noted[1], _PendingEntry)
+        row for row in connection.run_on_commit if not isinstance(row[1], _PendingEntry)
     ]
 
 
@@ -214,10 +209,6 @@ def _hide(team_id: UUID, entries: list[AuditEntry]) -> None:
         entry.subject, entry.is_hidden = entry.subject[:MAX_SUBJECT_LENGTH], True
         if isinstance(why := entry.detail.get("why"), str):
             entry.detail["why"] = why[:MAX_REASON_LENGTH]
-
-
-def _get_team_id(entry: AuditEntry) -> UUID:
-    return entry.team_id
 
 
 run_at_end(write_pending)

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence, Set
 from typing import Protocol
 from uuid import UUID
 
@@ -62,19 +62,22 @@ def hide_persons(team_id: UUID, entries: Sequence[TrailEntry]) -> None:
     It costs one query if a person is named, and two more if a person is new to the audit trail.
     """
     persons = {person for entry in entries for person in find_persons(entry.subject, entry.detail)}
-    pseudonyms = _query_pseudonyms(team_id, persons)
+    pseudonyms = find_pseudonyms(team_id, persons)
     if missing := persons - set(pseudonyms):
         AuditPerson._unscoped.bulk_create(
             [_build_person(team_id, person) for person in sorted(missing)], ignore_conflicts=True
         )
-        pseudonyms = _query_pseudonyms(team_id, persons)
+        pseudonyms = find_pseudonyms(team_id, persons)
     for entry in entries:
         entry.subject, entry.detail = hide(entry.subject, entry.detail, pseudonyms.__getitem__)
 
 
-def find_pseudonyms(team_id: UUID, persons: Iterable[str]) -> Mapping[str, str]:
+def find_pseudonyms(team_id: UUID, persons: Set[str]) -> dict[str, str]:
     """Return the pseudonyms of those persons whom the audit trail knows."""
-    return _query_pseudonyms(team_id, set(persons))
+    if not persons:
+        return {}
+    rows = AuditPerson._unscoped.filter(team_id=team_id, person__in=persons)
+    return dict(rows.values_list("person", "pseudonym"))
 
 
 def make_unlinked_pseudonym(person: str) -> str:
@@ -82,18 +85,10 @@ def make_unlinked_pseudonym(person: str) -> str:
     return _compute_pseudonym(secrets.token_bytes(32), person)
 
 
-def _query_pseudonyms(team_id: UUID, persons: set[str]) -> dict[str, str]:
-    if not persons:
-        return {}
-    rows = AuditPerson._unscoped.filter(team_id=team_id, person__in=persons)
-    return dict(rows.values_list("person", "pseudonym"))
-
-
 def _build_person(team_id: UUID, person: str) -> AuditPerson:
     secret = secrets.token_bytes(32)
-    return AuditPerson(
-        team_id=team_id, person=person, secret=secret, pseudonym=_compute_pseudonym(secret, person)
-    )
+    pseudonym = _compute_pseudonym(secret, person)
+    return AuditPerson(team_id=team_id, person=person, secret=secret, pseudonym=pseudonym)
 
 
 def _compute_pseudonym(secret: bytes, person: str) -> str:

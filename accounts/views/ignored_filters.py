@@ -20,7 +20,7 @@ class Ignored:
 
     label: str | Promise
     value: str
-    why: str
+    reason: str
     url: str
 
 
@@ -42,18 +42,14 @@ def list_ignored_filters(
 ) -> list[Ignored]:
     """Return the ignored filters. ``errors``: the parameter's name, its label, and why it is invalid."""
     return [
-        Ignored(
-            label,
-            data.get(name, "")[:_MAX_VALUE_LENGTH],
-            reason,
-            address + _drop_filter(data, name),
-        )
+        Ignored(label, data.get(name, "")[:_MAX_VALUE_LENGTH], reason, address + _drop(data, name))
         for name, label, reason in errors
     ]
 
 
-def _drop_filter(data: QueryDict, name: str) -> str:
-    fresh = data.copy()
-    for query in (*_PAGE_PARAMETERS, name):
-        fresh.pop(query, None)
-    return f"?{fresh.urlencode()}"
+def _drop(data: QueryDict, name: str) -> str:
+    """Return the query without this filter, and without the parameters of a single page."""
+    query = data.copy()
+    for parameter in (*_PAGE_PARAMETERS, name):
+        query.pop(parameter, None)
+    return f"?{query.urlencode()}"

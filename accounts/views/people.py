@@ -56,18 +56,14 @@ def welcome(request: HttpRequest) -> HttpResponse:
         services.change_password(user, data["password"])
         update_session_auth_hash(request, user)
         return redirect(_find_gallery())
-    return render(
-        request,
-        "accounts/welcome.html",
-        {"form": form, "skip": _find_gallery()},
-        status=_choose_status(form),
-    )
+    context = {"form": form, "skip": _find_gallery()}
+    return render(request, "accounts/welcome.html", context, status=_choose_status(form))
 
 
 @require_http_methods(["GET", "POST"])
 def profile(request: HttpRequest) -> HttpResponse:
     user = _get_person(request)
-    form = ProfileForm(_get_post_data(request), initial={"name": user.name, "locale": user.locale})
+    form = _build_profile_form(user, _get_post_data(request))
     if request.method == "POST" and form.is_valid():
         services.change_profile(user, **form.cleaned_data)
         messages.success(request, _("Saved."))
@@ -81,10 +77,7 @@ def password(request: HttpRequest) -> HttpResponse:
     user = _get_person(request)
     form = _choose_password_form(user)(user, request.POST)
     if not form.is_valid():
-        context = {
-            "form": ProfileForm(initial={"name": user.name, "locale": user.locale}),
-            "password_form": form,
-        }
+        context = {"form": _build_profile_form(user), "password_form": form}
         return render(request, "accounts/profile.html", context, status=422)
     services.change_password(user, form.cleaned_data["new_password1"])
     update_session_auth_hash(request, user)
@@ -114,6 +107,10 @@ def _get_post_data(request: HttpRequest) -> QueryDict | None:
 def _get_person(request: HttpRequest) -> User:
     get_principal(request)  # anonymous users are redirected to sign-in
     return cast(User, request.user)
+
+
+def _build_profile_form(user: User, data: QueryDict | None = None) -> ProfileForm:
+    return ProfileForm(data, initial={"name": user.name, "locale": user.locale})
 
 
 def _choose_password_form(user: User) -> type[SetPasswordForm]:  # type: ignore[type-arg]

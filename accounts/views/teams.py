@@ -126,8 +126,8 @@ def _list_members(request: HttpRequest, principal: Principal, team: Team) -> dic
     query = f"{urlencode({'q': search})}&" if search else ""
     return {
         "page": page,
-        "sought": search,
-        "kept": query,
+        "search": search,
+        "list_query": query,
         "at": f"{query}page={page.number}" if query or page.number > 1 else "",
     }
 
@@ -162,6 +162,8 @@ def _page(
         "roles": roles,
         "invitation_form": form,
         "link": link,
-        "told_roles": [(label, ROLE_DESCRIPTIONS[Role(value)]) for value, label in Role.choices],
+        "role_descriptions": [
+            (label, ROLE_DESCRIPTIONS[Role(value)]) for value, label in Role.choices
+        ],
     }
     return render(request, "accounts/team.html", context, status=status)

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from accounts.pseudonyms import (
-    find_outside_ids,
+    find_external_ids,
     find_persons,
     hide,
-    is_outside,
+    is_external,
     list_pseudonyms,
     replace_pseudonyms,
     substitute_names,
@@ -93,5 +93,5 @@ def test_pseudonyms_turn_back_while_somebody_knows_them():
 
 def test_account_is_not_outside():
     ids = ("zoe", OUTSIDE, ACCOUNT, "", "a b")
-    assert [is_outside(one) for one in ids] == [True, True, False, False, False]
-    assert find_outside_ids(f"user:{ACCOUNT}") == []
+    assert [is_external(one) for one in ids] == [True, True, False, False, False]
+    assert find_external_ids(f"user:{ACCOUNT}") == []

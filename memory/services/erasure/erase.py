@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from accounts import access, audit
 from accounts.models import AuditEntry, Membership, Role
 from accounts.personas import find_key_id, find_player
-from accounts.pseudonyms import find_outside_ids
+from accounts.pseudonyms import find_external_ids
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from config.sql import read_queries
@@ -196,7 +196,7 @@ def list_namespaces_of_person(team_id: UUID, subject: str) -> list[Namespace]:
 
 def _list_person_ids(team_id: UUID, subject: str, namespaces: Iterable[Namespace]) -> list[str]:
     """Return the ids of the person and their test persons in the audit log, even if their memory is gone."""
-    ids = {id_ for row in namespaces for id_ in find_outside_ids(row.text)}
+    ids = {id_ for row in namespaces for id_ in find_external_ids(row.text)}
     return sorted({subject, *ids, *audit.list_personas(team_id, subject)})
 
 
