@@ -77,8 +77,8 @@ class Person:
 class Leak:
     """A secret that another person could read, with the request that returned it."""
 
-    where: str
-    asked_by: str
+    location: str
+    attacker: str
     owner: str
     form: str
 
@@ -116,14 +116,9 @@ def check(
             for person in people if thorough else (ben, cay):
                 if askers and person.name not in askers:
                     continue
-                other_people = [other for other in people if other is not person]
-                attacker = _Attacker(
-                    report,
-                    person,
-                    other_people,
-                    None if thorough else ann,
-                    stop_at_first=stop_at_first,
-                )
+                others = [other for other in people if other is not person]
+                victims = others if thorough else [ann]
+                attacker = _Attacker(report, person, others, victims, stop_at_first)
                 attacker.try_nodes()
                 attacker.try_rows()
                 attacker.try_urls(thorough=thorough)
@@ -155,9 +150,8 @@ def _create_people() -> list[Person]:
         User.objects.create_user(f"{name}-{uuid7()}@leakcheck.invalid", name=name)
         for name in ("Ann", "Ben", "Cay")
     ]
-    first_team, second_team = (
-        create_team(owner=user, name="Leak check") for user in (users[0], users[2])
-    )
+    first_team = create_team(owner=users[0], name="Leak check")
+    second_team = create_team(owner=users[2], name="Leak check")
     add_member(team=first_team, user=users[1], role=Role.EDITOR)
     first_canary, second_canary = Canary.create("Ann's and Ben's team"), Canary.create("Cay's team")
     return [
@@ -183,10 +177,8 @@ def _fill_memory(person: Person) -> None:
     for scope in ("user", "conversation", "run"):
         entry = services.remember(caller, scope=scope, key="k", value=secret, metadata=metadata)
         person.add("entry", entry.id)
-    held_entry = services.remember(
-        caller, scope="user", key="held", value=secret, tier="quarantine"
-    )
-    person.add("entry", held_entry.id)
+    held = services.remember(caller, scope="user", key="held", value=secret, tier="quarantine")
+    person.add("entry", held.id)
     services.remember(caller, scope="user", key="gone", value=secret)
     change = services.forget(caller, scope="user", key="gone", reason=person.own.text)
     person.add("change", change.change_id)
@@ -206,8 +198,7 @@ def _fill_memory(person: Person) -> None:
 def _fill_tables(person: Person) -> None:
     secret = person.own.text
     with tenant([person.team.pk]):
-        rows = Namespace.objects.unscoped().filter(team=person.team, text=person.namespace)
-        namespace = rows.get()
+        namespace = Namespace.objects.unscoped().get(team=person.team, text=person.namespace)
         person.add("namespace", namespace.pk)
         person.add("subject", person.user.pk)
         proposal = Proposal.objects.unscoped().create(
@@ -229,9 +220,8 @@ def _fill_tables(person: Person) -> None:
         person.add("item", proposal.pk, *person.ids["entry"][3:4])
         person.add("curation", curation.pk)
         private = Entry.objects.unscoped().filter(text__contains=secret)
-        person.add(
-            "namespace", *set(private.values_list("namespace_id", flat=True)) - {namespace.pk}
-        )
+        namespace_ids = set(private.values_list("namespace_id", flat=True))
+        person.add("namespace", *namespace_ids - {namespace.pk})
 
 
 def _build_run_caller(person: Person) -> MemoryCaller:
@@ -267,32 +257,27 @@ def _build_identity(person: Person) -> dict[str, Json]:
 
 @dataclass(slots=True)
 class _Attacker:
-    """A person who tries to read the secrets of others. ``only_victim`` limits whose ids they try."""
+    """A person who tries to read the secrets of all others, with the ids of the ``victims``."""
 
     report: Report
     person: Person
-    other_people: list[Person]
-    only_victim: Person | None
-    stop_at_first: bool = False
+    others: list[Person]
+    victims: list[Person]
+    stop_at_first: bool
 
     @property
     def foreign(self) -> list[Canary]:
-        own_canaries = (self.person.own, self.person.shared)
-        canaries = {
-            canary.text: canary
-            for other in self.other_people
-            for canary in (other.own, other.shared)
-        }
-        return [canary for canary in canaries.values() if canary not in own_canaries]
+        own = (self.person.own, self.person.shared)
+        canaries = dict.fromkeys(
+            canary for other in self.others for canary in (other.own, other.shared)
+        )
+        return [canary for canary in canaries if canary not in own]
 
-    @property
-    def victims(self) -> list[Person]:
-        return [self.only_victim] if self.only_victim is not None else self.other_people
-
-    def search(self, area: str, where: str, response: bytes) -> None:
+    def search(self, area: str, location: str, response: bytes) -> None:
+        """Report the secrets of others in the response."""
         self.report.answers[area] += 1
         for canary, form in find_foreign(response, self.foreign):
-            self.report.leaks.append(Leak(where, self.person.name, canary.owner, form))
+            self.report.leaks.append(Leak(location, self.person.name, canary.owner, form))
             if self.stop_at_first:
                 raise _RolledBack
 
@@ -300,8 +285,9 @@ class _Attacker:
         memory = engine_port.RunMemory(_build_run_caller(self.person))
         groups = [str(other.user.pk) for other in self.victims]
         trials = get_host().node_trials
-        for where, output in trials.run_nodes(memory, _build_identity(self.person), groups=groups):
-            self.search("node kinds", where, output.encode())
+        identity = _build_identity(self.person)
+        for location, output in trials.run_nodes(memory, identity, groups=groups):
+            self.search("node kinds", location, output.encode())
 
     def try_rows(self) -> None:
         """Search the visible rows of each table with visibility rules, as services and the admin see them."""
@@ -326,14 +312,10 @@ class _Attacker:
                             self._request(client, "post", path, url, body)
 
     def _request(self, client: Client, method: str, path: str, url: str, body: Json = None) -> None:
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = {} if body is None else {"data": body}
         is_api = path.startswith("api/")
-        if body is not None:
-            options = (
-                {"data": json.dumps(body), "content_type": "application/json"}
-                if is_api
-                else {"data": body}
-            )
+        if is_api and body is not None:
+            options = {"data": json.dumps(body), "content_type": "application/json"}
         savepoint = transaction.savepoint()
         try:
             response = getattr(client, method)(f"/{url}", **options)
@@ -366,9 +348,7 @@ def _list_private_models() -> Iterable[type[models.Model]]:
     for model in apps.get_models():
         manager: Any = getattr(model, "objects", None)
         query: Any = getattr(manager, "_queryset_class", None)
-        if not isinstance(manager, TenantManager):
-            continue
-        if (
+        if isinstance(manager, TenantManager) and (
             type(manager).visible_to is not TenantManager.visible_to
             or getattr(query, "visible_to", plain) is not plain
         ):
@@ -403,18 +383,17 @@ def _build_urls(path: str, owner: Person, *, limit: int) -> Iterator[str]:
         return
     ids_by_name = [_list_ids(name, owner) for name in names]
     for number in range(min(limit, max(map(len, ids_by_name)))):
-        choice = {
-            name: ids[number % len(ids)] for name, ids in zip(names, ids_by_name, strict=True)
-        }
+        ids = [ids[number % len(ids)] for ids in ids_by_name]
+        choice = dict(zip(names, ids, strict=True))
         yield PARAMETER.sub(lambda match: choice[match[1]], path)  # noqa: B023 - used at once
 
 
 def _list_ids(name: str, owner: Person) -> list[str]:
     """Return the ids for a parameter by its name; a name without a meaning may be any of them."""
     kind = name.removesuffix("_id").removeprefix("other_")
-    ids = [*owner.ids.get(kind, ())]
+    ids = owner.ids.get(kind, [])
     if kind == "entry":
-        ids = [*owner.ids["page"], *ids]
+        ids = owner.ids["page"] + ids
     return ids or [owner.ids[other_kind][0] for other_kind in sorted(owner.ids)]
 
 

@@ -28,26 +28,16 @@ def emergency_access_notice(context: dict[str, Any]) -> dict[str, Any]:  # Any: 
         return {"notices": []}
     setattr(request, NOTICE_SHOWN, True)
     user_id = get_principal(request).user_id
-    emergency_accesses = [
-        access
-        for access in load_current_accesses(request)
-        if access.by_id == user_id or user_id not in access.seen_by
-    ]
-    return {
-        "notices": _build_notices(request, emergency_accesses),
-        "next": _get_return_url(request),
-        **_copy_form_context(context),
-    }
+    rows = load_current_accesses(request)
+    rows = [row for row in rows if row.by_id == user_id or user_id not in row.seen_by]
+    return _build_context(context, rows, next=_get_return_url(request))
 
 
 @register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)
 def emergency_access_unseen(context: dict[str, Any]) -> dict[str, Any]:  # Any: as above
+    """Show the accesses to the person's memory that they haven't acknowledged."""
     request = context["request"]
-    return {
-        "notices": _build_notices(request, list_unseen_accesses(request)),
-        "next": _get_return_url(request),
-        **_copy_form_context(context),
-    }
+    return _build_context(context, list_unseen_accesses(request), next=_get_return_url(request))
 
 
 @register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)
@@ -55,10 +45,8 @@ def emergency_access_here(
     context: dict[str, Any], row: Namespace
 ) -> dict[str, Any]:  # Any: as above
     """Show reason and end of the emergency access if it alone lets the person see the page."""
-    request = context["request"]
-    emergency_access = _find_sole_access(request, row)
-    notices = _build_notices(request, [emergency_access] if emergency_access else [])
-    return {"notices": notices, "is_here": True, **_copy_form_context(context)}
+    access = _find_sole_access(context["request"], row)
+    return _build_context(context, [access] if access else [], is_here=True)
 
 
 @register.simple_tag(takes_context=True)
@@ -68,51 +56,46 @@ def needs_emergency_access(context: dict[str, Any], row: Namespace) -> bool:  # 
 
 
 def list_unseen_accesses(request: HttpRequest) -> list[EmergencyAccess]:
-    user_id = get_principal(request).user_id
-    return [
-        access
-        for access in load_current_accesses(request)
-        if access.by_id != user_id and user_id not in access.seen_by
-    ]
+    user_id, rows = get_principal(request).user_id, load_current_accesses(request)
+    return [row for row in rows if row.by_id != user_id and user_id not in row.seen_by]
 
 
 def load_current_accesses(request: HttpRequest) -> list[EmergencyAccess]:
     """Load the current accesses once per request."""
-    emergency_accesses: list[EmergencyAccess] | None = getattr(request, CURRENT_ACCESSES, None)
-    if emergency_accesses is None:
-        emergency_accesses = list_current(get_principal(request), get_current_team_id(request))
-        setattr(request, CURRENT_ACCESSES, emergency_accesses)
-    return emergency_accesses
+    rows: list[EmergencyAccess] | None = getattr(request, CURRENT_ACCESSES, None)
+    if rows is None:
+        rows = list_current(get_principal(request), get_current_team_id(request))
+        setattr(request, CURRENT_ACCESSES, rows)
+    return rows
 
 
 def _find_sole_access(request: HttpRequest, row: Namespace) -> EmergencyAccess | None:
     """Find the access that alone lets the person see the namespace, once per request and namespace."""
-    emergency_accesses: dict[UUID, EmergencyAccess | None] = request.__dict__.setdefault(
-        SOLE_ACCESSES, {}
-    )
-    if row.pk not in emergency_accesses:
-        emergency_accesses[row.pk] = find_sole_emergency_access(get_principal(request), row)
-        if (emergency_access := emergency_accesses[row.pk]) is not None:
-            emergency_access.namespace = row
-    return emergency_accesses[row.pk]
+    cache: dict[UUID, EmergencyAccess | None] = request.__dict__.setdefault(SOLE_ACCESSES, {})
+    if row.pk not in cache:
+        cache[row.pk] = find_sole_emergency_access(get_principal(request), row)
+        if (access := cache[row.pk]) is not None:
+            access.namespace = row
+    return cache[row.pk]
 
 
-def _build_notices(
-    request: HttpRequest, emergency_accesses: list[EmergencyAccess]
-) -> list[dict[str, Any]]:  # Any: a template's
-    principal = get_principal(request)
-    namespaces = naming.name_namespaces(
-        [access.namespace for access in emergency_accesses], reader_id=principal.user_id
-    )
-    return [
+def _build_context(
+    context: dict[str, Any], rows: list[EmergencyAccess], **more: Any
+) -> dict[str, Any]:  # Any: as above
+    """Return the context of the notices; forms in them need the request and its token."""
+    user_id = get_principal(context["request"]).user_id
+    names = naming.name_namespaces([row.namespace for row in rows], reader_id=user_id)
+    notices = [
         {
-            "emergency_access": access,
-            "title": namespace.title,
-            "is_mine": access.by_id == principal.user_id,
-            "is_own": namespace.is_own,
+            "emergency_access": row,
+            "title": name.title,
+            "is_mine": row.by_id == user_id,
+            "is_own": name.is_own,
         }
-        for access, namespace in zip(emergency_accesses, namespaces, strict=True)
+        for row, name in zip(rows, names, strict=True)
     ]
+    token = context.get("csrf_token")
+    return {"notices": notices, "request": context["request"], "csrf_token": token, **more}
 
 
 def _get_return_url(request: HttpRequest) -> str:
@@ -121,7 +104,3 @@ def _get_return_url(request: HttpRequest) -> str:
     if htmx:
         return htmx.current_url_abs_path or ""
     return request.get_full_path() if request.method == "GET" else ""
-
-
-def _copy_form_context(context: dict[str, Any]) -> dict[str, Any]:  # Any: as above
-    return {"request": context["request"], "csrf_token": context.get("csrf_token")}

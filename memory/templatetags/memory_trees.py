@@ -12,6 +12,7 @@ from memory.core.records import Json
 
 register = template.Library()
 
+TEXT = '<span class="tree-text">{}</span>'
 MAX_COLUMNS = 8
 MAX_ROWS = 200
 
@@ -27,9 +28,7 @@ def as_tree(value: Json) -> SafeString:
 
 def _render_scalar(value: Json) -> SafeString:
     if isinstance(value, str):
-        return (
-            format_html('<span class="tree-text">{}</span>', value) if value else _render_hint("“”")
-        )
+        return format_html(TEXT, value) if value else _render_hint("“”")
     names = {True: "true", False: "false", None: "null"}
     text = names[value] if isinstance(value, bool) or value is None else str(value)
     return format_html('<span class="mono">{}</span>', text)
@@ -49,14 +48,10 @@ def _render_object(value: Mapping[str, Json]) -> SafeString:
 
 
 def _render_list(value: list[Json]) -> SafeString:
-    hidden_count = len(value) - MAX_ROWS
-    visible_items = value[:MAX_ROWS]
-    body = _render_table(visible_items) if _is_table(value) else _render_items(visible_items)
-    hint = (
-        _render_hint(_("and %(number)d more") % {"number": hidden_count})
-        if hidden_count > 0
-        else ""
-    )
+    body = (_render_table if _is_table(value) else _render_items)(value[:MAX_ROWS])
+    if len(value) <= MAX_ROWS:
+        return body
+    hint = _render_hint(_("and %(number)d more") % {"number": len(value) - MAX_ROWS})
     return format_html("{}{}", body, hint)
 
 
@@ -77,20 +72,7 @@ def _is_table(value: list[Json]) -> bool:
 def _render_table(value: list[Json]) -> SafeString:
     names = list(dict.fromkeys(name for row in value for name in row))
     head = format_html_join("", '<th scope="col">{}</th>', ((name,) for name in names))
-    body = format_html_join(
-        "",
-        "<tr>{}</tr>",
-        (
-            (
-                format_html_join(
-                    "",
-                    "<td>{}</td>",
-                    ((as_tree(row[name]) if name in row else "",) for name in names),
-                ),
-            )
-            for row in value
-        ),
-    )
+    body = format_html_join("", "<tr>{}</tr>", ((_render_cells(row, names),) for row in value))
     return format_html(
         '<div class="table-wrap" role="region" tabindex="0" aria-label="{}">'
         '<table class="table"><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>',
@@ -98,3 +80,8 @@ def _render_table(value: list[Json]) -> SafeString:
         head,
         body,
     )
+
+
+def _render_cells(row: Mapping[str, Json], names: list[str]) -> SafeString:
+    cells = ((as_tree(row[name]) if name in row else "",) for name in names)
+    return format_html_join("", "<td>{}</td>", cells)

@@ -25,7 +25,7 @@ def in_short(value: Json) -> str:
     if isinstance(value, Mapping) and isinstance(title := value.get("title"), str):
         summary = value.get("summary") or value.get("content")
         return (
-            f"{title} · {_join_lines(summary)}" if isinstance(summary, str) and summary else title
+            f"{title} · {_join_lines(summary)}" if summary and isinstance(summary, str) else title
         )
     if isinstance(value, Mapping) and isinstance(content := value.get("content"), str) and content:
         return _join_lines(content)

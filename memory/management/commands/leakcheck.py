@@ -4,6 +4,7 @@ Exit status: 0, nothing leaked. 1, something did; with --plant that is the plant
 with --plant: it was not found, so the check itself is blind.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -29,11 +30,7 @@ PLANTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "namespace": (NamespaceQuerySet, "visible_to", _list_whole_team),
     "entry": (EntryQuerySet, "visible_to", _list_whole_team),
     "proposal": (ProposalQuerySet, "visible_to", _list_whole_team),
-    "permission": (
-        permissions,
-        "find_reasons",
-        lambda *_args: iter([permissions.AccessReason.ROLE]),
-    ),
+    "permission": (permissions, "find_reasons", lambda *_: iter([permissions.AccessReason.ROLE])),
 }
 MAX_LEAKS = 40
 
@@ -79,10 +76,7 @@ class Command(BaseCommand):
 
     def _print(self, report: Report) -> None:
         self.stdout.write(f"{'area':<16}{'requests':>10}{'leaks':>8}")
-        leaks = {
-            area: sum(_find_area(leak.where) == area for leak in report.leaks)
-            for area in report.answers
-        }
+        leaks = Counter(_find_area(leak.location) for leak in report.leaks)
         for area, count in sorted(report.answers.items()):
             self.stdout.write(f"{area:<16}{count:>10}{leaks[area]:>8}")
         total = sum(report.answers.values())
@@ -91,16 +85,16 @@ class Command(BaseCommand):
             self.stderr.write(f"answered with an error: {path} ({count})")
         for leak in sorted(set(report.leaks), key=str)[:MAX_LEAKS]:
             self.stdout.write(
-                f"LEAK {leak.where}: {leak.asked_by} saw data of {leak.owner} ({leak.form})"
+                f"LEAK {leak.location}: {leak.attacker} saw data of {leak.owner} ({leak.form})"
             )
 
 
-def _find_area(where: str) -> str:
-    if where.startswith("node "):
+def _find_area(location: str) -> str:
+    if location.startswith("node "):
         return "node kinds"
-    if " /" not in where:
+    if " /" not in location:
         return "rows"
-    return "API" if " /api/" in where else "pages"
+    return "API" if " /api/" in location else "pages"
 
 
 @contextmanager

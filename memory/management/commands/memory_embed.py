@@ -39,9 +39,8 @@ class Command(BaseCommand):
         failing = 0
         for team in self._list_teams(options["team"]):
             if options["again"]:
-                self.stdout.write(
-                    f"{team.slug}: {enqueue_all(team.pk)} queued to be embedded again"
-                )
+                count = enqueue_all(team.pk)
+                self.stdout.write(f"{team.slug}: {count} queued to be embedded again")
             if options["now"]:
                 reset_checks()
                 self.stdout.write(f"{team.slug}: {embed_team(team.pk)} embedded")
@@ -53,12 +52,11 @@ class Command(BaseCommand):
 
     def _list_teams(self, slug: str | None) -> list[Team]:
         teams = Team.objects.order_by("slug")
-        if slug is None:
-            return list(teams)
-        matches = list(teams.filter(slug=slug))
-        if not matches:
-            raise CommandError(f"Team {slug!r} not found.", returncode=2)
-        return matches
+        if slug is not None:
+            teams = teams.filter(slug=slug)
+            if not teams:
+                raise CommandError(f"Team {slug!r} not found.", returncode=2)
+        return list(teams)
 
     def _print_state(self, team: Team) -> int:
         state = load_embedding_state(team.pk)

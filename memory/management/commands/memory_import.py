@@ -51,13 +51,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         team = Team.objects.filter(slug=options["team"]).first()
         user = User.objects.filter(email__iexact=options["email"], is_active=True).first()
-        if team is None or user is None or team.pk not in load_user_principal(user).team_ids:
+        principal = load_user_principal(user) if user else None
+        if team is None or principal is None or team.pk not in principal.team_ids:
             raise CommandError("Team or member not found.", returncode=2)
         into = dict(pair.partition("=")[::2] for pair in options["into"])
         try:
             with options["file"].open("rb") as file:
                 report = import_file(
-                    MemoryCaller(load_user_principal(user), team.pk),
+                    MemoryCaller(principal, team.pk),
                     file,
                     on_conflict=options["on_conflict"],
                     into=into,
@@ -82,9 +83,8 @@ class Command(BaseCommand):
                 f"{target.same_count + target.kept_count} unchanged, {target.refused_count} skipped"
             )
         for refusal in report.refusals:
-            self.stderr.write(
-                f"line {refusal.line}: {refusal.key or refusal.namespace}: {refusal.why}"
-            )
+            name = refusal.key or refusal.namespace
+            self.stderr.write(f"line {refusal.line}: {name}: {refusal.why}")
         for finding in report.findings:
             actions = [f"removed secrets: {', '.join(finding.secrets)}"] if finding.secrets else []
             actions += [f"held for review: {finding.orders}"] if finding.orders else []
