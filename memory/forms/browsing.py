@@ -1,5 +1,6 @@
 """Forms of the memory browser: filters, views, and actions on many entries."""
 
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Any
 
@@ -18,6 +19,13 @@ from memory.models.entries import TierChoice
 from memory.services.entries.bulk import BulkAction
 from memory.services.entries.bulk_edit import Amendment
 from memory.services.recall.search import EntrySearch, Sort
+
+
+_REQUIRED_FIELDS = {
+    BulkAction.CATEGORY: "category",
+    BulkAction.IMPORTANCE: "importance",
+    BulkAction.EXPIRY: "lives",
+}
 
 
 class ViewChoice(TextChoices):
@@ -65,8 +73,25 @@ class ExpiryChoice(TextChoices):
         return None if self is ExpiryChoice.EVER else int(self.value) * 86_400
 
 
-class SearchForm(forms.Form):
-    """The filters of a namespace. Empty and invalid fields filter nothing; invalid ones show an error."""
+class FilterForm(forms.Form):
+    """Filters of a list: empty and invalid fields filter nothing."""
+
+    offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
+
+    def get_value(self, name: str) -> Any:  # a field's cleaned value, or None
+        self.is_valid()
+        return self.cleaned_data.get(name)
+
+    def get_text(self, name: str) -> str:
+        return self.get_value(name) or ""
+
+    @property
+    def start(self) -> int:
+        return self.get_value("offset") or 0
+
+
+class SearchForm(FilterForm):
+    """The filters of a namespace. The page shows the errors of invalid fields."""
 
     q = forms.CharField(max_length=500, required=False, label=_("Search"))
     by = forms.ChoiceField(choices=[("text", _("Query")), ("key", _("Key"))], required=False)
@@ -79,39 +104,28 @@ class SearchForm(forms.Form):
     sort = forms.ChoiceField(choices=SortChoice, required=False, label=_("Sort by"))
     view = forms.ChoiceField(choices=ViewChoice, required=False)
     at = forms.CharField(max_length=40, required=False, label=_("As of"))
-    offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 
     def clean_m(self) -> dict[str, Json]:
         try:
             return read_filter(self.cleaned_data["m"])
         except InvalidInput as fault:
-            raise forms.ValidationError(
-                _("Use name=value, separated by spaces. (%(why)s)"),
-                params={"why": str(fault)},
-            ) from None
+            message = _("Use name=value, separated by spaces. (%(why)s)")
+            raise forms.ValidationError(message, params={"why": str(fault)}) from None
 
     def clean_at(self) -> datetime | None:
         """Parse a time with a zone, or in the reader's zone; a future time becomes the present."""
-        text = self.cleaned_data["at"]
-        try:
-            moment = parse_datetime(text)
-            if moment is not None:
+        if not (text := self.cleaned_data["at"]):
+            return None
+        with suppress(ValueError):
+            if moment := parse_datetime(text):
                 return min(to_utc(moment), timezone.now())
-        except ValueError:
-            moment = None
-        if text:
-            raise forms.ValidationError(_("Enter a valid date and time."))
-        return None
+        raise forms.ValidationError(_("Enter a valid date and time."))
 
     def clean_since(self) -> date | None:
         return _check_date(self.cleaned_data["since"])
 
     def clean_until(self) -> date | None:
         return _check_date(self.cleaned_data["until"])
-
-    def get_value(self, name: str) -> Any:  # a field's cleaned value, or None
-        self.is_valid()
-        return self.cleaned_data.get(name)
 
     @property
     def selected_view(self) -> ViewChoice:
@@ -123,19 +137,15 @@ class SearchForm(forms.Form):
         at: datetime | None = self.get_value("at")
         return at if self.selected_view is ViewChoice.LIST else None
 
-    @property
-    def start(self) -> int:
-        return self.get_value("offset") or 0
-
     def build_search(self) -> EntrySearch:
-        words, is_key = self.get_value("q") or "", self.get_value("by") == "key"
+        words, is_key = self.get_text("q"), self.get_value("by") == "key"
         since, until = self.get_value("since"), self.get_value("until")
         return EntrySearch(
             text="" if is_key else words,
             key=words if is_key else "",
-            category=self.get_value("category") or "",
-            tier=self.get_value("tier") or "",
-            actor=self.get_value("actor") or "",
+            category=self.get_text("category"),
+            tier=self.get_text("tier"),
+            actor=self.get_text("actor"),
             filter=self.get_value("m") or None,
             since=find_midnight(since) if since else None,
             until=find_midnight(until, later=1) if until else None,
@@ -183,22 +193,15 @@ class BulkActionForm(forms.Form):
 
     def build_amendment(self) -> Amendment:
         data = self.cleaned_data
-        return {
-            BulkAction.CATEGORY: Amendment(category=data.get("category")),
-            BulkAction.IMPORTANCE: Amendment(importance=data.get("importance")),
-            BulkAction.EXPIRY: Amendment(
-                ends=True, lives_seconds=ExpiryChoice(data["lives"]).seconds
-            )
-            if data.get("lives")
-            else Amendment(),
-        }.get(self.selected_action, Amendment())
-
-
-_REQUIRED_FIELDS = {
-    BulkAction.CATEGORY: "category",
-    BulkAction.IMPORTANCE: "importance",
-    BulkAction.EXPIRY: "lives",
-}
+        match self.selected_action:
+            case BulkAction.CATEGORY:
+                return Amendment(category=data.get("category"))
+            case BulkAction.IMPORTANCE:
+                return Amendment(importance=data.get("importance"))
+            case BulkAction.EXPIRY if data.get("lives"):
+                return Amendment(ends=True, lives_seconds=ExpiryChoice(data["lives"]).seconds)
+            case _:
+                return Amendment()
 
 
 def _list_scopes() -> list[tuple[str, str]]:
@@ -206,20 +209,10 @@ def _list_scopes() -> list[tuple[str, str]]:
     return [(str(kind.word), str(kind.word)) for kind in list_scope_kinds()]
 
 
-class OverviewForm(forms.Form):
+class OverviewForm(FilterForm):
     """The filters of the overview: scope, tier, category, and words in names and entries."""
 
     q = forms.CharField(max_length=200, required=False, label=_("Search"))
     scope = forms.ChoiceField(choices=_list_scopes, required=False, label=_("Scope"))
     tier = forms.ChoiceField(choices=TierChoice, required=False, label=_("Tier"))
     category = forms.CharField(max_length=40, required=False, label=_("Category"))
-    offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
-
-    def get_value(self, name: str) -> Any:  # a field's cleaned value, or None
-        self.is_valid()
-        return self.cleaned_data.get(name)
-
-    @property
-    def selected_scope(self) -> str | None:
-        """The selected scope; an unknown one is ignored."""
-        return self.get_value("scope") or None

@@ -30,7 +30,7 @@ class EntryForm(forms.Form):
     revision = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
 
     @classmethod
-    def of(cls, entry: Entry) -> "EntryForm":
+    def from_entry(cls, entry: Entry) -> "EntryForm":
         is_text = isinstance(entry.value, str)
         text = entry.value if is_text else json.dumps(entry.value, ensure_ascii=False, indent=2)
         return cls(

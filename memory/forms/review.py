@@ -8,6 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import Json
+from memory.forms.browsing import FilterForm
 from memory.logic.review.review_rules import ReviewMode
 from memory.logic.text_diff import replace_text
 from memory.models.curation import ReviewChoice
@@ -28,22 +29,15 @@ KINDS: Final[dict[str, str | Promise]] = {
 }
 
 
-class QueueForm(forms.Form):
-    """The filters of the review queue; empty and invalid fields filter nothing."""
+class QueueForm(FilterForm):
+    """The filters of the review queue."""
 
     kind = forms.ChoiceField(choices=KINDS.items(), required=False, label=_("Kind"))
     place = forms.UUIDField(required=False, label=_("Namespace"))
     run = forms.CharField(max_length=80, required=False, label=_("Run ID"))
-    offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 
     def build_filters(self) -> QueueFilters:
-        self.is_valid()
-        data = self.cleaned_data
-        return QueueFilters(data.get("kind") or "", data.get("place"), data.get("run") or "")
-
-    def get_offset(self) -> int:
-        self.is_valid()
-        return self.cleaned_data.get("offset") or 0
+        return QueueFilters(self.get_text("kind"), self.get_value("place"), self.get_text("run"))
 
 
 class ProposalEditForm(forms.Form):
@@ -124,7 +118,7 @@ class LearningRuleForm(forms.Form):
     seconds = forms.IntegerField(label=_("Max seconds per run"), min_value=1, max_value=600)
 
     @classmethod
-    def of(cls, rule: LearningRule) -> "LearningRuleForm":
+    def from_rule(cls, rule: LearningRule) -> "LearningRuleForm":
         return cls(
             initial={
                 "auto_memory": rule.auto_memory,

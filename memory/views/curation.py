@@ -2,53 +2,59 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.principals import get_current_team_id, get_principal
-from memory import naming, provenance
+from accounts.principals import get_principal
 from memory.core.errors import AlreadyExists
 from memory.forms.review import KINDS, LearningRuleForm
 from memory.host import RunDescription
 from memory.logic.text_diff import render_value
-from memory.models import Curation, Namespace
+from memory.models import Curation
 from memory.models.jobs import JobStatus
+from memory.provenance import load_provenance
 from memory.services.curation import curate, learning_rules
 from memory.services.curation.learning_rules import (
     LearningApplication,
     can_change_rules,
     list_learning_applications,
 )
-from memory.services.review.agreement import list_rejection_rules
-from memory.views.request_context import build_caller
+from memory.services.review.agreement import RejectionRule, list_rejection_rules
+from memory.views.request_context import (
+    build_application_url,
+    build_caller,
+    load_titles,
+    name_applications,
+)
 
 
 RECENT_CURATIONS = 15
 MAX_APP_ID_LENGTH = 80
 
+_OUTCOMES: dict[str, str | Promise] = {
+    "admit": gettext_lazy("%(number)s stored"),
+    "merge": gettext_lazy("%(number)s already known"),
+    "quarantine": gettext_lazy("%(number)s quarantined"),
+    "refuse": gettext_lazy("%(number)s skipped"),
+    "proposed": gettext_lazy("%(number)s proposed"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class RejectionRow:
-    id: UUID
+    rule: RejectionRule
     label: str
     text: str
     namespace_title: str
-    namespace_id: UUID
     by: str
-    at: datetime | None
-    reason: str
-    can_decide: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +81,19 @@ class CurationRow:
 @require_safe
 def review_rules(request: HttpRequest) -> HttpResponse:
     principal, rules = get_principal(request), list_rejection_rules(build_caller(request))
-    namespaces = {rule.namespace.pk: rule.namespace for rule in rules}
-    names = naming.name_namespaces(list(namespaces.values()), reader_id=principal.user_id)
-    titles = {name.row.pk: name.title for name in names}
-    origins = provenance.load_provenance(principal, [rule.by for rule in rules], [])
-    rejections = [
+    titles = load_titles(request, [rule.namespace for rule in rules])
+    actors = load_provenance(principal, [rule.by for rule in rules], []).actors
+    rows = [
         RejectionRow(
-            rule.id,
+            rule,
             str(KINDS[rule.kind]),
             render_value(rule.value),
-            titles[rule.namespace.pk],
-            rule.namespace.pk,
-            origins.actors.get(rule.by, rule.by),
-            rule.at,
-            rule.reason,
-            rule.can_decide,
+            titles[rule.namespace.text],
+            actors.get(rule.by, rule.by),
         )
         for rule in rules
     ]
-    return render(request, "memory/curation/rules.html", {"rules": rejections})
+    return render(request, "memory/curation/rules.html", {"rows": rows})
 
 
 @login_required
@@ -107,12 +107,9 @@ def settings(request: HttpRequest) -> HttpResponse:
             return _show_settings(request, app_id, form, status=422)
         learning_rules.set_learning_rule(caller, app_id=app_id, learning=form.build_rule())
         messages.success(request, _("Saved."))
-        return HttpResponseRedirect(_build_url(app_id))
-    return _show_settings(
-        request,
-        app_id,
-        LearningRuleForm.of(learning_rules.read_learning_rule(caller, app_id=app_id)),
-    )
+        return redirect(build_application_url("memory:curation_settings", app_id))
+    rule = learning_rules.read_learning_rule(caller, app_id=app_id)
+    return _show_settings(request, app_id, LearningRuleForm.from_rule(rule))
 
 
 @login_required
@@ -135,7 +132,7 @@ def _show_settings(
     context = {
         "form": form,
         "app_id": app_id,
-        "title": _get_title(applications, app_id),
+        "title": next((row.title for row in applications if row.is_current), app_id),
         "applications": applications,
         "can_change": can_change_rules(caller),
         "curations": _list_curations(request),
@@ -146,39 +143,18 @@ def _show_settings(
 def _list_applications(
     request: HttpRequest, applications: Sequence[LearningApplication], app_id: str
 ) -> list[ApplicationRow]:
-    """Return the rows, titled like the applications' shared memory, even if there is none yet."""
-    team_id = get_current_team_id(request)
+    """Return the team's row, and those of the applications with their titles."""
     apps = [application for application in applications if application.app_id]
-    rows = [Namespace(team_id=team_id, scope="global", text=f"global:{o.app_id}") for o in apps]
-    names = naming.name_namespaces(rows, reader_id=None) if rows else []
-    team_rows = [
-        ApplicationRow(application, _("Whole team"), not app_id)
-        for application in applications
-        if not application.app_id
-    ]
-    return team_rows + [
-        ApplicationRow(application, name.title, application.app_id == app_id)
-        for application, name in zip(apps, names, strict=True)
-    ]
-
-
-def _get_title(applications: Sequence[ApplicationRow], app_id: str) -> str:
-    return next((row.title for row in applications if row.application.app_id == app_id), app_id)
+    titles = name_applications(request, [application.app_id for application in apps])
+    rows = [(row, _("Whole team")) for row in applications if not row.app_id]
+    rows += zip(apps, titles, strict=True)
+    return [ApplicationRow(row, title, row.app_id == app_id) for row, title in rows]
 
 
 def _list_curations(request: HttpRequest) -> list[CurationRow]:
     rows = curate.list_curations(build_caller(request), limit=RECENT_CURATIONS)
-    origins = provenance.load_provenance(get_principal(request), [], [row.run_id for row in rows])
-    return [CurationRow(row, origins.runs.get(row.run_id), _describe_counts(row)) for row in rows]
-
-
-_OUTCOMES: dict[str, str | Promise] = {
-    "admit": gettext_lazy("%(number)s stored"),
-    "merge": gettext_lazy("%(number)s already known"),
-    "quarantine": gettext_lazy("%(number)s quarantined"),
-    "refuse": gettext_lazy("%(number)s skipped"),
-    "proposed": gettext_lazy("%(number)s proposed"),
-}
+    runs = load_provenance(get_principal(request), [], [row.run_id for row in rows]).runs
+    return [CurationRow(row, runs.get(row.run_id), _describe_counts(row)) for row in rows]
 
 
 def _describe_counts(row: Curation) -> str:
@@ -190,8 +166,3 @@ def _describe_counts(row: Curation) -> str:
     if not parts and row.status == JobStatus.DONE:
         return _("nothing to store")
     return ", ".join(parts)
-
-
-def _build_url(app_id: str) -> str:
-    address = reverse("memory:curation_settings")
-    return f"{address}?{urlencode({'app': app_id})}" if app_id else address

@@ -17,7 +17,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import Role
 from accounts.principals import get_current_team_id, get_principal
-from memory import naming
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.scopes import parse_namespace
 from memory.services.erasure.erasable_people import list_erasable_people
@@ -31,7 +30,7 @@ from memory.services.erasure.erasure_jobs import (
     order_erasure,
     plan_erasure,
 )
-from memory.views.request_context import build_caller
+from memory.views.request_context import build_caller, name_namespaces, render_page_or_fragment
 
 
 # The labels of the tables, in the order of a receipt.
@@ -109,22 +108,22 @@ def page(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _show_form(request, form, status=422)
     caller, subject = build_caller(request), _find_subject(request, form.cleaned_data)
-    runs = form.cleaned_data["runs"]
+    fields, is_confirmed = form.cleaned_data, "sure" in request.POST
+    runs, planned = fields["runs"], None
     try:
-        if "sure" in request.POST:
+        if is_confirmed:
             erasure = order_erasure(
-                caller, subject=subject, confirmation=form.cleaned_data["typed"], runs=runs
+                caller, subject=subject, confirmation=fields["typed"], runs=runs
             )
             return redirect("memory:erasure", erasure_id=erasure.pk)
-        planned: Receipt | None = plan_erasure(caller, subject=subject, runs=runs)
+        planned = plan_erasure(caller, subject=subject, runs=runs)
     except NotFound as fault:
-        form.add_error("person" if form.cleaned_data["whose"] == "other" else None, str(fault))
+        form.add_error("person" if fields["whose"] == "other" else None, str(fault))
         return _show_form(request, form, status=404)
     except InvalidInput as fault:
-        form.add_error("typed" if "sure" in request.POST else "person", str(fault))
-        planned = (
-            plan_erasure(caller, subject=subject, runs=runs) if "sure" in request.POST else None
-        )
+        form.add_error("typed" if is_confirmed else "person", str(fault))
+        if is_confirmed:
+            planned = plan_erasure(caller, subject=subject, runs=runs)
         return _show_form(request, form, subject, planned, status=422)
     return _show_form(request, form, subject, planned)
 
@@ -133,10 +132,9 @@ def page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def people(request: HttpRequest) -> HttpResponse:
     """Suggest people while a name is typed."""
-    suggestions = list_erasable_people(
-        build_caller(request), text=request.GET.get("person", "")[:80]
-    )
-    names = naming.name_namespaces(suggestions.namespaces, reader_id=get_principal(request).user_id)
+    text = request.GET.get("person", "")[:80]
+    suggestions = list_erasable_people(build_caller(request), text=text)
+    names = name_namespaces(request, suggestions.namespaces)
     context = {
         "members": suggestions.members,
         "external_users": [(parse_namespace(name.row.text).ids[0], name.title) for name in names],
@@ -161,10 +159,8 @@ def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
         "with_runs": row.planned.get(RUNS_KEY, False),
         "is_fragment": bool(getattr(request, "htmx", False)),
     }
-    template = (
-        "memory/erasure/_status.html" if context["is_fragment"] else "memory/erasure/erasure.html"
-    )
-    return render(request, template, context)
+    page, fragment = "memory/erasure/erasure.html", "memory/erasure/_status.html"
+    return render_page_or_fragment(request, page, fragment, context)
 
 
 @login_required
@@ -173,11 +169,10 @@ def download(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
     row = get_erasure(build_caller(request), erasure_id)
     if row.receipt is None:
         raise NotFound(_("No receipt yet."))
-    name = f"erasure-{row.pk}.json"
     return HttpResponse(
         json.dumps(row.receipt, ensure_ascii=False, indent=2),
         content_type="application/json; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={"Content-Disposition": f'attachment; filename="erasure-{row.pk}.json"'},
     )
 
 
@@ -215,7 +210,7 @@ def _build_lines(
     tables: Mapping[str, int], remaining: Mapping[str, int] | None = None
 ) -> list[tuple[str | Promise, str, int, int]]:
     """Return the label, the name, the erased and the remaining rows of each table."""
-    names = [*TABLE_LABELS, *(sorted(set(tables) - set(TABLE_LABELS)))]
+    names = [*TABLE_LABELS, *sorted(set(tables) - set(TABLE_LABELS))]
     return [
         (TABLE_LABELS.get(name, name), name, tables[name], (remaining or {}).get(name, 0))
         for name in names

@@ -1,14 +1,20 @@
 """Functions that memory pages use to read a request: the caller, the requested object, and the permissions."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
 
 from accounts.principals import get_current_team_id, get_principal
 from memory import naming, permissions, selectors
 from memory.core.errors import MemoryFault
 from memory.core.scopes import parse_namespace
 from memory.models import Change, Entry, Namespace
+from memory.naming import NamedNamespace
 from memory.permissions import NamespaceTarget, Verb
 from memory.services import MemoryCaller
 
@@ -17,12 +23,54 @@ def build_caller(request: HttpRequest) -> MemoryCaller:
     return MemoryCaller(principal=get_principal(request), team_id=get_current_team_id(request))
 
 
-def entry_or_404(request: HttpRequest, entry_id: UUID) -> Entry:
+def find_namespace(request: HttpRequest, namespace_id: UUID) -> Namespace:
+    return selectors.find_namespace(
+        get_principal(request), get_current_team_id(request), namespace_id
+    )
+
+
+def find_entry(request: HttpRequest, entry_id: UUID) -> Entry:
     return selectors.find_entry(get_principal(request), get_current_team_id(request), entry_id)
 
 
-def title_of(request: HttpRequest, row: Namespace) -> str:
-    return naming.name_namespaces([row], reader_id=get_principal(request).user_id)[0].title
+def find_undoable_change(request: HttpRequest, change_id: str | None = None) -> Change | None:
+    """Return the change that the page offers to undo, by default that of the query.
+
+    It is None if the id is invalid or not visible, or the change was undone.
+    """
+    team_id, text = get_current_team_id(request), change_id or request.GET.get("undo", "")
+    try:
+        change = selectors.find_change(get_principal(request), team_id, UUID(text))
+    except (ValueError, MemoryFault):
+        return None
+    return change if change.undone_at is None else None
+
+
+def name_namespaces(request: HttpRequest, rows: Iterable[Namespace]) -> list[NamedNamespace]:
+    """Return the namespaces with their titles for the reader, in the same order."""
+    return naming.name_namespaces(list(rows), reader_id=get_principal(request).user_id)
+
+
+def load_titles(request: HttpRequest, rows: Iterable[Namespace]) -> dict[str, str]:
+    """Return the titles of the namespaces by their texts; a row may occur several times."""
+    distinct = {row.text: row for row in rows}.values()
+    return {item.row.text: item.title for item in name_namespaces(request, distinct)}
+
+
+def get_title(request: HttpRequest, row: Namespace) -> str:
+    return name_namespaces(request, [row])[0].title
+
+
+def name_applications(request: HttpRequest, app_ids: Iterable[str]) -> list[str]:
+    """Return the titles of applications: those of their shared memory, even if there is none yet."""
+    team_id = get_current_team_id(request)
+    rows = [Namespace(team_id=team_id, scope="global", text=f"global:{id_}") for id_ in app_ids]
+    return [item.title for item in naming.name_namespaces(rows, reader_id=None)]
+
+
+def build_application_url(url_name: str, app_id: str) -> str:
+    """Return the URL of the settings of an application, or of the team for an empty id."""
+    return reverse(url_name) + (f"?{urlencode({'app': app_id})}" if app_id else "")
 
 
 def may(request: HttpRequest, verb: Verb, row: Namespace) -> bool:
@@ -30,23 +78,17 @@ def may(request: HttpRequest, verb: Verb, row: Namespace) -> bool:
     return permissions.is_allowed(get_principal(request), verb, target)
 
 
-def reason_of(request: HttpRequest) -> str:
+def read_reason(request: HttpRequest) -> str:
     return request.POST.get("reason", "")[:500]
 
 
-def refresh_namespace(row: Namespace) -> Namespace:
-    row.refresh_from_db()
-    return row
-
-
-def undoable_change(request: HttpRequest, change_id: str) -> Change | None:
-    """Return the change that the page offers to undo; None if the id is invalid or not visible, or the change was
-    undone.
-    """
-    try:
-        change = selectors.find_change(
-            get_principal(request), get_current_team_id(request), UUID(change_id)
-        )
-    except (ValueError, MemoryFault):
-        return None
-    return change if change.undone_at is None else None
+def render_page_or_fragment(
+    request: HttpRequest,
+    page: str,
+    fragment: str,
+    context: Mapping[str, Any],  # Any: what a template takes
+    status: int = 200,
+) -> HttpResponse:
+    """Render the fragment for HTMX, and the whole page for any other request."""
+    template = fragment if getattr(request, "htmx", False) else page
+    return render(request, template, context, status=status)

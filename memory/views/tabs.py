@@ -1,11 +1,11 @@
-"""The tabs at the top of the memory pages; parts that aren't installed are not shown."""
+"""The tabs at the top of the memory pages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.functional import Promise, SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
@@ -54,14 +54,10 @@ def add_tabs(request: HttpRequest) -> dict[str, Any]:
 
 def list_tabs(request: HttpRequest, **counts: int) -> list[Tab]:
     """Return the tabs; ``counts`` are those that the page already knows, by the tab's name."""
-    result = []
+    tabs = []
     for name, url_name, label, count in PARTS:
-        try:
-            url = reverse(url_name)
-        except NoReverseMatch:
-            continue
-        known_count = counts.get(name)
-        result.append(
-            Tab(name, url, label, count(request) if count and known_count is None else known_count)
-        )
-    return result
+        pending = counts.get(name)
+        if count and pending is None:
+            pending = count(request)
+        tabs.append(Tab(name, reverse(url_name), label, pending))
+    return tabs

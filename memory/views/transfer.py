@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access
+from accounts.access import can
 from accounts.principals import get_current_team_id, get_principal
-from memory import naming, selectors, services
+from memory import selectors, services
 from memory.core.errors import InvalidInput
 from memory.downloads import FileDownload
 from memory.logic.entries.ingress import FindingReason
@@ -27,7 +27,7 @@ from memory.services.transfer.import_report import (
     ImportReport,
     ImportTarget,
 )
-from memory.views.request_context import build_caller
+from memory.views.request_context import build_caller, find_namespace, load_titles, name_namespaces
 from memory.views.review.quarantine_reasons import describe_reason
 
 
@@ -95,9 +95,8 @@ def show_exchange(request: HttpRequest) -> HttpResponse:
     except InvalidInput as fault:
         form.add_error("file", str(fault))
         return _render_page(request, form, status=422)
-    return _render_page(
-        request, form, report, digest=digest, status=422 if report.problems else 200
-    )
+    status = 422 if report.problems else 200
+    return _render_page(request, form, report, digest=digest, status=status)
 
 
 @login_required
@@ -124,9 +123,7 @@ def export(request: HttpRequest) -> FileDownload:
         namespace_id = UUID(text)
     except ValueError:
         raise InvalidInput(_("Namespace not found.")) from None
-    row = selectors.find_namespace(
-        get_principal(request), get_current_team_id(request), namespace_id
-    )
+    row = find_namespace(request, namespace_id)
     return FileDownload(services.export_namespace(caller, namespace=row.text), row.text)
 
 
@@ -152,20 +149,18 @@ def _render_page(
         "digest": digest,
         "comes": report.new_count + report.overwritten_count if report else 0,
         "targets": _list_targets(request, report),
-        "caught": [(finding, _describe_finding(finding)) for finding in report.findings]
-        if report
-        else [],
+        "caught": [(row, _describe_finding(row)) for row in (report.findings if report else ())],
     }
     if getattr(request, "htmx", False):
         # The report is the result, even if it lists problems; htmx ignores error responses.
         return render(request, "memory/transfer/_report.html", context)
     principal, team_id = get_principal(request), get_current_team_id(request)
     namespaces = selectors.list_fullest_namespaces(principal, team_id, limit=MAX_CHOICES + 1)
-    context["spaces"] = naming.name_namespaces(
-        namespaces[:MAX_CHOICES], reader_id=principal.user_id
-    )
-    context["are_more"] = len(namespaces) > MAX_CHOICES
-    context["may_team"] = access.can(principal, "memory.share", team_id)
+    context |= {
+        "spaces": name_namespaces(request, namespaces[:MAX_CHOICES]),
+        "are_more": len(namespaces) > MAX_CHOICES,
+        "may_team": can(principal, "memory.share", team_id),
+    }
     return render(request, "memory/transfer/transfer.html", context, status=status)
 
 
@@ -175,11 +170,10 @@ def _list_targets(
     """Return the namespaces of an import with their titles."""
     if report is None or not report.targets:
         return []
-    principal = get_principal(request)
+    principal, team_id = get_principal(request), get_current_team_id(request)
     texts = {target.to for target in report.targets}
-    namespaces = selectors.list_namespaces_by_text(principal, get_current_team_id(request), texts)
-    named_namespaces = naming.name_namespaces(namespaces, reader_id=principal.user_id)
-    titles = {target.row.text: target.title for target in named_namespaces}
+    rows = selectors.list_namespaces_by_text(principal, team_id, texts)
+    titles = load_titles(request, rows)
     return [(target, titles.get(target.to, target.to)) for target in report.targets]
 
 

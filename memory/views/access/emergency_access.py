@@ -16,22 +16,17 @@ from accounts import access
 from accounts.principals import get_current_team_id, get_principal
 from accounts.selectors import find_team, list_members
 from accounts.views.pagination import PAGE_SIZE, OffsetPage, read_offset
-from memory import naming
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import parse_namespace
 from memory.models import EmergencyAccess, Entry
 from memory.models.emergency_access import VERB
+from memory.naming import NamedNamespace
 from memory.services.access import emergency_access as services
-from memory.services.access.emergency_access import (
-    MAX_REASON_LENGTH,
-    MINUTES,
-    EmergencyAccessPage,
-    ReadSummary,
-)
+from memory.services.access.emergency_access import EmergencyAccessPage, ReadSummary
 from memory.services.access.private_namespaces import list_hidden_people
 from memory.templatetags.memory_emergency_access import list_unseen_accesses
-from memory.views.request_context import build_caller
+from memory.views.request_context import build_caller, name_namespaces
 
 
 EMPTY_PAGE: Final = EmergencyAccessPage([], 0, 0)
@@ -57,14 +52,12 @@ def show_emergency_access(request: HttpRequest) -> HttpResponse:
     problem = ""
     if request.method == "POST":
         try:
-            access_started = services.start_emergency_access(
-                build_caller(request), **_read_form(request)
-            )
+            started = services.start_emergency_access(build_caller(request), **_read_form(request))
         except (InvalidInput, NotFound) as fault:
             problem = str(fault)
         else:
-            messages.success(request, _describe_notification(access_started))
-            return redirect("memory:namespace", namespace_id=access_started.namespace_id)
+            messages.success(request, _describe_notification(started))
+            return redirect("memory:namespace", namespace_id=started.namespace_id)
     return _render_page(request, problem)
 
 
@@ -95,49 +88,33 @@ def acknowledge(request: HttpRequest, access_id: UUID) -> HttpResponse:
     return redirect("memory:emergency_access")
 
 
-def list_rows(request: HttpRequest, namespace: str | None = None) -> list[AccessRow]:
-    """Return the accesses that the reader may see, with what was read under each."""
-    return _build_rows(
-        request, services.list_emergency_accesses(build_caller(request), namespace=namespace)
-    )
+def list_rows(request: HttpRequest, namespace: str) -> list[AccessRow]:
+    """Return the accesses to a namespace that the reader may see, with what was read under each."""
+    rows = services.list_emergency_accesses(build_caller(request), namespace=namespace)
+    return _build_rows(request, rows)
 
 
-def _build_rows(request: HttpRequest, emergency_accesses: list[EmergencyAccess]) -> list[AccessRow]:
-    principal = get_principal(request)
-    reads = services.summarize_reads(emergency_accesses)
-    titles = naming.name_namespaces(
-        [emergency_access.namespace for emergency_access in emergency_accesses],
-        reader_id=principal.user_id,
-    )
-    notified = {
-        emergency_access.pk: services.is_notified(principal, emergency_access)
-        for emergency_access in emergency_accesses
-    }
-    ids = [
-        entry
-        for emergency_access in emergency_accesses
-        if notified[emergency_access.pk]
-        for entry in reads[emergency_access.pk].entries
-    ]
-    entries = services.load_visible_entries(principal, ids)
-    return [
-        AccessRow(
-            emergency_access,
-            _format_title(
-                namespace,
-                may_know=notified[emergency_access.pk]
-                or emergency_access.by_id == principal.user_id,
-            ),
-            reads[emergency_access.pk],
-            notified[emergency_access.pk],
-            emergency_access.by_id == principal.user_id,
-            tuple(
-                entries[entry] for entry in reads[emergency_access.pk].entries if entry in entries
-            ),
-            notified[emergency_access.pk] and principal.user_id not in emergency_access.seen_by,
+def _build_rows(request: HttpRequest, rows: list[EmergencyAccess]) -> list[AccessRow]:
+    principal, reads = get_principal(request), services.summarize_reads(rows)
+    notified_ids = {row.pk for row in rows if services.is_notified(principal, row)}
+    entry_ids = [entry for row in rows if row.pk in notified_ids for entry in reads[row.pk].entries]
+    entries = services.load_visible_entries(principal, entry_ids)
+    names = name_namespaces(request, [row.namespace for row in rows])
+    result = []
+    for row, name in zip(rows, names, strict=True):
+        is_notified, is_mine = row.pk in notified_ids, row.by_id == principal.user_id
+        result.append(
+            AccessRow(
+                row,
+                _format_title(name, may_know=is_notified or is_mine),
+                reads[row.pk],
+                is_notified,
+                is_mine,
+                tuple(entries[pk] for pk in reads[row.pk].entries if pk in entries),
+                is_unseen=is_notified and principal.user_id not in row.seen_by,
+            )
         )
-        for emergency_access, namespace in zip(emergency_accesses, titles, strict=True)
-    ]
+    return result
 
 
 def _describe_notification(emergency_access: EmergencyAccess) -> str:
@@ -148,7 +125,7 @@ def _describe_notification(emergency_access: EmergencyAccess) -> str:
     )
 
 
-def _format_title(namespace: naming.NamedNamespace, *, may_know: bool) -> str:
+def _format_title(namespace: NamedNamespace, *, may_know: bool) -> str:
     """Return the title of the namespace. Only callers who may view a conversation see its first words."""
     row = namespace.row
     if may_know or parse_namespace(row.text).seen_by is SeenBy.PERSON:
@@ -162,30 +139,31 @@ def _render_page(request: HttpRequest, problem: str) -> HttpResponse:
     own_page = _load_page(request, "mine", into_own=True)
     other_page = _load_page(request, "offset", into_own=False) if can_start else EMPTY_PAGE
     rows = _build_rows(request, [*own_page.emergency_accesses, *other_page.emergency_accesses])
+    own_count = len(own_page.emergency_accesses)
     context: dict[str, Any] = {  # Any: what a template takes
-        "into_mine": rows[: len(own_page.emergency_accesses)],
+        "into_mine": rows[:own_count],
         "mine_page": _build_pager(request, own_page, "mine"),
-        "others": rows[len(own_page.emergency_accesses) :],
+        "others": rows[own_count:],
         "others_page": _build_pager(request, other_page, "offset"),
         "may_break": can_start,
         "members": _list_other_members(request, team_id) if can_start else [],
         "people": _list_suggestions(request) if can_start else [],
-        "minutes": MINUTES,
-        "longest": MAX_REASON_LENGTH,
+        "minutes": services.MINUTES,
+        "longest": services.MAX_REASON_LENGTH,
         "problem": problem,
         "asked": request.POST,
-        "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
-    return render(
-        request, "memory/access/emergency_access.html", context, status=422 if problem else 200
-    )
+    status = 422 if problem else 200
+    return render(request, "memory/access/emergency_access.html", context, status=status)
 
 
 def _load_page(request: HttpRequest, parameter: str, *, into_own: bool) -> EmergencyAccessPage:
     """Load the page of one of the two lists that the query parameter selects."""
-    start = read_offset(request.GET, parameter)
     return services.load_emergency_access_page(
-        build_caller(request), into_own=into_own, limit=PAGE_SIZE, offset=start
+        build_caller(request),
+        into_own=into_own,
+        limit=PAGE_SIZE,
+        offset=read_offset(request.GET, parameter),
     )
 
 
@@ -199,12 +177,10 @@ def _list_other_members(request: HttpRequest, team_id: UUID) -> list[Any]:
     return [member.user for member in members if member.user_id != principal.user_id]
 
 
-def _list_suggestions(request: HttpRequest) -> list[naming.NamedNamespace]:
-    """Return people who are not members. They are suggested as the name is typed because the list of
-    members doesn't contain them.
-    """
+def _list_suggestions(request: HttpRequest) -> list[NamedNamespace]:
+    """Return the external users, who are suggested as a name is typed because the list of members lacks them."""
     people = [row for row in list_hidden_people(build_caller(request)) if row.owner_user_id is None]
-    return naming.name_namespaces(people, reader_id=get_principal(request).user_id)
+    return name_namespaces(request, people)
 
 
 def _read_form(request: HttpRequest) -> dict[str, Any]:

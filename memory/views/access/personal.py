@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.utils.formats import date_format
@@ -69,12 +69,9 @@ def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         problem = _("Enter the correct text, or forget the memory.")
     elif entry.is_text and number.isdecimal() and len(number) < 10:
         try:
+            reason = _("corrected by the user")
             services.edit(
-                caller,
-                entry_id=entry_id,
-                if_revision=int(number),
-                value=text,
-                reason=_("corrected by the user"),
+                caller, entry_id=entry_id, if_revision=int(number), value=text, reason=reason
             )
         except AlreadyExists:
             problem = _("This memory was changed in the meantime. This is the current version.")
@@ -91,9 +88,8 @@ def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     caller, change = build_caller(request), None
     if not find_own_entry(caller, entry_id=entry_id).row.is_forgotten:
-        change = services.forget(
-            caller, entry_id=entry_id, reason=_("forgotten by the user")
-        ).change_id
+        reason = _("forgotten by the user")
+        change = services.forget(caller, entry_id=entry_id, reason=reason).change_id
     if change is not None and not getattr(request, "htmx", False):
         return redirect(_build_undo_url(change))
     return _render_entry(request, entry_id, message=_("Forgotten."))
@@ -120,9 +116,8 @@ def forget_all(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     if "sure" not in request.POST:
         page = services.list_entries(caller, namespace=row.text, limit=1)
         return _render_page(request, asked=row.pk, asked_count=page.total)
-    result = services.clear(
-        caller, namespace=row.text, reason=_("everything forgotten by the user")
-    )
+    reason = _("everything forgotten by the user")
+    result = services.clear(caller, namespace=row.text, reason=reason)
     return redirect(_build_undo_url(result.change_id, result.count))
 
 
@@ -161,10 +156,9 @@ def resume(request: HttpRequest) -> HttpResponse:
 
 def _read_until(request: HttpRequest) -> datetime | None:
     """Return the end of the pause. A selected day is included."""
-    picked = request.POST.get("day", "")
     span = request.POST.get("span", "good")
     if span == "day_picked":
-        day = _parse_day(picked)
+        day = _parse_day(request.POST.get("day", ""))
         if day is None:
             raise InvalidInput(_("Select the date until which memory is paused."))
         return day
@@ -174,9 +168,9 @@ def _read_until(request: HttpRequest) -> datetime | None:
     return None if length is None else timezone.now() + length
 
 
-def _parse_day(picked: str) -> datetime | None:
+def _parse_day(text: str) -> datetime | None:
     try:
-        day = parse_date(picked)
+        day = parse_date(text)
         return find_midnight(day, later=1) if day else None
     except ValueError:
         return None
@@ -215,9 +209,7 @@ def _render_page(
         "spans": [(name, label) for name, (label, _span) in PAUSE_LENGTHS.items()],
         "tomorrow": timezone.localdate() + timedelta(days=1),
         "undoable": _read_undo(request),
-        "export_url": _find_url("memory:export_me"),
         "has_any": memory.total > 0,
-        "base_url": request.build_absolute_uri("/").rstrip("/"),
         **more,
     }
     return render(request, "memory/access/personal.html", context, status=status)
@@ -232,8 +224,7 @@ def _group_entries(entries: Sequence[PersonalEntry], grouping: str) -> list[Grou
 
 def _get_group_title(entry: PersonalEntry, grouping: str) -> str:
     if grouping == "when":
-        month = timezone.localtime(entry.row.updated_at)
-        return date_format(month, "YEAR_MONTH_FORMAT")
+        return date_format(timezone.localtime(entry.row.updated_at), "YEAR_MONTH_FORMAT")
     if entry.run is not None:
         return entry.run.workflow
     return _("Added manually") if entry.is_manual else _("Other sources")
@@ -242,24 +233,17 @@ def _get_group_title(entry: PersonalEntry, grouping: str) -> str:
 def _list_viewers(request: HttpRequest) -> list[str]:
     """Return the names of those who may view the caller's memory by emergency access at this moment."""
     user_id = get_principal(request).user_id
-    emergency_accesses = [
-        emergency_access
-        for emergency_access in load_current_accesses(request)
-        if emergency_access.is_open() and emergency_access.by_id != user_id
+    viewers = [
+        str(row.by)
+        for row in load_current_accesses(request)
+        if row.is_open() and row.by_id != user_id and row.namespace.owner_user_id == user_id
     ]
-    return list(
-        dict.fromkeys(
-            str(emergency_access.by)
-            for emergency_access in emergency_accesses
-            if emergency_access.namespace.owner_user_id == user_id
-        )
-    )
+    return list(dict.fromkeys(viewers))
 
 
 def _read_undo(request: HttpRequest) -> dict[str, Any] | None:  # Any: an id and a count
-    text = request.GET.get("undo", "")
     try:
-        change = UUID(text)
+        change = UUID(request.GET.get("undo", ""))
     except ValueError:
         return None
     count = request.GET.get("count", "")
@@ -267,14 +251,6 @@ def _read_undo(request: HttpRequest) -> dict[str, Any] | None:  # Any: an id and
 
 
 def _build_undo_url(change: UUID | None, count: int | None = None) -> str:
-    """Return the address of the page with an undo button; no ``count`` means a single entry."""
+    """Return the URL of the page with an undo button; no ``count`` means a single entry."""
     suffix = "" if count is None else f"&count={count}"
     return f"{reverse('memory:about')}?undo={change or ''}{suffix}"
-
-
-def _find_url(name: str) -> str:
-    """Return the address of a page that is optional, or an empty string if it isn't installed."""
-    try:
-        return reverse(name)
-    except NoReverseMatch:
-        return ""

@@ -3,27 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
-from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from accounts import access
-from accounts.principals import get_current_team_id, get_principal
-from memory import naming
+from accounts.access import can
 from memory.core.errors import InvalidInput
-from memory.models import Namespace
 from memory.services.access import quotas as services
 from memory.services.access.quotas import ApplicationLimits, Limits
-from memory.views.request_context import build_caller
+from memory.views.request_context import (
+    build_application_url,
+    build_caller,
+    name_applications,
+    name_namespaces,
+)
 
 
 # The labels of the limits, by their names in the API.
@@ -63,66 +63,56 @@ class ApplicationRow:
 @require_http_methods(["GET", "POST"])
 def show_policy(request: HttpRequest) -> HttpResponse:
     """Show and change the limits of the application in the query, or the team's without one."""
-    problem, app_id = "", request.GET.get("app", "").replace("\x00", "")[: services.MAX_APP_LENGTH]
+    caller, problem = build_caller(request), ""
+    app_id = request.GET.get("app", "").replace("\x00", "")[: services.MAX_APP_LENGTH]
     if request.method == "POST":
         try:
             if app_id and "follow" in request.POST:
-                services.remove_application_limits(build_caller(request), app_id=app_id)
+                services.remove_application_limits(caller, app_id=app_id)
             else:
-                services.change_limits(
-                    build_caller(request), _read_limits(request, app_id), app_id=app_id
-                )
+                services.change_limits(caller, _read_limits(request, app_id), app_id=app_id)
         except InvalidInput as fault:
             problem = _translate_problem(str(fault))
         else:
             messages.success(request, _("Saved."))
-            return HttpResponseRedirect(_build_url(app_id))
+            return redirect(build_application_url("memory:policy", app_id))
     return _render_page(request, app_id, problem)
 
 
 def _render_page(request: HttpRequest, app_id: str, problem: str) -> HttpResponse:
-    caller, principal = build_caller(request), get_principal(request)
+    caller = build_caller(request)
     limits = services.get_limits(caller, app_id=app_id)
     team = services.get_limits(caller) if app_id else limits
     defaults = services.apply_defaults(team) if app_id else services.DEFAULTS
-    may_change = access.can(principal, services.VERB, get_current_team_id(request))
+    may_change = can(caller.principal, services.VERB, caller.team_id)
     usage = services.measure_usage(caller, team) if may_change and not app_id else None
     applications = _build_rows(request, services.list_applications(caller), app_id)
-    has_own = any(application.is_open and application.limits for application in applications)
-    form = request.POST if problem else None
+    current = next((application for application in applications if application.is_open), None)
     in_force = (
         services.get_effective_limits(caller, app_id=app_id)
         if app_id
         else services.apply_defaults(team)
     )
+    names, form = _list_number_names(app_id), request.POST if problem else None
     context: dict[str, Any] = {  # Any: what a template takes
         "app_id": app_id,
-        "title": next(
-            (application.title for application in applications if application.is_open), app_id
-        ),
-        "has_own": has_own,
+        "title": current.title if current else app_id,
+        "has_own": bool(current and current.limits),
         "limits": limits,
-        "boxes": [
-            _build_field(name, limits, defaults, form) for name in _list_number_names(app_id)
-        ],
-        "in_force": in_force,
+        "boxes": [_build_field(name, limits, defaults, form) for name in names],
         "holding": [
-            (str(LABELS[n]), _format_limit(n, getattr(in_force, n)))
-            for n in _list_number_names(app_id)
+            (str(LABELS[name]), _format_limit(name, getattr(in_force, name))) for name in names
         ],
         "prefixes": "\n".join(limits.allowed_prefixes or ()),
         "holding_prefixes": "\n".join(in_force.allowed_prefixes or ()),
         "full": usage,
-        "fullest": naming.name_namespaces(usage.fullest, reader_id=principal.user_id)
-        if usage
-        else (),
+        "fullest": name_namespaces(request, usage.fullest) if usage else (),
         "applications": applications,
         "may_change": may_change,
         "outside_people_may": in_force.subjects_write_global,
         "team_forbids": bool(app_id) and not team.subjects_write_global,
         "problem": problem,
         "given": form,
-        "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "memory/access/quotas.html", context, status=422 if problem else 200)
 
@@ -130,22 +120,13 @@ def _render_page(request: HttpRequest, app_id: str, problem: str) -> HttpRespons
 def _build_rows(
     request: HttpRequest, applications: Sequence[ApplicationLimits], app_id: str
 ) -> list[ApplicationRow]:
-    """Return the applications with the titles of their shared memory. The one in the query is
-    included even if it is unknown.
-    """
+    """Return the applications with their titles, also the one in the query if it is unknown."""
     if app_id and all(application.app_id != app_id for application in applications):
         applications = [*applications, ApplicationLimits(app_id, None)]
-    team_id = get_current_team_id(request)
-    rows = [
-        Namespace(team_id=team_id, scope="global", text=f"global:{application.app_id}")
-        for application in applications
-    ]
-    namespaces = naming.name_namespaces(rows, reader_id=None) if rows else []
+    titles = name_applications(request, [application.app_id for application in applications])
     return [
-        ApplicationRow(
-            application.app_id, namespace.title, application.limits, application.app_id == app_id
-        )
-        for application, namespace in zip(applications, namespaces, strict=True)
+        ApplicationRow(application.app_id, title, application.limits, application.app_id == app_id)
+        for application, title in zip(applications, titles, strict=True)
     ]
 
 
@@ -167,12 +148,10 @@ def _list_number_names(app_id: str) -> Sequence[str]:
 
 
 def _read_limits(request: HttpRequest, app_id: str) -> Limits:
-    prefixes = tuple(request.POST.get("allowed_prefixes", "").split())
-    numbers = {name: _read_number(request, name) for name in _list_number_names(app_id)}
     return Limits(
-        allowed_prefixes=prefixes or None,
+        allowed_prefixes=tuple(request.POST.get("allowed_prefixes", "").split()) or None,
         subjects_write_global=_read_subjects_write_global(request, app_id),
-        **numbers,
+        **{name: _read_number(request, name) for name in _list_number_names(app_id)},
     )
 
 
@@ -205,8 +184,3 @@ def _read_number(request: HttpRequest, name: str) -> int | None:
     if not text.isascii() or not text.isdecimal() or len(text) > 18:
         raise InvalidInput(_("%(name)s: must be a whole number, 0 or more.") % {"name": name})
     return int(text)
-
-
-def _build_url(app_id: str) -> str:
-    address = reverse("memory:policy")
-    return f"{address}?{urlencode({'app': app_id})}" if app_id else address

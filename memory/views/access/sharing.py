@@ -17,15 +17,16 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import Role, TeamGroup, User
-from accounts.principals import get_current_team_id, get_principal
+from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.selectors import find_group, find_team, list_group_choices
 from accounts.views.pagination import OffsetPage, read_offset
-from memory import provenance, selectors, services
+from memory import selectors, services
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import parse_namespace
 from memory.models import Namespace
 from memory.permissions import AccessReason, Verb
+from memory.provenance import load_provenance
 from memory.services.access.explanation import (
     VERBS,
     AccessExplanation,
@@ -36,7 +37,7 @@ from memory.services.access.explanation import (
     format_recipient,
 )
 from memory.views.access.emergency_access import list_rows
-from memory.views.request_context import build_caller, may, title_of
+from memory.views.request_context import build_caller, find_namespace, get_title, may
 
 
 VERB_LABELS: Mapping[str, Promise] = {
@@ -100,23 +101,14 @@ class GrantRow:
 @login_required
 @require_safe
 def show_access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = _find_namespace(request, namespace_id)
+    row, principal = find_namespace(request, namespace_id), get_principal(request)
     explanation = explain_access(build_caller(request), namespace=row.text)
-    names = _find_names(request, explanation)
-    principal = get_principal(request)
-    viewers_page = OffsetPage(
-        len(explanation.viewers), read_offset(request.GET), request.GET, PAGE_SIZE
-    )
-    grants_page = OffsetPage(
-        len(explanation.grants),
-        read_offset(request.GET, GRANTS_PARAMETER),
-        request.GET,
-        PAGE_SIZE,
-        parameter=GRANTS_PARAMETER,
-    )
+    names = _find_names(principal, explanation)
+    viewers_page = _build_pager(request, len(explanation.viewers))
+    grants_page = _build_pager(request, len(explanation.grants), GRANTS_PARAMETER)
     context = {
         "namespace": row,
-        "title": title_of(request, row),
+        "title": get_title(request, row),
         "lines": [
             _build_viewer_row(item, names, principal.user_id)
             for item in viewers_page.select_rows(explanation.viewers)
@@ -136,7 +128,6 @@ def show_access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "emergency_accesses": list_rows(request, row.text)
         if explanation.runs in ("person", "conversation")
         else None,
-        "base_url": request.build_absolute_uri("/").rstrip("/"),
         "members": _list_members(explanation, principal.user_id),
         "groups": _list_groups(request, row),
     }
@@ -146,9 +137,8 @@ def show_access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def share(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = _find_namespace(request, namespace_id)
-    member = _find_member(request)
-    verbs = [verb for verb in VERBS if verb in request.POST.getlist("verb")]
+    row = find_namespace(request, namespace_id)
+    member, verbs = _find_member(request), _read_verbs(request)
     for verb in verbs:
         services.share(build_caller(request), namespace=row.text, verb=verb, recipient=member)
     if verbs:
@@ -161,19 +151,16 @@ def share(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def unshare(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = _find_namespace(request, namespace_id)
+    row = find_namespace(request, namespace_id)
     member = _find_member(request)
-    for verb in VERBS:
-        if verb in request.POST.getlist("verb"):
-            services.unshare(build_caller(request), namespace=row.text, verb=verb, recipient=member)
+    for verb in _read_verbs(request):
+        services.unshare(build_caller(request), namespace=row.text, verb=verb, recipient=member)
     messages.success(request, _("Revoked access of %(name)s.") % {"name": member})
     return redirect("memory:access", namespace_id=row.pk)
 
 
-def _find_namespace(request: HttpRequest, namespace_id: UUID) -> Namespace:
-    return selectors.find_namespace(
-        get_principal(request), get_current_team_id(request), namespace_id
-    )
+def _read_verbs(request: HttpRequest) -> list[Verb]:
+    return [verb for verb in VERBS if verb in request.POST.getlist("verb")]
 
 
 def _find_member(request: HttpRequest) -> User | TeamGroup:
@@ -189,14 +176,18 @@ def _find_member(request: HttpRequest) -> User | TeamGroup:
     return selectors.find_member(principal, team_id, member_id)
 
 
+def _build_pager(request: HttpRequest, total: int, parameter: str = "offset") -> OffsetPage:
+    offset = read_offset(request.GET, parameter)
+    return OffsetPage(total, offset, request.GET, PAGE_SIZE, parameter=parameter)
+
+
 def _list_members(explanation: AccessExplanation, reader_id: UUID | None) -> list[tuple[UUID, str]]:
     """Return the members to share with. The explanation contains all of the team."""
-    people = [
-        member
+    return [
+        (member.id, member.name)
         for member in explanation.principals
         if member.kind == "user" and member.id != reader_id
     ]
-    return [(member.id, member.name) for member in people]
 
 
 def _list_groups(request: HttpRequest, row: Namespace) -> list[tuple[UUID, str]]:
@@ -207,13 +198,10 @@ def _list_groups(request: HttpRequest, row: Namespace) -> list[tuple[UUID, str]]
     return list_group_choices(principal, team)
 
 
-def _find_names(request: HttpRequest, explanation: AccessExplanation) -> Mapping[str, str]:
+def _find_names(principal: Principal, explanation: AccessExplanation) -> Mapping[str, str]:
     """Return the names of those who shared, as they appear within a message."""
-    principal = get_principal(request)
-    names = provenance.load_provenance(
-        principal, [grant.by for grant in explanation.grants], ()
-    ).actors
-    return {**names, principal.actor: _("you")}
+    origins = load_provenance(principal, [grant.by for grant in explanation.grants], ())
+    return {**origins.actors, principal.actor: _("you")}
 
 
 def _build_viewer_row(
@@ -225,9 +213,7 @@ def _build_viewer_row(
         viewer.id == reader_id,
         str(Role(viewer.role).label) if viewer.role else "",
         tuple(str(VERB_LABELS[verb]) for verb in VERBS if verb in viewer.reasons),
-        tuple(
-            dict.fromkeys(_describe_reason(reason, viewer, names) for reason in viewer.all_reasons)
-        ),
+        tuple(dict.fromkeys(_describe_reason(row, viewer, names) for row in viewer.all_reasons)),
         any(reason.why is AccessReason.EMERGENCY_ACCESS for reason in viewer.all_reasons),
     )
 
@@ -237,12 +223,9 @@ def _describe_reason(reason: Reason, viewer: PrincipalAccess, names: Mapping[str
         return _describe_role(viewer)
     if reason.grant is not None:
         return _describe_grant(reason.grant, names)
-    if reason.emergency_access is not None:
-        until = _format_time(reason.emergency_access.expires_at)
-        return _("Emergency access until %(until)s: %(reason)s") % {
-            "until": until,
-            "reason": reason.emergency_access.reason,
-        }
+    if (row := reason.emergency_access) is not None:
+        parts = {"until": _format_time(row.expires_at), "reason": row.reason}
+        return _("Emergency access until %(until)s: %(reason)s") % parts
     return str(_REASON_LABELS[reason.why])
 
 
@@ -256,22 +239,19 @@ def _describe_grant(grant: GrantDetails, names: Mapping[str, str]) -> str:
     parts = {
         "by": names.get(grant.by, _("former member")),
         "when": _format_time(grant.at) if grant.at else "",
+        "group": grant.group,
     }
     if grant.group is not None:
-        return _("Shared with the group %(group)s by %(by)s on %(when)s") % {
-            "group": grant.group,
-            **parts,
-        }
+        return _("Shared with the group %(group)s by %(by)s on %(when)s") % parts
     return _("Shared by %(by)s on %(when)s") % parts if grant.by else _("Shared with them")
 
 
 def _build_grant_row(grant: GrantDetails, names: Mapping[str, str]) -> GrantRow:
-    word = str(VERB_LABELS[grant.verb])
     return GrantRow(
         str(grant.user or grant.group),
         grant.group is not None,
         grant.verb,
-        word,
+        str(VERB_LABELS[grant.verb]),
         _describe_effect(grant, names),
         format_recipient(grant.user, grant.group),
     )

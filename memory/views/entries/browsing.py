@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,12 +12,10 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from accounts.principals import get_current_team_id, get_principal
 from accounts.views.ignored_filters import list_form_errors
 from accounts.views.pagination import PAGE_SIZE, OffsetPage, replace_query, replace_query_suffix
 from memory import selectors
 from memory.core.policy import NO_LIMITS
-from memory.core.records import MemoryEntry
 from memory.core.scopes import parse_namespace
 from memory.forms.browsing import (
     BulkActionChoice,
@@ -35,10 +34,17 @@ from memory.services.recall.search import search_entries
 from memory.views.entries.filters import list_actors, list_chips, list_view_tabs
 from memory.views.entries.links import build_links_context
 from memory.views.entries.overview import build_overview_context
-from memory.views.entries.search_results import Parts, explain_match, is_waiting
+from memory.views.entries.search_results import EntryRow
 from memory.views.entries.tier_columns import build_columns_context
 from memory.views.entries.timeline import build_timeline_context
-from memory.views.request_context import build_caller, may, title_of, undoable_change
+from memory.views.request_context import (
+    build_caller,
+    find_namespace,
+    find_undoable_change,
+    get_title,
+    may,
+    render_page_or_fragment,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +54,6 @@ class BulkConfirmation:
     form: BulkActionForm
     preview: BulkPreview
     entries: tuple[str, ...]  # the selected ones; empty for all that match
-
-
-@dataclass(frozen=True, slots=True)
-class EntryRow:
-    """A row; ``percent`` and ``parts`` explain the match, ``changed`` means that it is different now."""
-
-    entry: MemoryEntry
-    waits: bool
-    percent: int | None
-    parts: Parts
-    changed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +75,8 @@ def overview(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def namespace(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = selectors.find_namespace(
-        get_principal(request), get_current_team_id(request), namespace_id
-    )
-    undoable = undoable_change(request, request.GET.get("undo", ""))
-    return show_namespace(request, row, ActionOutcome(undoable))
+    row = find_namespace(request, namespace_id)
+    return show_namespace(request, row, ActionOutcome(find_undoable_change(request)))
 
 
 def show_namespace(
@@ -100,7 +92,7 @@ def show_namespace(
     active_chips = list_chips(request, search, actors)
     context = {
         "namespace": row,
-        "title": title_of(request, row),
+        "title": get_title(request, row),
         "search": search,
         "actors": actors,
         "chips": active_chips,
@@ -121,18 +113,15 @@ def show_namespace(
         "may_forget": external is None and may(request, "forget", row),
         "may_write": external is None and may(request, "write", row),
         "now": timezone.now(),
-        "base_url": request.build_absolute_uri("/").rstrip("/"),
         **_BODIES[search.selected_view](request, row, search),
     }
-    fragment = getattr(request, "htmx", False)
-    template = "memory/entries/_entries.html" if fragment else "memory/entries/namespace.html"
-    return render(request, template, context, status=status)
+    page, fragment = "memory/entries/namespace.html", "memory/entries/_entries.html"
+    return render_page_or_fragment(request, page, fragment, context, status)
 
 
 def _build_list_context(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
-    at = search.at_moment
-    if at is not None:
-        return _build_snapshot_context(request, row, search)
+    if (at := search.at_moment) is not None:
+        return _build_snapshot_context(request, row, search, at)
     page = search_entries(
         build_caller(request),
         namespace=row.text,
@@ -142,7 +131,7 @@ def _build_list_context(request: HttpRequest, row: Namespace, search: SearchForm
     )
     return {
         "body": "memory/entries/_table.html",
-        "rows": [_build_row(entry) for entry in page.entries],
+        "rows": [EntryRow(entry) for entry in page.entries],
         "scored": any(entry.score is not None for entry in page.entries),
         "total": page.total,
         "page": OffsetPage(page.total, page.offset, request.GET),
@@ -150,9 +139,8 @@ def _build_list_context(request: HttpRequest, row: Namespace, search: SearchForm
 
 
 def _build_snapshot_context(
-    request: HttpRequest, row: Namespace, search: SearchForm
+    request: HttpRequest, row: Namespace, search: SearchForm, at: datetime
 ) -> dict[str, Any]:
-    at = search.at_moment or timezone.now()
     snapshot = search_snapshot(
         build_caller(request),
         namespace=row.text,
@@ -161,22 +149,19 @@ def _build_snapshot_context(
         limit=PAGE_SIZE,
         offset=search.start,
     )
+    before, after = snapshot.before, snapshot.after
     return {
         "body": "memory/entries/_snapshot.html",
         "at": at,
-        "rows": [_build_row(entry, snapshot.changed) for entry in snapshot.page.entries],
-        "before_url": snapshot.before
-        and replace_query(request.GET, at=snapshot.before.isoformat()),
-        "after_url": snapshot.after and replace_query(request.GET, at=snapshot.after.isoformat()),
+        "rows": [
+            EntryRow(entry, changed=entry.id in snapshot.changed) for entry in snapshot.page.entries
+        ],
+        "before_url": before and replace_query(request.GET, at=before.isoformat()),
+        "after_url": after and replace_query(request.GET, at=after.isoformat()),
         "scan_limit": snapshot.scan_limit,
         "total": snapshot.page.total,
         "page": OffsetPage(snapshot.page.total, snapshot.page.offset, request.GET),
     }
-
-
-def _build_row(entry: MemoryEntry, changed: frozenset[str] = frozenset()) -> EntryRow:
-    percent, parts = explain_match(entry)
-    return EntryRow(entry, is_waiting(entry), percent, parts, entry.id in changed)
 
 
 BuildBody = Callable[[HttpRequest, Namespace, SearchForm], dict[str, Any]]

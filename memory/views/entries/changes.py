@@ -20,16 +20,21 @@ from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.models import Namespace
 from memory.services.entries.bulk import Selection, SelectionChanged, apply_action, preview_action
 from memory.views.entries.browsing import ActionOutcome, BulkConfirmation, show_namespace
-from memory.views.request_context import build_caller, reason_of, refresh_namespace, undoable_change
+from memory.views.entries.revisions import parse_number
+from memory.views.request_context import (
+    build_caller,
+    find_entry,
+    find_namespace,
+    find_undoable_change,
+    read_reason,
+)
 
 
 @login_required
 @require_POST
 def bulk_action(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """Apply an action to the selected entries, or to all that match. Without ``sure`` only a preview is shown."""
-    row = selectors.find_namespace(
-        get_principal(request), get_current_team_id(request), namespace_id
-    )
+    row = find_namespace(request, namespace_id)
     form, selection = BulkActionForm(request.POST), _read_selection(request, row)
     if selection.search is None and not selection.entry_ids:
         messages.info(request, _("Nothing selected."))
@@ -44,7 +49,7 @@ def bulk_action(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
             selection=selection,
             expected=len(selection.entry_ids) if expected is None else expected,
             amendment=form.build_amendment(),
-            reason=reason_of(request),
+            reason=read_reason(request),
         )
     except SelectionChanged as fault:
         return _ask_confirmation(request, row, form, selection, str(fault))
@@ -63,9 +68,7 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     except AlreadyExists as error:
         fault = str(error)
     if getattr(request, "htmx", False):
-        return show_namespace(
-            request, refresh_namespace(change.namespace), ActionOutcome(fault=fault)
-        )
+        return _show_current(request, change.namespace, ActionOutcome(fault=fault))
     if fault:
         messages.error(request, fault)
     else:
@@ -79,9 +82,31 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
 def show_undo(request: HttpRequest, row: Namespace, change_id: UUID | None) -> HttpResponse:
     """Show the current entries with an offer to undo the change."""
     if getattr(request, "htmx", False):
-        undoable = undoable_change(request, str(change_id))
-        return show_namespace(request, refresh_namespace(row), ActionOutcome(undoable))
+        undoable = find_undoable_change(request, str(change_id))
+        return _show_current(request, row, ActionOutcome(undoable))
     return HttpResponseRedirect(_build_address(request, row, undo=str(change_id or "")))
+
+
+def restore_entry(request: HttpRequest, entry_id: UUID) -> bool:
+    """Restore the entry to the revision that was sent, and report the result as a message."""
+    find_entry(request, entry_id)
+    try:
+        services.restore(
+            build_caller(request),
+            entry_id=entry_id,
+            revision=parse_number(request.POST.get("revision", "")),
+            reason=read_reason(request),
+        )
+    except AlreadyExists as fault:
+        messages.error(request, str(fault))
+        return False
+    messages.success(request, _("Restored."))
+    return True
+
+
+def _show_current(request: HttpRequest, row: Namespace, outcome: ActionOutcome) -> HttpResponse:
+    row.refresh_from_db()
+    return show_namespace(request, row, outcome)
 
 
 def _ask_confirmation(
@@ -91,15 +116,11 @@ def _ask_confirmation(
     selection: Selection,
     fault: str = "",
 ) -> HttpResponse:
-    preview = preview_action(
-        build_caller(request), action=form.selected_action, selection=selection
-    )
+    caller = build_caller(request)
+    preview = preview_action(caller, action=form.selected_action, selection=selection)
     entries = () if selection.search is not None else preview.entry_ids
-    return show_namespace(
-        request,
-        row,
-        ActionOutcome(confirmation=BulkConfirmation(form, preview, entries), fault=fault),
-    )
+    confirmation = BulkConfirmation(form, preview, entries)
+    return show_namespace(request, row, ActionOutcome(confirmation=confirmation, fault=fault))
 
 
 def _read_selection(request: HttpRequest, row: Namespace) -> Selection:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from django.utils.functional import Promise
@@ -14,11 +13,10 @@ from memory.core.recall.selection import NO_VECTOR
 from memory.core.records import Json, Tier
 from memory.logic.entries.duplicates import count_evidence
 from memory.logic.entries.tiers import TRANSITIONS, TierAction
-from memory.logic.knowledge.pages import CATEGORY
-from memory.logic.knowledge.pages import build_page_key as page_key
+from memory.logic.knowledge.pages import CATEGORY, build_page_key
 from memory.logic.text_diff import diff_values
 from memory.models import Entry, Read, Revision
-from memory.provenance import Provenance, load_provenance
+from memory.provenance import load_provenance
 from memory.providers.postgres.rows import build_entry
 from memory.services.entries.linked_entries import (
     list_linked,
@@ -34,83 +32,6 @@ from memory.views.entries.revisions import (
     build_revision_rows,
     find_older_number,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ReadRow:
-    origin: Origin
-    score: float | None
-    parts: tuple[tuple[str | Promise, float], ...]
-    injected: bool
-    revision: int
-    at: datetime
-
-    @property
-    def percent(self) -> int:
-        return round((self.score or 0) * 100)
-
-
-@dataclass(frozen=True, slots=True)
-class EntryLink:
-    """A link; ``entry`` is None if the linked entry no longer exists."""
-
-    label: str | Promise
-    name: str
-    entry: Entry | None
-
-
-@dataclass(frozen=True, slots=True)
-class TierMove:
-    move: TierAction
-    to: Tier
-    label: str | Promise
-    why: str | Promise
-    is_main: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class EntryDetails:
-    origin: Origin
-    rule: str
-    revisions: tuple[RevisionRow, ...]
-    older: int | None  # the number before which there are more
-    reads: tuple[ReadRow, ...]
-    links: tuple[EntryLink, ...]
-    moves: tuple[TierMove, ...]
-    evidence_count: int
-
-
-def build_details(principal: Principal, entry: Entry, before: int | None = None) -> EntryDetails:
-    """Build the details; ``before`` limits the revisions to older ones."""
-    revisions = list_revisions_before(entry, before, REVISIONS_PER_PAGE)
-    reads = selectors.list_reads(entry)
-    provenance = load_provenance(
-        principal,
-        [entry.source_actor, entry.source_rule, *(row.actor for row in revisions)],
-        [entry.source_run, *(row.run_id for row in revisions), *(row.run_id for row in reads)],
-    )
-    return EntryDetails(
-        build_origin(provenance, entry.source_actor, entry.source_run, entry.source_node),
-        provenance.actors.get(entry.source_rule, ""),
-        build_revision_rows(provenance, revisions, _diff_values),
-        find_older_number(revisions),
-        tuple(_build_read(provenance, row) for row in reads),
-        tuple(_list_links(entry)),
-        () if entry.is_forgotten else list_moves(entry),
-        count_evidence(build_entry(entry, entry.namespace.text)),
-    )
-
-
-def list_moves(entry: Entry) -> tuple[TierMove, ...]:
-    """Return the moves from its tier; an entry that was rejected already can't be rejected again."""
-    tier = Tier(entry.tier)
-    rejected = entry.metadata.get("review") == TierAction.REJECT
-    return tuple(
-        tier_move
-        for tier_move in _TIER_MOVES
-        if tier_move.to in TRANSITIONS.get((tier, tier_move.move), ())
-        and not (rejected and tier_move.move is TierAction.REJECT)
-    )
 
 
 SCORE_PARTS: Final[Mapping[str, Promise]] = {
@@ -133,6 +54,42 @@ TIER_HINTS: Final[Mapping[Tier, Promise]] = {
     Tier.WORKING: _("In use. Expires after a day unless it proves useful."),
     Tier.LONG_TERM: _("In use. Does not expire."),
 }
+
+# The parts of a score with their labels.
+Parts = tuple[tuple[str | Promise, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRow:
+    row: Read
+    origin: Origin
+
+    @property
+    def percent(self) -> int:
+        return round((self.row.score or 0) * 100)
+
+    @property
+    def parts(self) -> Parts:
+        return label_parts(self.row.explain)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryLink:
+    """A link; ``entry`` is None if the linked entry no longer exists."""
+
+    label: str | Promise
+    name: str
+    entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class TierMove:
+    move: TierAction
+    to: Tier
+    label: str | Promise
+    why: str | Promise
+    is_main: bool = False
+
 
 _TIER_MOVES = (
     TierMove(
@@ -170,15 +127,52 @@ _TIER_MOVES = (
 )
 
 
-def _build_read(provenance: Provenance, row: Read) -> ReadRow:
-    parts = ((SCORE_PARTS.get(name, name), float(part)) for name, part in row.explain.items())
-    return ReadRow(
-        build_origin(provenance, "", row.run_id, row.node_id),
-        row.score,
-        tuple((name, part) for name, part in parts if part > 0),
-        row.injected,
-        row.revision,
-        row.at,
+@dataclass(frozen=True, slots=True)
+class EntryDetails:
+    origin: Origin
+    rule: str
+    revisions: tuple[RevisionRow, ...]
+    older: int | None  # the number before which there are more
+    reads: tuple[ReadRow, ...]
+    links: tuple[EntryLink, ...]
+    moves: tuple[TierMove, ...]
+    evidence_count: int
+
+
+def build_details(principal: Principal, entry: Entry, before: int | None = None) -> EntryDetails:
+    """Build the details; ``before`` limits the revisions to older ones."""
+    revisions = list_revisions_before(entry, before, REVISIONS_PER_PAGE)
+    reads = selectors.list_reads(entry)
+    provenance = load_provenance(
+        principal,
+        [entry.source_actor, entry.source_rule, *(row.actor for row in revisions)],
+        [entry.source_run, *(row.run_id for row in revisions), *(row.run_id for row in reads)],
+    )
+    return EntryDetails(
+        build_origin(provenance, entry.source_actor, entry.source_run, entry.source_node),
+        provenance.actors.get(entry.source_rule, ""),
+        build_revision_rows(provenance, revisions, _diff_values),
+        find_older_number(revisions),
+        tuple(ReadRow(row, build_origin(provenance, "", row.run_id, row.node_id)) for row in reads),
+        tuple(_list_links(entry)),
+        () if entry.is_forgotten else list_moves(entry),
+        count_evidence(build_entry(entry, entry.namespace.text)),
+    )
+
+
+def label_parts(parts: Mapping[str, float]) -> Parts:
+    """Return the positive parts of a score with their labels."""
+    return tuple((SCORE_PARTS.get(name, name), part) for name, part in parts.items() if part > 0)
+
+
+def list_moves(entry: Entry) -> tuple[TierMove, ...]:
+    """Return the moves from its tier; an entry that was rejected already can't be rejected again."""
+    rejected = entry.metadata.get("review") == TierAction.REJECT
+    return tuple(
+        row
+        for row in _TIER_MOVES
+        if row.to in TRANSITIONS.get((Tier(entry.tier), row.move), ())
+        and not (rejected and row.move is TierAction.REJECT)
     )
 
 
@@ -191,21 +185,15 @@ def _list_links(entry: Entry) -> Iterable[EntryLink]:
     """Yield the links in both directions: from its metadata, and from the metadata of others."""
     links = list(_list_linked_names(entry))
     if links:
-        keys = [name for _label, name, _id in links]
-        entries = list_linked(
-            entry, keys, [linked_entry for *_, linked_entry in links if linked_entry]
-        )
-        by_id = {str(linked_entry.pk): linked_entry for linked_entry in entries}
-        by_key = {linked_entry.key: linked_entry for linked_entry in reversed(entries)}
-        for label, name, linked in links:
-            yield EntryLink(label, name, by_id.get(linked) or by_key.get(name))
+        keys, ids = [key for _, key, _ in links], [id_ for *_, id_ in links if id_]
+        entries = list_linked(entry, keys, ids)
+        by_id = {str(linked.pk): linked for linked in entries}
+        by_key = {linked.key: linked for linked in reversed(entries)}
+        for label, key, id_ in links:
+            yield EntryLink(label, key, by_id.get(id_) or by_key.get(key))
     for other in list_superseding(entry):
-        label = _SUPERSEDED if other.metadata.get("supersedes") == entry.key else _MERGED_INTO
-        yield EntryLink(label, other.key, other)
-
-
-_SUPERSEDED = _("Replaced by")
-_MERGED_INTO = _("Merged into")
+        supersedes = other.metadata.get("supersedes") == entry.key
+        yield EntryLink(_("Replaced by") if supersedes else _("Merged into"), other.key, other)
 
 
 def _list_linked_names(entry: Entry) -> Iterable[tuple[Promise, str, str]]:
@@ -226,4 +214,4 @@ def _to_list(value: Json) -> list[Json]:
 
 
 def is_page(entry: Entry) -> bool:
-    return entry.category == CATEGORY and entry.key.startswith(page_key(""))
+    return entry.category == CATEGORY and entry.key.startswith(build_page_key(""))

@@ -45,15 +45,11 @@ def list_chips(
 ) -> list[Chip]:
     tiers, people = dict(TierChoice.choices), dict(actors)
     filters: list[tuple[str, str | Promise, str]] = [
-        (
-            "q",
-            _("Key") if search.get_value("by") == "key" else _("Query"),
-            search.get_value("q") or "",
-        ),
+        ("q", _("Key") if search.get_value("by") == "key" else _("Query"), search.get_text("q")),
         ("m", _("Metadata"), request.GET.get("m", "") if search.get_value("m") else ""),
-        ("category", _("Category"), search.get_value("category") or ""),
-        ("tier", _("Tier"), str(tiers.get(search.get_value("tier") or "", ""))),
-        ("actor", _("Written by"), people.get(actor := search.get_value("actor") or "", actor)),
+        ("category", _("Category"), search.get_text("category")),
+        ("tier", _("Tier"), str(tiers.get(search.get_text("tier"), ""))),
+        ("actor", _("Written by"), people.get(actor := search.get_text("actor"), actor)),
         ("since", _("Changed since"), _format_day(search, "since")),
         ("until", _("Changed until"), _format_day(search, "until")),
     ]

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import MemoryEntry
 from memory.forms.browsing import SearchForm
-from memory.logic.entries.link_map import LINE, WIDTH, LinkKind
+from memory.logic.entries.link_map import WIDTH, LinkKind
 from memory.models import Namespace
 from memory.services.entries.link_map import load_links
 from memory.views.request_context import build_caller
@@ -53,7 +53,6 @@ def build_links_context(request: HttpRequest, row: Namespace, search: SearchForm
         "arcs": link_map.drawing.arcs,
         "arcs_width": WIDTH,
         "dots_x": WIDTH - 10,
-        "line_height": LINE,
         "links_height": link_map.drawing.height,
         "is_all": link_map.is_all,
         "kinds": [(kind.value, label) for kind, label in KINDS.items()],

@@ -18,6 +18,15 @@ from memory.models.entries import TierChoice
 from memory.provenance import Provenance
 
 
+REVISIONS_PER_PAGE: Final = 25
+# Value and metadata are shown separately, and a position means nothing to a reader.
+_FIELDS: Final = [
+    (field.name, capfirst(field.verbose_name))
+    for field in Revision._meta.concrete_fields
+    if field.name in {*STATE} - {"value", "metadata", "position"}
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The author; ``run`` is None if there was none or the reader may not see it."""
@@ -41,9 +50,6 @@ class RevisionRow:
     is_first: bool
     texts: tuple[TextChange, ...]
     fields: tuple[tuple[str | Promise, str, str], ...] = ()
-
-
-REVISIONS_PER_PAGE: Final = 25
 
 
 def build_revision_rows(
@@ -83,14 +89,6 @@ def build_origin(provenance: Provenance, actor: str, run_id: str, node_id: str) 
     is_run = run is not None and actor == f"run:{run_id}"
     label = "" if is_run else provenance.actors.get(actor, "")
     return Origin(label, run, run_id, provenance.get_node_title(run_id, node_id))
-
-
-# Value and metadata are shown separately, and a position means nothing to a reader.
-_FIELDS: Final = [
-    (field.name, capfirst(field.verbose_name))
-    for field in Revision._meta.concrete_fields
-    if field.name in {*STATE} - {"value", "metadata", "position"}
-]
 
 
 def _list_field_changes(

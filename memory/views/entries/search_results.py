@@ -1,38 +1,44 @@
 """The results of a search in all memory: each entry with its namespace and an explanation."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
-from django.utils.functional import Promise
 
-from accounts.principals import get_principal
 from accounts.views.pagination import PAGE_SIZE, OffsetPage, read_offset
-from memory import naming, services
+from memory import services
 from memory.core.records import MemoryEntry, Tier
 from memory.forms.browsing import OverviewForm
 from memory.logic.entries.tiers import TierAction
 from memory.models import Entry, Namespace
-from memory.views.entries.entry_details import SCORE_PARTS
-from memory.views.request_context import build_caller
+from memory.views.entries.entry_details import Parts, label_parts
+from memory.views.request_context import build_caller, load_titles
 
-
-Parts = tuple[tuple[str | Promise, float], ...]
 
 OFFSET_PARAMETER = "from"  # of the entries; "offset" is that of the namespaces
 
 
 @dataclass(frozen=True, slots=True)
-class ResultRow:
-    """A result; ``title`` is the display name of its namespace."""
+class EntryRow:
+    """An entry in a list. A result of a search in all memory also has its namespace with the display name."""
 
     entry: MemoryEntry
-    namespace: Namespace
-    title: str
-    percent: int | None
-    parts: Parts
-    waits: bool
+    namespace: Namespace | None = None
+    title: str = ""
+    changed: bool = False  # of a snapshot: the entry is different now
+
+    @property
+    def waits(self) -> bool:
+        return is_waiting(self.entry)
+
+    @property
+    def percent(self) -> int | None:
+        """Return the score in percent, or None without a ranking."""
+        return None if self.entry.score is None else round(self.entry.score * 100)
+
+    @property
+    def parts(self) -> Parts:
+        return label_parts(self.entry.explain)
 
 
 def build_search_context(request: HttpRequest, form: OverviewForm) -> dict[str, Any]:
@@ -40,18 +46,19 @@ def build_search_context(request: HttpRequest, form: OverviewForm) -> dict[str, 
     results = services.search_all_namespaces(
         build_caller(request),
         query=form.get_value("q"),
-        scope=form.selected_scope,
+        scope=form.get_value("scope") or None,
         tier=form.get_value("tier") or None,
         category=form.get_value("category") or None,
         limit=PAGE_SIZE,
         offset=min(read_offset(request.GET, OFFSET_PARAMETER), 1_000_000),
     )
-    named_namespaces = naming.name_namespaces(
-        list(results.namespaces.values()), reader_id=get_principal(request).user_id
-    )
-    titles = {item.row.text: item.title for item in named_namespaces}
+    namespaces = results.namespaces
+    titles = load_titles(request, namespaces.values())
     return {
-        "results": [_build_row(item, results.namespaces, titles) for item in results.entries],
+        "results": [
+            EntryRow(entry, namespaces[entry.namespace], titles[entry.namespace])
+            for entry in results.entries
+        ],
         "results_total": results.total,
         "is_all_searched": results.is_all,
         "results_page": OffsetPage(
@@ -61,22 +68,6 @@ def build_search_context(request: HttpRequest, form: OverviewForm) -> dict[str, 
     }
 
 
-def explain_match(entry: MemoryEntry) -> tuple[int | None, Parts]:
-    """Return the score in percent, or None without a ranking, and its parts."""
-    parts = (
-        (SCORE_PARTS.get(name, name), part) for name, part in entry.explain.items() if part > 0
-    )
-    return (None if entry.score is None else round(entry.score * 100)), tuple(parts)
-
-
 def is_waiting(entry: Entry | MemoryEntry) -> bool:
     """Return whether the entry is in quarantine without a decision."""
     return entry.tier == Tier.QUARANTINE and entry.metadata.get("review") != TierAction.REJECT
-
-
-def _build_row(
-    entry: MemoryEntry, namespaces: Mapping[str, Namespace], titles: Mapping[str, str]
-) -> ResultRow:
-    percent, parts = explain_match(entry)
-    text = entry.namespace
-    return ResultRow(entry, namespaces[text], titles[text], percent, parts, is_waiting(entry))

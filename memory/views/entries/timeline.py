@@ -1,8 +1,9 @@
 """The timeline of a namespace: its changes, day by day."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from itertools import groupby
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.utils.formats import date_format
 
 from accounts.principals import get_principal
 from accounts.views.pagination import OffsetPage, replace_query
+from config.timestamps import find_midnight
 from memory.forms.browsing import SearchForm
 from memory.host import RunDescription
 from memory.models import Namespace
@@ -22,6 +24,7 @@ from memory.views.request_context import build_caller
 
 
 CHANGES_PER_PAGE = 50
+BAR_STEP, BAR_WIDTH, BARS_HEIGHT = 14, 10, 56  # pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +56,6 @@ class Bar:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bars:
-    bars: Sequence[Bar]
-    width: int
-    height: int = 56
-
-
-BAR_STEP, BAR_WIDTH = 14, 10
-
-
 def build_timeline_context(
     request: HttpRequest, row: Namespace, search: SearchForm
 ) -> dict[str, Any]:
@@ -78,6 +71,8 @@ def build_timeline_context(
         "days": _build_days(request, timeline.changes, {day.on: day for day in timeline.days}),
         "bars": _build_bars(request, timeline.days),
         "bar_width": BAR_WIDTH,
+        "bars_width": max(len(timeline.days) * BAR_STEP, BAR_STEP),
+        "bars_height": BARS_HEIGHT,
         "total": timeline.total,
         "page": OffsetPage(timeline.total, timeline.offset, request.GET, CHANGES_PER_PAGE),
     }
@@ -86,11 +81,8 @@ def build_timeline_context(
 def _build_days(
     request: HttpRequest, changes: Sequence[ChangeSummary], days: dict[date, Day]
 ) -> list[DayRow]:
-    provenance = load_provenance(
-        get_principal(request),
-        [change.actor for change in changes],
-        [change.run_id for change in changes],
-    )
+    actors, runs = [change.actor for change in changes], [change.run_id for change in changes]
+    provenance = load_provenance(get_principal(request), actors, runs)
     words = dict(Operation.choices)
     rows = [
         ChangeRow(
@@ -103,49 +95,34 @@ def _build_days(
         )
         for change in changes
     ]
-    return [
-        DayRow(
-            on,
-            _list_counts(on, day_rows, days),
-            _build_snapshot_url(request, _get_end_of_day(on)),
-            day_rows,
-        )
-        for on, day_rows in _group_by_day(rows)
-    ]
+    day_rows = []
+    for on, group in groupby(rows, key=lambda row: timezone.localdate(row.row.at)):
+        changes_of_day = list(group)
+        url = _build_snapshot_url(request, find_midnight(on, later=1))
+        day_rows.append(DayRow(on, _list_counts(changes_of_day, days.get(on)), url, changes_of_day))
+    return day_rows
 
 
-def _group_by_day(rows: Iterable[ChangeRow]) -> list[tuple[date, list[ChangeRow]]]:
-    grouped = groupby(rows, key=lambda row: timezone.localdate(row.row.at))
-    return [(on, list(day_rows)) for on, day_rows in grouped]
-
-
-def _list_counts(
-    on: date, rows: Sequence[ChangeRow], days: dict[date, Day]
-) -> list[tuple[str, str, int]]:
+def _list_counts(rows: Sequence[ChangeRow], day: Day | None) -> list[tuple[str, str, int]]:
     """Count the operations of the whole day, even if the page ends in the middle of it."""
-    counts: dict[str, int] = dict(days[on].counts) if on in days else {}
+    counts = Counter(dict(day.counts) if day else {})
     if not counts:
         for row in rows:
-            counts[row.row.operation] = counts.get(row.row.operation, 0) + row.row.count
+            counts[row.row.operation] += row.row.count
     return [(name, str(word), counts[name]) for name, word in Operation.choices if name in counts]
 
 
-def _build_bars(request: HttpRequest, days: Sequence[Day]) -> Bars:
+def _build_bars(request: HttpRequest, days: Sequence[Day]) -> list[Bar]:
     """Build a bar for each day with changes; the busiest has the full height."""
-    height = Bars((), 0).height
     max_total = max((day.total for day in days), default=1)
     bars = []
     for number, day in enumerate(days):
-        bar_height = max(3, round(height * day.total / max_total))
+        height = max(3, round(BARS_HEIGHT * day.total / max_total))
         title = f"{date_format(day.on, 'DATE_FORMAT')}: {day.total}"
         url = replace_query(request.GET, since=day.on.isoformat(), until=day.on.isoformat())
-        bars.append(Bar(number * BAR_STEP, height - bar_height, bar_height, title, url))
-    return Bars(bars, max(len(days) * BAR_STEP, BAR_STEP))
+        bars.append(Bar(number * BAR_STEP, BARS_HEIGHT - height, height, title, url))
+    return bars
 
 
 def _build_snapshot_url(request: HttpRequest, at: datetime) -> str:
     return replace_query(request.GET, view="", since="", until="", at=at.isoformat())
-
-
-def _get_end_of_day(on: date) -> datetime:
-    return timezone.make_aware(datetime.combine(on + timedelta(days=1), time.min))

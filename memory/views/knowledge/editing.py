@@ -21,13 +21,26 @@ from memory.logic.knowledge.pages import KnowledgePage
 from memory.logic.text_diff import diff_values
 from memory.models import Entry
 from memory.services import KnowledgeBase, PageView
-from memory.views.entries.revisions import parse_number
+from memory.views.entries.changes import restore_entry
 from memory.views.knowledge import presentation
-from memory.views.knowledge.forms import PageForm
+from memory.views.knowledge.forms import FIELDS, PageForm
 from memory.views.knowledge.locations import get_requested_text, list_choices
 from memory.views.markdown import render_markdown
-from memory.views.request_context import build_caller, entry_or_404, reason_of, title_of
+from memory.views.request_context import build_caller, find_entry, get_title, read_reason
 from memory.views.secret_warnings import warn_about_secrets
+
+
+MERGE_MESSAGES: Final[dict[str, Promise]] = {
+    str(MatchReason.TITLE): gettext_lazy(
+        "A page with this title exists. Your text was merged into it."
+    ),
+    str(MatchReason.ALIAS): gettext_lazy(
+        "A page with this alias exists. Your text was merged into it."
+    ),
+    str(MatchReason.CONTENT): gettext_lazy(
+        "A nearly identical page exists. Your text was merged into it."
+    ),
+}
 
 
 @login_required
@@ -48,7 +61,7 @@ def new(request: HttpRequest) -> HttpResponse:
             build_caller(request),
             namespace=namespace,
             pages=[form.build_draft(base.pages)],
-            reason=reason_of(request),
+            reason=read_reason(request),
         )
     except (InvalidInput, QuotaExceeded) as fault:
         form.add_error(None, str(fault))
@@ -61,10 +74,11 @@ def new(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    entry = entry_or_404(request, entry_id)
+    entry = find_entry(request, entry_id)
     view = services.open_page(build_caller(request), entry_id=entry_id)
     if request.method != "POST":
-        return _show_edit(request, entry, view, PageForm.of(view.page, _list_other_pages(view)))
+        form = PageForm.from_page(view.page, _list_other_pages(view))
+        return _show_edit(request, entry, view, form)
     form = PageForm(request.POST)
     if not form.is_valid():
         return _show_edit(request, entry, view, form, status=422)
@@ -77,7 +91,7 @@ def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def confirm(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    entry_or_404(request, entry_id)
+    find_entry(request, entry_id)
     services.confirm_page(build_caller(request), entry_id=entry_id)
     messages.success(request, _("Marked as still correct."))
     return redirect("memory:knowledge_page", entry_id=entry_id)
@@ -86,10 +100,9 @@ def confirm(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    row = entry_or_404(request, entry_id)
-    result = services.delete_page(
-        build_caller(request), entry_id=entry_id, reason=reason_of(request)
-    )
+    row = find_entry(request, entry_id)
+    reason = read_reason(request)
+    result = services.delete_page(build_caller(request), entry_id=entry_id, reason=reason)
     address = reverse("memory:knowledge_base", args=[row.namespace_id])
     return HttpResponseRedirect(f"{address}?undo={result.change_id}")
 
@@ -97,41 +110,18 @@ def forget(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    entry_or_404(request, entry_id)
-    try:
-        services.restore(
-            build_caller(request),
-            entry_id=entry_id,
-            revision=parse_number(request.POST.get("revision", "")),
-            reason=reason_of(request),
-        )
-        messages.success(request, _("Restored."))
-    except AlreadyExists as fault:
-        messages.error(request, str(fault))
-        return redirect("memory:entry", entry_id=entry_id)
-    return redirect("memory:knowledge_page", entry_id=entry_id)
-
-
-MERGE_MESSAGES: Final[dict[str, Promise]] = {
-    str(MatchReason.TITLE): gettext_lazy(
-        "A page with this title exists. Your text was merged into it."
-    ),
-    str(MatchReason.ALIAS): gettext_lazy(
-        "A page with this alias exists. Your text was merged into it."
-    ),
-    str(MatchReason.CONTENT): gettext_lazy(
-        "A nearly identical page exists. Your text was merged into it."
-    ),
-}
+    url_name = "memory:knowledge_page" if restore_entry(request, entry_id) else "memory:entry"
+    return redirect(url_name, entry_id=entry_id)
 
 
 def _save(request: HttpRequest, entry: Entry, view: PageView, form: PageForm) -> HttpResponse:
+    changes = form.build_changes(view.page, _list_other_pages(view))
     try:
         services.rewrite_page(
             build_caller(request),
             entry_id=entry.pk,
             if_revision=form.cleaned_data["revision"] or 0,
-            changes=form.build_changes(view.page, _list_other_pages(view)),
+            changes=changes,
             reason=form.cleaned_data["reason"],
         )
     except AlreadyExists as fault:
@@ -140,7 +130,7 @@ def _save(request: HttpRequest, entry: Entry, view: PageView, form: PageForm) ->
         form.add_error(None, str(fault))
         return _show_edit(request, entry, view, form, status=422)
     messages.success(request, _("Saved."))
-    warn_about_secrets(request, form.build_changes(view.page, _list_other_pages(view)))
+    warn_about_secrets(request, changes)
     return redirect("memory:knowledge_page", entry_id=entry.pk)
 
 
@@ -149,18 +139,15 @@ def _show_conflict(
 ) -> HttpResponse:
     """Show the differences between the newest page and the submitted one; saving again overwrites it."""
     newest = services.open_page(build_caller(request), entry_id=entry.pk)
-    newest_values = PageForm.of(newest.page, _list_other_pages(newest)).initial
+    newest_values = PageForm.from_page(newest.page, _list_other_pages(newest)).initial
     conflict = [
         (form.fields[name].label, diff_values(newest_values[name], value))
-        for name in COMPARED_FIELDS
+        for name in FIELDS
         if (value := str(form.cleaned_data[name]).replace("\r\n", "\n")) != newest_values[name]
     ]
     form.add_error(None, str(fault))
     form.data = {**request.POST.dict(), "revision": str(newest.page.revision)}
     return _show_edit(request, entry, newest, form, status=409, conflict=conflict)
-
-
-COMPARED_FIELDS = ("title", "summary", "content", "tags", "references", "aliases")
 
 
 def _show_edit(
@@ -174,10 +161,9 @@ def _show_edit(
     context = {
         "form": form,
         "namespace": entry.namespace,
-        "namespace_title": title_of(request, entry.namespace),
+        "namespace_title": get_title(request, entry.namespace),
         "entry": entry,
         "page": view.page,
-        "other_pages": _list_other_pages(view),
         **more,
     }
     return render(request, "memory/knowledge/edit.html", context, status=status)

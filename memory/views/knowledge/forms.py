@@ -7,6 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import Json
+from memory.forms.browsing import FilterForm
 from memory.logic.entries.duplicates import normalize
 from memory.logic.knowledge.pages import KnowledgePage
 
@@ -53,7 +54,7 @@ class PageForm(forms.Form):
     revision = forms.IntegerField(min_value=1, required=False, widget=forms.HiddenInput)
 
     @classmethod
-    def of(cls, page: KnowledgePage, other_pages: Sequence[KnowledgePage]) -> "PageForm":
+    def from_page(cls, page: KnowledgePage, other_pages: Sequence[KnowledgePage]) -> "PageForm":
         titles = {item.id: item.title for item in other_pages}
         return cls(
             initial={
@@ -69,11 +70,8 @@ class PageForm(forms.Form):
 
     def build_draft(self, other_pages: Sequence[KnowledgePage]) -> Mapping[str, Json]:
         """Return the page as the service expects it; browsers send CR LF, and pages have LF."""
-        data = self.cleaned_data
-        names = index_names(other_pages)
-        references = [
-            reference.strip() for reference in data["references"].splitlines() if reference.strip()
-        ]
+        data, names = self.cleaned_data, index_names(other_pages)
+        references = [line.strip() for line in data["references"].splitlines() if line.strip()]
         return {
             "title": data["title"],
             "summary": _normalize_lines(data["summary"]),
@@ -88,7 +86,7 @@ class PageForm(forms.Form):
     ) -> dict[str, Any]:
         """Return only the changed fields, so that a page keeps its file's line endings."""
         draft = self.build_draft(other_pages)
-        before = PageForm.of(page, other_pages).initial
+        before = PageForm.from_page(page, other_pages).initial
         values = {name: _normalize_lines(str(self.cleaned_data[name])) for name in FIELDS}
         return {
             name: draft[name] for name in FIELDS if values[name] != _normalize_lines(before[name])
@@ -97,36 +95,25 @@ class PageForm(forms.Form):
 
 def index_names(pages: Sequence[KnowledgePage]) -> dict[str, str]:
     """Return page ids by name: an id comes before a title, and a title before an alias."""
-    names: dict[str, str] = {}
-    for list_names in (
-        lambda page: (page.id,),
-        lambda page: (page.title,),
-        lambda page: page.aliases,
-    ):
-        for page in pages:
-            for name in list_names(page):
-                names.setdefault(normalize(name), page.id)
-    return names
+    pairs = [(page.id, page.id) for page in pages] + [(page.title, page.id) for page in pages]
+    pairs += [(alias, page.id) for page in pages for alias in page.aliases]
+    return {normalize(name): page_id for name, page_id in reversed(pairs)}
 
 
 def _normalize_lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-class PageSearchForm(forms.Form):
-    """The search in a knowledge base; invalid values in the address are ignored."""
+class PageSearchForm(FilterForm):
+    """The search in a knowledge base; invalid values in the URL are ignored."""
 
     q = forms.CharField(max_length=500, required=False, label=_("Search"))
     tag = forms.CharField(max_length=200, required=False, label=_("Tag"))
     stale = forms.BooleanField(required=False)
-    offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 
     def get_search(self) -> dict[str, Any]:
-        self.is_valid()
-        data = self.cleaned_data
         return {
-            "text": data.get("q") or "",
-            "tag": data.get("tag") or "",
-            "stale": bool(data.get("stale")),
-            "offset": data.get("offset") or 0,
+            "text": self.get_text("q"),
+            "tag": self.get_text("tag"),
+            "stale": bool(self.get_value("stale")),
         }

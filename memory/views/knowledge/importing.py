@@ -17,12 +17,27 @@ from memory import services
 from memory.core.errors import InvalidInput, QuotaExceeded
 from memory.services.knowledge.knowledge_bases import find_knowledge_base
 from memory.services.transfer.page_archive import MAX_ARCHIVE_BYTES, PageImport
-from memory.views.request_context import build_caller, reason_of
+from memory.views.request_context import build_caller, read_reason
 
 
 Message = tuple[int, str]  # level, text
 
 MAX_NAMES: Final = 5  # of files
+_KINDS: Final = {messages.SUCCESS: "ok", messages.WARNING: "warn", messages.ERROR: "bad"}
+
+# for a dry run or not → text
+_SKIPPED: Final[dict[bool, Promise]] = {
+    True: gettext_lazy("To be skipped (not Markdown): %(names)s."),
+    False: gettext_lazy("Skipped (not Markdown): %(names)s."),
+}
+_HELD: Final[dict[bool, Promise]] = {
+    True: gettext_lazy("To be held for review (possible prompt injection): %(names)s."),
+    False: gettext_lazy("Held for review (possible prompt injection): %(names)s."),
+}
+_REDACTED: Final[dict[bool, Promise]] = {
+    True: gettext_lazy("Secrets found, which will be removed: %(names)s."),
+    False: gettext_lazy("Secrets found and removed: %(names)s."),
+}
 
 
 @login_required
@@ -42,23 +57,6 @@ def import_pages(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(_find_url(request, namespace) or reverse("memory:knowledge"))
 
 
-_KINDS: Final = {messages.SUCCESS: "ok", messages.WARNING: "warn", messages.ERROR: "bad"}
-
-# for a dry run or not → text
-_SKIPPED: Final[dict[bool, Promise]] = {
-    True: gettext_lazy("To be skipped (not Markdown): %(names)s."),
-    False: gettext_lazy("Skipped (not Markdown): %(names)s."),
-}
-_HELD: Final[dict[bool, Promise]] = {
-    True: gettext_lazy("To be held for review (possible prompt injection): %(names)s."),
-    False: gettext_lazy("Held for review (possible prompt injection): %(names)s."),
-}
-_REDACTED: Final[dict[bool, Promise]] = {
-    True: gettext_lazy("Secrets found, which will be removed: %(names)s."),
-    False: gettext_lazy("Secrets found and removed: %(names)s."),
-}
-
-
 def _import_files(request: HttpRequest, namespace: str, is_dry_run: bool) -> list[Message]:
     try:
         archive, files = _read_files(request.FILES.getlist("files"))
@@ -67,16 +65,14 @@ def _import_files(request: HttpRequest, namespace: str, is_dry_run: bool) -> lis
             namespace=namespace,
             archive=archive,
             files=files,
-            reason=reason_of(request),
+            reason=read_reason(request),
             dry_run=is_dry_run,
         )
     except (InvalidInput, QuotaExceeded) as fault:
         return [(messages.ERROR, str(fault))]
-    text = (
-        _format_preview(report)
-        if is_dry_run
-        else _("Pages imported: %(number)d.") % {"number": len(report.pages)}
-    )
+    text = _("Pages imported: %(number)d.") % {"number": len(report.pages)}
+    if is_dry_run:
+        text = _format_preview(report)
     if report.skipped:
         text += " " + _format_names(_SKIPPED[is_dry_run], report.skipped)
     return [(messages.SUCCESS, text), *_list_findings(report, is_dry_run)]
@@ -92,10 +88,8 @@ def _format_preview(report: PageImport) -> str:
 def _list_findings(report: PageImport, is_dry_run: bool) -> Iterator[Message]:
     for texts, findings in ((_HELD, report.held_findings), (_REDACTED, report.redacted_findings)):
         if findings:
-            yield (
-                messages.WARNING,
-                _format_names(texts[is_dry_run], [finding.file for finding in findings]),
-            )
+            files = [finding.file for finding in findings]
+            yield messages.WARNING, _format_names(texts[is_dry_run], files)
 
 
 def _format_names(text: Promise, names: Sequence[str]) -> str:

@@ -1,6 +1,5 @@
 """Pages of knowledge: the knowledge bases, the pages of one, a page, and its history."""
 
-from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -10,10 +9,10 @@ from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from accounts.principals import get_current_team_id, get_principal
+from accounts.principals import get_principal
 from accounts.views.ignored_filters import list_form_errors
 from accounts.views.pagination import OffsetPage
-from memory import naming, selectors, services
+from memory import services
 from memory.services.entries.linked_entries import list_revisions_before
 from memory.services.knowledge.knowledge_bases import list_knowledge_bases
 from memory.services.transfer.page_archive import export_single_page
@@ -22,7 +21,17 @@ from memory.views.knowledge import presentation
 from memory.views.knowledge.forms import PageSearchForm
 from memory.views.knowledge.locations import list_choices
 from memory.views.markdown import render_markdown
-from memory.views.request_context import build_caller, entry_or_404, may, title_of, undoable_change
+from memory.views.request_context import (
+    build_caller,
+    find_entry,
+    find_namespace,
+    find_undoable_change,
+    get_title,
+    load_titles,
+    may,
+    name_namespaces,
+    render_page_or_fragment,
+)
 
 
 MAX_RESULTS: Final = 50  # of a search in all knowledge bases
@@ -38,30 +47,23 @@ def index(request: HttpRequest) -> HttpResponse:
         "text": text,
         "ignored": list_form_errors(request.GET, form),
         **(_build_search_context(request, text) if text else _build_list_context(request)),
-        "base_url": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "memory/knowledge/list.html", context)
 
 
 def _build_list_context(request: HttpRequest) -> dict[str, Any]:
     knowledge_bases = list_knowledge_bases(build_caller(request))
-    titles = naming.name_namespaces(
-        [summary.row for summary in knowledge_bases], reader_id=get_principal(request).user_id
-    )
+    names = name_namespaces(request, [summary.row for summary in knowledge_bases])
     return {
-        "knowledge_bases": list(zip(knowledge_bases, titles, strict=True)),
+        "knowledge_bases": list(zip(knowledge_bases, names, strict=True)),
         "choices": list_choices(request),
     }
 
 
 def _build_search_context(request: HttpRequest, text: str) -> dict[str, Any]:
     results = services.search_all_pages(build_caller(request), query=text, top_k=MAX_RESULTS)
-    named_namespaces = naming.name_namespaces(
-        list(results.namespaces.values()), reader_id=get_principal(request).user_id
-    )
-    rows = presentation.build_global_result_rows(
-        results, {item.row.text: item.title for item in named_namespaces}
-    )
+    titles = load_titles(request, results.namespaces.values())
+    rows = presentation.build_global_result_rows(results, titles)
     return {"rows": rows, "is_all": results.is_all}
 
 
@@ -69,25 +71,22 @@ def _build_search_context(request: HttpRequest, text: str) -> dict[str, Any]:
 @require_safe
 def knowledge_base(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """List the pages by title, or those that match a query, best first."""
-    row = selectors.find_namespace(
-        get_principal(request), get_current_team_id(request), namespace_id
-    )
+    row = find_namespace(request, namespace_id)
     caller, form = build_caller(request), PageSearchForm(request.GET)
     search = form.get_search()
     base = services.get_knowledge_base(caller, namespace=row.text)
-    build_page = partial(OffsetPage, offset=search["offset"], query=request.GET)
     if search["text"]:
         tags = [search["tag"]] if search["tag"] else []
         hits = services.find_pages(caller, namespace=row.text, query=search["text"], tags=tags)
-        offset_page = build_page(len(hits))
+        offset_page = OffsetPage(len(hits), form.start, request.GET)
         rows = presentation.build_result_rows(base, row, offset_page.select_rows(hits))
     else:
         pages = presentation.list_pages(base, tag=search["tag"], stale_only=search["stale"])
-        offset_page = build_page(len(pages))
+        offset_page = OffsetPage(len(pages), form.start, request.GET)
         rows = presentation.build_rows(base, row, offset_page.select_rows(pages))
     context = {
         "namespace": row,
-        "title": title_of(request, row),
+        "title": get_title(request, row),
         "search": search,
         "ignored": list_form_errors(request.GET, form, address=request.path),
         "filtered": bool(search["text"] or search["tag"] or search["stale"]),
@@ -97,29 +96,24 @@ def knowledge_base(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "stale_count": len({mark.page_id for mark in base.index.stale}),
         "tags": presentation.list_tags(base),
         "may_write": may(request, "write", row),
-        "undoable": undoable_change(request, request.GET.get("undo", "")),
-        "base_url": request.build_absolute_uri("/").rstrip("/"),
+        "undoable": find_undoable_change(request),
     }
-    fragment = getattr(request, "htmx", False)
-    template = (
-        "memory/knowledge/_page_rows.html" if fragment else "memory/knowledge/knowledge_base.html"
-    )
-    return render(request, template, context)
+    page, fragment = "memory/knowledge/knowledge_base.html", "memory/knowledge/_page_rows.html"
+    return render_page_or_fragment(request, page, fragment, context)
 
 
 @login_required
 @require_safe
 def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    entry = entry_or_404(request, entry_id)
+    entry = find_entry(request, entry_id)
     view = services.open_page(build_caller(request), entry_id=entry_id)
+    finder = presentation.create_finder(view.knowledge_base)
     context = {
         "namespace": entry.namespace,
-        "namespace_title": title_of(request, entry.namespace),
+        "namespace_title": get_title(request, entry.namespace),
         "entry": entry,
         "page": view.page,
-        "content": render_markdown(
-            view.page.content, presentation.create_finder(view.knowledge_base)
-        ),
+        "content": render_markdown(view.page.content, finder),
         "links": presentation.build_links(view, view.links),
         "backlinks": presentation.build_links(view, view.backlinks),
         "stale": presentation.build_stale_rows(view),
@@ -132,12 +126,12 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    entry = entry_or_404(request, entry_id)
+    entry = find_entry(request, entry_id)
     before = parse_number(request.GET.get("before", ""))
     revisions = list_revisions_before(entry, before, REVISIONS_PER_PAGE)
     context = {
         "namespace": entry.namespace,
-        "namespace_title": title_of(request, entry.namespace),
+        "namespace_title": get_title(request, entry.namespace),
         "entry": entry,
         "revisions": presentation.build_history(get_principal(request), revisions),
         "older": find_older_number(revisions),
@@ -149,9 +143,7 @@ def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def export(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = selectors.find_namespace(
-        get_principal(request), get_current_team_id(request), namespace_id
-    )
+    row = find_namespace(request, namespace_id)
     data = services.export_pages(build_caller(request), namespace=row.text)
     return _build_download(data, "application/zip", "knowledge.zip")
 

@@ -20,9 +20,24 @@ from memory.logic.text_diff import diff_values
 from memory.models import Namespace, Revision
 from memory.provenance import load_provenance
 from memory.services import KnowledgeBase, PageSearchResults, PageView
-from memory.views.entries.entry_details import SCORE_PARTS
+from memory.views.entries.entry_details import Parts, label_parts
 from memory.views.entries.revisions import RevisionRow, TextChange, build_revision_rows
 from memory.views.knowledge.forms import index_names
+
+
+MAX_TAGS: Final = 30
+STALE_LABELS: Final[Mapping[Staleness, Promise]] = {
+    Staleness.CHANGED: _("changed after this page was written"),
+    Staleness.VANISHED: _("no longer exists"),
+}
+_LABELS: Final[Mapping[str, Promise]] = {
+    "title": _("Title"),
+    "summary": _("Summary"),
+    "content": _("Content"),
+    "tags": _("Tags"),
+    "references": _("References"),
+    "aliases": _("Aliases"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +49,7 @@ class PageRow:
     knowledge_base_url: str
     is_stale: bool = False
     score: float | None = None
-    parts: tuple[tuple[str | Promise, float], ...] = ()
+    parts: Parts = ()
     knowledge_base_title: str = ""
 
     @property
@@ -82,14 +97,9 @@ def build_rows(
     knowledge_base: KnowledgeBase, row: Namespace, pages: Iterable[KnowledgePage]
 ) -> list[PageRow]:
     stale = {mark.page_id for mark in knowledge_base.index.stale}
-    address = build_knowledge_base_url(row.pk)
+    base_url = build_knowledge_base_url(row.pk)
     return [
-        PageRow(
-            page,
-            build_page_url(knowledge_base.entries[page.id].id),
-            address,
-            is_stale=page.id in stale,
-        )
+        PageRow(page, _find_page_url(knowledge_base, page.id), base_url, is_stale=page.id in stale)
         for page in pages
     ]
 
@@ -121,16 +131,13 @@ def build_global_result_rows(
 def _build_result_row(
     hit: PageHit, row: Namespace, *, is_stale: bool = False, knowledge_base_title: str = ""
 ) -> PageRow:
-    parts = tuple(
-        (SCORE_PARTS.get(name, name), part) for name, part in hit.parts.items() if part > 0
-    )
     return PageRow(
         hit.item.page,
         build_page_url(hit.entry.id),
         build_knowledge_base_url(row.pk),
         is_stale=is_stale,
         score=hit.score,
-        parts=parts,
+        parts=label_parts(hit.parts),
         knowledge_base_title=knowledge_base_title,
     )
 
@@ -169,27 +176,9 @@ def create_finder(knowledge_base: KnowledgeBase) -> Callable[[str], str]:
 
 def build_history(principal: Principal, revisions: Sequence[Revision]) -> tuple[RevisionRow, ...]:
     """Return the revisions, newest first."""
-    provenance = load_provenance(
-        principal,
-        [revision.actor for revision in revisions],
-        [revision.run_id for revision in revisions],
-    )
+    actors, runs = [row.actor for row in revisions], [row.run_id for row in revisions]
+    provenance = load_provenance(principal, actors, runs)
     return build_revision_rows(provenance, revisions, _diff_revisions)
-
-
-MAX_TAGS: Final = 30
-STALE_LABELS: Final[Mapping[Staleness, Promise]] = {
-    Staleness.CHANGED: _("changed after this page was written"),
-    Staleness.VANISHED: _("no longer exists"),
-}
-_LABELS: Final[Mapping[str, Promise]] = {
-    "title": _("Title"),
-    "summary": _("Summary"),
-    "content": _("Content"),
-    "tags": _("Tags"),
-    "references": _("References"),
-    "aliases": _("Aliases"),
-}
 
 
 def _diff_revisions(before: Revision, after: Revision) -> Iterable[TextChange]:

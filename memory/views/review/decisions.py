@@ -1,7 +1,7 @@
 """Decide on one or many items of the review, and revert decisions. These pages work without JavaScript."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Concatenate, Final, ParamSpec
 from urllib.parse import urlencode
 from uuid import UUID
@@ -25,12 +25,11 @@ from memory.core.errors import (
 from memory.forms.review import ProposalEditForm
 from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.logic.text_diff import get_editable_text
-from memory.services.gateway.caller import MemoryCaller
 from memory.services.review import review_decisions
 from memory.services.review.review_decisions import DecisionResult
 from memory.services.review.review_queue import get_queue_item, list_queue_items
 from memory.services.review.review_sample import add_sample_items
-from memory.views.request_context import build_caller, reason_of
+from memory.views.request_context import build_caller, read_reason
 from memory.views.review.queue import (
     DecisionNotice,
     DecisionPreview,
@@ -42,6 +41,14 @@ from memory.views.review.queue import (
 )
 
 
+# The outcome of each decision on many items, and the function that decides.
+BULK_DECISIONS: Final[dict[str, tuple[str, Callable[..., DecisionResult]]]] = {
+    "accept": ("accepted", review_decisions.accept_many),
+    "reject": ("rejected", review_decisions.reject_many),
+    "always": ("always", partial(review_decisions.reject_many, always=True)),
+}
+# Someone else may have decided, or changed the memory, while the page was shown.
+CONFLICTS: Final = (OutdatedProposal, AlreadyExists, InvalidInput)
 FAULT_STATUSES: Final[dict[type[MemoryFault], int]] = {
     NotFound: 404,
     AccessDenied: 403,
@@ -74,23 +81,10 @@ def show_faults_in_queue(
 @show_faults_in_queue
 def accept(request: HttpRequest, item_id: UUID) -> HttpResponse:
     """Accept the item as it is, or with the text that was sent."""
-    caller = build_caller(request)
-    if "value" not in request.POST:
-        return _decide(
-            request,
-            "accepted",
-            item_id,
-            lambda: review_decisions.accept(caller, item_id=item_id, reason=reason_of(request)),
-        )
-    return _decide_with_text(
-        request,
-        item_id,
-        "edit",
-        "accepted",
-        lambda value, reason: review_decisions.accept(
-            caller, item_id=item_id, value=value, reason=reason
-        ),
-    )
+    decide = partial(review_decisions.accept, build_caller(request), item_id=item_id)
+    if "value" in request.POST:
+        return _decide_with_text(request, item_id, "edit", "accepted", decide)
+    return _decide(request, "accepted", item_id, partial(decide, reason=read_reason(request)))
 
 
 @login_required
@@ -98,15 +92,8 @@ def accept(request: HttpRequest, item_id: UUID) -> HttpResponse:
 @show_faults_in_queue
 def merge(request: HttpRequest, item_id: UUID) -> HttpResponse:
     caller, into = build_caller(request), request.POST.get("into", "")
-    return _decide_with_text(
-        request,
-        item_id,
-        "merge",
-        "merged",
-        lambda value, reason: review_decisions.merge(
-            caller, item_id=item_id, into=into, value=value, reason=reason
-        ),
-    )
+    decide = partial(review_decisions.merge, caller, item_id=item_id, into=into)
+    return _decide_with_text(request, item_id, "merge", "merged", decide)
 
 
 @login_required
@@ -114,14 +101,14 @@ def merge(request: HttpRequest, item_id: UUID) -> HttpResponse:
 @show_faults_in_queue
 def reject(request: HttpRequest, item_id: UUID) -> HttpResponse:
     always = "always" in request.POST
-    return _decide(
-        request,
-        "always" if always else "rejected",
-        item_id,
-        lambda: review_decisions.reject(
-            build_caller(request), item_id=item_id, always=always, reason=reason_of(request)
-        ),
+    decide = partial(
+        review_decisions.reject,
+        build_caller(request),
+        item_id=item_id,
+        always=always,
+        reason=read_reason(request),
     )
+    return _decide(request, "always" if always else "rejected", item_id, decide)
 
 
 @login_required
@@ -138,11 +125,11 @@ def decide_many(request: HttpRequest) -> HttpResponse:
         raise NotFound(_("Someone else has already decided this."))
     if "sure" not in request.POST:
         return show_review(request, QueueMessages(preview=DecisionPreview.build(action, items)))
+    outcome, decide = BULK_DECISIONS[action]
     try:
-        result = BULK_DECISIONS[action](caller, ids, reason_of(request))
-    except (OutdatedProposal, AlreadyExists, InvalidInput) as fault:
-        return show_review(request, QueueMessages(problem=_describe_fault(fault), status=409))
-    outcome = {"accept": "accepted", "reject": "rejected", "always": "always"}[action]
+        result = decide(caller, item_ids=ids, reason=read_reason(request))
+    except CONFLICTS as fault:
+        return _show_conflict(request, fault)
     return _show_notice(request, DecisionNotice(outcome, result.decided, len(result.skipped)))
 
 
@@ -155,12 +142,11 @@ def revert(request: HttpRequest) -> HttpResponse:
     to_rules = request.POST.get("then") == "rules"
     try:
         result = review_decisions.revert_decisions(caller, item_ids=ids)
-    except (OutdatedProposal, AlreadyExists, InvalidInput) as fault:
-        problem = _describe_fault(fault)
+    except CONFLICTS as fault:
         if to_rules:
-            messages.error(request, problem)
+            messages.error(request, _describe_fault(fault))
             return redirect("memory:review_rules")
-        return show_review(request, QueueMessages(problem=problem, status=409))
+        return _show_conflict(request, fault)
     if to_rules:
         messages.success(request, _("Undone. The item is back in the queue."))
         return redirect("memory:review_rules")
@@ -174,27 +160,12 @@ def add_sample(request: HttpRequest) -> HttpResponse:
     return _show_notice(request, DecisionNotice("sample"))
 
 
-BulkDecision = Callable[[MemoryCaller, list[UUID], str], DecisionResult]
-
-BULK_DECISIONS: dict[str, BulkDecision] = {
-    "accept": lambda caller, ids, reason: review_decisions.accept_many(
-        caller, item_ids=ids, reason=reason
-    ),
-    "reject": lambda caller, ids, reason: review_decisions.reject_many(
-        caller, item_ids=ids, reason=reason
-    ),
-    "always": lambda caller, ids, reason: review_decisions.reject_many(
-        caller, item_ids=ids, always=True, reason=reason
-    ),
-}
-
-
 def _decide_with_text(
     request: HttpRequest,
     item_id: UUID,
     panel: str,
     action: str,
-    decide: Callable[[object, str], None],
+    decide: Callable[..., None],
 ) -> HttpResponse:
     """Decide with the text that was sent, or show its form again until it is valid."""
     item = get_queue_item(build_caller(request), item_id=item_id)
@@ -202,13 +173,11 @@ def _decide_with_text(
         raise AccessDenied(_("You can view this item but not decide on it."))
     if not item.has_new:
         raise InvalidInput(_("This proposal has no text to edit."))
-    form = ProposalEditForm(
-        item, panel=panel, as_json=get_editable_text(item.new) is None, data=request.POST
-    )
+    as_json = get_editable_text(item.new) is None
+    form = ProposalEditForm(item, panel=panel, as_json=as_json, data=request.POST)
     if not form.is_valid():
         return show_item(request, item, form=form, panel=panel)
-    fields = form.cleaned_data
-    return _decide(request, action, item_id, lambda: decide(fields["value"], fields["reason"]))
+    return _decide(request, action, item_id, partial(decide, **form.cleaned_data))
 
 
 def _decide(
@@ -216,9 +185,13 @@ def _decide(
 ) -> HttpResponse:
     try:
         decide()
-    except (OutdatedProposal, AlreadyExists, InvalidInput) as fault:
-        return show_review(request, QueueMessages(problem=_describe_fault(fault), status=409))
+    except CONFLICTS as fault:
+        return _show_conflict(request, fault)
     return _show_notice(request, DecisionNotice(action, (item_id,)))
+
+
+def _show_conflict(request: HttpRequest, fault: Exception) -> HttpResponse:
+    return show_review(request, QueueMessages(problem=_describe_fault(fault), status=409))
 
 
 def _describe_fault(fault: Exception) -> str:

@@ -4,10 +4,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import pairwise
 from typing import Final
-from uuid import UUID
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -16,7 +14,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.principals import get_principal
-from memory import naming, provenance
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.forms.review import KINDS
 from memory.host import RunDescription
@@ -30,8 +27,9 @@ from memory.logic.text_diff import (
 )
 from memory.models import Entry, Proposal
 from memory.models.entries import TierChoice
-from memory.provenance import Provenance
+from memory.provenance import Provenance, load_provenance
 from memory.services.review.review_queue import CONTRADICTION, HELD, QueueItem
+from memory.views.request_context import load_titles
 from memory.views.review.quarantine_reasons import describe_reason
 
 
@@ -51,6 +49,11 @@ _PROBLEMS: Final[dict[PlanProblem, str | Promise]] = {
     PlanProblem.CHANGED: gettext_lazy("%(key)s was changed after this was proposed."),
     PlanProblem.EXISTS: gettext_lazy("%(key)s already exists."),
     PlanProblem.NOTHING_TO_DO: gettext_lazy("There is nothing left to change."),
+}
+
+_REPLACEMENTS: Final[dict[str, str | Promise]] = {
+    "merge": gettext_lazy("will be merged into %(key)s"),
+    CONTRADICTION: gettext_lazy("will be replaced by %(key)s and stays in its history"),
 }
 
 # Proposers that are not people.
@@ -78,23 +81,17 @@ class EntryComparison:
 class ItemCard:
     """An item as the page shows it. ``text`` is the editable value, as plain text unless ``as_json``."""
 
-    id: UUID
-    kind: str
+    item: QueueItem
     label: str
     question: str
     explanation: str
     by: str
     confidence: int | None
     namespace_title: str
-    namespace_id: UUID
     run: RunDescription | None
-    run_id: str
     node: str
-    at: datetime
     comparisons: Sequence[EntryComparison]
     problems: Sequence[str]
-    can_decide: bool
-    has_new: bool
     text: str
     as_json: bool
     can_merge: bool
@@ -102,59 +99,46 @@ class ItemCard:
 
     @property
     def can_accept(self) -> bool:
-        return self.can_decide and not self.problems
+        return self.item.can_decide and not self.problems
 
 
 def build_cards(request: HttpRequest, items: Sequence[QueueItem]) -> list[ItemCard]:
     """Build the cards of the items. The number of queries doesn't depend on the number of items."""
-    principal = get_principal(request)
-    namespaces = {item.namespace.pk: item.namespace for item in items}
-    names = naming.name_namespaces(list(namespaces.values()), reader_id=principal.user_id)
-    titles = {name.row.pk: name.title for name in names}
-    origins = provenance.load_provenance(
-        principal, [item.source.actor for item in items], [item.source.run_id for item in items]
+    titles = load_titles(request, [item.namespace for item in items])
+    sources = [item.source for item in items]
+    origins = load_provenance(
+        get_principal(request), [row.actor for row in sources], [row.run_id for row in sources]
     )
-    return [_build_card(item, titles[item.namespace.pk], origins) for item in items]
+    return [_build_card(item, titles[item.namespace.text], origins) for item in items]
 
 
 def _build_card(item: QueueItem, namespace_title: str, origins: Provenance) -> ItemCard:
     source, text = item.source, get_editable_text(item.new) if item.has_new else ""
     return ItemCard(
-        id=item.id,
-        kind=item.kind,
+        item=item,
         label=str(KINDS[item.kind]),
         question=str(_QUESTIONS[item.kind]),
         explanation=_explain(item),
         by=_describe_proposer(item, origins),
         confidence=None if isinstance(item.row, Entry) else round(item.row.score * 100),
         namespace_title=namespace_title,
-        namespace_id=item.namespace.pk,
         run=origins.runs.get(source.run_id),
-        run_id=source.run_id,
         node=origins.get_node_title(source.run_id, source.node_id),
-        at=item.created_at,
         comparisons=_build_comparisons(item),
         problems=[str(_PROBLEMS[problem]) % {"key": key} for key, problem in item.diff.problems],
-        can_decide=item.can_decide,
-        has_new=item.has_new,
-        text=format_json(item.new) if text is None else text,
+        text=json.dumps(item.new, ensure_ascii=False, indent=2) if text is None else text,
         as_json=text is None,
         can_merge=item.kind in ("add", HELD),
         summary=_summarize(item),
     )
 
 
-def format_json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
-
-
 def _summarize(item: QueueItem) -> str:
     """Return the item's text on one line, to tell it from others."""
     if item.has_new:
         return " ".join(render_value(item.new).split())[:120]
-    return " · ".join(
-        " ".join(render_value(target["value"]).split())[:60] for target in _get_targets(item)
-    )
+    texts = [render_value(target["value"]) for target in _get_targets(item)]
+    return " · ".join(" ".join(text.split())[:60] for text in texts)
 
 
 def _describe_proposer(item: QueueItem, origins: Provenance) -> str:
@@ -194,17 +178,11 @@ def _list_shared_words(row: Proposal) -> list[str]:
 def explain_quarantine(row: Entry) -> str:
     """Return why the entry is in quarantine."""
     findings = row.metadata.get("quarantined_for")
-    reasons = (
-        [finding for finding in findings if isinstance(finding, dict)]
-        if isinstance(findings, list)
-        else []
-    )
-    if not reasons:
-        return str(
-            row.metadata.get("review_reason")
-            or _("It was quarantined when it was written, or later by a member.")
-        )
-    return " ".join(map(describe_reason, reasons))
+    rows = findings if isinstance(findings, list) else ()
+    if reasons := [describe_reason(finding) for finding in rows if isinstance(finding, dict)]:
+        return " ".join(reasons)
+    default = _("It was quarantined when it was written, or later by a member.")
+    return str(row.metadata.get("review_reason") or default)
 
 
 def _build_comparisons(item: QueueItem) -> list[EntryComparison]:
@@ -225,12 +203,6 @@ def _compare_change(change: EntryChange, item: QueueItem) -> EntryComparison:
     return comparison
 
 
-_REPLACEMENTS: Final[dict[str, str | Promise]] = {
-    "merge": gettext_lazy("will be merged into %(key)s"),
-    CONTRADICTION: gettext_lazy("will be replaced by %(key)s and stays in its history"),
-}
-
-
 def _compare_with_survivor(
     comparison: EntryComparison, entry: MemoryEntry, item: QueueItem
 ) -> EntryComparison:
@@ -243,13 +215,11 @@ def _compare_with_survivor(
 
 def _compare_linked(item: QueueItem) -> Iterator[EntryComparison]:
     """Yield the linked entries side by side, since a link doesn't change their values."""
-    targets = _get_targets(item)
-    for first, second in pairwise(targets):
-        texts = SideBySide(
-            compare_sides(ABSENT, first["value"]).after,
-            compare_sides(ABSENT, second["value"]).after,
+    for first, second in pairwise(_get_targets(item)):
+        sides = [compare_sides(ABSENT, target["value"]).after for target in (first, second)]
+        yield EntryComparison(
+            "", SideBySide(*sides), left_title=first["key"], right_title=second["key"]
         )
-        yield EntryComparison("", texts, left_title=first["key"], right_title=second["key"])
 
 
 def _compare_recorded(item: QueueItem) -> Iterator[EntryComparison]:
@@ -270,15 +240,11 @@ def _list_notes(before: MemoryEntry | None, after: StoreParams | None) -> Iterab
     if before is None or after is None:
         return
     if before.tier != after.tier:
-        yield _("%(before)s, then %(after)s") % {
-            "before": _label_tier(before.tier),
-            "after": _label_tier(after.tier),
-        }
+        labels = {"before": _label_tier(before.tier), "after": _label_tier(after.tier)}
+        yield _("%(before)s, then %(after)s") % labels
     if before.category != after.category:
-        yield _("Category %(before)s, then %(after)s") % {
-            "before": before.category,
-            "after": after.category,
-        }
+        categories = {"before": before.category, "after": after.category}
+        yield _("Category %(before)s, then %(after)s") % categories
     proofs = after.metadata.get("proofs")
     if proofs and proofs != before.metadata.get("proofs"):
         yield _("Mentioned %(number)s times") % {"number": proofs}

@@ -14,16 +14,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from accounts.principals import get_principal
 from accounts.views.ignored_filters import list_form_errors
 from accounts.views.pagination import PAGE_SIZE, OffsetPage
-from memory import naming
 from memory.forms.review import KINDS, ProposalEditForm, QueueForm
+from memory.logic.review.review_rules import Precision
 from memory.models import Namespace
 from memory.services.review.agreement import measure_agreement
 from memory.services.review.review_decisions import list_similar
 from memory.services.review.review_queue import QueueFilters, QueueItem, get_queue_item, list_queue
-from memory.views.request_context import build_caller
+from memory.views.request_context import build_caller, load_titles, render_page_or_fragment
 from memory.views.review.presentation import build_cards
 from memory.views.tabs import list_tabs
 
@@ -42,6 +41,11 @@ ACTION_MESSAGES: Final[dict[str, str | Promise]] = {
     ),
 }
 MAX_IDS: Final = 50  # in a query
+PANELS: Final = {
+    "edit": "memory/review/_edit.html",
+    "merge": "memory/review/_merge.html",
+    "try": "memory/review/_preview.html",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,9 @@ class DecisionNotice:
     def message(self) -> str:
         message = str(ACTION_MESSAGES[self.action])
         if len(self.ids) > 1:
-            message = f"{message} " + _("%(number)s items.") % {"number": len(self.ids)}
+            message += " " + _("%(number)s items.") % {"number": len(self.ids)}
         if self.skipped:
-            message = f"{message} " + _(
+            message += " " + _(
                 "Not processed: %(number)s. The memories changed in the meantime; these items are still in the queue."
             ) % {"number": self.skipped}
         return message
@@ -85,22 +89,17 @@ class DecisionPreview:
 
     @classmethod
     def build(cls, action: str, items: Sequence[QueueItem]) -> "DecisionPreview":
+        accepts = action == "accept"
         decidable = [
-            item
-            for item in items
-            if item.can_decide and (action != "accept" or item.diff.is_applicable)
+            item for item in items if item.can_decide and (not accepts or item.diff.is_applicable)
         ]
-        changes = (
-            [change for item in decidable for change in item.diff.changes]
-            if action == "accept"
-            else []
-        )
+        changes = [row for item in decidable for row in item.diff.changes] if accepts else []
         return cls(
             action,
             [item.id for item in decidable],
-            new=sum(item.before is None for item in changes),
-            changed=sum(item.before is not None and item.after is not None for item in changes),
-            forgotten=sum(item.after is None for item in changes),
+            new=sum(row.before is None for row in changes),
+            changed=sum(row.before is not None and row.after is not None for row in changes),
+            forgotten=sum(row.after is None for row in changes),
             blocked=len(items) - len(decidable),
         )
 
@@ -119,11 +118,11 @@ class AgreementRow:
     """The decisions about proposals of one kind."""
 
     label: str
-    decided: int
-    percent: int
-    accepted: int
-    edited: int
-    rejected: int
+    precision: Precision
+
+    @property
+    def percent(self) -> int:
+        return round((self.precision.share or 0) * 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,30 +151,27 @@ def item_page(request: HttpRequest, item_id: UUID) -> HttpResponse:
 def show_review(request: HttpRequest, page_messages: QueueMessages) -> HttpResponse:
     caller, form = build_caller(request), QueueForm(request.GET)
     filters = form.build_filters()
-    page = list_queue(caller, filters=filters, limit=PAGE_SIZE, offset=form.get_offset())
+    page = list_queue(caller, filters=filters, limit=PAGE_SIZE, offset=form.start)
+    query, address = build_filter_query(request), reverse("memory:review")
     context = {
         "memory_tabs": list_tabs(request, review=page.queue_total),
         "cards": build_cards(request, page.items),
         "total": page.total,
         "queue_total": page.queue_total,
-        "page": OffsetPage(
-            page.total, page.offset, build_filter_query(request), address=reverse("memory:review")
-        ),
+        "page": OffsetPage(page.total, page.offset, query, address=address),
         "kinds": _list_kinds(filters),
         "namespaces": _list_namespaces(request, page.namespaces, filters),
         "run_id": filters.run_id,
         "is_filtered": bool(filters),
-        "ignored": list_form_errors(request.GET, form, address=reverse("memory:review")),
+        "ignored": list_form_errors(request.GET, form, address=address),
         "agreement": _list_agreement(request),
         "notice": page_messages.notice,
         "preview": page_messages.preview,
         "problem": page_messages.problem,
-        "query": build_filter_query(request).urlencode(),
-        "base_url": request.build_absolute_uri("/").rstrip("/"),
+        "query": query.urlencode(),
     }
-    fragment = getattr(request, "htmx", False)
-    name = "memory/review/_queue.html" if fragment else "memory/review/queue.html"
-    return render(request, name, context, status=page_messages.status)
+    template, fragment = "memory/review/queue.html", "memory/review/_queue.html"
+    return render_page_or_fragment(request, template, fragment, context, page_messages.status)
 
 
 def show_item(
@@ -186,7 +182,7 @@ def show_item(
     panel = panel or request.GET.get("panel", "")
     panel_name = panel if panel in PANELS else ""
     is_fragment = bool(getattr(request, "htmx", False)) and panel_name != ""
-    can_merge = card.can_merge and card.can_decide and panel_name in ("", "merge")
+    can_merge = card.can_merge and item.can_decide and panel_name in ("", "merge")
     forms = {
         name: ProposalEditForm(item, panel=name, as_json=card.as_json, initial={"value": card.text})
         for name in ("edit", "merge")
@@ -204,15 +200,8 @@ def show_item(
     name = PANELS[panel_name] if is_fragment else "memory/review/item.html"
     response = render(request, name, context, status=200 if form is None else 422)
     if is_fragment:  # a sent form targets the queue; one with errors stays in its panel
-        response["HX-Retarget"], response["HX-Reswap"] = f"#panel-{card.id}", "innerHTML"
+        response["HX-Retarget"], response["HX-Reswap"] = f"#panel-{item.id}", "innerHTML"
     return response
-
-
-PANELS: Final = {
-    "edit": "memory/review/_edit.html",
-    "merge": "memory/review/_merge.html",
-    "try": "memory/review/_preview.html",
-}
 
 
 def build_filter_query(request: HttpRequest) -> QueryDict:
@@ -251,28 +240,13 @@ def _list_kinds(filters: QueueFilters) -> list[Choice]:
 def _list_namespaces(
     request: HttpRequest, namespaces: Sequence[tuple[Namespace, int]], filters: QueueFilters
 ) -> list[Choice]:
-    counts = {row.pk: count for row, count in namespaces}
-    reader_id = get_principal(request).user_id
+    titles = load_titles(request, [row for row, _count in namespaces])
     return [
-        Choice(
-            str(name.row.pk),
-            f"{name.title} ({counts[name.row.pk]})",
-            name.row.pk == filters.namespace_id,
-        )
-        for name in naming.name_namespaces([row for row, _count in namespaces], reader_id=reader_id)
+        Choice(str(row.pk), f"{titles[row.text]} ({count})", row.pk == filters.namespace_id)
+        for row, count in namespaces
     ]
 
 
 def _list_agreement(request: HttpRequest) -> list[AgreementRow]:
     agreement = measure_agreement(build_caller(request))
-    return [
-        AgreementRow(
-            str(KINDS[kind]),
-            precision.decision_count,
-            round((precision.share or 0) * 100),
-            precision.accepted,
-            precision.edited,
-            precision.rejected,
-        )
-        for kind, precision in agreement.items()
-    ]
+    return [AgreementRow(str(KINDS[kind]), precision) for kind, precision in agreement.items()]
