@@ -22,7 +22,7 @@ from guardian.models import GroupObjectPermission, UserObjectPermission
 from accounts.errors import NotAllowed
 from accounts.models import Membership, Team, TeamGroup, User
 from accounts.principals import Principal as Principal
-from accounts.roles import KEYS_BEYOND, ROLE_VERBS, VERBS
+from accounts.roles import KEY_EXTRA_VERBS, ROLE_VERBS, VERBS
 from accounts.tenancy import tenant
 from config.sql import read_queries
 
@@ -45,7 +45,7 @@ def can(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bo
     scope = VERBS[verb].scope
     if principal.kind != "user" and (scope is None or not principal.allows(scope)):
         return False
-    if principal.kind == "key" and verb in KEYS_BEYOND:
+    if principal.kind == "key" and verb in KEY_EXTRA_VERBS:
         return True
     return verb in ROLE_VERBS[role] or _is_shared(principal, verb, obj_or_team)
 
@@ -73,7 +73,7 @@ def grant(who: User | Group, verb: str, obj: models.Model) -> None:
     team_id = _get_team_id(obj)
     permission = _get_permission(verb, type(obj))
     with tenant([team_id]):  # guardian reads the object again when it saves
-        if not _is_of_team(who, team_id):
+        if not _is_in_team(who, team_id):
             raise NotAllowed(_("You can share only with members of the team."))
         if isinstance(who, User):
             UserObjectPermission.objects.get_or_create(
@@ -222,7 +222,7 @@ def _parse_verb(codename: str) -> str:
     return codename.replace("_", ".", 1)
 
 
-def _is_of_team(who: User | Group, team_id: UUID) -> bool:
+def _is_in_team(who: User | Group, team_id: UUID) -> bool:
     if isinstance(who, User):
         return Membership.objects.unscoped().filter(team_id=team_id, user_id=who.pk).exists()
     return TeamGroup.objects.unscoped().filter(team_id=team_id, group_id=who.pk).exists()

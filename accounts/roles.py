@@ -79,7 +79,7 @@ VERBS: dict[str, Verb] = {verb.name: verb for verb in _TABLE}
 
 # The role that limits every key, and the verbs beyond this role that a scope grants.
 KEY_ROLE = Role.EDITOR
-KEYS_BEYOND: frozenset[str] = frozenset({"audit.view"})
+KEY_EXTRA_VERBS: frozenset[str] = frozenset({"audit.view"})
 
 _RANK = {role: rank for rank, role in enumerate((Role.VIEWER, Role.EDITOR, Role.ADMIN, Role.OWNER))}
 

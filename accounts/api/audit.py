@@ -15,7 +15,7 @@ from accounts.models import Team
 from accounts.principals import get_current_team_id, get_principal
 from accounts.services import trail
 from accounts.services.checkpoints import sign_head
-from accounts.services.downloads import FileAnswer
+from accounts.services.downloads import FileDownload
 from config.http.openapi import LongNumber
 
 
@@ -103,13 +103,13 @@ def read_head(request: HttpRequest) -> dict[str, Any]:
 
 
 @router.get("/audit/export")
-def export_trail(request: HttpRequest, params: Query[ExportIn]) -> FileAnswer:
+def export_trail(request: HttpRequest, params: Query[ExportIn]) -> FileDownload:
     """Stream all matching entries, oldest first. The audit trail records the export."""
     team = _find_team(request)
     pieces = trail.export(
         get_principal(request), team=team, filters=params.to_filter(), kind=params.format
     )
-    return FileAnswer(pieces, name=f"audit-{team.slug}", kind=params.format)
+    return FileDownload(pieces, name=f"audit-{team.slug}", kind=params.format)
 
 
 def _find_team(request: HttpRequest) -> Team:

@@ -12,7 +12,7 @@ from django.http import StreamingHttpResponse
 TYPES = {"jsonl": "application/jsonl; charset=utf-8", "csv": "text/csv; charset=utf-8"}
 
 
-class FileAnswer(StreamingHttpResponse):
+class FileDownload(StreamingHttpResponse):
     """A streamed file. Django would read a synchronous iterator into memory before sending it to an asynchronous server."""
 
     def __init__(self, pieces: Iterator[bytes], *, name: str, kind: str) -> None:

@@ -18,7 +18,7 @@ from accounts.tenancy import lookup, tenant
 
 
 # Without this interval, every request would update the row of its key.
-LAST_USED_EVERY = dt.timedelta(minutes=1)
+LAST_USED_INTERVAL = dt.timedelta(minutes=1)
 
 
 def issue_key(
@@ -75,7 +75,7 @@ def authenticate_key(secret: str) -> KeyPrincipal | None:
     now = timezone.now()
     if key is None or not tokens.is_match("key", secret, key.secret_hash) or not key.is_usable(now):
         return None
-    if key.last_used_at is None or now - key.last_used_at >= LAST_USED_EVERY:
+    if key.last_used_at is None or now - key.last_used_at >= LAST_USED_INTERVAL:
         with tenant([key.team_id]):
             key.last_used_at = now
             key.save(update_fields=["last_used_at"])

@@ -24,7 +24,7 @@ def create_team(*, owner: User, name: str) -> Team:
         raise InvalidChoice
     team_id = uuid7()
     with tenant([team_id]):
-        team = Team.objects.create(id=team_id, name=name[:120], slug=_free_slug(name, team_id))
+        team = Team.objects.create(id=team_id, name=name[:120], slug=_build_slug(name, team_id))
         Membership.objects.create(team=team, user=owner, role=Role.OWNER)
         audit.record(
             team_id=team.id,
@@ -117,7 +117,7 @@ def _check_owner_remains() -> Iterator[None]:
         raise LastOwner from None
 
 
-def _free_slug(name: str, team_id: UUID) -> str:
+def _build_slug(name: str, team_id: UUID) -> str:
     slug = slugify(name)[:40] or "team"
     return f"{slug}-{team_id.hex[-6:]}" if Team.objects.filter(slug=slug).exists() else slug
 

@@ -23,7 +23,7 @@ from accounts.models import Team
 from accounts.principals import get_current_team_id, get_principal
 from accounts.services import trail as services
 from accounts.services.checkpoints import sign_head
-from accounts.services.downloads import FileAnswer
+from accounts.services.downloads import FileDownload
 from accounts.services.trail import AuditFilter, Format
 from accounts.views.audit_words import present_line
 from accounts.views.ignored_filters import list_ignored_filters
@@ -96,7 +96,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
     team = _find_team(request)
     filters, file_format = parse_filters(request.POST), cast(Format, kind)
     pieces = services.export(get_principal(request), team=team, filters=filters, kind=file_format)
-    return FileAnswer(pieces, name=f"audit-{team.slug}", kind=kind)
+    return FileDownload(pieces, name=f"audit-{team.slug}", kind=kind)
 
 
 def parse_filters(data: QueryDict) -> AuditFilter:
@@ -153,9 +153,9 @@ def _render_page(
         "team": team,
         "page": page,
         "lines": [present_line(line) for line in page.lines],
-        "asked": filters,
+        "filters": filters,
         "ignored": list_ignored_filters(request.GET, errors, address=reverse("accounts:audit")),
-        "given": request.GET,
+        "query_data": request.GET,
         "actors": actors,
         "actions": _list_actions(),
         "older": query.urlencode() if page.older else "",

@@ -152,7 +152,7 @@ class TimeCursor:
             return None
 
     @classmethod
-    def of_row(cls, row: models.Model) -> "TimeCursor":
+    def from_row(cls, row: models.Model) -> "TimeCursor":
         created = cast(CreatedRow, row)
         return cls(created.created_at, created.pk)
 
@@ -191,7 +191,7 @@ class CursorPage(Generic[Model]):
     def label(self) -> str:
         if not self.items:
             return ""
-        newest, oldest = (TimeCursor.of_row(self.items[index]).day for index in (0, -1))
+        newest, oldest = (TimeCursor.from_row(self.items[index]).day for index in (0, -1))
         if newest == oldest:
             return newest
         return _("%(first)s–%(last)s") % {"first": oldest, "last": newest}
@@ -206,7 +206,7 @@ class CursorPage(Generic[Model]):
         return self._build_url("after", 0)
 
     def _build_url(self, parameter: str, index: int) -> str:
-        cursor = str(TimeCursor.of_row(self.items[index])) if self.items else ""
+        cursor = str(TimeCursor.from_row(self.items[index])) if self.items else ""
         return replace_query(self.query, **{parameter: cursor})
 
 

@@ -46,7 +46,7 @@ def start(request: HttpRequest, token: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def welcome(request: HttpRequest) -> HttpResponse:
     """Show three optional fields. Without a password, the user can sign in again with the next start link."""
-    user = _get_person(request)
+    user = _get_user(request)
     if user.has_usable_password():
         return redirect(_find_gallery())
     form = WelcomeForm(_get_post_data(request), user=user)
@@ -62,7 +62,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def profile(request: HttpRequest) -> HttpResponse:
-    user = _get_person(request)
+    user = _get_user(request)
     form = _build_profile_form(user, _get_post_data(request))
     if request.method == "POST" and form.is_valid():
         services.change_profile(user, **form.cleaned_data)
@@ -74,7 +74,7 @@ def profile(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def password(request: HttpRequest) -> HttpResponse:
-    user = _get_person(request)
+    user = _get_user(request)
     form = _choose_password_form(user)(user, request.POST)
     if not form.is_valid():
         context = {"form": _build_profile_form(user), "password_form": form}
@@ -104,7 +104,7 @@ def _get_post_data(request: HttpRequest) -> QueryDict | None:
     return request.POST if request.method == "POST" else None
 
 
-def _get_person(request: HttpRequest) -> User:
+def _get_user(request: HttpRequest) -> User:
     get_principal(request)  # anonymous users are redirected to sign-in
     return cast(User, request.user)
 

@@ -147,9 +147,9 @@ def _render_page(
         "form": form,
         "report": report,
         "digest": digest,
-        "comes": report.new_count + report.overwritten_count if report else 0,
+        "import_count": report.new_count + report.overwritten_count if report else 0,
         "targets": _list_targets(request, report),
-        "caught": [(row, _describe_finding(row)) for row in (report.findings if report else ())],
+        "findings": [(row, _describe_finding(row)) for row in (report.findings if report else ())],
     }
     if getattr(request, "htmx", False):
         # The report is the result, even if it lists problems; htmx ignores error responses.
@@ -157,9 +157,9 @@ def _render_page(
     principal, team_id = get_principal(request), get_current_team_id(request)
     namespaces = selectors.list_fullest_namespaces(principal, team_id, limit=MAX_CHOICES + 1)
     context |= {
-        "spaces": name_namespaces(request, namespaces[:MAX_CHOICES]),
-        "are_more": len(namespaces) > MAX_CHOICES,
-        "may_team": can(principal, "memory.share", team_id),
+        "namespaces": name_namespaces(request, namespaces[:MAX_CHOICES]),
+        "has_more_namespaces": len(namespaces) > MAX_CHOICES,
+        "can_export_team": can(principal, "memory.share", team_id),
     }
     return render(request, "memory/transfer/transfer.html", context, status=status)
 

@@ -285,9 +285,9 @@ def test_export_lets_no_spreadsheet_reckon(trail: Cast):
 
 
 async def test_export_is_sent_piece_by_piece_to_an_asynchronous_server(tmp_path: Any):
-    from accounts.services.downloads import FileAnswer
+    from accounts.services.downloads import FileDownload
 
-    answer = FileAnswer(iter([b"a", b"b"]), name="x", kind="csv")
+    answer = FileDownload(iter([b"a", b"b"]), name="x", kind="csv")
 
     assert [piece async for piece in answer] == [b"a", b"b"]
 

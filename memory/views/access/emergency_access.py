@@ -141,17 +141,17 @@ def _render_page(request: HttpRequest, problem: str) -> HttpResponse:
     rows = _build_rows(request, [*own_page.emergency_accesses, *other_page.emergency_accesses])
     own_count = len(own_page.emergency_accesses)
     context: dict[str, Any] = {  # Any: what a template takes
-        "into_mine": rows[:own_count],
-        "mine_page": _build_pager(request, own_page, "mine"),
+        "own_accesses": rows[:own_count],
+        "own_page": _build_pager(request, own_page, "mine"),
         "others": rows[own_count:],
         "others_page": _build_pager(request, other_page, "offset"),
-        "may_break": can_start,
+        "can_start": can_start,
         "members": _list_other_members(request, team_id) if can_start else [],
         "people": _list_suggestions(request) if can_start else [],
         "minutes": services.MINUTES,
-        "longest": services.MAX_REASON_LENGTH,
+        "max_reason_length": services.MAX_REASON_LENGTH,
         "problem": problem,
-        "asked": request.POST,
+        "form": request.POST,
     }
     status = 422 if problem else 200
     return render(request, "memory/access/emergency_access.html", context, status=status)

@@ -115,7 +115,7 @@ def forget_all(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row = find_own_namespace(caller, namespace_id=namespace_id)
     if "sure" not in request.POST:
         page = services.list_entries(caller, namespace=row.text, limit=1)
-        return _render_page(request, asked=row.pk, asked_count=page.total)
+        return _render_page(request, confirm_id=row.pk, confirm_count=page.total)
     reason = _("everything forgotten by the user")
     result = services.clear(caller, namespace=row.text, reason=reason)
     return redirect(_build_undo_url(result.change_id, result.count))
@@ -142,7 +142,7 @@ def pause(request: HttpRequest) -> HttpResponse:
             until=_read_until(request),
         )
     except InvalidInput as error:
-        return _render_page(request, wrong=str(error), chosen=request.POST, status=422)
+        return _render_page(request, pause_error=str(error), pause_form=request.POST, status=422)
     return redirect("memory:about")
 
 
@@ -202,11 +202,11 @@ def _render_page(
     memory = load_personal_memory(build_caller(request), text=text)
     context = {
         "about": memory,
-        "looking": _list_viewers(request),
+        "viewers": _list_viewers(request),
         "people": [(person, _group_entries(person.entries, grouping)) for person in memory.people],
         "text": text,
         "by": grouping,
-        "spans": [(name, label) for name, (label, _span) in PAUSE_LENGTHS.items()],
+        "pause_lengths": [(name, label) for name, (label, _span) in PAUSE_LENGTHS.items()],
         "tomorrow": timezone.localdate() + timedelta(days=1),
         "undoable": _read_undo(request),
         "has_any": memory.total > 0,

@@ -99,20 +99,20 @@ def _render_page(request: HttpRequest, app_id: str, problem: str) -> HttpRespons
         "title": current.title if current else app_id,
         "has_own": bool(current and current.limits),
         "limits": limits,
-        "boxes": [_build_field(name, limits, defaults, form) for name in names],
-        "holding": [
+        "fields": [_build_field(name, limits, defaults, form) for name in names],
+        "effective_limits": [
             (str(LABELS[name]), _format_limit(name, getattr(in_force, name))) for name in names
         ],
         "prefixes": "\n".join(limits.allowed_prefixes or ()),
-        "holding_prefixes": "\n".join(in_force.allowed_prefixes or ()),
-        "full": usage,
+        "effective_prefixes": "\n".join(in_force.allowed_prefixes or ()),
+        "usage": usage,
         "fullest": name_namespaces(request, usage.fullest) if usage else (),
         "applications": applications,
         "may_change": may_change,
-        "outside_people_may": in_force.subjects_write_global,
+        "external_users_may_write": in_force.subjects_write_global,
         "team_forbids": bool(app_id) and not team.subjects_write_global,
         "problem": problem,
-        "given": form,
+        "form_data": form,
     }
     return render(request, "memory/access/quotas.html", context, status=422 if problem else 200)
 

@@ -87,7 +87,7 @@ class TierMove:
     move: TierAction
     to: Tier
     label: str | Promise
-    why: str | Promise
+    hint: str | Promise
     is_main: bool = False
 
 
