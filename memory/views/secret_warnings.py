@@ -1,4 +1,4 @@
-"""The warning that a submitted secret was not stored; it is found as the gate finds it."""
+"""The warning that a submitted secret was not stored; it is found as the content filter finds it."""
 
 from django.contrib import messages
 from django.http import HttpRequest

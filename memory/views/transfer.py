@@ -178,7 +178,7 @@ def _list_targets(
 
 
 def _describe_finding(finding: ImportFinding) -> str:
-    """Describe a finding of the gate in the words for quarantine reasons."""
+    """Describe a finding of the content filter in the words for quarantine reasons."""
     reasons = {
         FindingReason.SECRET: ", ".join(finding.secrets),
         FindingReason.HAS_INSTRUCTIONS: finding.orders,

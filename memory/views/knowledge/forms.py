@@ -115,5 +115,5 @@ class PageSearchForm(FilterForm):
         return {
             "text": self.get_text("q"),
             "tag": self.get_text("tag"),
-            "stale": bool(self.get_value("stale")),
+            "outdated": bool(self.get_value("stale")),
         }

@@ -81,7 +81,7 @@ def knowledge_base(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         offset_page = OffsetPage(len(hits), form.start, request.GET)
         rows = presentation.build_result_rows(base, row, offset_page.select_rows(hits))
     else:
-        pages = presentation.list_pages(base, tag=search["tag"], stale_only=search["stale"])
+        pages = presentation.list_pages(base, tag=search["tag"], outdated_only=search["outdated"])
         offset_page = OffsetPage(len(pages), form.start, request.GET)
         rows = presentation.build_rows(base, row, offset_page.select_rows(pages))
     context = {
@@ -89,11 +89,11 @@ def knowledge_base(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "title": get_title(request, row),
         "search": search,
         "ignored": list_form_errors(request.GET, form, address=request.path),
-        "filtered": bool(search["text"] or search["tag"] or search["stale"]),
+        "filtered": bool(search["text"] or search["tag"] or search["outdated"]),
         "rows": rows,
         "page": offset_page,
         "total": len(base.pages),
-        "stale_count": len({mark.page_id for mark in base.index.stale}),
+        "outdated_count": len(presentation.find_outdated_ids(base)),
         "tags": presentation.list_tags(base),
         "may_write": may(request, "write", row),
         "undoable": find_undoable_change(request),
@@ -116,7 +116,7 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         "content": render_markdown(view.page.content, finder),
         "links": presentation.build_links(view, view.links),
         "backlinks": presentation.build_links(view, view.backlinks),
-        "stale": presentation.build_stale_rows(view),
+        "outdated": presentation.build_outdated_rows(view),
         "may_write": may(request, "write", entry.namespace),
         "may_forget": may(request, "forget", entry.namespace),
     }

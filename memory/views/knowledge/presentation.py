@@ -26,7 +26,7 @@ from memory.views.knowledge.forms import index_names
 
 
 MAX_TAGS: Final = 30
-STALE_LABELS: Final[Mapping[Staleness, Promise]] = {
+OUTDATED_LABELS: Final[Mapping[Staleness, Promise]] = {
     Staleness.CHANGED: _("changed after this page was written"),
     Staleness.VANISHED: _("no longer exists"),
 }
@@ -47,7 +47,7 @@ class PageRow:
     page: KnowledgePage
     url: str
     knowledge_base_url: str
-    is_stale: bool = False
+    is_outdated: bool = False
     score: float | None = None
     parts: Parts = ()
     knowledge_base_title: str = ""
@@ -66,7 +66,7 @@ class LinkRow:
 
 
 @dataclass(frozen=True, slots=True)
-class StaleRow:
+class OutdatedRow:
     label: str | Promise
     link: LinkRow
     mark: StaleMark
@@ -80,26 +80,35 @@ def build_knowledge_base_url(namespace_id: UUID) -> str:
     return reverse("memory:knowledge_base", args=[namespace_id])
 
 
+def find_outdated_ids(knowledge_base: KnowledgeBase) -> set[str]:
+    return {mark.page_id for mark in knowledge_base.index.stale}
+
+
 def list_pages(
-    knowledge_base: KnowledgeBase, *, tag: str = "", stale_only: bool = False
+    knowledge_base: KnowledgeBase, *, tag: str = "", outdated_only: bool = False
 ) -> list[KnowledgePage]:
     """Return the pages by title."""
-    stale = {mark.page_id for mark in knowledge_base.index.stale} if stale_only else set()
+    outdated_ids = find_outdated_ids(knowledge_base) if outdated_only else set()
     return [
         page
         for page in knowledge_base.pages
         if (not tag or tag.casefold() in map(str.casefold, page.tags))
-        and (not stale_only or page.id in stale)
+        and (not outdated_only or page.id in outdated_ids)
     ]
 
 
 def build_rows(
     knowledge_base: KnowledgeBase, row: Namespace, pages: Iterable[KnowledgePage]
 ) -> list[PageRow]:
-    stale = {mark.page_id for mark in knowledge_base.index.stale}
+    outdated_ids = find_outdated_ids(knowledge_base)
     base_url = build_knowledge_base_url(row.pk)
     return [
-        PageRow(page, _find_page_url(knowledge_base, page.id), base_url, is_stale=page.id in stale)
+        PageRow(
+            page,
+            _find_page_url(knowledge_base, page.id),
+            base_url,
+            is_outdated=page.id in outdated_ids,
+        )
         for page in pages
     ]
 
@@ -107,8 +116,10 @@ def build_rows(
 def build_result_rows(
     knowledge_base: KnowledgeBase, row: Namespace, hits: Iterable[PageHit]
 ) -> list[PageRow]:
-    stale = {mark.page_id for mark in knowledge_base.index.stale}
-    return [_build_result_row(hit, row, is_stale=hit.item.page.id in stale) for hit in hits]
+    outdated_ids = find_outdated_ids(knowledge_base)
+    return [
+        _build_result_row(hit, row, is_outdated=hit.item.page.id in outdated_ids) for hit in hits
+    ]
 
 
 def build_global_result_rows(
@@ -116,7 +127,7 @@ def build_global_result_rows(
 ) -> list[PageRow]:
     """Build the rows of results from all knowledge bases; ``titles`` are their names by namespace.
 
-    Only the list of a knowledge base marks stale pages.
+    Only the list of a knowledge base marks outdated pages.
     """
     return [
         _build_result_row(
@@ -129,13 +140,13 @@ def build_global_result_rows(
 
 
 def _build_result_row(
-    hit: PageHit, row: Namespace, *, is_stale: bool = False, knowledge_base_title: str = ""
+    hit: PageHit, row: Namespace, *, is_outdated: bool = False, knowledge_base_title: str = ""
 ) -> PageRow:
     return PageRow(
         hit.item.page,
         build_page_url(hit.entry.id),
         build_knowledge_base_url(row.pk),
-        is_stale=is_stale,
+        is_outdated=is_outdated,
         score=hit.score,
         parts=label_parts(hit.parts),
         knowledge_base_title=knowledge_base_title,
@@ -156,10 +167,10 @@ def build_links(view: PageView, ids: Iterable[str]) -> list[LinkRow]:
     ]
 
 
-def build_stale_rows(view: PageView) -> list[StaleRow]:
+def build_outdated_rows(view: PageView) -> list[OutdatedRow]:
     links = build_links(view, (mark.reference for mark in view.stale))
     return [
-        StaleRow(STALE_LABELS[mark.why], link, mark)
+        OutdatedRow(OUTDATED_LABELS[mark.why], link, mark)
         for mark, link in zip(view.stale, links, strict=True)
     ]
 

@@ -59,7 +59,7 @@ def describe_reason(finding: Mapping[str, Any]) -> str:
 
 
 def describe_rules(detail: str) -> str:
-    """Translate the rule names in a detail that the gate wrote: each rule, a colon and the matching words."""
+    """Translate the rule names in a detail that the content filter wrote: each rule, a colon and the matching words."""
     return _RULE.sub(lambda match: f"{match[1]}{_label_rule(match[2])}", detail)
 
 
