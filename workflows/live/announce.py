@@ -59,6 +59,5 @@ def _publish(workflow_id: UUID, body: dict[str, Any]) -> None:
 @cache
 def _get_redis(url: str) -> "SyncRedis":
     """Return the process's connection pool: a tab reports its cursor ten times a second."""
-    return SyncRedis.from_url(
-        url, socket_connect_timeout=1, socket_timeout=1, decode_responses=True
-    )
+    options = {"socket_connect_timeout": 1, "socket_timeout": 1, "decode_responses": True}
+    return SyncRedis.from_url(url, **options)

@@ -5,12 +5,12 @@ Nothing is saved. With Valkey all web processes share one board; without, each h
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from json import JSONDecodeError, dumps, loads
 from typing import Any, Protocol
 from uuid import UUID
 
 from redis import Redis as SyncRedis
-from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from workflows.engine.language.document import Json
@@ -56,41 +56,28 @@ class SharedBoard:
     """A hash for each draft, with the time of each card's renewal; a killed server's cards expire."""
 
     def __init__(self, url: str) -> None:
-        self._redis: Redis = connect(url)
+        self._redis: Any = connect(url)  # Any: redis-py is only partly typed
 
     async def put(self, workflow_id: UUID, cards: Mapping[str, Card]) -> None:
         if not cards:
             return
         now = time.time()
         texts = {key: dumps({**card, "at": now}) for key, card in cards.items()}
-        try:
-            pipe: Any = self._redis.pipeline(
-                transaction=False
-            )  # Any: redis-py is only partly typed
+        with suppress(RedisError, OSError):
+            pipe = self._redis.pipeline(transaction=False)
             pipe.hset(get_board_key(workflow_id), mapping=texts)
             pipe.expire(get_board_key(workflow_id), EXPIRE_SECONDS)
             await pipe.execute()
-        except (RedisError, OSError):
-            return
 
     async def drop(self, workflow_id: UUID, key: str) -> None:
-        try:
-            deletion: Any = self._redis.hdel(
-                get_board_key(workflow_id), key
-            )  # Any: redis-py is only partly typed
-            await deletion
-        except (RedisError, OSError):
-            return
+        with suppress(RedisError, OSError):
+            await self._redis.hdel(get_board_key(workflow_id), key)
 
     async def read(self, workflow_id: UUID) -> dict[str, Card]:
         try:
-            keys: Any = self._redis.hgetall(
-                get_board_key(workflow_id)
-            )  # Any: redis-py is only partly typed
-            values: dict[str, str] = await keys
+            return filter_fresh(await self._redis.hgetall(get_board_key(workflow_id)))
         except (RedisError, OSError):
             return {}
-        return filter_fresh(values)
 
     async def close(self) -> None:
         await self._redis.aclose()

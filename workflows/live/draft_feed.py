@@ -15,12 +15,12 @@ from workflows.execution.events.hub import Feed, Hub, Message, get_hub, list_hub
 from workflows.execution.threads import run_in_thread
 from workflows.live.board import Board, Card, build_board
 from workflows.live.publish import PREFIX, DraftPublisher
-from workflows.live.rows import DraftNews, Watch, load_news
+from workflows.live.rows import DraftNews, load_news
 from workflows.live.seats import LiveEvent, Seat
 
 
 class DraftFeed(Feed[Seat]):
-    """The people on each draft, and their activity."""
+    """The people on each draft, and their activity: a seat for each tab."""
 
     prefix = PREFIX
     poll_alone = 1.0
@@ -65,9 +65,8 @@ class DraftFeed(Feed[Seat]):
             for seat in list(self.members.get(topic, ())):
                 seat.put_revision(int(message["revision"]), message.get("client"))
         elif kind == "cursor":
-            self._send(
-                topic, LiveEvent("cursor", message["cursor"]), excluded_key=message.get("from")
-            )
+            event = LiveEvent("cursor", message["cursor"])
+            self._send(topic, event, excluded_key=message.get("from"))
         elif kind == "comment":
             self._send(topic, LiveEvent("comment", message["comment"]))
         elif kind == "published":
@@ -100,11 +99,12 @@ class DraftFeed(Feed[Seat]):
                 seat.put(LiveEvent("presence", {"people": people}))
 
     async def poll(self) -> None:
+        """Send each seat the news of the rows, end the seats that lost access, and renew the cards of the others."""
         seats = [seat for draft_seats in self.members.values() for seat in draft_seats]
-        watches: set[Watch] = {(seat.workflow_id, seat.user_id, seat.session) for seat in seats}
+        watches = {seat.watch for seat in seats}
         news = await run_in_thread(load_news, {seat.team_id for seat in seats}, watches)
         for seat in seats:
-            if (seat.workflow_id, seat.user_id, seat.session) in news.admitted:
+            if seat.watch in news.admitted:
                 _send_news(seat, news)
             else:
                 seat.end()
@@ -126,6 +126,24 @@ def _send_news(seat: Seat, news: DraftNews) -> None:
         if seat.runs.get(run.id) != run.status:
             seat.runs[run.id] = run.status
             seat.put(LiveEvent("run", {"id": run.id, "status": run.status}))
+
+
+async def follow(
+    feed: DraftFeed, seat: Seat, *, idle_seconds: float
+) -> AsyncIterator[LiveEvent | None]:
+    """Yield a tab's events, and None after a while without any, until it loses access or can't keep up."""
+    async with feed.take_seat(seat):
+        while not seat.cut_off:
+            try:
+                # Not wait_for: in Python 3.11 it swallows a cancellation that arrives when the wait ends.
+                async with asyncio.timeout(idle_seconds):
+                    event = await seat.queue.get()
+            except TimeoutError:
+                yield None
+                continue
+            if event is None:
+                return
+            yield event
 
 
 def get_draft_feed() -> DraftFeed:

@@ -17,13 +17,12 @@ from accounts.models import Membership, Role, User
 from accounts.principals import UserPrincipal
 from accounts.tenancy import tenant
 from workflows import permissions
+from workflows.execution.events.run_feed import UNFINISHED
+from workflows.live.seats import Watch
 from workflows.models import Comment, Run, Workflow
 
 
 RECENT = timedelta(seconds=30)
-UNFINISHED = ("queued", "running", "paused")
-
-Watch = tuple[UUID, UUID, str]  # workflow, person, session
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +46,8 @@ class RunNews:
 def load_news(team_ids: Collection[UUID], watches: Collection[Watch]) -> DraftNews:
     drafts = {workflow_id for workflow_id, _user, _session in watches}
     with tenant(team_ids):
-        drafts_by_id = {
-            row.pk: row
-            for row in Workflow.objects.unscoped().filter(pk__in=drafts, archived_at=None)
-        }
+        rows = Workflow.objects.unscoped().filter(pk__in=drafts, archived_at=None)
+        drafts_by_id = {row.pk: row for row in rows}
         return DraftNews(
             revisions={pk: row.revision for pk, row in drafts_by_id.items()},
             comments=_load_comment_marks(drafts_by_id),
@@ -78,9 +75,7 @@ def _list_admitted(drafts: dict[UUID, Workflow], watches: Collection[Watch]) -> 
     members = Membership.objects.unscoped().filter(user_id__in=people)
     for user_id, team_id, role in members.values_list("user_id", "team_id", "role"):
         roles.setdefault(user_id, {})[team_id] = Role(role)
-    open_sessions = _list_open_sessions(
-        {session for _workflow, _user, session in watches if session}
-    )
+    open_sessions = _list_open_sessions({watch[2] for watch in watches if watch[2]})
 
     def may(watch: Watch) -> bool:
         workflow_id, user_id, session = watch
@@ -96,31 +91,21 @@ def _list_admitted(drafts: dict[UUID, Workflow], watches: Collection[Watch]) -> 
 def _list_open_sessions(keys: set[str]) -> set[str]:
     """Return the sessions that are still signed in."""
     store = import_module(settings.SESSION_ENGINE).SessionStore
-    if not hasattr(
-        store, "get_model_class"
-    ):  # not in the database, so each session is checked separately
+    if not hasattr(store, "get_model_class"):
+        # Not in the database, so each session is checked separately.
         return {key for key in keys if store().exists(key)}
     rows = store.get_model_class().objects.filter(pk__in=keys, expire_date__gt=timezone.now())
     return set(rows.values_list("pk", flat=True))
 
 
 def _load_runs(draft_ids: Collection[UUID]) -> tuple[RunNews, ...]:
-    since = timezone.now() - RECENT
-    rows = (
-        Run.objects.unscoped()
-        .filter(workflow_id__in=draft_ids)
-        .filter(Q(status__in=UNFINISHED) | Q(finished_at__gt=since))
-        .order_by("created_at", "id")
-        .values_list(
-            "pk",
-            "workflow_id",
-            "status",
-            "started_by_id",
-            "subject_user_id",
-            "api_key__created_by_id",
-        )[:500]
+    rows = Run.objects.unscoped().filter(
+        Q(status__in=UNFINISHED) | Q(finished_at__gt=timezone.now() - RECENT),
+        workflow_id__in=draft_ids,
     )
+    columns = ("started_by_id", "subject_user_id", "api_key__created_by_id")
+    newest = rows.order_by("created_at", "id").values_list("pk", "workflow_id", "status", *columns)
     return tuple(
         RunNews(str(pk), workflow_id, status, frozenset(people))
-        for pk, workflow_id, status, *people in rows
+        for pk, workflow_id, status, *people in newest[:500]
     )

@@ -11,6 +11,8 @@ from workflows.engine.language.document import Json
 QUEUE_SIZE = 256  # events that a tab may be behind; then its stream ends, and it reconnects
 COLORS = 8  # of ``--person-…`` in static/css/together.css
 
+Watch = tuple[UUID, UUID, str]  # workflow, person, session
+
 
 @dataclass(frozen=True, slots=True)
 class LiveEvent:
@@ -38,6 +40,10 @@ class Seat:
     queue: asyncio.Queue[LiveEvent | None] = field(
         default_factory=lambda: asyncio.Queue(QUEUE_SIZE)
     )
+
+    @property
+    def watch(self) -> Watch:
+        return self.workflow_id, self.user_id, self.session
 
     @property
     def key(self) -> str:

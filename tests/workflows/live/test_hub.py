@@ -16,8 +16,7 @@ from tests.factories.workflows import document, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.execution.events.hub import Hub
 from workflows.live import announce
-from workflows.live.draft_feed import DraftFeed
-from workflows.live.following import follow
+from workflows.live.draft_feed import DraftFeed, follow
 from workflows.live.publish import get_channel
 from workflows.live.seats import QUEUE_SIZE, LiveEvent, Seat, build_card
 from workflows.models import Workflow

@@ -14,8 +14,7 @@ from accounts.principals import UserPrincipal, get_principal
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.execution.events.reader import StreamEvent as Framed
-from workflows.live.draft_feed import get_draft_feed
-from workflows.live.following import follow
+from workflows.live.draft_feed import follow, get_draft_feed
 from workflows.live.seats import Seat, build_card
 from workflows.sse import (
     HEADERS,
