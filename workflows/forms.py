@@ -63,18 +63,14 @@ def build_input_fields(
 ) -> list[InputField]:
     """Return the controls for a run of this document, in the author's order; ``last``: an earlier run's inputs."""
     return [
-        _build_field(
-            variable, submitted, (errors or {}).get(str(variable.get("variable")), ""), last or {}
-        )
+        _build_field(variable, submitted, errors or {}, last or {})
         for variable in _list_variables(document)
         if not variable.get("hide") and variable.get("type") not in FILES
     ]
 
 
 def read_inputs(document: Document, data: Mapping[str, str]) -> dict[str, Json]:
-    """Return the submitted values as the start node expects them. Invalid JSON stays text, so that
-    the start node reports the field.
-    """
+    """Return the submitted values for the start node. Invalid JSON stays text, so that the node reports the field."""
     values = {field.name: _read_value(field, data) for field in build_input_fields(document)}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -83,18 +79,15 @@ def _list_variables(document: Document) -> Sequence[Mapping[str, Any]]:
     for node in document.nodes:
         if node.kind == "start":
             variables = node.data.get("variables")
-            return (
-                [variable for variable in variables if isinstance(variable, dict)]
-                if isinstance(variables, list)
-                else []
-            )
+            if isinstance(variables, list):
+                return [variable for variable in variables if isinstance(variable, dict)]
     return []
 
 
 def _build_field(
     variable: Mapping[str, Any],
     submitted: Mapping[str, str] | None,
-    error: str,
+    errors: Mapping[str, str],
     last: Mapping[str, Json],
 ) -> InputField:
     name = str(variable.get("variable", ""))
@@ -104,19 +97,17 @@ def _build_field(
     length = variable.get("max_length")
     control = CONTROLS.get(kind, "json")
     choices = tuple(str(option) for option in options) if isinstance(options, list) else ()
-    initial = _format_value(
-        last[name] if _is_reusable(last.get(name), control, choices) else default, control
-    )
+    value = last[name] if _is_reusable(last.get(name), control, choices) else default
     return InputField(
         name=name,
         label=str(variable.get("label") or name),
         control=control,
         required=bool(variable.get("required")),
-        value=submitted.get(name, "") if submitted is not None else initial,
+        value=submitted.get(name, "") if submitted is not None else _format_value(value, control),
         options=choices,
         max_length=length if isinstance(length, int) and length > 0 else None,
         hint=str(variable.get("description") or ""),
-        error=error,
+        error=errors.get(name, ""),
         default=_format_value(default, control),
     )
 
@@ -225,10 +216,7 @@ class TaskForm(PageForm):
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     workflow: "forms.ModelChoiceField[Workflow]" = forms.ModelChoiceField(
-        queryset=None,
-        label=_("Workflow"),
-        required=False,
-        empty_label=_("Team task workflow"),
+        queryset=None, label=_("Workflow"), required=False, empty_label=_("Team task workflow")
     )
 
     def __init__(self, *args: Any, workflows: "QuerySet[Workflow]", **kwargs: Any) -> None:

@@ -20,12 +20,7 @@ State = TypeVar("State", bound=StrEnum)
 
 def render_node_kinds() -> str:
     """Return the page of the built-in node kinds; plug-ins document their own."""
-    lines = [
-        "# Node kinds",
-        "",
-        "The node kinds. `type` in a node's data names its kind.",
-        "",
-    ]
+    lines = ["# Node kinds", "", "The node kinds. `type` in a node's data names its kind.", ""]
     kinds = build_kinds()
     for name in sorted(kinds):
         lines += _render_kind(kinds[name])
@@ -33,22 +28,10 @@ def render_node_kinds() -> str:
 
 
 def render_run_states() -> str:
-    return "\n".join(
-        [
-            "# States",
-            "",
-            "The allowed transitions. A state without a successor is final.",
-            "",
-            "## Of a run",
-            "",
-            *_render_transitions(RUN_MOVES),
-            "",
-            "## Of a node in a run",
-            "",
-            *_render_transitions(NODE_MOVES),
-            "",
-        ]
-    )
+    lines = ["# States", "", "The allowed transitions. A state without a successor is final.", ""]
+    lines += ["## Of a run", "", *_render_transitions(RUN_MOVES), ""]
+    lines += ["## Of a node in a run", "", *_render_transitions(NODE_MOVES), ""]
+    return "\n".join(lines)
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
@@ -60,18 +43,16 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 def _render_kind(kind: AnyKind) -> Iterable[str]:
     yield from (f"## {kind.title} (`{kind.name}`)", "", kind.description, "")
-    traits = [
-        f"Group: {kind.group}",
-        f"Execution: {kind.execution}",
-        *(
-            [f"Also called: {', '.join(f'`{alias}`' for alias in kind.aliases)}"]
-            * bool(kind.aliases)
-        ),
-        *(["Has side effects"] * kind.has_effect),
-        *([_describe_retry(kind.retry)] if kind.retry else []),
-        *(["Needs memory"] * kind.needs_memory),
-    ]
-    yield from (f"- {trait}" for trait in traits)
+    yield f"- Group: {kind.group}"
+    yield f"- Execution: {kind.execution}"
+    if kind.aliases:
+        yield f"- Also called: {', '.join(f'`{alias}`' for alias in kind.aliases)}"
+    if kind.has_effect:
+        yield "- Has side effects"
+    if kind.retry:
+        yield f"- {_describe_retry(kind.retry)}"
+    if kind.needs_memory:
+        yield "- Needs memory"
     yield ""
     if kind.fields:
         yield from ("| field | label | form | required | default | |", "|---|---|---|---|---|---|")

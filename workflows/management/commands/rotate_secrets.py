@@ -13,8 +13,5 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         count = rotate_secrets(Team.objects.values_list("pk", flat=True))
-        self.stdout.write(_format_count(count))
-
-
-def _format_count(count: int) -> str:
-    return f"{count} secret{'' if count == 1 else 's'} re-encrypted under the newest key."
+        secrets = "secret" if count == 1 else "secrets"
+        self.stdout.write(f"{count} {secrets} re-encrypted under the newest key.")

@@ -105,22 +105,15 @@ def _build_backend(options: dict[str, Any]) -> Backend:
 
 
 def _build_request(options: dict[str, Any]) -> Request:
-    inputs = _parse_object(options["inputs"], "--inputs") | _parse_pairs(
-        options["input"], "--input"
-    )
+    inputs = _parse_object(options["inputs"], "--inputs")
+    inputs |= _parse_pairs(options["input"], "--input")
     system: dict[str, Any] = {"user_id": "shell", "app_id": "default", "workflow_id": "shell"}
     system |= _parse_pairs(options["system"], "--system")
     if options["query"] is not None:
         system["query"] = options["query"]
     mocks = _parse_object(_read_text(options["mocks"]), "--mocks") if options["mocks"] else {}
-    loaded = load_document(_read_text(options["file"]), confirm_newer=True)
-    return Request(
-        document=loaded.document,
-        inputs=inputs,
-        system=system,
-        mocks=mocks,
-        offline=options["offline"],
-    )
+    document = load_document(_read_text(options["file"]), confirm_newer=True).document
+    return Request(document, inputs=inputs, system=system, mocks=mocks, offline=options["offline"])
 
 
 def _read_text(path: Path) -> str:

@@ -50,9 +50,8 @@ class Command(BaseCommand):
         subject = _load_subject(options["which"], options["cases"])
         selected = [case for case in subject.cases if options["only"] in (None, case.name)]
         if not selected:
-            raise CommandError(
-                "Test case not found." if subject.cases else "There are no test cases."
-            )
+            reason = "Test case not found." if subject.cases else "There are no test cases."
+            raise CommandError(reason)
         results = asyncio.run(_run_cases(subject, selected, offline=options["offline"]))
         self._print(results, as_json=options["as_json"])
         if not all(result.has_passed for result in results):
@@ -60,24 +59,19 @@ class Command(BaseCommand):
 
     def _print(self, results: list[CaseResult], *, as_json: bool) -> None:
         if as_json:
-            self.stdout.write(
-                json.dumps(
-                    [_build_report(result) for result in results], ensure_ascii=False, default=str
-                )
-            )
+            report = [_build_report(result) for result in results]
+            self.stdout.write(json.dumps(report, ensure_ascii=False, default=str))
             return
         for result in results:
-            self.stdout.write(
-                f"{'ok  ' if result.has_passed else 'FAIL'} {result.name} ({result.seconds:.2f} s)"
-            )
+            mark = "ok  " if result.has_passed else "FAIL"
+            self.stdout.write(f"{mark} {result.name} ({result.seconds:.2f} s)")
             if result.problem:
                 self.stdout.write(f"       {result.problem}")
             for number, turn in enumerate(result.turns, 1):
                 for finding in turn.findings:
                     if not finding.ok:
-                        self.stdout.write(
-                            f"       turn {number}: {finding.check}; it was {finding.actual} {finding.problem}".rstrip()
-                        )
+                        text = f"{finding.check}; it was {finding.actual} {finding.problem}"
+                        self.stdout.write(f"       turn {number}: {text}".rstrip())
         passed = sum(result.has_passed for result in results)
         self.stdout.write(f"{passed} of {len(results)} passed")
 
