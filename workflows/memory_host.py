@@ -10,7 +10,7 @@ from django.urls import reverse
 from accounts.principals import Principal
 from memory.host import RunDescription, register_host
 from workflows import selectors
-from workflows.execution.learning import run_summary
+from workflows.execution.curation import run_summary
 from workflows.models import Conversation, Message, Run, Step, Workflow
 from workflows.models.run import ENDED
 from workflows.services import erasure
@@ -18,6 +18,7 @@ from workflows.services.samples.node_trials import NodeTrials
 
 
 MAX_LENGTH = 60
+Record = tuple[str, dict[str, Any]]  # its kind and its values
 
 
 def register() -> None:
@@ -35,9 +36,7 @@ class WorkflowsHost:
         return list_names(team_id, ids) if list_names else {}
 
     def list_participants(self, team_id: UUID, scope: str, key: str) -> frozenset[UUID]:
-        """Return the participants of a conversation, or the owners of a run and the run's own id, so that no other
-        program takes its notes for its own.
-        """
+        """Return the people and keys of a conversation or a run; with a run's id, so that its notes stay its own."""
         if scope == "conversation":
             rows = Conversation.objects.unscoped().filter(team_id=team_id, key=key)
             ids = rows.values_list("started_by_id", "subject_user_id", "api_key_id").first()
@@ -69,10 +68,8 @@ class WorkflowsHost:
         }
 
     def list_ended_runs(self, team_id: UUID, run_ids: Sequence[str]) -> list[str]:
-        rows = Run.objects.unscoped().filter(
-            team_id=team_id, pk__in=_parse_uuids(run_ids), status__in=ENDED
-        )
-        return [str(pk) for pk in rows.values_list("pk", flat=True)]
+        rows = Run.objects.unscoped().filter(team_id=team_id, pk__in=_parse_uuids(run_ids))
+        return [str(pk) for pk in rows.filter(status__in=ENDED).values_list("pk", flat=True)]
 
     def curate_run(self, team_id: UUID, curation_id: UUID) -> None:
         run_summary.curate_run(team_id, curation_id)
@@ -86,9 +83,7 @@ class WorkflowsHost:
             namespaces += [f"ai:notes:{run_id}", f"ai:workflow:{run_id}"]
         return namespaces
 
-    def list_records_of_person(
-        self, team_id: UUID, subject: str
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
+    def list_records_of_person(self, team_id: UUID, subject: str) -> Iterator[Record]:
         return erasure.export_person(team_id, subject)
 
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:

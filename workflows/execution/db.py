@@ -14,6 +14,12 @@ from psycopg_pool import AsyncConnectionPool
 
 
 POOL_SIZE = 8  # more than eight connections of one process don't commit faster (durability.md §2)
+# Statements are prepared at once: each is used thousands of times.
+CONNECTION_OPTIONS = {
+    "autocommit": True,
+    "prepare_threshold": 0,
+    "application_name": "mnemoflow-runs",
+}
 _OPTIONS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey", "options", "connect_timeout"})
 
 Row = tuple[Any, ...]  # columns differ by statement
@@ -45,12 +51,7 @@ class Database:
         if self._pool is None:
             self._pool = AsyncConnectionPool(
                 self._dsn or build_conninfo(),
-                # Statements are prepared at once: each is used thousands of times.
-                kwargs={
-                    "autocommit": True,
-                    "prepare_threshold": 0,
-                    "application_name": "mnemoflow-runs",
-                },
+                kwargs=CONNECTION_OPTIONS,
                 min_size=1,
                 max_size=self._size,
                 open=False,

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from json import loads
 
 from django.conf import settings
@@ -21,6 +21,8 @@ from workflows.engine.runtime.step_records import RunStatus
 from workflows.engine.testing.mocks import Mocks
 from workflows.execution import claims
 from workflows.execution.claims import Claim
+from workflows.execution.curation.reminder import add_reminder
+from workflows.execution.curation.run_summary import plan_curation
 from workflows.execution.db import Database
 from workflows.execution.debugging.run_options import (
     Debug,
@@ -36,7 +38,6 @@ from workflows.execution.journal.codec import dump, parse_step_record
 from workflows.execution.journal.journal import DurableJournal
 from workflows.execution.journal.masking import build_run_redactor
 from workflows.execution.journal.outbox import Outbox
-from workflows.execution.learning.lessons import add_reminder, plan_curation
 from workflows.execution.plans import Prepared
 from workflows.execution.ports.adapters import Services, build_ports, clear_notes, record_run_start
 from workflows.execution.run_setup import Setup, load_setup
@@ -45,6 +46,7 @@ from workflows.execution.run_setup import Setup, load_setup
 log = logging.getLogger(__name__)
 
 STOPPED = "The run was stopped."
+BROKEN = "Internal error in the engine. See the server log for details."
 
 
 @dataclass(slots=True)
@@ -109,73 +111,138 @@ async def execute_run(execution: RunExecution, context: WorkerContext) -> None:
         titles=prepared.titles,
         on_lost=execution.lose,
     )
+    run = _Attempt(execution, context, prepared, setup, journal, redactor)
     try:
-        await _execute(execution, context, prepared, setup, journal, redactor)
+        await run.execute()
     except asyncio.CancelledError:
-        await _handle_interruption(execution, context, journal)
+        await run.handle_interruption()
     finally:
         journal.close()
 
 
-async def _execute(
-    execution: RunExecution,
-    context: WorkerContext,
-    prepared: Prepared,
-    setup: Setup,
-    journal: DurableJournal,
-    redactor: Redactor,
-) -> None:
-    claim = execution.claim
-    if claim.row["cancel_requested_at"]:
-        execution.control.stop(STOPPED)
-    debug = execution.debug
-    rows = await _load_history(claim, debug, context.db, journal, redactor)
-    history = tuple(parse_step_record(row) for row in rows)
-    seeds = select_missing_node_steps(prepared.plan, history) if not debug.part.is_whole else []
-    start = RunStart(
-        run_id=str(claim.run_id),
-        inputs=claim.row["inputs"],
-        system=claim.row["system"],
-        environment=setup.environment,
-        conversation=setup.conversation if debug.variables is None else debug.variables,
-        untrusted=setup.outside,
-        started_at=time.time() - claim.age,
-        max_steps=settings.RUN_MAX_STEPS,
-        steps_setting="the server's RUN_MAX_STEPS",
-        timeout_seconds=get_time_limit(claim),
-    )
-    pause_control = build_pause_control(claim, debug, rows)
-    mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
-    ports = add_reminder(build_ports(claim, setup, context.services), claim)
-    await record_run_start(claim, prepared.document)
-    try:
-        result = await drive(
-            prepared.plan,
-            start,
-            ports,
-            journal,
-            history=history,
-            mocks=mocks,
-            control=execution.control,
-            pause_control=pause_control,
-            seeds=seeds,
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """An attempt at a run whose document and setup are loaded."""
+
+    execution: RunExecution
+    context: WorkerContext
+    prepared: Prepared
+    setup: Setup
+    journal: DurableJournal
+    redactor: Redactor
+
+    async def execute(self) -> None:
+        claim, debug = self.execution.claim, self.execution.debug
+        if claim.row["cancel_requested_at"]:
+            self.execution.stop()
+        rows = await self._load_history()
+        history = tuple(parse_step_record(row) for row in rows)
+        plan = self.prepared.plan
+        seeds = [] if debug.part.is_whole else select_missing_node_steps(plan, history)
+        start = self._build_start()
+        mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
+        pause_control = build_pause_control(claim, debug, rows)
+        ports = add_reminder(build_ports(claim, self.setup, self.context.services), claim)
+        await record_run_start(claim, self.prepared.document)
+        try:
+            result = await drive(
+                plan,
+                start,
+                ports,
+                self.journal,
+                history=history,
+                mocks=mocks,
+                control=self.execution.control,
+                pause_control=pause_control,
+                seeds=seeds,
+            )
+        except EngineFault as fault:
+            if self.execution.lost is not None:
+                await self.handle_interruption()
+                return
+            result = _build_failure(start, fault.message, fault.error_type)
+        except Exception:
+            log.exception("run_broke", extra={"run": str(claim.run_id)})
+            result = _build_failure(start, BROKEN)
+        if result.status is RunStatus.PAUSED and pause_control is not None:
+            await self._pause(result, len(seeds), pause_control.reason)
+        else:
+            await self._finish(result, ports)
+
+    def _build_start(self) -> RunStart:
+        claim, variables = self.execution.claim, self.execution.debug.variables
+        return RunStart(
+            run_id=str(claim.run_id),
+            inputs=claim.row["inputs"],
+            system=claim.row["system"],
+            environment=self.setup.secrets,
+            conversation=self.setup.conversation if variables is None else variables,
+            untrusted=self.setup.untrusted,
+            started_at=time.time() - claim.age,
+            max_steps=settings.RUN_MAX_STEPS,
+            steps_setting="the server's RUN_MAX_STEPS",
+            timeout_seconds=get_time_limit(claim),
         )
-    except EngineFault as fault:
-        if execution.lost is not None:
-            await _handle_interruption(execution, context, journal)
-            return
-        result = _build_failure(start, fault.message, fault.error_type)
-    except Exception:
-        log.exception("run_broke", extra={"run": str(claim.run_id)})
-        result = _build_failure(
-            start, "Internal error in the engine. See the server log for details."
-        )
-    if result.status is RunStatus.PAUSED and pause_control is not None:
-        await _pause(
-            execution, context, journal, prepared, result, len(seeds), pause_control.reason
-        )
-    else:
-        await _finish(execution, context, journal, result, ports)
+
+    async def _load_history(self) -> Sequence[Mapping[str, Json]]:
+        """Return the finished steps of earlier attempts, and announce the nodes they left open as retried."""
+        claim, debug = self.execution.claim, self.execution.debug
+        if claim.last_seq == 0:
+            self.journal.note(RunStarted(claim.row["inputs"]))
+        if claim.attempt == 1 and not debug.has_history:
+            return ()
+        steps, open_steps = await claims.load_history(self.context.db, claim)
+        if self.redactor:
+            steps = loads(self.redactor.restore_json_text(dump(steps)))
+        if claim.last_seq == 0:
+            for event in list_reused_events(steps, debug):
+                self.journal.note(event)
+        for step in open_steps:
+            self.journal.note(
+                NodeStateChange(
+                    step.node_id,
+                    "retrying",
+                    rounds=step.rounds,
+                    at=time.time(),
+                    attempt=claim.attempt,
+                    error="The worker was lost before this step finished.",
+                    error_type="WorkerLost",
+                )
+            )
+        return steps
+
+    async def _pause(self, result: RunResult, inserted: int, reason: str) -> None:
+        claim, at = self.execution.claim, time.time()
+        event, state = build_pause(claim, result, self.prepared.document, inserted, reason, at)
+        try:
+            await self.journal.pause([*list_paused_events(self.prepared, result, at), event], state)
+        except EngineFault:
+            await self.handle_interruption()
+
+    async def _finish(self, result: RunResult, ports: Ports) -> None:
+        claim = self.execution.claim
+        try:
+            await self.journal.finish(result.build_event(), _build_end(claim, result))
+        except EngineFault:
+            await self.handle_interruption()
+        else:
+            await clear_notes(claim, ports)
+            await plan_curation(ports, claim)
+
+    async def handle_interruption(self) -> None:
+        """Fail or release a run whose execution was interrupted, or only log that another worker has claimed it."""
+        execution = self.execution
+        if isinstance(execution.lost, JournalRefused):
+            await _fail(execution, self.context, execution.lost)
+        elif execution.lost is not None:
+            _log_lost(execution.claim, execution.lost)
+        elif execution.handing_over:
+            try:
+                await self.journal.flush()
+            except EngineFault as fault:
+                _log_lost(execution.claim, fault)
+                return
+            await claims.release_run(self.context.db, execution.claim)
 
 
 def _build_failure(start: RunStart, error: str, error_type: str | None = None) -> RunResult:
@@ -187,68 +254,6 @@ def _build_failure(start: RunStart, error: str, error_type: str | None = None) -
         conversation=start.conversation,
         untrusted=tuple(start.untrusted),
     )
-
-
-async def _load_history(
-    claim: Claim, debug: Debug, db: Database, journal: DurableJournal, redactor: Redactor
-) -> Sequence[Mapping[str, Json]]:
-    """Return the finished steps of earlier attempts, and announce the nodes they left open as retried."""
-    if claim.last_seq == 0:
-        journal.note(RunStarted(claim.row["inputs"]))
-    if claim.attempt == 1 and not debug.has_history:
-        return ()
-    steps, open_steps = await claims.load_history(db, claim)
-    if redactor:
-        steps = loads(redactor.restore_json_text(dump(steps)))
-    if claim.last_seq == 0:
-        for event in list_reused_events(steps, debug):
-            journal.note(event)
-    for step in open_steps:
-        journal.note(
-            NodeStateChange(
-                step.node_id,
-                "retrying",
-                rounds=step.rounds,
-                at=time.time(),
-                attempt=claim.attempt,
-                error="The worker was lost before this step finished.",
-                error_type="WorkerLost",
-            )
-        )
-    return steps
-
-
-async def _pause(
-    execution: RunExecution,
-    context: WorkerContext,
-    journal: DurableJournal,
-    prepared: Prepared,
-    result: RunResult,
-    inserted: int,
-    reason: str,
-) -> None:
-    at = time.time()
-    event, state = build_pause(execution.claim, result, prepared.document, inserted, reason, at)
-    try:
-        await journal.pause([*list_paused_events(prepared, result, at), event], state)
-    except EngineFault:
-        await _handle_interruption(execution, context, journal)
-
-
-async def _finish(
-    execution: RunExecution,
-    context: WorkerContext,
-    journal: DurableJournal,
-    result: RunResult,
-    ports: Ports,
-) -> None:
-    try:
-        await journal.finish(result.build_event(), _build_end(execution.claim, result))
-    except EngineFault:
-        await _handle_interruption(execution, context, journal)
-    else:
-        await clear_notes(execution.claim, ports)
-        await plan_curation(ports, execution.claim)
 
 
 def _build_end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
@@ -269,36 +274,10 @@ def _build_end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
     return end
 
 
-async def _handle_interruption(
-    execution: RunExecution, context: WorkerContext, journal: DurableJournal
-) -> None:
-    """Fail or release a run whose execution was interrupted, or only log that another worker has claimed it."""
-    if isinstance(execution.lost, JournalRefused):
-        await _fail(execution, context, execution.lost)
-    elif execution.lost is not None:
-        log.warning(
-            "run_lost", extra={"run": str(execution.claim.run_id), "why": str(execution.lost)}
-        )
-    elif execution.handing_over:
-        try:
-            await journal.flush()
-        except EngineFault as fault:
-            log.warning("run_lost", extra={"run": str(execution.claim.run_id), "why": str(fault)})
-            return
-        await claims.release_run(context.db, execution.claim)
-
-
 async def _fail(execution: RunExecution, context: WorkerContext, fault: EngineFault) -> None:
     """Write the failure in a new journal, after the stored events, because the run's own journal can't continue."""
     seq = execution.journal.seq if execution.journal is not None else execution.claim.last_seq
-    claim = Claim(
-        execution.claim.run_id,
-        execution.claim.team_id,
-        execution.claim.attempt,
-        seq,
-        execution.claim.age,
-        execution.claim.row,
-    )
+    claim = replace(execution.claim, last_seq=seq)
     journal = DurableJournal(claim, context.db, context.outbox)
     try:
         if seq == 0:
@@ -308,6 +287,10 @@ async def _fail(execution: RunExecution, context: WorkerContext, fault: EngineFa
             {"status": RunStatus.FAILED.value, "error": fault.message, "outputs": {}},
         )
     except EngineFault as error:
-        log.warning("run_lost", extra={"run": str(claim.run_id), "why": str(error)})
+        _log_lost(claim, error)
     finally:
         journal.close()
+
+
+def _log_lost(claim: Claim, reason: Exception) -> None:
+    log.warning("run_lost", extra={"run": str(claim.run_id), "why": str(reason)})

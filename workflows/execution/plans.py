@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from uuid import UUID
 
 from accounts.tenancy import tenant
@@ -18,14 +19,20 @@ from workflows.models.documents import from_json
 CACHE_SIZE = 256
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prepared:
     """A document that is ready to run."""
 
     document: Document
     plan: Plan
-    titles: Mapping[str, str]
-    secret_names: frozenset[str]
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        return {node.id: node.title for node in self.document.nodes}
+
+    @cached_property
+    def secret_names(self) -> frozenset[str]:
+        return list_secret_names(self.document)
 
 
 _cache: OrderedDict[UUID, Prepared] = OrderedDict()
@@ -55,15 +62,17 @@ async def load_plan(team_id: UUID, snapshot_id: UUID) -> Prepared:
 
 
 def prepare(document: Document) -> Prepared:
-    return Prepared(
-        document,
-        compile_plan(document, load_kinds()),
-        {node.id: node.title for node in document.nodes},
-        frozenset(item.name for item in document.environment if item.value_type == "secret"),
-    )
+    return Prepared(document, compile_plan(document, load_kinds()))
+
+
+def load_document(team_id: UUID, snapshot_id: UUID) -> Document:
+    with tenant([team_id]):
+        return from_json(Snapshot.objects.unscoped().get(pk=snapshot_id).document)
+
+
+def list_secret_names(document: Document) -> frozenset[str]:
+    return frozenset(item.name for item in document.environment if item.value_type == "secret")
 
 
 def _load(team_id: UUID, snapshot_id: UUID) -> Prepared:
-    with tenant([team_id]):
-        snapshot = Snapshot.objects.unscoped().get(pk=snapshot_id)
-    return prepare(from_json(snapshot.document))
+    return prepare(load_document(team_id, snapshot_id))

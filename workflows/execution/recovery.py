@@ -8,10 +8,13 @@ full or missing only delays the start of a run.
 from datetime import timedelta
 from uuid import UUID
 
-from workflows.execution import claims
 from workflows.execution.db import Database
 from workflows.execution.events.bus import get_bus_url
+from workflows.execution.journal.codec import dump
 
+
+UNATTENDED = "select run_id from execution_unattended(%s, %s)"
+FAIL_POISONED = "select execution_park(%s, %s, %s)"
 
 # With a broker, a run's message usually arrives earlier; without one, only this search finds the run.
 QUEUED_FOR = timedelta(seconds=3)
@@ -24,13 +27,14 @@ POISONED = (
 
 
 async def find_runs(db: Database, free: int) -> list[UUID]:
-    """Return the oldest unattended runs, at most ``free``."""
+    """Return runs of every team that no worker holds although they are due, oldest first and at most ``free``."""
     if free <= 0:
         return []
     queued_for = QUEUED_FOR if get_bus_url() else timedelta(0)
-    return await claims.list_unattended(db, queued_for, min(free, MAX_RUNS))
+    return [row[0] for row in await db.fetch_rows(UNATTENDED, (queued_for, min(free, MAX_RUNS)))]
 
 
 async def fail_if_poisoned(db: Database, run_id: UUID) -> bool:
     """Fail the run if its worker has crashed three times, and return whether that is so."""
-    return await claims.fail_poisoned_run(db, run_id, POISONED)
+    event = dump({"status": "failed", "outputs": {}, "error": POISONED, "error_node": None})
+    return bool(await db.fetch_value(FAIL_POISONED, (run_id, POISONED, event)))

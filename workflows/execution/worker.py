@@ -74,10 +74,12 @@ class Worker:
     def execute_run(self, run_id: UUID) -> None:
         """Execute this run if it can be claimed. Block until the run ended, paused or was released."""
         self.start()
-        self._call(self._execute_run(run_id)).result()
+        if self._loop is None:
+            raise RuntimeError("the worker was not started")
+        asyncio.run_coroutine_threadsafe(self._execute_run(run_id), self._loop).result()
 
     def stop(self, grace: float = GRACEFUL_STOP_SECONDS) -> None:
-        """Wait up to ``grace`` seconds for runs to end, then release the others, so that another worker can continue them."""
+        """Wait up to ``grace`` seconds for runs to end, then release the others for another worker."""
         if self._thread is None or self._loop is None:
             return
         if self._thread.is_alive():
@@ -88,11 +90,6 @@ class Worker:
         """Begin to stop without waiting, as a signal handler must."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._begin_stop, grace)
-
-    def _call(self, work: Coroutine[Any, Any, Any]) -> Any:  # concurrent.futures.Future
-        if self._loop is None:
-            raise RuntimeError("the worker was not started")
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     # -- in the loop ----------------------------------------------------------------------------
 
@@ -195,10 +192,8 @@ class Worker:
                 execution.lose(FencedOut())
 
     async def _check_cancellations(self) -> None:
-        if self.executions:
-            for run_id in await claims.list_cancelled(
-                self._db, [execution.claim for execution in self.executions.values()]
-            ):
+        if running := [execution.claim for execution in self.executions.values()]:
+            for run_id in await claims.list_cancelled(self._db, running):
                 self._cancel(run_id)
 
     async def _save_texts(self) -> None:

@@ -1,8 +1,7 @@
-"""Put lessons of an application's earlier runs into the prompts of similar runs.
+"""Remind a run of what earlier runs learned: add memories about its task to its chat prompts.
 
-The setting is ``auto_memory``. Before a model call, memories about the run's task are added to a chat prompt, unless
-the node's own recall found some. If memory is unavailable, the model is called without lessons. The curation of a run
-is planned after its end is stored, so an error there can't change the result.
+The setting is ``auto_memory``. A prompt for which the node's own recall found memories gets none. If memory is
+unavailable, the model is called without a reminder.
 """
 
 import asyncio
@@ -17,51 +16,39 @@ from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json
 from workflows.engine.ports import MemoryPort, Message, Origin, Ports, Reminder
 from workflows.execution.claims import Claim
-from workflows.execution.debugging.run_options import Debug
-from workflows.execution.ports.adapters import build_memory_caller
 from workflows.execution.threads import run_in_thread
 
 
 log = logging.getLogger(__name__)
 
 MAX_INJECTED = 5
-MAX_QUESTION_CHARACTERS = 2_000  # characters; only the beginning of a task is searched for
+MAX_QUESTION_CHARACTERS = 2_000  # only the beginning of a task is searched for
 
 
 def add_reminder(ports: Ports, claim: Claim) -> Ports:
-    """Return the ports with a reminder of lessons from earlier runs."""
+    """Return the ports with a reminder of earlier runs, if the run has memory."""
     if ports.memory is None:
         return ports
-    return replace(ports, reminder=LessonReminder(ports.memory, claim))
+    return replace(ports, reminder=RunReminder(ports.memory, claim))
 
 
-async def plan_curation(ports: Ports, claim: Claim) -> None:
-    """Plan the curation after the end of a run was written. Debug runs and runs with mocks are not curated."""
-    if ports.memory is None or Debug.from_row(claim.row).is_debugging or claim.row["mocks"]:
-        return
-    try:
-        await run_in_thread(_plan, claim)
-    except (DatabaseError, memory_app.MemoryFault) as error:
-        log.warning("curation_not_planned", extra={"run": str(claim.run_id), "why": str(error)})
-
-
-class LessonReminder:
+class RunReminder:
     """Implements ``engine.ports.ReminderPort`` for one run."""
 
     def __init__(self, memory: MemoryPort, claim: Claim) -> None:
         self._memory, self._claim = memory, claim
-        self._learning: memory_app.LearningRule | None = None
+        self._rule: memory_app.LearningRule | None = None
         self._lock = asyncio.Lock()
 
     async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None:
-        """Return the lessons for a prompt, or None if there are none. An error of the memory is only logged."""
+        """Return the memories for a prompt, or None if there are none. An error of the memory is only logged."""
         try:
-            learning = await self._load_rule()
-            if not learning.auto_memory:
+            rule = await self._load_rule()
+            if not rule.auto_memory:
                 return None
             question = extract_question(self._claim.row, messages)
             hits = await self._memory.recall(
-                scope=learning.scope,
+                scope=rule.scope,
                 identity={},
                 origin=origin,
                 query_text=question,
@@ -72,31 +59,21 @@ class LessonReminder:
             log.warning("not_reminded", extra={"run": str(self._claim.run_id), "why": str(error)})
             return None
         has_news = bool(hits) or getattr(hits, "withheld", None)
-        return Reminder(learning.scope, question, hits) if has_news else None
+        return Reminder(rule.scope, question, hits) if has_news else None
 
     async def _load_rule(self) -> "memory_app.LearningRule":
         async with self._lock:
-            if self._learning is None:
-                app = str(self._claim.row["workflow_id"])
-                self._learning = await run_in_thread(
-                    memory_app.get_learning_rule, self._claim.team_id, app
-                )
-            return self._learning
+            if self._rule is None:
+                team_id, app = self._claim.team_id, str(self._claim.row["workflow_id"])
+                self._rule = await run_in_thread(memory_app.get_learning_rule, team_id, app)
+            return self._rule
 
 
 def extract_question(row: Mapping[str, Json], messages: Sequence[Message] = ()) -> str:
-    """Return the text to search memory for: the user's message and the text inputs, or the last user message of the
-    prompt if both are empty.
-    """
+    """Return the text to search memory for: the run's message and text inputs, else the prompt's last user message."""
     texts = [str(row["system"].get("query") or "")]
     texts += [value for value in row["inputs"].values() if isinstance(value, str)]
     question = "\n".join(text for text in texts if text.strip())
     if not question:
         question = next((value.text for value in reversed(messages) if value.role == "user"), "")
     return question[:MAX_QUESTION_CHARACTERS]
-
-
-def _plan(claim: Claim) -> None:
-    caller = build_memory_caller(claim.run_id, claim.team_id, claim.row)
-    app = str(claim.row["workflow_id"])
-    memory_app.plan_curation(caller, run_id=str(claim.run_id), app_id=app)

@@ -1,35 +1,53 @@
-"""Summarize an ended run for its curation: its task, its result, and the memories it used.
+"""Curate an ended run: plan it, and summarize the run's task, its result, and the memories it used.
 
-Test runs and cases are not curated; see ``lessons``.
+The curation is planned after the run's end is stored, so an error there can't change the result.
 """
 
+import logging
 from collections.abc import Iterable
 from functools import partial
 from uuid import UUID
 
+from django.db import DatabaseError
+
 from accounts.tenancy import tenant
-from config.encryption.crypto import decrypt
 from workflows import memory_app
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import Execution, has_untrusted_input
 from workflows.engine.language.document import Json
 from workflows.engine.language.untrusted import Flow
-from workflows.engine.ports import Message, ModelPort, ModelRequest, Origin
+from workflows.engine.ports import Message, ModelPort, ModelRequest, Origin, Ports
 from workflows.engine.text_rendering import as_text
+from workflows.execution.claims import Claim
+from workflows.execution.curation.reminder import extract_question
+from workflows.execution.debugging.run_options import Debug
+from workflows.execution.journal.masking import load_secrets
 from workflows.execution.kinds import load_kinds
-from workflows.execution.learning.lessons import extract_question
 from workflows.execution.ports.adapters import build_memory_caller
 from workflows.execution.ports.models import load_configs
+from workflows.execution.threads import run_in_thread
 from workflows.llm.offline import extract_quoted_text
 from workflows.llm.registry import TeamModels
-from workflows.models import Run, Step, WorkflowSecret
+from workflows.models import Run, Step
 from workflows.models.documents import from_json
 from workflows.models.run import RunStatus, StepStatus
 
 
+log = logging.getLogger(__name__)
+
 NODE = "curation"  # names the caller of the model in the place of a node
 
 _STATUS = {RunStatus.FAILED.value: "failed", RunStatus.STOPPED.value: "stopped"}
+
+
+async def plan_curation(ports: Ports, claim: Claim) -> None:
+    """Plan the curation of an ended run. Debug runs and runs with pinned outputs are not curated."""
+    if ports.memory is None or Debug.from_row(claim.row).is_debugging or claim.row["mocks"]:
+        return
+    try:
+        await run_in_thread(_plan, claim)
+    except (DatabaseError, memory_app.MemoryFault) as error:
+        log.warning("curation_not_planned", extra={"run": str(claim.run_id), "why": str(error)})
 
 
 def curate_run(team_id: UUID, curation_id: UUID) -> None:
@@ -38,30 +56,29 @@ def curate_run(team_id: UUID, curation_id: UUID) -> None:
 
 
 def summarize_run(
-    team_id: UUID, run_id: str, learning: "memory_app.LearningRule"
+    team_id: UUID, run_id: str, rule: "memory_app.LearningRule"
 ) -> "memory_app.FinishedRun":
     with tenant([team_id]):
-        run = (
-            Run.objects.unscoped()
-            .select_related("workflow", "snapshot", "conversation")
-            .get(team_id=team_id, pk=run_id)
-        )
+        runs = Run.objects.unscoped().select_related("workflow", "snapshot", "conversation")
+        run = runs.get(team_id=team_id, pk=run_id)
         steps = list(Step.objects.unscoped().filter(run=run).order_by("id"))
-        secrets = _load_secrets(run)
-    row = {
-        "system": run.system,
-        "subject_user_id": run.subject_user_id,
-        "started_by_id": run.started_by_id,
-        "api_key_id": run.api_key_id,
-    }
-    uses_model = bool(learning.provider) and not run.offline
+        secrets = tuple(load_secrets(run.workflow_id).values())
+    columns = ("system", "subject_user_id", "started_by_id", "api_key_id")
+    row = {column: getattr(run, column) for column in columns}
+    uses_model = bool(rule.provider) and not run.offline
     return memory_app.FinishedRun(
         build_memory_caller(run.pk, team_id, row),
         _build_work(run, steps, memory_app.list_recalled_texts(team_id, run_id)),
-        ask=_build_ask(team_id, run_id, learning) if uses_model else None,
-        model=f"{learning.provider}/{learning.model}".rstrip("/"),
+        ask=_build_ask(team_id, run_id, rule) if uses_model else None,
+        model=f"{rule.provider}/{rule.model}".rstrip("/"),
         known_secrets=secrets,
     )
+
+
+def _plan(claim: Claim) -> None:
+    caller = build_memory_caller(claim.run_id, claim.team_id, claim.row)
+    app = str(claim.row["workflow_id"])
+    memory_app.plan_curation(caller, run_id=str(claim.run_id), app_id=app)
 
 
 def _build_work(
@@ -93,24 +110,17 @@ def _is_untrusted(run: Run, steps: Iterable[Step]) -> bool:
     document = from_json(run.snapshot.document)
     tainted = {step.node_key for step in steps if has_untrusted_input(step.kind, step.inputs or {})}
     tainted |= set(run.conversation.outside) if run.conversation else set()
-    outside = Flow(document.nodes, load_kinds()).find_untrusted(tainted)
-    return any(_is_response(step.kind) and step.node_key in outside for step in steps)
-
-
-def _is_response(kind: str) -> bool:
-    node_kind = load_kinds().get(kind)
-    return node_kind is not None and node_kind.execution is Execution.RESPONSE
+    kinds = load_kinds()
+    untrusted = Flow(document.nodes, kinds).find_untrusted(tainted)
+    responses = {kind.name for kind in kinds.values() if kind.execution is Execution.RESPONSE}
+    return any(step.kind in responses and step.node_key in untrusted for step in steps)
 
 
 def _list_memory_texts(steps: Iterable[Step]) -> list[str]:
     """Return the outputs of memory nodes, because another provider's working memory records no reads."""
-    nodes = (step for step in steps if _uses_memory(step.kind))
-    return _list_texts(value for step in nodes for value in (step.outputs or {}).values())
-
-
-def _uses_memory(kind: str) -> bool:
-    node_kind = load_kinds().get(kind)
-    return node_kind is not None and node_kind.needs_memory
+    kinds = {kind.name for kind in load_kinds().values() if kind.needs_memory}
+    outputs = (step.outputs or {} for step in steps if step.kind in kinds)
+    return _list_texts(value for values in outputs for value in values.values())
 
 
 def _list_texts(values: Iterable[Json]) -> list[str]:
@@ -119,20 +129,15 @@ def _list_texts(values: Iterable[Json]) -> list[str]:
     return [text for item in items if (text := as_text(item)).strip()]
 
 
-def _load_secrets(run: Run) -> tuple[str, ...]:
-    rows = WorkflowSecret.objects.unscoped().filter(workflow_id=run.workflow_id)
-    return tuple(decrypt(bytes(row.secret)) for row in rows)
-
-
 def _build_ask(
-    team_id: UUID, run_id: str, learning: "memory_app.LearningRule"
+    team_id: UUID, run_id: str, rule: "memory_app.LearningRule"
 ) -> "memory_app.AskModel":
     """Return the function that asks the model.
 
     A provider that isn't connected is an error: the offline model can't write the JSON.
     """
     models = TeamModels(load_configs(team_id), fallback="error")
-    return partial(_ask_model, models, run_id, learning.provider, learning.model)
+    return partial(_ask_model, models, run_id, rule.provider, rule.model)
 
 
 async def _ask_model(models: ModelPort, run_id: str, provider: str, model: str, prompt: str) -> str:

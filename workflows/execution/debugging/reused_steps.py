@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from json import loads
 from uuid import UUID
 
-from config.encryption.crypto import decrypt
 from config.redaction import NO_REDACTION, Redactor
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.step_records import StepRecord
 from workflows.execution.journal.codec import build_step_row, dump
-from workflows.execution.journal.masking import build_run_redactor
-from workflows.models import Run, Snapshot, Step, WorkflowSecret
+from workflows.execution.journal.masking import build_run_redactor, load_secrets
+from workflows.execution.plans import list_secret_names
+from workflows.models import Run, Snapshot, Step
 from workflows.models.documents import from_json
 
 
@@ -53,11 +53,9 @@ def _load_masks(run: Run, source: Run) -> tuple[Redactor, Redactor]:
     names = _list_secret_names(source.snapshot_id) | _list_secret_names(run.snapshot_id)
     if not names:
         return NO_REDACTION, NO_REDACTION
-    rows = WorkflowSecret.objects.unscoped().filter(workflow_id=run.workflow_id, name__in=names)
-    live = {row.name: decrypt(bytes(row.secret)) for row in rows}
-    return build_run_redactor(str(source.pk), live), build_run_redactor(str(run.pk), live)
+    secrets = load_secrets(run.workflow_id, names)
+    return build_run_redactor(str(source.pk), secrets), build_run_redactor(str(run.pk), secrets)
 
 
-def _list_secret_names(snapshot_id: UUID) -> set[str]:
-    document = from_json(Snapshot.objects.unscoped().get(pk=snapshot_id).document)
-    return {item.name for item in document.environment if item.value_type == "secret"}
+def _list_secret_names(snapshot_id: UUID) -> frozenset[str]:
+    return list_secret_names(from_json(Snapshot.objects.unscoped().get(pk=snapshot_id).document))

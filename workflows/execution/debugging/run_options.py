@@ -1,11 +1,10 @@
 """Read the debugging options of a run's row for the driver."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
 from uuid import UUID
 
-from accounts.tenancy import tenant
 from workflows.engine.kinds import Execution
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.plan import compile_plan
@@ -23,10 +22,8 @@ from workflows.engine.runtime.step_records import StepKey
 from workflows.engine.runtime.step_reports import count_items, measure_size
 from workflows.execution.claims import Claim
 from workflows.execution.kinds import load_kinds
-from workflows.execution.plans import Prepared, load_plan
+from workflows.execution.plans import Prepared, load_document, load_plan
 from workflows.execution.threads import run_in_thread
-from workflows.models import Snapshot
-from workflows.models.documents import from_json
 
 
 SANDBOX = "sandbox"
@@ -45,7 +42,7 @@ class Debug:
     variables: Mapping[str, Json] | None = None
     turn: Mapping[str, Json] | None = None  # conversation: its row's id; before: the turn's number
     has_typed_values: bool = False  # values were entered for nodes that have no recorded step
-    is_debugging: bool = field(default=False)
+    is_debugging: bool = False
 
     @classmethod
     def from_row(cls, row: Mapping[str, Json]) -> Self:
@@ -82,7 +79,13 @@ async def load_prepared(claim: Claim, debug: Debug) -> Prepared:
     snapshot = UUID(claim.row["snapshot_id"])
     if debug.part.is_whole:
         return await load_plan(claim.team_id, snapshot)
-    return await run_in_thread(_load_prepared_part, claim.team_id, snapshot, debug.part)
+    return await run_in_thread(_load_part, claim.team_id, snapshot, debug.part)
+
+
+def prepare_part(document: Document, part: Part) -> Prepared:
+    kinds = load_kinds()
+    piece = extract_part(document, part, find_root(document, kinds))
+    return Prepared(document, mark_missing_nodes(compile_plan(piece, kinds), document))
 
 
 def build_pause_control(
@@ -138,16 +141,9 @@ def build_pause(
 def list_paused_events(prepared: Prepared, result: RunResult, at: float) -> list[NodeStateChange]:
     specs = {node.id: node for node in prepared.document.nodes}
     return [
-        NodeStateChange(
-            key.node_id,
-            "paused",
-            specs[key.node_id].kind,
-            specs[key.node_id].title,
-            key.rounds,
-            at=at,
-        )
+        NodeStateChange(key.node_id, "paused", spec.kind, spec.title, key.rounds, at=at)
         for key in result.waiting_steps
-        if key.node_id in specs
+        if (spec := specs.get(key.node_id))
     ]
 
 
@@ -196,19 +192,5 @@ def _list_enclosing_containers(document: Document, keys: Sequence[StepKey]) -> l
     return list(containers)
 
 
-def _load_prepared_part(team_id: UUID, snapshot_id: UUID, part: Part) -> Prepared:
-    with tenant([team_id]):
-        snapshot = Snapshot.objects.unscoped().get(pk=snapshot_id)
-    return prepare_part(from_json(snapshot.document), part)
-
-
-def prepare_part(document: Document, part: Part) -> Prepared:
-    registry = load_kinds()
-    piece = extract_part(document, part, find_root(document, registry))
-    plan = mark_missing_nodes(compile_plan(piece, registry), document)
-    return Prepared(
-        document,
-        plan,
-        {node.id: node.title for node in document.nodes},
-        frozenset(item.name for item in document.environment if item.value_type == "secret"),
-    )
+def _load_part(team_id: UUID, snapshot_id: UUID, part: Part) -> Prepared:
+    return prepare_part(load_document(team_id, snapshot_id), part)

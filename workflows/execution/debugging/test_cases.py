@@ -14,7 +14,6 @@ from uuid import UUID
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from config.encryption.crypto import decrypt
 from config.redaction import Redactor
 from workflows import memory_app
 from workflows.engine.errors import EngineFault
@@ -26,11 +25,11 @@ from workflows.engine.testing.case_runs import CaseHistory, run_case
 from workflows.engine.testing.cases import Case, CaseResult, TurnResult, read_case
 from workflows.engine.testing.mocks import Mocks
 from workflows.execution.journal.codec import dump
-from workflows.execution.journal.masking import build_run_redactor
+from workflows.execution.journal.masking import build_run_redactor, load_secrets
 from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
-from workflows.models import TestResult, WorkflowSecret
+from workflows.models import TestResult
 from workflows.models.cases import MAX_CASE_TIME, ResultStatus
 from workflows.models.documents import from_json
 
@@ -57,7 +56,7 @@ def run_saved_case(team_id: UUID, result_id: UUID) -> None:
         if not claimed:
             return
         row = TestResult.objects.unscoped().select_related("case", "snapshot").get(pk=result_id)
-        secrets = _load_secrets(row)
+        secrets = load_secrets(row.case.workflow_id)
     result = _run_to_result(row, secrets)
     with tenant([team_id]):
         TestResult.objects.unscoped().filter(pk=result_id).update(
@@ -69,10 +68,9 @@ def run_saved_case(team_id: UUID, result_id: UUID) -> None:
 
 
 def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
-    name = str(row.spec.get("name", ""))
+    name, seconds = str(row.spec.get("name", "")), MAX_CASE_TIME.total_seconds() - 10
     try:
-        work = _run(row, secrets)
-        return asyncio.run(asyncio.wait_for(work, MAX_CASE_TIME.total_seconds() - 10))
+        return asyncio.run(asyncio.wait_for(_run(row, secrets), seconds))
     except EngineFault as fault:
         return CaseResult(name, problem=fault.message)
     except TimeoutError:
@@ -91,7 +89,7 @@ class CaseBench:
     environment: Mapping[str, Json] = field(default_factory=dict, repr=False)
 
     async def run(self, document: Document, case: Case) -> CaseResult:
-        memory = _build_memory()
+        memory = memory_app.InMemoryProvider() if memory_app.is_on() else None
         plugins = [kind for kind in load_kinds().values() if kind.name not in build_kinds()]
 
         def runner(
@@ -115,18 +113,9 @@ class CaseBench:
 
 
 async def _run(row: TestResult, secrets: dict[str, str]) -> CaseResult:
-    shared = get_services()
-    bench = CaseBench(shared, shared.models(row.team_id, row.offline), secrets)
+    services = get_services()
+    bench = CaseBench(services, services.models(row.team_id, row.offline), secrets)
     return await bench.run(from_json(row.snapshot.document), read_case(row.spec))
-
-
-def _build_memory() -> "memory_app.InMemoryProvider | None":
-    return memory_app.InMemoryProvider() if memory_app.is_on() else None
-
-
-def _load_secrets(row: TestResult) -> dict[str, str]:
-    rows = WorkflowSecret.objects.unscoped().filter(workflow_id=row.case.workflow_id)
-    return {secret.name: decrypt(bytes(secret.secret)) for secret in rows}
 
 
 def _build_detail(result: CaseResult, redactor: Redactor) -> dict[str, Json]:

@@ -26,9 +26,7 @@ def get_channel(run_id: object) -> str:
 
 
 def get_cancel_channel() -> str:
-    """Return the channel that carries run ids to every worker on this database. Valkey's channels ignore its numbered
-    databases, so the name contains the database's.
-    """
+    """Return the channel of run ids to stop. Valkey's databases share channels, so its name contains our database."""
     return f"runs:cancel:{connections[DEFAULT_DB_ALIAS].settings_dict['NAME']}"
 
 

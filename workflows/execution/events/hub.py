@@ -5,6 +5,7 @@ A message is only a hint of what the rows contain, so any may be lost: each feed
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from json import loads
@@ -22,16 +23,15 @@ from workflows.execution.events.bus import RETRY_AFTER, connect, get_bus_url
 log = logging.getLogger(__name__)
 
 POLL_WITH_BUS = 2.0  # seconds between polls of the rows, in case a message was lost
-IDLE = (
-    "hub:"  # a channel without messages, which keeps the connection open while nothing is followed
-)
+# A channel without messages, which keeps the connection open while nothing is followed.
+IDLE = "hub:"
 
 Message = dict[str, Json]
 M = TypeVar("M")
 F = TypeVar("F", bound="Feed[Any]")
 
 
-class Feed(Generic[M]):
+class Feed(ABC, Generic[M]):
     """A kind of topic that readers follow, such as runs; ``M`` is the type of a follower.
 
     A feed belongs to a hub. A channel's name is ``prefix``, a colon and the id of the topic.
@@ -66,13 +66,15 @@ class Feed(Generic[M]):
     def channel(cls, topic: object) -> str:
         return f"{cls.prefix}:{topic}"
 
+    @abstractmethod
     async def receive(self, topic: UUID, message: Message) -> None:
         """Pass a message of the bus on to the followers of the topic."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def poll(self) -> None:
         """Read the rows of all followed topics, and pass on what is new."""
-        raise NotImplementedError
+
+    # The other hooks do nothing unless a feed needs them.
 
     def on_connected(self) -> None:
         """Handle a new connection to the bus, because earlier messages are lost."""

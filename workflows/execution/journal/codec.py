@@ -77,9 +77,7 @@ def parse_step_record(row: Mapping[str, Json]) -> StepRecord:
 
 
 def make_idempotency_key(run_id: str, key: StepKey) -> str:
-    """Return the key, which is the same for every attempt at a step, so that the receiver can recognize a repeated
-    effect.
-    """
+    """Return the same key for every attempt at a step, so that the receiver can recognize a repeated effect."""
     return ":".join((run_id, key.node_id, *map(str, key.rounds)))
 
 

@@ -82,7 +82,7 @@ class DurableJournal:
         self._text_source: tuple[str, str | None] | None = None  # node and source of the last text
         self._titles = titles or {}
         self._on_lost = on_lost
-        self._seq = claim.last_seq  # of the last committed event
+        self.seq = claim.last_seq  # of the last committed event
         self._position = claim.last_seq  # of the last event, written or not
         self._batch = Batch()
         self._open_steps: set[StepKey] = set()
@@ -167,19 +167,13 @@ class DurableJournal:
             self._add(event)
         batch, self._batch = self._batch, Batch()
         values = (
-            *self._build_address(batch),
-            _join_array(batch.steps),
+            *self._get_common_values(batch),
             self.segments(),
             self._redactor.redact_json_text(dump(state)),
         )
         self._writer = asyncio.create_task(self._commit(statement, batch, values))
         await asyncio.shield(self._writer)
         self._raise_if_lost()
-
-    @property
-    def seq(self) -> int:
-        """Return the number of the last committed event."""
-        return self._seq
 
     def segments(self) -> str | None:
         """Return the text so far, fully masked, in its stored form."""
@@ -210,11 +204,7 @@ class DurableJournal:
     async def _write(self) -> None:
         while self._batch and self._lost is None:
             batch, self._batch = self._batch, Batch()
-            values = (
-                *self._build_address(batch),
-                _join_array(batch.steps),
-                _join_array(batch.intents),
-            )
+            values = (*self._get_common_values(batch), _join_array(batch.intents))
             await self._commit(APPEND, batch, values)
 
     async def _commit(self, statement: str, batch: Batch, values: tuple[object, ...]) -> None:
@@ -234,17 +224,18 @@ class DurableJournal:
         while self._writer is not None and not self._writer.done():
             await asyncio.shield(self._writer)
 
-    def _build_address(self, batch: Batch) -> tuple[object, ...]:
-        claim = self._claim
-        count = len(batch.events)
-        return claim.team_id, claim.run_id, claim.attempt, self._seq, count, batch.to_events_json()
+    def _get_common_values(self, batch: Batch) -> tuple[object, ...]:
+        """Return the values of ``_COMMON_PARAMETERS``."""
+        events, steps = batch.to_events_json(), _join_array(batch.steps)
+        claim, count = self._claim, len(batch.events)
+        return claim.team_id, claim.run_id, claim.attempt, self.seq, count, events, steps
 
     def _publish_batch(self, batch: Batch, last: int) -> None:
-        for seq, (name, data) in enumerate(batch.events, start=self._seq + 1):
+        for seq, (name, data) in enumerate(batch.events, start=self.seq + 1):
             self._lane.commit(seq, name, data)
         if batch.events:
             self._outbox.schedule(EVENTS_DELAY)
-        self._seq = last
+        self.seq = last
 
     async def _commit_with_retries(self, statement: str, values: tuple[object, ...]) -> int:
         """Commit, and retry for as long as the lease may last while the database is unreachable.
@@ -304,11 +295,9 @@ class DurableJournal:
     # -- rows -----------------------------------------------------------------------------------
 
     def _add(self, event: Event) -> None:
-        self._batch.events.append(self._to_row(event))
+        data = self._redactor.redact_json_text(dump(to_event_data(event)))
+        self._batch.events.append((event.name, data))
         self._position += 1
-
-    def _to_row(self, event: Event) -> tuple[str, str]:
-        return event.name, self._redactor.redact_json_text(dump(to_event_data(event)))
 
     # -- text -----------------------------------------------------------------------------------
 

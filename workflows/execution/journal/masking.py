@@ -6,12 +6,23 @@ mark and stays text.
 """
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
+from uuid import UUID
 
 from django.conf import settings
 
+from config.encryption.crypto import decrypt
 from config.redaction import Redactor, list_forms
+from workflows.models import WorkflowSecret
+
+
+def load_secrets(workflow_id: UUID, names: Collection[str] | None = None) -> dict[str, str]:
+    """Return the current values of a workflow's secrets by name: all of them, or those with these names."""
+    rows = WorkflowSecret.objects.unscoped().filter(workflow_id=workflow_id)
+    if names is not None:
+        rows = rows.filter(name__in=names)
+    return {row.name: decrypt(bytes(row.secret)) for row in rows}
 
 
 def build_run_redactor(run_id: str, secrets: Mapping[str, str]) -> Redactor:

@@ -14,9 +14,7 @@ from workflows.execution.journal.codec import dump
 
 TEXT_DELAY = 0.025
 EVENTS_DELAY = 0.02
-MAX_EVENT_CHARACTERS = (
-    48_000  # characters of an event; a larger one is announced and read from its row
-)
+MAX_EVENT_CHARACTERS = 48_000  # a larger event is announced and read from its row
 
 
 @dataclass(slots=True)
@@ -45,9 +43,7 @@ class Lane:
             self.items.append(f'["e",{seq},"{name}",{data}]')
 
     def release(self, before: int | None = None) -> None:
-        """Move text that may be sent to the items: text ``before`` an event, or all text that follows no uncommitted
-        event.
-        """
+        """Move text to the items: text ``before`` an event, or all text that follows no uncommitted event."""
         limit = self.committed + 1 if before is None else before
         keep: list[tuple[int, int, str, str | None, list[str]]] = []
         for entry in self.text:
@@ -77,10 +73,7 @@ class Outbox:
         if self._lanes.get(run_id) is lane:
             self._gather(run_id, lane)
             del self._lanes[run_id]
-            self._schedule_send(0)
-
-    def schedule(self, delay: float) -> None:
-        self._schedule_send(delay)
+            self.schedule(0)
 
     async def drain(self) -> None:
         self._send()
@@ -94,7 +87,8 @@ class Outbox:
             self._ready.append((get_channel(run_id), body))
             lane.items = []
 
-    def _schedule_send(self, delay: float) -> None:
+    def schedule(self, delay: float) -> None:
+        """Send after the delay in seconds, or sooner if that is scheduled."""
         loop = asyncio.get_running_loop()
         when = loop.time() + delay
         if self._timer is not None and not self._timer.cancelled():
@@ -108,7 +102,7 @@ class Outbox:
             self._timer.cancel()
             self._timer = None
         if self._sending is not None and not self._sending.done():
-            self._schedule_send(TEXT_DELAY)  # one publish at a time, which keeps the order
+            self.schedule(TEXT_DELAY)  # one publish at a time, which keeps the order
             return
         for run_id, lane in self._lanes.items():
             self._gather(run_id, lane)

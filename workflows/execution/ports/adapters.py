@@ -6,6 +6,7 @@ Each is built when the run first uses it: a run without memory nodes doesn't pay
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from uuid import UUID
 
 from django.db import DatabaseError
@@ -41,6 +42,14 @@ from workflows.sandbox.templates import TemplatePool
 
 log = logging.getLogger(__name__)
 
+# The last two are of a workflow's own memory; see services.runs.memory_streams.
+IDENTITY_NAMES = (
+    *("conversation_id", "user_id", "app_id", "workflow_id"),
+    *("workflow_names", "group_id"),
+)
+# The columns of a change in a dry run that have the same names in ``SandboxChange``.
+CHANGE_COLUMNS = ("origin_key", "scope", "namespace", "key", "entry", "before")
+
 
 class NewIds:
     """Implements ``engine.ports.IdPort``."""
@@ -53,7 +62,7 @@ class NewIds:
 class Services:
     """The services that the runs of a worker share; their processes and connections start when needed."""
 
-    models: "Callable[[UUID, bool], ModelPort]"
+    models: Callable[[UUID, bool], ModelPort]
     templates: TemplatePort = field(default_factory=TemplatePool)
     code: CodePort = field(default_factory=CodePool)
     http: HttpPort = field(default_factory=GuardedHttp)
@@ -121,10 +130,7 @@ def build_memory(claim: Claim, secrets: Iterable[str] = ()) -> FullMemoryPort:
     Memories outlive the run, so the run's secrets are removed from them permanently.
     """
     redact = build_redactor(secrets).redact
-
-    def build_caller() -> memory_app.MemoryCaller:
-        return build_memory_caller(claim.run_id, claim.team_id, claim.row)
-
+    build_caller = partial(build_memory_caller, claim.run_id, claim.team_id, claim.row)
     if Debug.from_row(claim.row).memory != SANDBOX:
         return memory_app.RunMemory(build_caller, redact)
     return memory_app.SandboxMemory(build_caller, Ledger(claim.team_id, claim.run_id), redact)
@@ -154,15 +160,8 @@ def build_memory_caller(
 
 def build_identity(run_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
     """Return the run's system variables, which are taken from its row only."""
-    names = (
-        *("conversation_id", "user_id", "app_id", "workflow_id"),
-        *(
-            "workflow_names",
-            "group_id",
-        ),  # of a workflow's own memory; see services.runs.memory_streams
-    )
     system = row["system"]
-    identity = {name: system[name] for name in names if system.get(name)}
+    identity = {name: system[name] for name in IDENTITY_NAMES if system.get(name)}
     return {**identity, "run_id": str(run_id)}
 
 
@@ -220,6 +219,8 @@ def _parse_id(row: Mapping[str, Json], column: str) -> UUID | None:
 
 
 class Ledger:
+    """Implements ``memory_app``'s ledger of a dry run: its changes as rows of the run."""
+
     def __init__(self, team_id: UUID, run_id: UUID) -> None:
         self._team_id, self._run_id = team_id, run_id
 
@@ -230,21 +231,15 @@ class Ledger:
 
     def add(self, changes: "Sequence[memory_app.SandboxChange]") -> None:
         with tenant([self._team_id]):
-            rows = DryRunChange.objects.unscoped().filter(run_id=self._run_id)
-            first = rows.count() + 1
+            first = DryRunChange.objects.unscoped().filter(run_id=self._run_id).count() + 1
             DryRunChange.objects.unscoped().bulk_create(
                 DryRunChange(
                     team_id=self._team_id,
                     run_id=self._run_id,
                     number=number,
                     node_key=change.node_id,
-                    origin_key=change.origin_key,
                     operation=change.operation,
-                    scope=change.scope,
-                    namespace=change.namespace,
-                    key=change.key,
-                    entry=change.entry,
-                    before=change.before,
+                    **{column: getattr(change, column) for column in CHANGE_COLUMNS},
                 )
                 for number, change in enumerate(changes, start=first)
             )
@@ -253,11 +248,6 @@ class Ledger:
 def build_change(row: DryRunChange) -> "memory_app.SandboxChange":
     return memory_app.SandboxChange(
         operation="store" if row.operation == DryRunChange.Operation.STORE else "forget",
-        scope=row.scope,
-        namespace=row.namespace,
-        key=row.key,
         node_id=row.node_key,
-        origin_key=row.origin_key,
-        entry=row.entry,
-        before=row.before,
+        **{column: getattr(row, column) for column in CHANGE_COLUMNS},
     )

@@ -9,7 +9,7 @@ from accounts.tenancy import tenant
 from memory.public import LearningRule, WorkStatus
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Person
-from workflows.execution.learning.run_summary import summarize_run
+from workflows.execution.curation.run_summary import summarize_run
 from workflows.models import Step
 
 
