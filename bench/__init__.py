@@ -1,1 +1,1 @@
-"""Side-by-side benchmarks, one command a claim. See ``docs/`` for how to read them."""
+"""Side-by-side benchmarks, one command for each claim. ``docs/`` says how to read them."""

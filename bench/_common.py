@@ -1,7 +1,7 @@
-"""Measuring, comparing, and installing the peers that are compared with.
+"""Measures durations, compares them with bars, and installs the peers to compare with.
 
-CPU time is the number to trust on a machine that others use too; the best of several rounds comes
-closest to what the code costs, so ratios are taken between bests of one run.
+On a shared machine CPU time is the most reliable number. The best of several rounds is closest to the cost of the code,
+so ratios compare the bests of one run.
 """
 
 import gc
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -23,27 +24,27 @@ VENVS = ROOT / ".bench"
 
 @dataclass(frozen=True)
 class Latency:
-    """A percentile of rounds: over all they took, of the round in the middle, which bars judge, and of the best."""
+    """A percentile of a measurement: over all rounds, the median of the rounds (for bars), and of the best round."""
 
-    every: float
+    total: float
     middle: float
     best: float
 
-    def line(self) -> str:
-        return f"{self.every:8.2f}{self.middle:8.2f}{self.best:8.2f}"
+    def format_columns(self) -> str:
+        return f"{self.total:8.2f}{self.middle:8.2f}{self.best:8.2f}"
 
 
 LATENCY_HEADS = f"{'all':>8}{'median':>8}{'best':>8}"
 
 
-def latency(rounds: Sequence[Sequence[float]], percent: int) -> Latency:
-    """One slow round of a shared machine doesn't decide, nor does one that was lucky."""
-    each = [percentile(taken, percent) for taken in rounds]
-    every = percentile([one for taken in rounds for one in taken], percent)
-    return Latency(every, median(each), min(each))
+def compute_latency(rounds: Sequence[Sequence[float]], percent: int) -> Latency:
+    """Compute the percentile of each round, so that one slow or one quick round doesn't decide."""
+    each = [compute_percentile(seconds, percent) for seconds in rounds]
+    total = compute_percentile([*chain.from_iterable(rounds)], percent)
+    return Latency(total, median(each), min(each))
 
 
-def percentile(values: Sequence[float], percent: int) -> float:
+def compute_percentile(values: Sequence[float], percent: int) -> float:
     return quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
@@ -55,13 +56,13 @@ class Spans:
     cpu: list[float] = field(default_factory=list)
 
     @contextmanager
-    def time(self) -> Iterator[None]:
+    def measure(self) -> Iterator[None]:
         cpu, wall = time.process_time(), time.perf_counter()
         yield
         self.wall.append(time.perf_counter() - wall)
         self.cpu.append(time.process_time() - cpu)
 
-    def summary(self) -> dict[str, float]:
+    def summarize(self) -> dict[str, float]:
         return {
             "wall_median": median(self.wall),
             "wall_best": min(self.wall),
@@ -71,70 +72,70 @@ class Spans:
 
 
 def repeat(run: Callable[[], object], times: int) -> Spans:
-    run()  # the first one pays for imports and caches
+    run()  # the first call also imports modules and fills caches
     gc.collect()
     spans = Spans()
     for _ in range(times):
-        with spans.time():
+        with spans.measure():
             run()
     return spans
 
 
 @dataclass(frozen=True)
 class Bar:
+    """A limit for a measured value: the highest allowed value, or with ``at_least`` the lowest."""
+
     name: str
     value: float
     bar: float
     unit: str = ""
-    at_least: bool = False  # otherwise: at most
+    at_least: bool = False
 
     @property
-    def met(self) -> bool:
+    def is_met(self) -> bool:
         return self.value >= self.bar if self.at_least else self.value <= self.bar
 
-    def line(self) -> str:
+    def format_line(self) -> str:
         sign = "≥" if self.at_least else "≤"
-        mark = "ok  " if self.met else "MISS"
+        mark = "ok  " if self.is_met else "MISS"
         return f"{mark} {self.name}: {self.value:.2f}{self.unit} ({sign} {self.bar:g}{self.unit})"
 
 
 def report(bars: list[Bar], measured: dict[str, object], target: Path | None) -> int:
-    """Print the bars, write them down, and say as an exit status whether all are met."""
+    """Print the bars, write them to the target, and return the exit status: 0 if all are met."""
     for bar in bars:
-        sys.stdout.write(bar.line() + "\n")
+        sys.stdout.write(bar.format_line() + "\n")
     if target is not None:
-        written = {
-            "bars": [{**asdict(bar), "ok": bar.met} for bar in bars],
-            "measured": measured,
-        }
-        target.write_text(json.dumps(written, indent=2, ensure_ascii=False) + "\n")
-    return 0 if all(bar.met for bar in bars) else 1
+        rows = [{**asdict(bar), "ok": bar.is_met} for bar in bars]
+        text = json.dumps({"bars": rows, "measured": measured}, indent=2, ensure_ascii=False)
+        target.write_text(text + "\n")
+    return 0 if all(bar.is_met for bar in bars) else 1
 
 
-def peer_python(name: str, requirements: list[str], interpreter: str = sys.executable) -> Path:
-    """An environment of the peer's own, made at the first use."""
+def install_peer(name: str, requirements: list[str], interpreter: str = sys.executable) -> Path:
+    """Return the Python of the peer's virtual environment, which is created on first use."""
     home = VENVS / f"venv-{name}"
     python, stamp = home / "bin" / "python", home / ".installed"
-    wanted = "\n".join(requirements)
-    if not stamp.exists() or stamp.read_text() != wanted:
+    content = "\n".join(requirements)
+    if not stamp.exists() or stamp.read_text() != content:
         sys.stderr.write(f"installing {', '.join(requirements)} …\n")
         if not python.exists():
             subprocess.run([interpreter, "-m", "venv", str(home)], check=True)
         install = [str(python), "-m", "pip", "install", "-q", *requirements]
         subprocess.run(install, check=True, stdout=sys.stderr)
-        stamp.write_text(wanted)
+        stamp.write_text(content)
     return python
 
 
 def run_script(python: Path | str, script: Path) -> dict[str, dict[str, float]]:
-    """A measuring script prints one JSON object, workload → summary, as its last line."""
+    """Run a measuring script, and return the JSON object (workload → summary) on its last line."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "PYTHONWARNINGS": "ignore",
         "LANGSMITH_TRACING": "false",
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [str(python), str(script)], check=True, capture_output=True, text=True, env=environment
     )
-    return json.loads(done.stdout.strip().splitlines()[-1])  # type: ignore[no-any-return]
+    return json.loads(process.stdout.strip().splitlines()[-1])  # type: ignore[no-any-return]

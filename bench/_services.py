@@ -1,36 +1,43 @@
-"""A database of a bench's own: what it writes is nobody's memory, and is gone with it.
+"""The services of a benchmark: a temporary database and, for some, the whole product as a server.
 
-Without ``DATABASE_URL`` that is an embedded server in a folder made for it, never the one of ``MNEMOFLOW_HOME``. A
-database that was named is the one meant, but one with teams in it is refused unless ``--really`` is said.
+Without ``DATABASE_URL`` the database is an embedded server in a temporary folder, never the one of ``MNEMOFLOW_HOME``.
+A database that contains teams is refused unless the option ``--really`` is given.
 """
 
 import argparse
 import os
+import re
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 from unittest.mock import patch
 
+from bench._common import ROOT
 
-REFUSED: Final = 2  # as leakcheck
+
+REFUSED: Final = 2  # the exit status; leakcheck uses the same
+START_SECONDS: Final = 180  # a server may start slowly on a busy machine
 
 
-def takes_really(parser: argparse.ArgumentParser) -> None:
+def add_really_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--really",
         action="store_true",
-        help="although DATABASE_URL has teams in it: it will be filled",
+        help="use DATABASE_URL even if it contains teams; it will be filled with test data",
     )
 
 
 @contextmanager
 def own_services(*, really: bool = False) -> Iterator[None]:
-    """Django set up on services that run as long as this does."""
+    """Set up Django on services that run for the duration of the block."""
     with TemporaryDirectory(prefix="mnemoflow-bench-") as scratch:
-        # Read once, so it has to be said before anything of ours is imported.
+        # The environment is read once, so it is set before a module of the product is imported.
         home = {"MNEMOFLOW_HOME": str(Path(scratch) / "home")}
         with patch.dict(os.environ, home):
             os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -63,7 +70,41 @@ def _refuse_data() -> None:
 
     if teams := Team.objects.count():
         sys.stderr.write(
-            f"There is data of {teams} team(s) in DATABASE_URL, and a bench fills its database and leaves it "
-            "so. Name another one, or none for one of its own; --really runs it all the same.\n"
+            f"DATABASE_URL contains {teams} team(s), and a benchmark fills its database with test data. "
+            "Use another database, or none for a temporary one; --really runs it anyway.\n"
         )
         raise SystemExit(REFUSED)
+
+
+def create_operator() -> tuple[Any, Any]:
+    """Create a user and a team, and return both."""
+    from accounts.models import User
+    from accounts.services import create_team
+    from config.ids import uuid7
+
+    user = User.objects.create_user(f"bench-{uuid7().hex}@example.org", name="Bench")
+    return user, create_team(owner=user, name="Bench")
+
+
+@contextmanager
+def run_server(home: str, port: int) -> Iterator[str]:
+    """Run the product in this folder as ``make run`` does, and provide the one-time address to sign in."""
+    log = Path(home) / "up.log"
+    environment = {**os.environ, "MNEMOFLOW_HOME": str(Path(home) / "home")}
+    command = [sys.executable, str(ROOT / "manage.py"), "up", "--port", str(port)]
+    with log.open("w") as out:
+        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out)
+    try:
+        yield _wait_for_address(log, server)
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(60)
+
+
+def _wait_for_address(log: Path, server: "subprocess.Popen[bytes]") -> str:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and server.poll() is None:
+        if match := re.search(r"http://\S+/start/\S+", log.read_text()):
+            return match[0]
+        time.sleep(0.2)
+    raise RuntimeError(f"the server did not start:\n{log.read_text()[-2000:]}")

@@ -1,7 +1,7 @@
-"""Measuring a page in Chromium: real input through the DevTools protocol, CPU time a frame.
+"""Measures a page in Chromium: real input through the DevTools protocol, and the CPU time of each frame.
 
-Frame rates depend on what else the machine does; the main thread's CPU time (``threadTicks``) divided
-by the frames that were made does not.
+Frame rates depend on the load of the machine; the main thread's CPU time (``threadTicks``) divided by the number of
+frames does not.
 """
 
 import asyncio
@@ -46,13 +46,13 @@ FRAMES = """async () => {
   return { gaps: window.__frames.gaps.slice(1), wall: performance.now() - window.__frames.from };
 }"""
 
-Page = Any  # playwright's own types are of no use to a script
+Page = Any  # playwright is not a dependency of the project
 Cdp = Any
 
 
 @dataclass(frozen=True)
 class Gesture:
-    """What two seconds of one gesture cost."""
+    """The cost of two seconds of one gesture."""
 
     fps: float
     frame_p95: float  # ms between two frames
@@ -61,7 +61,7 @@ class Gesture:
 
 
 class Mouse:
-    """Fires input without waiting for the page to answer, as a hand does."""
+    """Sends input without waiting for the page to respond, as a hand does."""
 
     def __init__(self, cdp: Cdp) -> None:
         self._cdp, self._sent = cdp, list[asyncio.Future[Any]]()
@@ -80,8 +80,8 @@ class Mouse:
     def release(self, x: float, y: float) -> None:
         self.fire("mouseReleased", x, y, button="left", buttons=0, clickCount=1)
 
-    def wheel(self, x: float, y: float, by: float) -> None:
-        self.fire("mouseWheel", x, y, deltaX=0, deltaY=by, modifiers=2)  # with Ctrl: zoom
+    def wheel(self, x: float, y: float, delta: float) -> None:
+        self.fire("mouseWheel", x, y, deltaX=0, deltaY=delta, modifiers=2)  # with Ctrl: zoom
 
     async def settle(self) -> None:
         await asyncio.gather(*self._sent, return_exceptions=True)
@@ -89,8 +89,8 @@ class Mouse:
 
 
 @asynccontextmanager
-async def opened(playwright: Any, state: str | None = None) -> AsyncIterator[tuple[Page, Cdp]]:
-    """A fresh browser: what one candidate leaves behind burdens no other."""
+async def open_page(playwright: Any, state: str | None = None) -> AsyncIterator[tuple[Page, Cdp]]:
+    """Provide a page in a new browser, so that no candidate is affected by an earlier one."""
     browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
     try:
         context = await browser.new_context(
@@ -104,72 +104,74 @@ async def opened(playwright: Any, state: str | None = None) -> AsyncIterator[tup
         await browser.close()
 
 
-async def gesture(
-    page: Page, cdp: Cdp, mouse: Mouse, act: Callable[[float], None], seconds: float = SECONDS
+async def measure_gesture(
+    page: Page, cdp: Cdp, mouse: Mouse, move: Callable[[float], None], seconds: float = SECONDS
 ) -> Gesture:
-    """Call ``act`` with the seconds gone by, sixty times a second, and count what it costs."""
+    """Call ``move`` with the elapsed seconds, sixty times a second, and measure the cost."""
     await page.evaluate(COUNT_FRAMES)
-    main, whole = await main_seconds(cdp), browser_seconds()
-    begun, ticks = time.perf_counter(), 0
-    while (gone := time.perf_counter() - begun) < seconds:
-        act(gone)
+    main, browser = await read_main_seconds(cdp), read_browser_seconds()
+    start, ticks = time.perf_counter(), 0
+    while (elapsed := time.perf_counter() - start) < seconds:
+        move(elapsed)
         ticks += 1
-        await asyncio.sleep(max(0.0, begun + ticks / INPUT_HZ - time.perf_counter()))
+        await asyncio.sleep(max(0.0, start + ticks / INPUT_HZ - time.perf_counter()))
     await mouse.settle()
-    seen = await page.evaluate(FRAMES)
-    main, whole = await main_seconds(cdp) - main, browser_seconds() - whole
-    gaps = sorted(seen["gaps"])
+    result = await page.evaluate(FRAMES)
+    main, browser = await read_main_seconds(cdp) - main, read_browser_seconds() - browser
+    gaps = sorted(result["gaps"])
     frames = max(1, len(gaps))
     return Gesture(
-        fps=len(gaps) / seen["wall"] * 1000,
-        frame_p95=gaps[int(len(gaps) * 0.95)] if gaps else seen["wall"],
+        fps=len(gaps) / result["wall"] * 1000,
+        frame_p95=gaps[int(len(gaps) * 0.95)] if gaps else result["wall"],
         main_ms=main / frames * 1000,
-        browser_ms=whole / frames * 1000,
+        browser_ms=browser / frames * 1000,
     )
 
 
-async def metrics(cdp: Cdp) -> dict[str, float]:
-    told = await cdp.send("Performance.getMetrics")
-    return {metric["name"]: metric["value"] for metric in told["metrics"]}
+async def read_metrics(cdp: Cdp) -> dict[str, float]:
+    response = await cdp.send("Performance.getMetrics")
+    return {metric["name"]: metric["value"] for metric in response["metrics"]}
 
 
-async def main_seconds(cdp: Cdp) -> float:
-    return (await metrics(cdp))["TaskDuration"]
+async def read_main_seconds(cdp: Cdp) -> float:
+    return (await read_metrics(cdp))["TaskDuration"]
 
 
-async def heap_megabytes(cdp: Cdp) -> float:
+async def read_heap_megabytes(cdp: Cdp) -> float:
     await cdp.send("HeapProfiler.collectGarbage")
-    return (await metrics(cdp))["JSHeapUsedSize"] / 2**20
+    return (await read_metrics(cdp))["JSHeapUsedSize"] / 2**20
 
 
-def browser_seconds() -> float:
-    """CPU seconds of every Chromium process below this one."""
+def read_browser_seconds() -> float:
+    """Return the CPU seconds of all Chromium processes below this one."""
     tick = os.sysconf("SC_CLK_TCK")
-    return sum(ticks for name, ticks in _descendants() if "chrom" in name) / tick
+    return sum(ticks for name, ticks in _list_descendants() if "chrom" in name) / tick
 
 
-def _descendants() -> Iterator[tuple[str, int]]:
+def _list_descendants() -> Iterator[tuple[str, int]]:
+    """Yield the name and the CPU ticks of each process below this one."""
     children: dict[int, list[int]] = {}
-    about: dict[int, tuple[str, int]] = {}
+    processes: dict[int, tuple[str, int]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             name, rest = (entry / "stat").read_text().rsplit(")", 1)
         except OSError:
-            continue  # it has ended meanwhile
+            continue  # the process has ended
         fields = rest.split()
         children.setdefault(int(fields[1]), []).append(int(entry.name))
-        about[int(entry.name)] = (name, int(fields[11]) + int(fields[12]))
+        processes[int(entry.name)] = (name, int(fields[11]) + int(fields[12]))
     todo = [os.getpid()]
     while todo:
         for child in children.get(todo.pop(), ()):
             todo.append(child)
-            yield about[child]
+            yield processes[child]
 
 
-def median_of(rounds: list[Gesture]) -> Gesture:
+def compute_median(rounds: list[Gesture]) -> Gesture:
+    """Return the medians of the rounds, except for the frame rate: its best, because the machine may be shared."""
     return Gesture(
-        fps=max(one.fps for one in rounds),  # the quietest moment of a shared machine
-        frame_p95=statistics.median(one.frame_p95 for one in rounds),
-        main_ms=statistics.median(one.main_ms for one in rounds),
-        browser_ms=statistics.median(one.browser_ms for one in rounds),
+        fps=max(each.fps for each in rounds),
+        frame_p95=statistics.median(each.frame_p95 for each in rounds),
+        main_ms=statistics.median(each.main_ms for each in rounds),
+        browser_ms=statistics.median(each.browser_ms for each in rounds),
     )

@@ -1,27 +1,23 @@
-"""The canvas beside React Flow, same graph and same card HTML, in one run: `python -m bench.canvas [--json FILE]`.
+"""The canvas compared with React Flow, with the same graph and cards: `python -m bench.canvas [--json FILE]`.
 
-Chromium without a GPU, real mouse and wheel input through the DevTools protocol, the whole editor served by the real
-server. The bars are main-thread CPU a frame (medians), frames a second (the best round: the machine is shared), time
-to interactive, and the round trip of an edit. React Flow is fetched with npm at the first use. It is measured twice:
-as its documentation builds it, which the bars compare with, and with ``onlyRenderVisibleElements``.
+It uses Chromium without a GPU, real mouse and wheel input through the DevTools protocol, and the whole editor on the
+real server. The bars limit the main thread's CPU time of a frame (medians), frames a second (the best round, because
+the machine may be shared), the time to interactive, and the round trip of an edit. React Flow is installed with npm on
+first use and measured twice: as in its documentation (for the bars), and with ``onlyRenderVisibleElements``.
 """
 
 import argparse
 import asyncio
 import json
 import math
-import os
-import re
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -30,20 +26,19 @@ from typing import Any
 
 from bench import browser
 from bench._common import ROOT, VENVS, Bar, report
+from bench._services import run_server
 from bench.browser import Gesture, Mouse
-from bench.graphs import document
+from bench.graphs import build_document
 
 
 SIZES = ((500, 700), (2000, 3000))
 EDITS = 60
 PEER = Path(__file__).parent / "reactflow"
-SERVER_PATIENCE = 120.0
-DRAG_PATIENCE = (
-    20  # seconds until a node has moved; React Flow takes its time with thousands in view
-)
-OURS_AND_PEERS = ("ours", "react-flow", "react-flow+cull")
+PORT = 8791
+MAX_DRAG_WAIT = 20  # seconds until a node has moved; React Flow is slow with thousands in view
+CANDIDATES = ("ours", "react-flow", "react-flow+cull")
 
-# Both pages offer the same few calls to the script; ours takes them from the editor's own canvas.
+# Both pages offer the same functions to the script; these use the editor's canvas.
 OURS = """() => {
   const { canvas } = window.mnemoflow.editor;
   const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
@@ -54,7 +49,7 @@ OURS = """() => {
     box: (id) => node(id).el.getBoundingClientRect().toJSON(),
     place: (id) => [node(id).x, node(id).y],
     // beside a card lies its port, which is found by distance and not by an element: a drag from it draws an edge
-    blank: (x, y) => [0, -40, 40].every((dx) => {
+    blank: (x, y) => [0, -40, 40].total((dx) => {
       const at = document.elementFromPoint(x + dx, y);
       return !!at && !!at.closest("[data-canvas]") && !at.closest("wf-node, g.edge, .minimap, button");
     }),
@@ -79,26 +74,29 @@ BLANK = """() => {
 
 
 class DragRefused(RuntimeError):
-    """The pointer moved, and the node did not."""
+    """The pointer moved, but the node did not."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the bars down")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for the results")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=OURS_AND_PEERS)
+    parser.add_argument("--only", choices=CANDIDATES)
     options = parser.parse_args()
-    who = [options.only] if options.only else list(OURS_AND_PEERS)
-    measured = asyncio.run(_measure(who, options.rounds))
-    _table(measured)
-    return report(_bars(measured), measured, options.json)
+    names = [options.only] if options.only else list(CANDIDATES)
+    measured = asyncio.run(_measure(names, options.rounds))
+    _print_table(measured)
+    return report(_build_bars(measured), measured, options.json)
 
 
-async def _measure(who: list[str], rounds: int) -> dict[str, Any]:
+async def _measure(names: list[str], rounds: int) -> dict[str, Any]:
     from playwright.async_api import async_playwright
 
-    found: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory(prefix="canvas-bench-") as scratch, _server(scratch) as start:
+    results: dict[str, Any] = {}
+    with (
+        tempfile.TemporaryDirectory(prefix="canvas-bench-") as scratch,
+        run_server(scratch, PORT) as start,
+    ):
         async with async_playwright() as playwright:
             state = str(Path(scratch) / "state.json")
             base = await _sign_in(playwright, start, state)
@@ -106,57 +104,63 @@ async def _measure(who: list[str], rounds: int) -> dict[str, Any]:
                 size = f"{nodes}/{edges}"
                 address = await _import(playwright, base, state, nodes, edges)
                 peer = ""
-                if who != ["ours"]:
-                    peer = await _peer_page(
-                        playwright, address, state, Path(scratch) / size.replace("/", "-")
-                    )
+                if names != ["ours"]:
+                    folder = Path(scratch) / size.replace("/", "-")
+                    peer = await _serve_peer(playwright, address, state, folder)
                 for _ in range(rounds):
-                    for name in who:
+                    for name in names:
                         url = {"ours": address, "react-flow": peer}.get(name, f"{peer}?cull")
-                        one = await _candidate(
-                            playwright, name, url, state if name == "ours" else None, nodes
+                        state_of_page = state if name == "ours" else None
+                        result = await _measure_candidate(
+                            playwright, name, url, state_of_page, nodes
                         )
-                        found.setdefault(size, {}).setdefault(name, []).append(one)
-                        sys.stderr.write(f"{size} {name}: {json.dumps(one)}\n")
-    return {size: {name: _summary(all_) for name, all_ in by.items()} for size, by in found.items()}
-
-
-def _summary(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    plain = {key for key, value in rounds[0].items() if not isinstance(value, dict)}
-    summed: dict[str, Any] = {
-        key: statistics.median(one[key] for one in rounds) for key in sorted(plain)
+                        results.setdefault(size, {}).setdefault(name, []).append(result)
+                        sys.stderr.write(f"{size} {name}: {json.dumps(result)}\n")
+    return {
+        size: {name: _summarize(each) for name, each in candidates.items()}
+        for size, candidates in results.items()
     }
-    for key in rounds[0].keys() - plain:
-        taken = [Gesture(**one[key]) for one in rounds if key in one]
-        summed[key] = asdict(browser.median_of(taken))
-    return summed
 
 
-async def _candidate(
+def _summarize(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    numbers = {key for key, value in rounds[0].items() if not isinstance(value, dict)}
+    summary: dict[str, Any] = {
+        key: statistics.median(each[key] for each in rounds) for key in sorted(numbers)
+    }
+    for key in rounds[0].keys() - numbers:
+        gestures = [Gesture(**each[key]) for each in rounds if key in each]
+        summary[key] = asdict(browser.compute_median(gestures))
+    return summary
+
+
+async def _measure_candidate(
     playwright: Any, name: str, url: str, state: str | None, nodes: int
 ) -> dict[str, Any]:
-    """Everything about one candidate in a fresh browser."""
-    async with browser.opened(playwright, state) as (page, cdp):
+    """Measure one candidate in a new browser."""
+    async with browser.open_page(playwright, state) as (page, cdp):
         if name == "ours":
             await page.add_init_script(
                 "localStorage.setItem('editor-panels', JSON.stringify({left: {closed: true}, right: {closed: true}, dock: {closed: true}}))"
             )
         await page.goto(url, wait_until="commit")
-        found: dict[str, Any] = {"open_ms": await _interactive(page, name)}
+        result: dict[str, Any] = {"open_ms": await _measure_interactive(page, name)}
         await page.wait_for_timeout(500)
         if name == "ours":
             await page.evaluate(OURS)
-        found["elements"] = await page.evaluate("document.querySelectorAll('*').length")
-        found["heap_mb"] = await browser.heap_megabytes(cdp)
-        found |= await _gestures(page, cdp, f"n{round(nodes * 0.42)}")
+        result["elements"] = await page.evaluate("document.querySelectorAll('*').length")
+        result["heap_mb"] = await browser.read_heap_megabytes(cdp)
+        result |= await _measure_gestures(page, cdp, f"n{round(nodes * 0.42)}")
         if name == "ours":
-            found["edit_p95_ms"] = await _edits(page, nodes)
-        return found
+            result["edit_p95_ms"] = await _measure_edits(page, nodes)
+        return result
 
 
-async def _interactive(page: Any, name: str) -> float:
-    """Milliseconds from the navigation until the page has drawn, has all its listeners (a drag begins, a click opens
-    the inspector) and its main thread is free again: the page says so in the frame after the one it drew."""
+async def _measure_interactive(page: Any, name: str) -> float:
+    """Return the milliseconds from the navigation until the page is interactive.
+
+    It is when it has drawn, has all listeners and its main thread is free again. The page marks that moment in the
+    frame after the first drawn one.
+    """
     if name == "ours":
         await page.locator("#editor[data-ready='yes']").wait_for(state="attached", timeout=120_000)
     else:
@@ -168,16 +172,16 @@ async def _interactive(page: Any, name: str) -> float:
         if marks:
             return float(marks[0])
         await page.wait_for_timeout(50)
-    raise TimeoutError(f"{name} never said it was interactive")
+    raise TimeoutError(f"{name} did not become interactive")
 
 
-async def _gestures(page: Any, cdp: Any, node: str) -> dict[str, dict[str, float]]:
-    mouse, found = Mouse(cdp), {}
+async def _measure_gestures(page: Any, cdp: Any, node: str) -> dict[str, dict[str, float]]:
+    mouse, results = Mouse(cdp), {}
 
     async def swing(x: float, y: float, dx: float, dy: float) -> Gesture:
         mouse.press(x, y)
         await mouse.settle()
-        made = await browser.gesture(
+        result = await browser.measure_gesture(
             page, cdp, mouse,
             lambda t: mouse.drag_to(x + dx * math.sin(math.pi * t), y + dy * math.sin(2 * math.pi * t)),
         )  # fmt: skip
@@ -185,27 +189,27 @@ async def _gestures(page: Any, cdp: Any, node: str) -> dict[str, dict[str, float
         mouse.release(x, y)
         await mouse.settle()
         await page.wait_for_timeout(400)
-        return made
+        return result
 
-    async def dragged(dx: float, dy: float) -> Gesture:
+    async def drag(dx: float, dy: float) -> Gesture:
         box = await page.evaluate(f"window.bench.box('{node}')")
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.6
         before = await page.evaluate(f"window.bench.place('{node}')")
         mouse.press(x, y)
-        for i in range(1, 7):  # a frame between two of them, or React Flow takes it for no drag
+        for i in range(1, 7):  # with a frame in between, or React Flow doesn't recognize a drag
             await mouse.settle()
             await page.wait_for_timeout(30)
             mouse.drag_to(x + 10 * i, y + 5 * i)
         await mouse.settle()
-        until = time.monotonic() + DRAG_PATIENCE
+        deadline = time.monotonic() + MAX_DRAG_WAIT
         after = before
-        while abs(after[0] - before[0]) < 1 and time.monotonic() < until:
+        while abs(after[0] - before[0]) < 1 and time.monotonic() < deadline:
             await page.wait_for_timeout(300)
             after = await page.evaluate(f"window.bench.place('{node}')")
         mouse.release(x + 60, y + 30)
         await mouse.settle()
         if abs(after[0] - before[0]) < 1:
-            raise DragRefused(f"the drag did not take: {before} → {after}")
+            raise DragRefused(f"the node did not move: {before} → {after}")
         await page.wait_for_timeout(500)
         box = await page.evaluate(f"window.bench.box('{node}')")
         return await swing(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.6, dx, dy)
@@ -213,66 +217,42 @@ async def _gestures(page: Any, cdp: Any, node: str) -> dict[str, dict[str, float
     await page.evaluate(f"window.bench.closeUp('{node}')")
     await page.wait_for_timeout(500)
     x, y = await page.evaluate(BLANK)
-    found["pan"] = await swing(x, y, 300, 150)
+    results["pan"] = await swing(x, y, 300, 150)
     await page.evaluate(f"window.bench.closeUp('{node}')")
     await page.wait_for_timeout(500)
-    found["drag"] = await dragged(200, 100)
+    results["drag"] = await drag(200, 100)
     await page.evaluate("window.bench.fit()")
     await page.wait_for_timeout(500)
     middle = (browser.WIDTH / 2, browser.HEIGHT / 2)
-    found["zoom, all in view"] = await browser.gesture(
+    results["zoom, all in view"] = await browser.measure_gesture(
         page, cdp, mouse, lambda t: mouse.wheel(*middle, -20 if t < browser.SECONDS / 2 else 20)
     )
     await page.evaluate("window.bench.fit()")
     await page.wait_for_timeout(500)
-    with suppress(DragRefused):  # said by the table, which then lacks the row
-        found["drag, all in view"] = await dragged(60, 30)
-    return {key: asdict(value) for key, value in found.items()}
+    with suppress(DragRefused):  # the table then lacks this row
+        results["drag, all in view"] = await drag(60, 30)
+    return {key: asdict(value) for key, value in results.items()}
 
 
-async def _edits(page: Any, nodes: int) -> float:
-    """The 95th percentile of an operation's round trip, as the editor's own queue sees it."""
+async def _measure_edits(page: Any, nodes: int) -> float:
+    """Return the 95th percentile of an operation's round trip, as the editor's queue measures it."""
     times = await page.evaluate(
         """async ([times, nodes]) => {
-          const { edits, model } = window.mnemoflow.editor, took = [];
+          const { edits, model } = window.mnemoflow.editor, durations = [];
           for (let i = 0; i < times; i++) {
-            const id = `n${(i * 37) % nodes}`, node = model.nodes.get(id), begun = performance.now();
+            const id = `n${(i * 37) % nodes}`, node = model.nodes.get(id), start = performance.now();
             await edits.send([{ op: "move", id, x: Math.round(node.x) + 8, y: Math.round(node.y) }], { label: "Move" });
-            took.push(performance.now() - begun);
+            durations.push(performance.now() - start);
           }
-          return took;
+          return durations;
         }""",
         [EDITS, nodes],
     )
     return sorted(times)[int(len(times) * 0.95)]
 
 
-@contextmanager
-def _server(home: str) -> Iterator[str]:
-    """The product as `make run` starts it, in a folder of its own; gives its one-time address."""
-    log = Path(home) / "up.log"
-    environment = {**os.environ, "MNEMOFLOW_HOME": str(Path(home) / "home")}
-    command = [sys.executable, str(ROOT / "manage.py"), "up", "--port", "8791"]
-    with log.open("w") as out:
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out)
-    try:
-        yield _start_address(log, server)
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.wait(30)
-
-
-def _start_address(log: Path, server: "subprocess.Popen[bytes]") -> str:
-    until = time.monotonic() + SERVER_PATIENCE
-    while time.monotonic() < until and server.poll() is None:
-        if found := re.search(r"http://\S+/start/\S+", log.read_text()):
-            return found[0]
-        time.sleep(0.2)
-    raise RuntimeError(f"the server did not start:\n{log.read_text()[-2000:]}")
-
-
 async def _sign_in(playwright: Any, start: str, state: str) -> str:
-    async with browser.opened(playwright) as (page, _cdp):
+    async with browser.open_page(playwright) as (page, _cdp):
         await page.goto(start)
         if "welcome" in page.url:
             await page.locator("form button").last.click()
@@ -282,32 +262,31 @@ async def _sign_in(playwright: Any, start: str, state: str) -> str:
 
 
 async def _import(playwright: Any, base: str, state: str, nodes: int, edges: int) -> str:
-    async with browser.opened(playwright, state) as (page, _cdp):
+    async with browser.open_page(playwright, state) as (page, _cdp):
         await page.goto(f"{base}/workflows/")
-        answer = await page.evaluate(
+        response = await page.evaluate(
             """async (source) => {
               const headers = { "Content-Type": "application/json", ...JSON.parse(document.body.getAttribute("hx-headers:inherited")) };
-              const said = await fetch("/api/v1/workflows", { method: "POST", headers, body: JSON.stringify({ document: source }) });
-              return { status: said.status, body: await said.json() };
+              const response = await fetch("/api/v1/workflows", { method: "POST", headers, body: JSON.stringify({ document: source }) });
+              return { status: response.status, body: await response.json() };
             }""",
-            json.dumps(document(nodes, edges)),
+            json.dumps(build_document(nodes, edges)),
         )
-        if answer["status"] != 201:
-            raise RuntimeError(f"the import failed: {str(answer)[:600]}")
-        made = answer["body"]
-        return f"{base}/workflows/{made.get('id') or made['workflow']['id']}/"
+        if response["status"] != 201:
+            raise RuntimeError(f"the import failed: {str(response)[:600]}")
+        return f"{base}/workflows/{response['body']['workflow']['id']}/"
 
 
-async def _peer_page(playwright: Any, address: str, state: str, folder: Path) -> str:
-    """React Flow with our graph and our cards' HTML and styles."""
+async def _serve_peer(playwright: Any, address: str, state: str, folder: Path) -> str:
+    """Serve React Flow with our graph and the HTML and styles of our cards, and return the address."""
     folder.mkdir()
-    async with browser.opened(playwright, state) as (page, _cdp):
+    async with browser.open_page(playwright, state) as (page, _cdp):
         await page.goto(address)
         await page.locator("#editor[data-ready='yes']").wait_for(state="attached", timeout=120_000)
         graph = await page.evaluate(GRAPH)
     (folder / "graph.json").write_text(json.dumps(graph))
-    for built in _built_peer().iterdir():
-        shutil.copy(built, folder)
+    for file in _build_peer().iterdir():
+        shutil.copy(file, folder)
     sheets = ("tokens", "base", "canvas", "canvas-editor")
     for sheet in sheets:
         shutil.copy(ROOT / "static" / "css" / f"{sheet}.css", folder)
@@ -317,13 +296,14 @@ async def _peer_page(playwright: Any, address: str, state: str, folder: Path) ->
         "<style>#flow { position: fixed; inset: 0 } .react-flow__node { position: absolute }</style>"
         '<div id="flow"></div><script type="module" src="app.js"></script>'
     )
-    quiet = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(quiet, directory=str(folder)))
+    handler = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_port}/"
 
 
-def _built_peer() -> Path:
+def _build_peer() -> Path:
+    """Build React Flow's page, after installing it if necessary, and return its folder."""
     home = VENVS / "reactflow"
     if not (home / "node_modules" / "@xyflow" / "react").exists():
         sys.stderr.write("installing React Flow …\n")
@@ -336,28 +316,29 @@ def _built_peer() -> Path:
     return home / "dist"
 
 
-def _table(measured: dict[str, Any]) -> None:
-    for size, by in measured.items():
-        for name, found in by.items():
-            sys.stdout.write(
-                f"{size:>10} {name:<11} open {found['open_ms']:6.0f} ms, {found['elements']:.0f} elements, heap {found['heap_mb']:.1f} MB"
-                + (f", edit p95 {found['edit_p95_ms']:.1f} ms" if "edit_p95_ms" in found else "")
-                + "\n"
-            )
-            for what, one in found.items():
-                if isinstance(one, dict):
+def _print_table(measured: dict[str, Any]) -> None:
+    for size, candidates in measured.items():
+        for name, result in candidates.items():
+            line = f"{size:>10} {name:<11} open {result['open_ms']:6.0f} ms, {result['elements']:.0f} elements"
+            line += f", heap {result['heap_mb']:.1f} MB"
+            if "edit_p95_ms" in result:
+                line += f", edit p95 {result['edit_p95_ms']:.1f} ms"
+            sys.stdout.write(f"{line}\n")
+            for gesture, cost in result.items():
+                if isinstance(cost, dict):
                     sys.stdout.write(
-                        f"{'':>23}{what:<20} {one['fps']:5.1f} fps  main {one['main_ms']:6.2f} ms  browser {one['browser_ms']:6.2f} ms a frame\n"
+                        f"{'':>23}{gesture:<20} {cost['fps']:5.1f} fps  main {cost['main_ms']:6.2f} ms  "
+                        f"browser {cost['browser_ms']:6.2f} ms a frame\n"
                     )
 
 
-def _bars(measured: dict[str, Any]) -> list[Bar]:
+def _build_bars(measured: dict[str, Any]) -> list[Bar]:
     bars: list[Bar] = []
     for (nodes, edges), opening, panning, dragging in zip(
         SIZES, (1500, 3000), (8, 50), (2, 4), strict=True
     ):
-        by = measured.get(f"{nodes}/{edges}", {})
-        ours, peer = by.get("ours"), by.get("react-flow")
+        results = measured.get(f"{nodes}/{edges}", {})
+        ours, peer = results.get("ours"), results.get("react-flow")
         if ours is None:
             continue
         bars += [
@@ -371,9 +352,9 @@ def _bars(measured: dict[str, Any]) -> list[Bar]:
             zoom = ours["zoom, all in view"]["fps"]
             bars.append(Bar(f"{nodes}: wheel zoom, all in view", zoom, 40, " fps", at_least=True))
         if peer is not None:
-            for what, times in (("pan", panning), ("drag", dragging)):
-                ratio = peer[what]["main_ms"] / ours[what]["main_ms"]
-                name = f"{nodes}: {what}, main thread, React Flow to ours"
+            for gesture, times in (("pan", panning), ("drag", dragging)):
+                ratio = peer[gesture]["main_ms"] / ours[gesture]["main_ms"]
+                name = f"{nodes}: {gesture}, main thread, React Flow to ours"
                 bars.append(Bar(name, ratio, times, "×", at_least=True))
     return bars
 

@@ -1,8 +1,8 @@
-"""A chat of two hundred messages, most of them talk; a model that reads it; and what was made of it.
+"""The input of the curation benchmark: chats of mostly small talk, a scripted model, and the score of a curation.
 
-The facts and the talk are made here from a seed, none of them is among those the rules were written
-by. The model is a script behind the OpenAI protocol: it gives the facts it is shown, lets one message
-of talk in fifteen through, and breaks the JSON of its answers in a different way each time.
+Facts and small talk are generated from a seed; the rules of curation were not written for them. The model is a script
+behind the OpenAI protocol: it returns the facts that it is shown and one message of small talk in fifteen, and breaks
+the JSON of its answers in a different way each time.
 """
 
 import json
@@ -52,7 +52,7 @@ FIRMS = ["Umbra", "Kestrel", "Nordwind", "Halden", "Ostara", "Quillon"]
 DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Saturday", "Sunday"]
 FOODS = ["walnuts", "shellfish", "celery", "sesame", "mustard"]
 
-TOLD = (
+FACT_TEMPLATES = (
     "The {thing} database is copied to the standby every {day} night.",
     "We decided to replace the {thing} queue with a table in PostgreSQL.",
     "{person} moved to {city} and works from there since March.",
@@ -64,7 +64,7 @@ TOLD = (
     "Deployments of {thing} are forbidden after {n} o'clock because nobody is there.",
     "{thing} 的密码每{n}天必须更换一次。",
 )
-TALK = (
+SMALL_TALK_TEMPLATES = (
     "Hi {person}!", "Hello everyone", "Good morning {person}", "Bye, see you tomorrow", "早上好！",
     "Thanks {person}!", "Thank you so much, that helps", "You're welcome", "谢谢{person}", "不客气",
     "ok", "Okay {person}, sounds good.", "Sure, no problem", "Got it.", "Yes", "好的", "收到", "Great!",
@@ -85,92 +85,102 @@ TALK = (
 class Chat:
     messages: tuple[str, ...]
     facts: tuple[str, ...]
-    talk: tuple[str, ...]
+    small_talk: tuple[str, ...]
 
 
-def chat(seed: int) -> Chat:
-    """Some of the facts are said twice, in nearly the same words."""
+def make_chat(seed: int) -> Chat:
+    """Make a chat, in which some facts occur twice, in nearly the same words."""
     random = Random(seed)
-    facts = [_filled(TOLD[number % len(TOLD)], random, number) for number in range(FACTS)]
-    again = [f"{fact.rstrip('.。')}!" for fact in facts[: REPEATED // 2]]
-    again += [
+    templates = FACT_TEMPLATES
+    facts = [_fill(templates[number % len(templates)], random, number) for number in range(FACTS)]
+    repeats = [f"{fact.rstrip('.。')}!" for fact in facts[: REPEATED // 2]]
+    repeats += [
         f"{fact[0].lower()}{fact[1:].rstrip('.。')}" for fact in facts[REPEATED // 2 : REPEATED]
     ]
-    left = TOTAL - len(facts) - len(again)
-    talk = [_filled(random.choice(TALK), random, random.randrange(60)) for _ in range(left)]
-    said = [*facts, *again, *talk]
-    random.shuffle(said)
-    return Chat(tuple(said), tuple(facts), tuple(talk))
+    small_talk = [
+        _fill(random.choice(SMALL_TALK_TEMPLATES), random, random.randrange(60))
+        for _ in range(TOTAL - len(facts) - len(repeats))
+    ]
+    messages = [*facts, *repeats, *small_talk]
+    random.shuffle(messages)
+    return Chat(tuple(messages), tuple(facts), tuple(small_talk))
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """Of what was learnt: ``found`` facts, ``junk`` that came through, ``doubles`` of something."""
+class Score:
+    """Counts of a chat's facts and small talk, and of the facts, junk and duplicates among its memories."""
 
     facts: int
-    found: int
-    talk: int
+    stored_facts: int
+    small_talk: int
     junk: int
-    doubles: int
+    duplicates: int
 
     @property
-    def kept_out(self) -> float:
-        return 1 - self.junk / self.talk
+    def rejected_share(self) -> float:
+        """Return the share of the small talk that became no memory."""
+        return 1 - self.junk / self.small_talk
 
     @property
-    def remembered(self) -> float:
-        return self.found / self.facts
+    def fact_share(self) -> float:
+        """Return the share of the facts that became a memory."""
+        return self.stored_facts / self.facts
 
 
-def judged(said: Chat, learnt: Sequence[str]) -> Judged:
-    """What is neither a fact nor a message of the chat is junk, too."""
-    told = [next((fact for fact in said.facts if _same(fact, one)), None) for one in learnt]
-    found = {one for one in told if one is not None}
-    junk = [one for one, fact in zip(learnt, told, strict=True) if fact is None]
-    doubles = len(learnt) - len(found) - len(_each_once(junk))
-    return Judged(len(said.facts), len(found), len(said.talk), len(junk), doubles)
+def score(chat: Chat, memories: Sequence[str]) -> Score:
+    """Score the memories of a chat. A memory that is no fact is junk, even if it is no message either."""
+    matches = [
+        next((fact for fact in chat.facts if _is_same(fact, memory)), None) for memory in memories
+    ]
+    facts = {fact for fact in matches if fact is not None}
+    junk = [memory for memory, fact in zip(memories, matches, strict=True) if fact is None]
+    duplicates = len(memories) - len(facts) - len(_list_distinct(junk))
+    return Score(len(chat.facts), len(facts), len(chat.small_talk), len(junk), duplicates)
 
 
 class Script:
-    """``refuses``: from now on it gives no JSON at all."""
+    """A scripted model. While ``refuses`` is set, it answers without JSON."""
 
     def __init__(self) -> None:
         self.refuses = False
-        self.asked = 0
         self._facts: set[str] = set()
         self._calls = count()
 
-    def knows(self, said: Chat) -> None:
+    def learn(self, chat: Chat) -> None:
+        """Remember which messages of this chat are facts."""
         self._facts |= {
-            one for one in said.messages if any(_same(fact, one) for fact in said.facts)
+            message
+            for message in chat.messages
+            if any(_is_same(fact, message) for fact in chat.facts)
         }
 
     def answer(self, prompt: str) -> str:
-        """To the curator's question. Broken in every way that can be mended, one after the other."""
-        self.asked += 1
+        """Answer the curator with JSON that is broken in a way that it can repair; each call uses the next way."""
         if self.refuses:
             return "I would rather not say."
         outputs = prompt.split("## Output\n~~~~\n")[1].split("\n~~~~")[0].split("\n\n")
-        talk = [one for one in outputs if one not in self._facts]
-        told = [one for one in outputs if one in self._facts] + talk[::SLIPS]
-        text = json.dumps(
-            {"summary": f"They talked: {outputs[0]}", "key_learnings": told, "category": "Result"},
-            ensure_ascii=False,
-        )
-        return _SPOILT[next(self._calls) % len(_SPOILT)](text)
+        facts = [output for output in outputs if output in self._facts]
+        small_talk = [output for output in outputs if output not in self._facts]
+        answer = {
+            "summary": f"They talked: {outputs[0]}",
+            "key_learnings": facts + small_talk[::SLIPS],
+            "category": "Result",
+        }
+        text = json.dumps(answer, ensure_ascii=False)
+        return _SPOIL[next(self._calls) % len(_SPOIL)](text)
 
 
-def document(model: dict[str, Any]) -> dict[str, Any]:
-    """start → llm → end; what was said comes out again, as a chat's history does."""
+def build_document(model: dict[str, Any]) -> dict[str, Any]:
+    """Build a workflow (start → llm → end) that outputs its input messages, as a chat's history does."""
     return {
         "version": "0.1.0",
         "nodes": [
             {"id": "start", "data": {"type": "start", "title": "Start", "variables": [
-                {"variable": "said", "type": "array[string]", "required": True}]}},
+                {"variable": "messages", "type": "array[string]", "required": True}]}},
             {"id": "llm", "data": {"type": "llm", "title": "Reply", "model": model,
                 "prompt_template": [{"role": "user", "text": "Reply to the chat."}]}},
             {"id": "end", "data": {"type": "end", "title": "End", "outputs": [
-                {"variable": "said", "value_selector": ["start", "said"]},
+                {"variable": "messages", "value_selector": ["start", "messages"]},
                 {"variable": "reply", "value_selector": ["llm", "text"]}]}},
         ],
         "edges": [{"id": "a", "source": "start", "target": "llm"},
@@ -178,7 +188,7 @@ def document(model: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_SPOILT = (
+_SPOIL = (
     lambda text: text,
     lambda text: f"Here you are:\n```json\n{text}\n```\nAnything else?",
     lambda text: text.replace("]", ",]"),
@@ -188,8 +198,8 @@ _SPOILT = (
 )
 
 
-def _filled(form: str, random: Random, number: int) -> str:
-    return form.format(
+def _fill(template: str, random: Random, number: int) -> str:
+    return template.format(
         thing=THINGS[number % len(THINGS)],
         person=PEOPLE[(number * 5 + 1) % len(PEOPLE)],
         city=random.choice(CITIES),
@@ -200,13 +210,13 @@ def _filled(form: str, random: Random, number: int) -> str:
     )
 
 
-def _same(one: str, other: str) -> bool:
-    return compare_values(one, other) is not Likeness.DIFFERENT
+def _is_same(text: str, other: str) -> bool:
+    return compare_values(text, other) is not Likeness.DIFFERENT
 
 
-def _each_once(texts: Iterable[str]) -> list[str]:
-    kept: list[str] = []
+def _list_distinct(texts: Iterable[str]) -> list[str]:
+    distinct: list[str] = []
     for text in texts:
-        if not any(_same(text, one) for one in kept):
-            kept.append(text)
-    return kept
+        if not any(_is_same(text, other) for other in distinct):
+            distinct.append(text)
+    return distinct

@@ -1,10 +1,10 @@
-"""What curation keeps of a chat full of talk, and what it costs the runs: `python -m bench.curation [--json FILE]`.
+"""The quality of curation on chats full of small talk, and its cost for runs: `python -m bench.curation [--json FILE]`.
 
-Everything is real but the model: PostgreSQL behind row-level security, runs and curations in a Celery worker,
-a model provider over HTTP that is a script (`bench.chatter`). Each chat is a run of 200 messages. The ratio
-is between runs of an application that learns, each beside the curations of those before it and reminded of
-what they taught, and runs of one that doesn't, in turns; a run's time is its own, from its first attempt to
-its last commit, and the best of each is compared, since others use the machine, too.
+Everything is real except the model: PostgreSQL with row-level security, runs and curations in a Celery worker, and a
+scripted model provider over HTTP (`bench.chatter`). Each chat is one run with 200 messages. The cost is a ratio: runs
+of a workflow with curation, which run beside the curations of earlier runs and are reminded of their results, divided
+by runs of a workflow without, in turns. A run's time is its own, from its first attempt to its last commit; the best
+of each is compared, because other processes use the machine too.
 """
 
 import argparse
@@ -19,64 +19,70 @@ from pathlib import Path
 from typing import Any
 
 from bench._common import Bar, report
-from bench._services import own_services, takes_really
-from bench.chatter import CURATOR, Chat, Judged, Script, chat, document, judged
-from bench.memory import _operator as new_operator
+from bench._services import add_really_option, create_operator, own_services
+from bench.chatter import CURATOR, Chat, Score, Script, build_document, make_chat, score
 from tests.fakes.openai_server import Answer, FakeOpenAI, Request
 
 
 REPLY = "Noted, thank you all for saying so."
-THINKS = 0.1  # seconds before each word: a reply takes about one, as a quick model's does
-PATIENCE = 120
+DELAY = 0.1  # seconds before each word: a reply takes about one, as a quick model's does
+MAX_WAIT = 120  # seconds
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--chats", type=int, default=3, help="of each curator")
-    parser.add_argument("--runs", type=int, default=15, help="that are timed, of each application")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the bars down")
-    takes_really(parser)
+    parser.add_argument("--chats", type=int, default=3, help="chats for each curator")
+    parser.add_argument(
+        "--runs", type=int, default=15, help="runs to time, with and without curation"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for the results")
+    add_really_option(parser)
     options = parser.parse_args()
     script = Script()
-    with _world(script, really=options.really) as server:
-        model = [_curated(server, script, chat(seed), "script") for seed in range(options.chats)]
-        plain = [_curated(server, script, chat(seed), "") for seed in range(options.chats)]
-        half = _beyond_repair(server, script)
-        without, within = _timed(server, script, options.runs)
+    with _run_services(script, really=options.really) as server:
+        chats = [make_chat(seed) for seed in range(options.chats)]
+        model = [_curate(server, script, chat, "script") for chat in chats]
+        plain = [_curate(server, script, chat, "") for chat in chats]
+        failed = _count_memories_of_failure(server, script)
+        without, within = _time_runs(server, script, options.runs)
     ratio = min(within) / min(without)
-    for name, found in (("with a model", model), ("without one", plain)):
-        for one in found:
+    for name, scores in (("with a model", model), ("without a model", plain)):
+        for each in scores:
             sys.stdout.write(
-                f"     {name}: {one.found} of {one.facts} facts, {one.junk} of {one.talk} messages of talk\n"
+                f"     {name}: {each.stored_facts} of {each.facts} facts, "
+                f"{each.junk} of {each.small_talk} messages of small talk\n"
             )
-    for name, spans in (("that doesn't learn", without), ("that learns", within)):
+    for name, spans in (("without", without), ("with", within)):
         best, middle = min(spans), statistics.median(spans)
-        sys.stdout.write(
-            f"     run of an application {name}: best {best:.3f} s, median {middle:.3f} s\n"
-        )
+        sys.stdout.write(f"     run {name} curation: best {best:.3f} s, median {middle:.3f} s\n")
+    both = (*model, *plain)
     bars = [
-        Bar("talk kept out, with a model", min(o.kept_out for o in model), 0.9, at_least=True),
-        Bar("talk kept out, without one", min(o.kept_out for o in plain), 0.9, at_least=True),
-        Bar("facts kept, with a model", min(o.remembered for o in model), 0.95, at_least=True),
-        Bar("doubles left of what was said twice", sum(o.doubles for o in (*model, *plain)), 0),
-        Bar("memories of a run whose curation failed", half, 0),
+        Bar("small talk rejected, with a model", _least_rejected(model), 0.9, at_least=True),
+        Bar("small talk rejected, without a model", _least_rejected(plain), 0.9, at_least=True),
+        Bar("facts stored, with a model", min(o.fact_share for o in model), 0.95, at_least=True),
+        Bar("duplicates of repeated facts", sum(each.duplicates for each in both), 0),
+        Bar("memories of a run whose curation failed", failed, 0),
         Bar("run with curation / without", ratio, 1.05),
     ]
     measured: dict[str, object] = {
-        "with a model": [asdict(one) for one in model],
-        "without one": [asdict(one) for one in plain],
+        "with a model": [asdict(each) for each in model],
+        "without a model": [asdict(each) for each in plain],
         "seconds without": without,
         "seconds with": within,
     }
     return report(bars, measured, options.json)
 
 
+def _least_rejected(scores: list[Score]) -> float:
+    return min(each.rejected_share for each in scores)
+
+
 @contextmanager
-def _world(script: Script, *, really: bool) -> Iterator[FakeOpenAI]:
+def _run_services(script: Script, *, really: bool) -> Iterator[FakeOpenAI]:
     def reply(request: Request) -> Answer:
         if CURATOR in request.last_message:
             return Answer(script.answer(request.last_message))
-        return Answer(REPLY, delay=THINKS)
+        return Answer(REPLY, delay=DELAY)
 
     with FakeOpenAI() as server:
         server.script(reply)
@@ -93,52 +99,52 @@ def _world(script: Script, *, really: bool) -> Iterator[FakeOpenAI]:
 
 
 class Application:
-    """A workflow of a team of its own; ``curator``: nobody, ``""`` for the offline one, or a provider."""
+    """A workflow in a new team, or in the ``sibling``'s. ``curator`` is a provider, "" (offline) or None."""
 
     def __init__(
-        self, server: FakeOpenAI, curator: str | None, beside: "Application | None" = None
+        self, server: FakeOpenAI, curator: str | None, sibling: "Application | None" = None
     ):
         from accounts.principals import load_user_principal
         from workflows.services.catalog import importing
         from workflows.services.credentials import create_provider
 
-        self.who: Any = beside.who if beside else new_operator()
-        user, self.team = self.who
+        self.operator: Any = sibling.operator if sibling else create_operator()
+        user, self.team = self.operator
         self.principal = load_user_principal(user)
-        if beside is None:
+        if sibling is None:
             create_provider(
                 self.principal, team_id=self.team.pk, name="script", base_url=server.base_url
             )
-        source = document({"provider": "script", "name": "small", "mode": "chat"})
+        source = build_document({"provider": "script", "name": "small", "mode": "chat"})
         self.workflow = importing.import_document(
             self.principal, team_id=self.team.pk, source=source, name="Chat"
         ).workflow
         if curator is not None:
-            self._learns(curator)
+            self._turn_on(curator)
 
-    def run(self, said: Chat) -> Any:
-        """As it is when it has ended."""
+    def run(self, chat: Chat) -> Any:
+        """Run the workflow on the chat, and return the ended run."""
         from workflows.models import Run
         from workflows.models.run import ENDED
         from workflows.services.runs.runs import start_run
 
         run = start_run(
-            self.principal, workflow=self.workflow, inputs={"said": list(said.messages)}
+            self.principal, workflow=self.workflow, inputs={"messages": list(chat.messages)}
         )
-        found: Any = _until(
+        ended: Any = _wait_for(
             self.team.pk,
             lambda: Run.objects.unscoped().filter(pk=run.pk, status__in=ENDED).first(),
         )
-        if found.status != "succeeded":
-            raise SystemExit(f"The run {found.status}: {found.error}")
-        return found
+        if ended.status != "succeeded":
+            raise SystemExit(f"The run {ended.status}: {ended.error}")
+        return ended
 
-    def learnt(self, run: Any) -> tuple[Any, list[str]]:
-        """Its curation once that is over, and each thing that was learnt."""
+    def wait_for_curation(self, run: Any) -> tuple[Any, list[str]]:
+        """Return the run's curation once it has ended, and the texts of its memories."""
         from memory.models import Curation
         from memory.services.curation.curation_summary import summarize_curation
 
-        _until(
+        _wait_for(
             self.team.pk,
             lambda: (
                 Curation.objects.unscoped()
@@ -146,13 +152,12 @@ class Application:
                 .first()
             ),
         )
-        found = summarize_curation(self._caller(), run_id=str(run.pk))
-        assert found is not None
-        return found.curation, [
-            one.text for one in found.entries if one.key.startswith("learning:")
-        ]
+        summary = summarize_curation(self._caller(), run_id=str(run.pk))
+        assert summary is not None
+        texts = [entry.text for entry in summary.entries if entry.key.startswith("learning:")]
+        return summary.curation, texts
 
-    def _learns(self, curator: str) -> None:
+    def _turn_on(self, curator: str) -> None:
         from memory.services.curation.learning_rules import LearningRule, set_learning_rule
 
         model = "small" if curator else ""
@@ -165,56 +170,57 @@ class Application:
         return MemoryCaller(self.principal, self.team.pk)
 
 
-def _curated(server: FakeOpenAI, script: Script, said: Chat, curator: str) -> Judged:
-    script.knows(said)
+def _curate(server: FakeOpenAI, script: Script, chat: Chat, curator: str) -> Score:
+    script.learn(chat)
     application = Application(server, curator)
-    curation, learnt = application.learnt(application.run(said))
+    curation, memories = application.wait_for_curation(application.run(chat))
     if curation.status != "done":
         raise SystemExit(f"The curation failed: {curation.problem}")
-    return judged(said, learnt)
+    return score(chat, memories)
 
 
-def _beyond_repair(server: FakeOpenAI, script: Script) -> int:
-    """How many memories there are of a chat whose curator gave no JSON, asked twice."""
+def _count_memories_of_failure(server: FakeOpenAI, script: Script) -> int:
+    """Return how many memories a chat gets whose curator answers twice without JSON."""
     application = Application(server, "script")
     script.refuses = True
     try:
-        curation, learnt = application.learnt(application.run(chat(99)))
+        curation, memories = application.wait_for_curation(application.run(make_chat(99)))
     finally:
         script.refuses = False
     if curation.status != "failed":
         raise SystemExit("A curation without any JSON should have failed.")
-    return len(learnt)
+    return len(memories)
 
 
-def _timed(server: FakeOpenAI, script: Script, times: int) -> tuple[list[float], list[float]]:
+def _time_runs(server: FakeOpenAI, script: Script, times: int) -> tuple[list[float], list[float]]:
     without = Application(server, None)
-    within = Application(server, "script", beside=without)
-    chats = [chat(1_000 + number) for number in range(times)]
-    for said in chats:
-        script.knows(said)
-    without.run(chats[0])  # the first ones pay for what is loaded
+    within = Application(server, "script", sibling=without)
+    chats = [make_chat(1_000 + number) for number in range(times)]
+    for chat in chats:
+        script.learn(chat)
+    without.run(chats[0])  # the first runs also load modules and fill caches
     within.run(chats[0])
     spans: tuple[list[float], list[float]] = [], []
     ended = []
-    for said in chats:
-        spans[0].append(without.run(said).elapsed)
-        ended.append(within.run(said))
+    for chat in chats:
+        spans[0].append(without.run(chat).elapsed)
+        ended.append(within.run(chat))
         spans[1].append(ended[-1].elapsed)
     for run in ended:
-        within.learnt(run)
+        within.wait_for_curation(run)
     return spans
 
 
-def _until(team_id: Any, look: Callable[[], Any]) -> Any:
+def _wait_for(team_id: Any, find: Callable[[], Any]) -> Any:
+    """Return the first result of ``find`` that isn't None."""
     from accounts.tenancy import tenant
 
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
+    deadline = time.monotonic() + MAX_WAIT
+    while time.monotonic() < deadline:
         with tenant([team_id]):
-            found = look()
-        if found is not None:
-            return found
+            result = find()
+        if result is not None:
+            return result
         time.sleep(0.02)
     raise SystemExit("The worker took too long.")
 

@@ -1,9 +1,9 @@
-"""Durable nodes a second beside the floor, in one run: `python -m bench.durable [--rounds 5]`.
+"""Durable nodes a second, compared with the floor: `python -m bench.durable [--rounds 5]`.
 
-The floor is the least that a durable node can cost: one statement (an event and the run's cursor),
-one commit, one connection. Ours writes events, steps and intents behind row-level security; a node
-with an effect is committed twice (intent, result), quick nodes share commits. The figure is the run's
-own time, from the first attempt's start to its last commit, by the database's clock.
+The floor is the least that a durable node can cost: one statement (an event and the run's cursor), one commit, one
+connection. The engine writes events, steps and intents with row-level security; a node with an effect needs two commits
+(intent, result), and quick nodes share commits. The time is the run's own, from the start of its first attempt to its
+last commit, by the database's clock.
 """
 
 import argparse
@@ -16,17 +16,24 @@ from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
-from bench._services import own_services, takes_really
+from bench._services import add_really_option, own_services
 
 
 NODES = 100
+# Logged tables, because writes to unlogged ones cost no fsync.
+FLOOR_TABLES = """
+    create table if not exists bench_floor_run (id uuid primary key, cursor int not null default 0);
+    create table if not exists bench_floor_event (
+        run_id uuid not null, seq int not null, kind text not null, data jsonb not null,
+        primary key (run_id, seq));
+"""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--small", type=int, default=200, help="five-node runs at once")
-    takes_really(parser)
+    add_really_option(parser)
     options = parser.parse_args()
     with own_services(really=options.really):
         _register_effect()
@@ -40,7 +47,7 @@ def _register_effect() -> None:
 
 
 class _Plugin:
-    """An effect that takes no time: what remains is the price of being durable."""
+    """A plug-in with an effect that takes no time, so that only the cost of durability is measured."""
 
     def __init__(self) -> None:
         from config.plugins import hookimpl
@@ -65,43 +72,42 @@ async def _measure(rounds: int, small: int) -> None:
     from workflows.execution.worker import Worker
     from workflows.services.runs.shell import get_operator
 
-    who = await asyncio.to_thread(get_operator)
+    operator = await asyncio.to_thread(get_operator)
     db = await AsyncConnection.connect(build_conninfo("owner"), autocommit=True)
     await db.execute(FLOOR_TABLES)
     worker = Worker(capacity=8)
     worker.start()
     try:
-        shapes: dict[str, Callable[[], Awaitable[float]]] = {
-            "floor": lambda: _floor(db),
-            "pure": lambda: _ours(worker, who, "template-transform"),
-            "effect": lambda: _ours(worker, who, "bench-effect"),
+        candidates: dict[str, Callable[[], Awaitable[float]]] = {
+            "floor": lambda: _measure_floor(db),
+            "pure": lambda: _measure_run(worker, operator, "template-transform"),
+            "effect": lambda: _measure_run(worker, operator, "bench-effect"),
         }
-        times: dict[str, list[float]] = {name: [] for name in shapes}
+        times: dict[str, list[float]] = {name: [] for name in candidates}
         for _ in range(rounds + 1):
-            for name, shape in shapes.items():
-                times[name].append(await shape())
-        rates = {name: [NODES / took for took in taken[1:]] for name, taken in times.items()}
-        for name, measured in rates.items():
+            for name, measure in candidates.items():
+                times[name].append(await measure())
+        rates = {name: [NODES / each for each in seconds[1:]] for name, seconds in times.items()}
+        for name, values in rates.items():
             print(
-                f"{name:8} best {max(measured):7.0f}  median {statistics.median(measured):7.0f} nodes/s"
+                f"{name:8} best {max(values):7.0f}  median {statistics.median(values):7.0f} nodes/s"
             )
         for name, bar in (("pure", 3.0), ("effect", 0.45)):
             ratio = max(rates[name]) / max(rates["floor"])
             print(f"{name} / floor = {ratio:.2f}  (bar {bar})")
         if small:
-            print(
-                f"{small} runs of five nodes: {await _small(worker, who, small):.0f} runs/s (8 at once)"
-            )
+            rate = await _measure_small_runs(worker, operator, small)
+            print(f"{small} runs of five nodes: {rate:.0f} runs/s (8 at once)")
     finally:
         await asyncio.to_thread(worker.stop, 0)
         await db.execute("drop table bench_floor_event, bench_floor_run")
         await db.close()
 
 
-async def _floor(connection: Any) -> float:
+async def _measure_floor(connection: Any) -> float:
     run = uuid4()
     await connection.execute("insert into bench_floor_run (id) values (%s)", (run,))
-    began = time.perf_counter()
+    start = time.perf_counter()
     for number in range(NODES):
         data = json.dumps({"k": number, "v": f"node {number}"})
         await connection.execute(
@@ -109,37 +115,39 @@ async def _floor(connection: Any) -> float:
             "update bench_floor_run set cursor = %s where id = %s",
             (run, number, data, number, run),
         )
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
-async def _ours(worker: Any, who: Any, kind: str) -> float:
-    run = await asyncio.to_thread(_queued, who, kind, NODES)
+async def _measure_run(worker: Any, operator: Any, kind: str) -> float:
+    run = await asyncio.to_thread(_queue_run, operator, kind, NODES)
     await asyncio.to_thread(worker.execute_run, run.pk)
-    return await asyncio.to_thread(_elapsed, run)
+    return await asyncio.to_thread(_read_elapsed, run)
 
 
-async def _small(worker: Any, who: Any, count: int) -> float:
-    runs = [await asyncio.to_thread(_queued, who, "template-transform", 5) for _ in range(count)]
-    gate = asyncio.Semaphore(8)
+async def _measure_small_runs(worker: Any, operator: Any, count: int) -> float:
+    """Return the runs a second of short runs, eight at once."""
+    kind = "template-transform"
+    runs = [await asyncio.to_thread(_queue_run, operator, kind, 5) for _ in range(count)]
+    semaphore = asyncio.Semaphore(8)
 
-    async def one(run: Any) -> None:
-        async with gate:
+    async def execute(run: Any) -> None:
+        async with semaphore:
             await asyncio.to_thread(worker.execute_run, run.pk)
 
-    began = time.perf_counter()
-    await asyncio.gather(*map(one, runs))
-    return count / (time.perf_counter() - began)
+    start = time.perf_counter()
+    await asyncio.gather(*map(execute, runs))
+    return count / (time.perf_counter() - start)
 
 
-def _queued(who: Any, kind: str, nodes: int) -> Any:
+def _queue_run(operator: Any, kind: str, nodes: int) -> Any:
     from workflows.engine.testing.backends import Request
     from workflows.services.runs import runs, shell
 
-    runs.wake_worker = lambda _run_id: None  # the benchmark drives it itself, at once
-    return shell.queue_request(who, Request(_chain(kind, nodes), checked=True))
+    runs.wake_worker = lambda _run_id: None  # the benchmark executes the run itself
+    return shell.queue_request(operator, Request(_build_chain(kind, nodes), checked=True))
 
 
-def _elapsed(run: Any) -> float:
+def _read_elapsed(run: Any) -> float:
     from accounts.tenancy import tenant
     from workflows.models import Run
 
@@ -150,7 +158,7 @@ def _elapsed(run: Any) -> float:
     return float(row.elapsed or 0)
 
 
-def _chain(kind: str, nodes: int) -> Any:
+def _build_chain(kind: str, nodes: int) -> Any:
     from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec
 
     ids = [f"n{number}" for number in range(nodes)]
@@ -163,15 +171,6 @@ def _chain(kind: str, nodes: int) -> Any:
     names = ["start", *ids, "end"]
     edges = tuple(EdgeSpec(f"{a}-{b}", a, b) for a, b in pairwise(names))
     return Document(Mode.WORKFLOW, tuple(specs), edges, name="bench")
-
-
-# Real tables: what isn't logged costs no fsync, and would be no floor.
-FLOOR_TABLES = """
-    create table if not exists bench_floor_run (id uuid primary key, cursor int not null default 0);
-    create table if not exists bench_floor_event (
-        run_id uuid not null, seq int not null, kind text not null, data jsonb not null,
-        primary key (run_id, seq));
-"""
 
 
 if __name__ == "__main__":

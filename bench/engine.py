@@ -1,7 +1,7 @@
-"""The engine in process beside Burr, LangGraph and graphon, in one run: ``python -m bench.engine``.
+"""The engine compared with Burr, LangGraph and graphon, all without a database: ``python -m bench.engine``.
 
-Three workloads: a chain of 1,000 template nodes with events, 100 branches of 20 ms that join, 200
-runs of five nodes at once. The durable ones are in ``bench/durable.py``.
+Three workloads: a chain of 1,000 template nodes with events, 100 branches of 20 ms that join, and 200 runs of five nodes
+at once. ``bench/durable.py`` measures durable runs.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench._common import Bar, peer_python, report, run_script
+from bench._common import Bar, install_peer, report, run_script
 
 
 PEERS = Path(__file__).parent / "peers"
@@ -20,62 +20,62 @@ Measured = dict[str, dict[str, dict[str, float]]]
 
 
 def measure() -> Measured:
-    main = peer_python("peers", ["apache-burr==0.43.0", "langgraph==1.2.22"])
-    newer = newer_python()
+    python = install_peer("peers", ["apache-burr==0.43.0", "langgraph==1.2.22"])
+    newer = find_newer_python()
     measured = {
         "ours": run_script(sys.executable, PEERS / "ours.py"),
-        "burr": run_script(main, PEERS / "burr_peer.py"),
-        "langgraph": run_script(main, PEERS / "langgraph_peer.py"),
+        "burr": run_script(python, PEERS / "burr_peer.py"),
+        "langgraph": run_script(python, PEERS / "langgraph_peer.py"),
     }
     if newer is None:
         sys.stdout.write("skip graphon: it needs Python 3.12 or newer, and there is none\n")
     else:
-        graphon = peer_python("graphon", ["graphon==0.8.0"], newer)
+        graphon = install_peer("graphon", ["graphon==0.8.0"], newer)
         measured["graphon"] = run_script(graphon, PEERS / "graphon_peer.py")
     return measured
 
 
-def newer_python() -> str | None:
-    """A Python new enough for graphon that really starts: a version manager's shim may not."""
+def find_newer_python() -> str | None:
+    """Return a Python that is new enough for graphon and starts, as a version manager's shim may not."""
     for name in ("python3.13", "python3.12"):
-        found = shutil.which(name)
-        if found and subprocess.run([found, "-c", ""], capture_output=True).returncode == 0:
-            return found
+        path = shutil.which(name)
+        if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0:
+            return path
     return None
 
 
-def bars(measured: Measured) -> list[Bar]:
+def build_bars(measured: Measured) -> list[Bar]:
     ours, burr, langgraph = measured["ours"], measured["burr"], measured["langgraph"]
     chain, small = ours["chain"]["cpu_best"], ours["small"]["cpu_best"]
 
-    def times(name: str, theirs: float, mine: float, bar: float) -> Bar:
-        return Bar(name, theirs / mine, bar, "×", at_least=True)
+    def compare(name: str, peer: float, value: float, bar: float) -> Bar:
+        return Bar(name, peer / value, bar, "×", at_least=True)
 
-    made = [
+    bars = [
         Bar("chain of 1,000, CPU a node", chain / NODES * 1e6, 25, " µs"),
-        times("chain, CPU, Burr to ours", burr["chain"]["cpu_best"], chain, 1.2),
-        times("chain, CPU, LangGraph to ours", langgraph["chain"]["cpu_best"], chain, 6),
+        compare("chain, CPU, Burr to ours", burr["chain"]["cpu_best"], chain, 1.2),
+        compare("chain, CPU, LangGraph to ours", langgraph["chain"]["cpu_best"], chain, 6),
         Bar("fan-out, ours to the floor",
             ours["fan"]["wall_best"] / ours["floor"]["wall_best"], 1.3, "×"),
-        times("200 runs, CPU, Burr to ours", burr["small"]["cpu_best"], small, 1),
-        times("200 runs, CPU, LangGraph to ours", langgraph["small"]["cpu_best"], small, 5),
+        compare("200 runs, CPU, Burr to ours", burr["small"]["cpu_best"], small, 1),
+        compare("200 runs, CPU, LangGraph to ours", langgraph["small"]["cpu_best"], small, 5),
     ]  # fmt: skip
     if "graphon" in measured:
-        theirs = measured["graphon"]["chain"]["cpu_best"]
-        made.append(times("chain, CPU, graphon to ours", theirs, chain, 6))
-    return made
+        graphon = measured["graphon"]["chain"]["cpu_best"]
+        bars.append(compare("chain, CPU, graphon to ours", graphon, chain, 6))
+    return bars
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write bars and numbers here")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for the results")
     target = parser.parse_args().json
     measured = measure()
     for engine, workloads in measured.items():
         for workload, numbers in workloads.items():
             wall, cpu = numbers["wall_median"] * 1e3, numbers["cpu_median"] * 1e3
             sys.stdout.write(f"{engine:10} {workload:6} {wall:9.1f} ms wall {cpu:9.1f} ms CPU\n")
-    return report(bars(measured), dict(measured), target)
+    return report(build_bars(measured), dict(measured), target)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Workflow documents of any size, the same ones every time: what the canvas benchmarks draw."""
+"""Workflow documents of any size for the canvas benchmarks, the same for the same seed."""
 
 import random
 from typing import Any
@@ -14,16 +14,16 @@ KINDS = (
 HANDLES = {"if-else": ("urgent", "billing", "false")}
 
 
-def document(nodes: int, edges: int, seed: int = 7) -> Json:
-    """A Dify document of so many nodes and edges: columns of cards, every edge runs to the right."""
-    dice = random.Random(seed)
-    rows = max(2, round((nodes * 0.8) ** 0.5))
-    made = [_node(i, rows, dice) for i in range(nodes)]
-    graph = {"nodes": made, "edges": _edges(made, edges, rows, dice)}
+def build_document(node_count: int, edge_count: int, seed: int = 7) -> Json:
+    """Build a Dify document of this size: nodes in columns, and edges that all point to the right."""
+    generator = random.Random(seed)
+    rows = max(2, round((node_count * 0.8) ** 0.5))
+    nodes = [_build_node(i, rows, generator) for i in range(node_count)]
+    graph = {"nodes": nodes, "edges": _build_edges(nodes, edge_count, rows, generator)}
     return {
         "version": "0.6.0",
         "kind": "app",
-        "app": {"name": f"{nodes} nodes, {edges} edges", "mode": "workflow"},
+        "app": {"name": f"{node_count} nodes, {edge_count} edges", "mode": "workflow"},
         "workflow": {
             "graph": graph,
             "features": {},
@@ -35,26 +35,26 @@ def document(nodes: int, edges: int, seed: int = 7) -> Json:
     }
 
 
-def _node(i: int, rows: int, dice: random.Random) -> Json:
+def _build_node(i: int, rows: int, generator: random.Random) -> Json:
     kind = KINDS[i % len(KINDS)] if i else "start"
-    before = f"n{max(0, i - rows)}"
+    source = f"n{max(0, i - rows)}"
     return {
         "id": f"n{i}",
         "type": "custom",
         "position": {
-            "x": (i // rows) * COLUMN + dice.randint(-12, 12),
-            "y": (i % rows) * ROW + dice.randint(-12, 12),
+            "x": (i // rows) * COLUMN + generator.randint(-12, 12),
+            "y": (i % rows) * ROW + generator.randint(-12, 12),
         },
-        "data": {"type": kind, "title": f"Step {i}", **_data(kind, before)},
+        "data": {"type": kind, "title": f"Step {i}", **_build_data(kind, source)},
     }
 
 
-def _data(kind: str, before: str) -> Json:
+def _build_data(kind: str, source: str) -> Json:
     case: Json = {
         "logical_operator": "and",
         "conditions": [
             {
-                "variable_selector": [before, "text"],
+                "variable_selector": [source, "text"],
                 "comparison_operator": "contains",
                 "value": "now",
             }
@@ -65,17 +65,17 @@ def _data(kind: str, before: str) -> Json:
         "llm": {
             "model": {"provider": "offline", "name": "extractive", "mode": "chat"},
             "prompt_template": [
-                {"role": "user", "text": f"Answer {{{{#{before}.text#}}}} in short"}
+                {"role": "user", "text": f"Answer {{{{#{source}.text#}}}} in short"}
             ],
         },
         "template-transform": {
             "template": "{{ text }}",
-            "variables": [{"variable": "text", "value_selector": [before, "text"]}],
+            "variables": [{"variable": "text", "value_selector": [source, "text"]}],
         },
-        "memory-recall": {"scope": "user", "query_selector": [before, "text"], "top_k": 5},
-        "memory-store": {"scope": "user", "key": "topic", "value_selector": [before, "text"]},
+        "memory-recall": {"scope": "user", "query_selector": [source, "text"], "top_k": 5},
+        "memory-store": {"scope": "user", "key": "topic", "value_selector": [source, "text"]},
         "if-else": {"cases": [{"case_id": name, **case} for name in ("urgent", "billing")]},
-        "variable-aggregator": {"variables": [[before, "text"]], "output_type": "string"},
+        "variable-aggregator": {"variables": [[source, "text"]], "output_type": "string"},
         "assigner": {
             "version": "2",
             "items": [
@@ -83,27 +83,27 @@ def _data(kind: str, before: str) -> Json:
                     "variable_selector": ["conversation", "topic"],
                     "input_type": "variable",
                     "operation": "over-write",
-                    "value": [before, "text"],
+                    "value": [source, "text"],
                 }
             ],
         },
     }[kind]
 
 
-def _edges(nodes: list[Json], wanted: int, rows: int, dice: random.Random) -> list[Json]:
-    made: dict[tuple[int, str, int], Json] = {}
-    while len(made) < wanted:
-        i = dice.randrange(len(nodes) - 1)
+def _build_edges(nodes: list[Json], count: int, rows: int, generator: random.Random) -> list[Json]:
+    edges: dict[tuple[int, str, int], Json] = {}
+    while len(edges) < count:
+        i = generator.randrange(len(nodes) - 1)
         column, row = divmod(i, rows)
-        step = dice.choice((1, 1, 1, 2))
-        j = (column + step) * rows + min(rows - 1, max(0, row + dice.randint(-2, 2)))
-        handle = dice.choice(HANDLES.get(nodes[i]["data"]["type"], ("source",)))
+        step = generator.choice((1, 1, 1, 2))
+        j = (column + step) * rows + min(rows - 1, max(0, row + generator.randint(-2, 2)))
+        handle = generator.choice(HANDLES.get(nodes[i]["data"]["type"], ("source",)))
         if j < len(nodes):
-            made[i, handle, j] = {
+            edges[i, handle, j] = {
                 "id": f"e{i}-{handle}-{j}",
                 "source": f"n{i}",
                 "sourceHandle": handle,
                 "target": f"n{j}",
                 "targetHandle": "target",
             }
-    return list(made.values())
+    return list(edges.values())

@@ -1,10 +1,9 @@
 """The page of newest visible entries: `python -m bench.newest [--json FILE]`.
 
-100,000 entries in the namespaces of 1,000 people, all of one team, on the real PostgreSQL behind row-level security as
-the app's role. Asked by somebody who sees one of those namespaces beside their application's, by the one who plays all
-of those people and so sees every namespace, and by one who sees nothing. "entries" is what the page asks memory for,
-its walls and the names of the namespaces included; "page" is the whole of it over the web, session and template too, which has no bar. The plan
-is carried out once more under EXPLAIN: how many rows of the table it read.
+100,000 entries in the namespaces of 1,000 people of one team, in the real PostgreSQL with row-level security and as the
+app's role. Three users open the page: one who sees two namespaces, one who sees all of them because the people are
+their test users, and one who sees none. "entries" measures the page's query of memory with permissions and names of
+namespaces; "page" measures the whole request, without a bar. EXPLAIN then counts the rows that the query reads.
 """
 
 import argparse
@@ -17,21 +16,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bench._common import LATENCY_HEADS, Bar, latency, report
-from bench._services import own_services, takes_really
-from bench.memory import _operator
+from bench._common import LATENCY_HEADS, Bar, compute_latency, report
+from bench._services import add_really_option, create_operator, own_services
 
 
 PEOPLE, EACH = 1_000, 100
 LIMIT = 50  # of a page
 TIMES, PAGES, ROUNDS = 100, 25, 4
-SLOWEST, OF_NOTHING = 20.0, 5.0  # milliseconds
+MAX_MS, MAX_MS_WITHOUT_ENTRIES = 20.0, 5.0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the bars down")
-    takes_really(parser)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for the results")
+    add_really_option(parser)
     options = parser.parse_args()
     with own_services(really=options.really):
         return _measure(options.json)
@@ -40,62 +38,61 @@ def main() -> int:
 def _measure(target: Path | None) -> int:
     from memory.providers.postgres.newest import PAGES_AHEAD
 
-    team_id, people = _fill()
+    team_id, users = _fill()
     bars: list[Bar] = []
     measured: dict[str, object] = {}
     sys.stdout.write(f"{'ms':42}{'p50':>8}{'CPU':>8}   p95 of{LATENCY_HEADS}\n")
-    for who, user in people.items():
-        limit = OF_NOTHING if who == "who sees nothing" else SLOWEST
-        asked = _timed(_entries(user, team_id), TIMES)
-        measured[f"entries, {who}"] = _line(f"entries, {who}", asked)
-        bars.append(
-            Bar(f"newest {LIMIT}, {who}: p95", latency(asked.rounds, 95).middle, limit, " ms")
-        )
-        measured[f"page, {who}"] = _line(f"page, {who}", _timed(_page(user), PAGES))
-    for who, user in people.items():
-        places, read = _rows_read(user, team_id)
-        # Who sees more namespaces than a page has places sees all of them here: a few pages of the team's are enough.
-        most = PAGES_AHEAD * LIMIT if places > LIMIT else places + places * LIMIT
-        bars.append(Bar(f"rows read, {who}, of {places} namespaces", read, most))
+    for name, user in users.items():
+        limit = MAX_MS_WITHOUT_ENTRIES if name == "sees nothing" else MAX_MS
+        times = _measure_times(_build_query(user, team_id), TIMES)
+        measured[f"entries, {name}"] = _print_line(f"entries, {name}", times)
+        p95 = compute_latency(times.rounds, 95).middle
+        bars.append(Bar(f"newest {LIMIT}, {name}: p95", p95, limit, " ms"))
+        pages = _measure_times(_build_request(user), PAGES)
+        measured[f"page, {name}"] = _print_line(f"page, {name}", pages)
+    for name, user in users.items():
+        namespaces, rows = _count_rows(user, team_id)
+        # A user who sees more namespaces than a page has entries sees all of them, so a few pages of the team suffice.
+        most = PAGES_AHEAD * LIMIT if namespaces > LIMIT else namespaces + namespaces * LIMIT
+        bars.append(Bar(f"rows read, {name}, of {namespaces} namespaces", rows, most))
     return report(bars, measured, target)
 
 
 def _fill() -> tuple[Any, dict[str, Any]]:
-    """The team, and who asks."""
+    """Create the data, and return the team's id and the users who open the page."""
     from accounts.models import Role, User
     from accounts.services import add_member
     from accounts.tenancy import tenant
     from memory.models import Namespace
     from memory.providers.postgres import rows
 
-    plays_all, team = _operator()
-    nobody, _ = _operator()
+    sees_all, team = create_operator()
+    sees_nothing, _ = create_operator()
     people = [User(email=f"{number}-{team.pk.hex}@example.org") for number in range(PEOPLE)]
     User.objects.bulk_create(people)
     add_member(team=team, user=people[0], role=Role.EDITOR)
     start = datetime(2026, 1, 1, tzinfo=UTC)
     with tenant([team.pk]):
         for number, person in enumerate(people):
-            whose = rows.Ownership(owner_user_id=person.pk, persona_of_id=plays_all.pk)
-            place = rows.claim_namespace(team.pk, f"user:{person.pk}", whose)
-            _copy(place, start + timedelta(seconds=number))
-        shared = rows.claim_namespace(team.pk, "global:bench")
-        _copy(shared, start)
-        places = Namespace.objects.unscoped().filter(team_id=team.pk)
-        places.update(entry_count=EACH, byte_count=EACH * 40)
+            owner = rows.Ownership(owner_user_id=person.pk, persona_of_id=sees_all.pk)
+            namespace = rows.claim_namespace(team.pk, f"user:{person.pk}", owner)
+            _create_entries(namespace, start + timedelta(seconds=number))
+        _create_entries(rows.claim_namespace(team.pk, "global:bench"), start)
+        namespaces = Namespace.objects.unscoped().filter(team_id=team.pk)
+        namespaces.update(entry_count=EACH, byte_count=EACH * 40)
     _analyse()
-    asking = {"who sees two namespaces": people[0], "who sees all": plays_all}
-    return team.pk, {**asking, "who sees nothing": nobody}
+    users = {"sees two namespaces": people[0], "sees all": sees_all, "sees nothing": sees_nothing}
+    return team.pk, users
 
 
-def _copy(place: Any, start: datetime) -> None:
-    """Each namespace's entries lie among those of the others in time."""
+def _create_entries(namespace: Any, start: datetime) -> None:
+    """Create entries an hour apart, so that the entries of all namespaces are mixed in time."""
     from memory.models import Entry
 
     Entry.objects.unscoped().bulk_create(
         Entry(
-            team_id=place.team_id,
-            namespace=place,
+            team_id=namespace.team_id,
+            namespace=namespace,
             key=f"k{number}",
             value=f"what was said as number {number}",
             text=f"k{number}\nwhat was said as number {number}",
@@ -113,39 +110,39 @@ def _analyse() -> None:
         cursor.execute("VACUUM ANALYZE memory_entry")
 
 
-def _entries(user: Any, team_id: Any) -> Callable[[], object]:
+def _build_query(user: Any, team_id: Any) -> Callable[[], object]:
     from accounts.principals import load_user_principal
     from accounts.tenancy import tenant
     from memory import naming, selectors
 
-    principal = load_user_principal(user)  # whose session it is, every page knows already
+    principal = load_user_principal(user)  # a page has it from its session
 
-    def ask() -> object:
+    def query() -> object:
         with tenant(principal.team_ids):
-            found = selectors.list_newest_entries(principal, team_id, LIMIT)
-            places = list({one.namespace_id: one.namespace for one in found}.values())
-            return naming.name_namespaces(places, reader_id=user.pk)
+            entries = selectors.list_newest_entries(principal, team_id, LIMIT)
+            namespaces = list({entry.namespace_id: entry.namespace for entry in entries}.values())
+            return naming.name_namespaces(namespaces, reader_id=user.pk)
 
-    return ask
+    return query
 
 
-def _page(user: Any) -> Callable[[], object]:
+def _build_request(user: Any) -> Callable[[], object]:
     from django.test import Client
 
     client = Client()
     client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
 
-    def ask() -> object:
-        answer = client.get("/memory/", headers={"host": "localhost"})
-        if answer.status_code != 200:
-            raise RuntimeError(f"the page answered {answer.status_code}")
-        return answer
+    def request() -> object:
+        response = client.get("/memory/", headers={"host": "localhost"})
+        if response.status_code != 200:
+            raise RuntimeError(f"the page responded with {response.status_code}")
+        return response
 
-    return ask
+    return request
 
 
-def _rows_read(user: Any, team_id: Any) -> tuple[int, int]:
-    """How many namespaces the asker sees, and how many rows of entries the plan reads for them."""
+def _count_rows(user: Any, team_id: Any) -> tuple[int, int]:
+    """Return how many namespaces the user sees, and how many rows of entries the query reads for them."""
     from django.db import connection
     from django.utils import timezone
 
@@ -156,50 +153,49 @@ def _rows_read(user: Any, team_id: Any) -> tuple[int, int]:
 
     principal = load_user_principal(user)
     with tenant([team_id]):
-        seen = Namespace.objects.visible_to(principal).filter(team_id=team_id)
-        question, params = newest.build_newest_query(seen, team_id, timezone.now(), LIMIT)
+        namespaces = Namespace.objects.visible_to(principal).filter(team_id=team_id)
+        query, params = newest.build_newest_query(namespaces, team_id, timezone.now(), LIMIT)
         with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {question}", params)
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}", params)
             plan = cursor.fetchone()[0]
-        places = seen.count()
+        count = namespaces.count()
     root = (json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"]
-    return places, _of_entries(root)
+    return count, _sum_entry_rows(root)
 
 
-def _of_entries(node: dict[str, Any]) -> int:
-    below = sum(_of_entries(one) for one in node.get("Plans", []))
+def _sum_entry_rows(node: dict[str, Any]) -> int:
+    below = sum(_sum_entry_rows(child) for child in node.get("Plans", []))
     if node.get("Relation Name") != "memory_entry":
         return below
-    each = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
-    read: float = each * node["Actual Loops"]
-    return below + round(read)
+    rows_per_loop = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
+    return below + round(float(rows_per_loop * node["Actual Loops"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Milliseconds; ``cpu`` is this process's own of one, without the database's."""
+    """Milliseconds by round; ``cpu`` is this process's CPU time of one call, without the database's."""
 
     rounds: list[list[float]]
     cpu: float
 
 
-def _timed(ask: Callable[[], object], times: int) -> Times:
-    ask()  # the first one pays for imports and caches
-    rounds, busy = [], time.process_time()
+def _measure_times(run: Callable[[], object], times: int) -> Times:
+    run()  # the first call also imports modules and fills caches
+    rounds, cpu = [], time.process_time()
     for _ in range(ROUNDS):
-        taken = []
+        milliseconds = []
         for _ in range(times):
-            began = time.perf_counter()
-            ask()
-            taken.append((time.perf_counter() - began) * 1000)
-        rounds.append(taken)
-    return Times(rounds, (time.process_time() - busy) * 1000 / (ROUNDS * times))
+            start = time.perf_counter()
+            run()
+            milliseconds.append((time.perf_counter() - start) * 1000)
+        rounds.append(milliseconds)
+    return Times(rounds, (time.process_time() - cpu) * 1000 / (ROUNDS * times))
 
 
-def _line(what: str, times: Times) -> dict[str, float]:
-    low, high = latency(times.rounds, 50).every, latency(times.rounds, 95)
-    sys.stdout.write(f"{what:42}{low:8.2f}{times.cpu:8.2f}{'':9}{high.line()}\n")
-    return {"p50": low, "p95": high.every, "p95_median": high.middle, "cpu": times.cpu}
+def _print_line(name: str, times: Times) -> dict[str, float]:
+    low, high = compute_latency(times.rounds, 50).total, compute_latency(times.rounds, 95)
+    sys.stdout.write(f"{name:42}{low:8.2f}{times.cpu:8.2f}{'':9}{high.format_columns()}\n")
+    return {"p50": low, "p95": high.total, "p95_median": high.middle, "cpu": times.cpu}
 
 
 if __name__ == "__main__":

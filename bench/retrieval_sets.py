@@ -1,7 +1,7 @@
-"""The sets recall is measured with, and how well a list of keys answers. See `bench.recall`."""
+"""The question sets of the recall benchmark, and the quality of answers to them. See `bench.recall`."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +26,8 @@ class Set:
     namespaces: list[Namespace]
 
     @property
-    def questions(self) -> int:
-        return sum(len(one.questions) for one in self.namespaces)
+    def question_count(self) -> int:
+        return sum(len(namespace.questions) for namespace in self.namespaces)
 
 
 def read_sets(folder: Path) -> Iterator[Set]:
@@ -35,42 +35,42 @@ def read_sets(folder: Path) -> Iterator[Set]:
         raw = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(raw, dict) or "namespaces" not in raw:
             continue
-        yield Set(raw["name"], raw["language"], [_namespace(one) for one in raw["namespaces"]])
+        yield Set(
+            raw["name"], raw["language"], [_parse_namespace(each) for each in raw["namespaces"]]
+        )
 
 
-def _namespace(raw: dict) -> Namespace:
-    asked = [Question(one["question"], frozenset(one["evidence"])) for one in raw["questions"]]
-    return Namespace(raw["id"], raw["entries"], asked)
+def _parse_namespace(raw: dict) -> Namespace:
+    questions = [Question(row["question"], frozenset(row["evidence"])) for row in raw["questions"]]
+    return Namespace(raw["id"], raw["entries"], questions)
 
 
 @dataclass(frozen=True)
 class Quality:
-    """Shares of the evidence among the first five and ten, and 1 / rank of the first of it."""
+    """The shares of the evidence among the first 5 and 10 results, and the mean of 1 / rank of the first evidence."""
 
     at_5: float
     at_10: float
     mrr: float
 
-    def line(self) -> str:
+    def format_columns(self) -> str:
         return f"{self.at_5:8.3f}{self.at_10:8.3f}{self.mrr:8.3f}"
 
 
-Answer = Callable[[str], Sequence[str]]
-
-
-def quality(answered: Sequence[tuple[Question, Sequence[str]]]) -> Quality:
-    total = len(answered) or 1
+def compute_quality(answers: Sequence[tuple[Question, Sequence[str]]]) -> Quality:
+    """Compute the quality of these pairs of a question and the keys of its results, best first."""
+    total = len(answers) or 1
     return Quality(
-        sum(_found(asked, keys, 5) for asked, keys in answered) / total,
-        sum(_found(asked, keys, 10) for asked, keys in answered) / total,
-        sum(_reciprocal(asked, keys) for asked, keys in answered) / total,
+        sum(_compute_recall(question, keys, 5) for question, keys in answers) / total,
+        sum(_compute_recall(question, keys, 10) for question, keys in answers) / total,
+        sum(_compute_reciprocal_rank(question, keys) for question, keys in answers) / total,
     )
 
 
-def _found(asked: Question, keys: Sequence[str], first: int) -> float:
-    return len(asked.evidence.intersection(keys[:first])) / len(asked.evidence)
+def _compute_recall(question: Question, keys: Sequence[str], count: int) -> float:
+    return len(question.evidence.intersection(keys[:count])) / len(question.evidence)
 
 
-def _reciprocal(asked: Question, keys: Sequence[str]) -> float:
-    ranks = [rank for rank, key in enumerate(keys[:10], start=1) if key in asked.evidence]
+def _compute_reciprocal_rank(question: Question, keys: Sequence[str]) -> float:
+    ranks = [rank for rank, key in enumerate(keys[:10], start=1) if key in question.evidence]
     return 1 / ranks[0] if ranks else 0.0

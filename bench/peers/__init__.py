@@ -1,1 +1,1 @@
-"""One script a peer; each runs in an environment of its own and prints what it measured."""
+"""One script for each peer, which runs in a virtual environment of its own and prints its measurements as JSON."""

@@ -1,6 +1,6 @@
-"""bm25s as its own page shows it: its stop words, its stemmer, k1 0.9 and b 0.4 as ours.
+"""bm25s as its documentation uses it, with its stop words and stemmer; k1 0.9 and b 0.4 as in our BM25.
 
-Reads the sets from the folder named in RETRIEVAL_SETS; answers with the first ten keys of each question.
+It reads the sets from the folder RETRIEVAL_SETS and prints the first ten keys for each question.
 """
 
 import json
@@ -13,28 +13,30 @@ import Stemmer
 from bench.retrieval_sets import read_sets
 
 
-def answers(namespace):
+def list_answers(namespace):
     stemmer = Stemmer.Stemmer("english")
-    how = {"stopwords": "en", "stemmer": stemmer, "show_progress": False}
-    keys = [one["key"] for one in namespace.entries]
+    options = {"stopwords": "en", "stemmer": stemmer, "show_progress": False}
+    keys = [entry["key"] for entry in namespace.entries]
+    tokens = bm25s.tokenize([entry["text"] for entry in namespace.entries], **options)
     index = bm25s.BM25(k1=0.9, b=0.4)
-    index.index(
-        bm25s.tokenize([one["text"] for one in namespace.entries], **how), show_progress=False
-    )
+    index.index(tokens, show_progress=False)
     for question in namespace.questions:
-        asked = bm25s.tokenize([question.text], **how)
-        found, scores = index.retrieve(asked, k=min(10, len(keys)), show_progress=False)
-        yield [keys[number] for number, score in zip(found[0], scores[0], strict=True) if score > 0]
+        query = bm25s.tokenize([question.text], **options)
+        numbers, scores = index.retrieve(query, k=min(10, len(keys)), show_progress=False)
+        pairs = zip(numbers[0], scores[0], strict=True)
+        yield [keys[number] for number, score in pairs if score > 0]
 
 
 def main():
     folder = Path(os.environ["RETRIEVAL_SETS"])
-    answered = {
-        one.name: {namespace.id: list(answers(namespace)) for namespace in one.namespaces}
-        for one in read_sets(folder)
-        if one.language == "en"  # it cuts at spaces
+    answers = {
+        question_set.name: {
+            namespace.id: list(list_answers(namespace)) for namespace in question_set.namespaces
+        }
+        for question_set in read_sets(folder)
+        if question_set.language == "en"  # it splits at spaces
     }
-    print(json.dumps(answered))
+    print(json.dumps(answers))
 
 
 main()

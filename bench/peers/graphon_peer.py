@@ -1,4 +1,4 @@
-"""graphon, the engine inside Dify, with a renderer that costs nothing, so that only the engine counts."""
+"""graphon, the engine of Dify, with a renderer that costs nothing, so that only the engine is measured."""
 
 import json
 import logging
@@ -31,7 +31,7 @@ def template(node_id: str, source: list[str], text: str) -> dict[str, object]:
     return node(node_id, "template-transform", template=text, variables=variables)
 
 
-def document(inner: list[dict[str, object]], ways: list[tuple[str, str]], last: str) -> str:
+def document(inner: list[dict[str, object]], edges: list[tuple[str, str]], last: str) -> str:
     question = {"variable": "q", "label": "q", "type": "text-input", "required": False}
     outputs = [{"variable": "o", "value_selector": [last, "output"]}]
     nodes = [
@@ -39,7 +39,7 @@ def document(inner: list[dict[str, object]], ways: list[tuple[str, str]], last: 
         *inner,
         node("end", "end", outputs=outputs),
     ]
-    edges = [
+    edge_rows = [
         {
             "id": f"{a}-{b}",
             "source": a,
@@ -47,9 +47,9 @@ def document(inner: list[dict[str, object]], ways: list[tuple[str, str]], last: 
             "sourceHandle": "source",
             "targetHandle": "target",
         }
-        for a, b in [*ways, (last, "end")]
+        for a, b in [*edges, (last, "end")]
     ]
-    graph = {"nodes": nodes, "edges": edges}
+    graph = {"nodes": nodes, "edges": edge_rows}
     app = {"mode": "workflow", "name": "bench"}
     return json.dumps({"kind": "app", "version": "0.6.0", "app": app, "workflow": {"graph": graph}})
 
@@ -65,22 +65,22 @@ def fan(width: int) -> str:
     names = [f"b{index}" for index in range(width)]
     inner = [template(name, ["start", "q"], "nap") for name in names]
     inner.append(template("join", ["b0", "output"], "t"))
-    ways = [("start", name) for name in names] + [(name, "join") for name in names]
-    return document(inner, ways, "join")
+    edges = [("start", name) for name in names] + [(name, "join") for name in names]
+    return document(inner, edges, "join")
 
 
 def measure(text: str, times: int) -> dict[str, float]:
     spans = Spans()
     for _ in range(times + 1):
         engine = loads(text, start_inputs={"q": "x"}, workers=5)
-        with spans.time():
+        with spans.measure():
             for event in engine.run():
                 last = event
         if type(last).__name__ != "GraphRunSucceededEvent":
             raise RuntimeError(last)
     spans.wall.pop(0)
     spans.cpu.pop(0)
-    return spans.summary()
+    return spans.summarize()
 
 
 print(json.dumps({"chain": measure(chain(1000), 3), "fan": measure(fan(100), 3)}))

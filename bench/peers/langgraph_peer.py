@@ -1,4 +1,4 @@
-"""LangGraph: compiled once, no checkpointer, asked for its updates as ours is for its events."""
+"""LangGraph, compiled once and without a checkpointer, with the same workloads."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from bench._common import repeat
 
 class Text(TypedDict):
     text: str
-    seen: Annotated[list, operator.add]
+    results: Annotated[list, operator.add]
 
 
 def chain(length: int):
@@ -36,7 +36,7 @@ def fan(width: int):
 
     async def nap(state):
         await asyncio.sleep(0.02)
-        return {"seen": [1]}
+        return {"results": [1]}
 
     graph.add_node("begin", begin)
     graph.add_edge(START, "begin")
@@ -50,7 +50,7 @@ def fan(width: int):
 
 
 async def invoke(graph, length: int) -> None:
-    await graph.ainvoke({"text": "x", "seen": []}, {"recursion_limit": length + 10})
+    await graph.ainvoke({"text": "x", "results": []}, {"recursion_limit": length + 10})
 
 
 async def many(graph, count: int) -> None:
@@ -63,4 +63,4 @@ measured = {
     "fan": repeat(lambda: asyncio.run(invoke(wide, 10)), 5),
     "small": repeat(lambda: asyncio.run(many(short, 200)), 3),
 }
-print(json.dumps({name: spans.summary() for name, spans in measured.items()}))
+print(json.dumps({name: spans.summarize() for name, spans in measured.items()}))

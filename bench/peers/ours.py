@@ -1,4 +1,4 @@
-"""Our engine, in process: the chain emits its events, which are read to the end."""
+"""Our engine in this process; the events of each run are read to the end."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ class Nap(NodeKind[NodeConfig, NodeConfig]):
         return NodeResult({"output": 1})
 
 
-def template(node_id: str, source: str) -> NodeSpec:
+def build_template(node_id: str, source: str) -> NodeSpec:
     name = "q" if source == "start" else "output"
     variables = [{"variable": "a", "value_selector": [source, name]}]
     # Only the start's text is passed on, so that texts don't grow along the chain.
@@ -27,10 +27,10 @@ def template(node_id: str, source: str) -> NodeSpec:
     )
 
 
-def chain(length: int) -> Document:
+def build_chain(length: int) -> Document:
     names = [f"n{index}" for index in range(length)]
     nodes = [NodeSpec("start", "start", {"variables": [{"variable": "q", "type": "paragraph"}]})]
-    nodes += [template(name, "start") for name in names]
+    nodes += [build_template(name, "start") for name in names]
     outputs = [{"variable": "o", "value_selector": [names[-1], "output"]}]
     nodes.append(NodeSpec("end", "end", {"outputs": outputs}))
     path = ["start", *names, "end"]
@@ -38,7 +38,7 @@ def chain(length: int) -> Document:
     return Document(Mode.WORKFLOW, tuple(nodes), tuple(edges))
 
 
-def fan(width: int) -> Document:
+def build_fan(width: int) -> Document:
     names = [f"b{index}" for index in range(width)]
     nodes = [NodeSpec("start", "start", {})]
     nodes += [NodeSpec(name, "nap", {}) for name in names]
@@ -48,36 +48,36 @@ def fan(width: int) -> Document:
     return Document(Mode.WORKFLOW, tuple(nodes), tuple(edges))
 
 
-async def one(runner: WorkflowRunner, events: int) -> None:
+async def run(runner: WorkflowRunner, events: int) -> None:
     handle = runner.start(inputs={"q": "x"})
-    seen = 0
+    count = 0
     async for _ in handle.events():
-        seen += 1
+        count += 1
     result = await handle.result()
-    if not result.is_successful or seen < events:
-        raise RuntimeError(f"{result.status}: {result.error}, {seen} events")
+    if not result.is_successful or count < events:
+        raise RuntimeError(f"{result.status}: {result.error}, {count} events")
 
 
-async def many(runner: WorkflowRunner, count: int) -> None:
-    await asyncio.gather(*(one(runner, 10) for _ in range(count)))
+async def run_many(runner: WorkflowRunner, count: int) -> None:
+    await asyncio.gather(*(run(runner, 10) for _ in range(count)))
 
 
-async def floor(width: int) -> None:
+async def run_floor(width: int) -> None:
     await asyncio.gather(*(asyncio.sleep(0.02) for _ in range(width)))
 
 
 def main() -> None:
-    long = WorkflowRunner(chain(1000), max_steps=2000)
-    wide = WorkflowRunner(fan(100), plugins=[Nap()])
-    short = WorkflowRunner(chain(3))  # five nodes with its start and end
+    long = WorkflowRunner(build_chain(1000), max_steps=2000)
+    wide = WorkflowRunner(build_fan(100), plugins=[Nap()])
+    short = WorkflowRunner(build_chain(3))  # five nodes with its start and end
     loop = asyncio.new_event_loop()
     measured: dict[str, Spans] = {
-        "chain": repeat(lambda: loop.run_until_complete(one(long, 2004)), 15),
-        "floor": repeat(lambda: loop.run_until_complete(floor(100)), 15),
-        "fan": repeat(lambda: loop.run_until_complete(one(wide, 204)), 15),
-        "small": repeat(lambda: loop.run_until_complete(many(short, 200)), 10),
+        "chain": repeat(lambda: loop.run_until_complete(run(long, 2004)), 15),
+        "floor": repeat(lambda: loop.run_until_complete(run_floor(100)), 15),
+        "fan": repeat(lambda: loop.run_until_complete(run(wide, 204)), 15),
+        "small": repeat(lambda: loop.run_until_complete(run_many(short, 200)), 10),
     }
-    print(json.dumps({name: spans.summary() for name, spans in measured.items()}))
+    print(json.dumps({name: spans.summarize() for name, spans in measured.items()}))
 
 
 main()

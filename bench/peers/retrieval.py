@@ -1,4 +1,4 @@
-"""Other ways to rank the same texts: the seed's, plain BM25, and the fusion of ranks."""
+"""Other ways to rank the same texts: the seed's keywords, plain BM25, and rank fusion."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,61 +11,64 @@ from memory.logic.entries.text_similarity import list_significant_terms
 
 Ranker = Callable[[str], list[str]]
 
-FUSION = 60  # the constant everybody uses
+FUSION = 60  # the usual constant
 
 
-def seed(namespace: Namespace) -> Ranker:
-    """The share of the question's keywords a text has, and Dice of both's keywords."""
-    texts = [
-        (one["key"], frozenset(list_significant_terms(one["text"]))) for one in namespace.entries
-    ]
+def build_seed(namespace: Namespace) -> Ranker:
+    """Rank by the share of the question's keywords that a text has, plus Dice of the keywords of both."""
+    keywords = {
+        entry["key"]: frozenset(list_significant_terms(entry["text"]))
+        for entry in namespace.entries
+    }
 
     def answer(question: str) -> list[str]:
-        asked = frozenset(list_significant_terms(question))
-        return _best({key: _overlap(asked, found) for key, found in texts})
+        terms = frozenset(list_significant_terms(question))
+        return _list_best({key: _score(terms, entry) for key, entry in keywords.items()})
 
     return answer
 
 
-def plain_bm25(namespace: Namespace) -> Ranker:
-    """Stemmed, without stop words in the question, nothing else."""
-    keys = [one["key"] for one in namespace.entries]
-    counted = [Counter(extract_terms(one["text"])) for one in namespace.entries]
-    lengths = [one.total() for one in counted]
+def build_plain_bm25(namespace: Namespace) -> Ranker:
+    """Rank by BM25 with stems and without the question's stop words."""
+    keys = [entry["key"] for entry in namespace.entries]
+    term_counts = [Counter(extract_terms(entry["text"])) for entry in namespace.entries]
+    lengths = [counts.total() for counts in term_counts]
     mean = scoring.compute_mean_length(sum(lengths), len(lengths))
     weights = [scoring.weigh_length(length, mean) for length in lengths]
 
     def answer(question: str) -> list[str]:
         scores: Counter[str] = Counter()
         for term in set(extract_query_terms(question)):
-            found = [n for n, counts in enumerate(counted) if term in counts]
-            rare = scoring.compute_rarity(len(found), len(counted))
-            for n in found:
-                scores[keys[n]] += rare * scoring.saturate(counted[n][term], weights[n])
-        return _best(scores)
+            matches = [n for n, counts in enumerate(term_counts) if term in counts]
+            rarity = scoring.compute_rarity(len(matches), len(term_counts))
+            for n in matches:
+                scores[keys[n]] += rarity * scoring.saturate(term_counts[n][term], weights[n])
+        return _list_best(scores)
 
     return answer
 
 
-def fused(namespace: Namespace) -> Ranker:
-    """Reciprocal ranks of the two above."""
-    rankers = (seed(namespace), plain_bm25(namespace))
+def build_rank_fusion(namespace: Namespace) -> Ranker:
+    """Rank by the sum of the reciprocal ranks of the two rankers above."""
+    rankers = (build_seed(namespace), build_plain_bm25(namespace))
 
     def answer(question: str) -> list[str]:
         scores: Counter[str] = Counter()
         for ranker in rankers:
             for rank, key in enumerate(ranker(question), start=1):
                 scores[key] += 1 / (FUSION + rank)
-        return _best(scores)
+        return _list_best(scores)
 
     return answer
 
 
-def _overlap(asked: frozenset[str], found: frozenset[str]) -> float:
-    common = len(asked & found)
-    return common / len(asked) + 2 * common / (len(asked) + len(found)) if common else 0.0
+def _score(question: frozenset[str], entry: frozenset[str]) -> float:
+    common = len(question & entry)
+    if not common:
+        return 0.0
+    return common / len(question) + 2 * common / (len(question) + len(entry))
 
 
-def _best(scores: dict[str, float] | Counter[str]) -> list[str]:
-    ordered: Sequence[tuple[str, float]] = sorted(scores.items(), key=lambda one: -one[1])
+def _list_best(scores: dict[str, float] | Counter[str]) -> list[str]:
+    ordered: Sequence[tuple[str, float]] = sorted(scores.items(), key=lambda pair: -pair[1])
     return [key for key, score in ordered if score > 0]
