@@ -9,7 +9,7 @@ RUN pip install --requirement requirements.txt \
     && useradd --system --create-home --home-dir /var/lib/mnemoflow-app mnemoflow
 COPY --chown=root:root . .
 # Here, because the process may not write beside the code.
-RUN python -c "from config.translations import compile_stale; compile_stale(['locale'])"
+RUN python -c "from config.translations import compile_outdated; compile_outdated(['locale'])"
 
 # The code is read-only to the process; only its home is not.
 USER mnemoflow

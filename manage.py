@@ -11,11 +11,11 @@ def main(argv: list[str]) -> None:
         # Inline imports: a missing virtual environment deserves a sentence, not a traceback.
         from django.core.management import execute_from_command_line
 
-        from config.embedded.session import run_services_for
+        from config.embedded.session import run_services_for_command
     except ModuleNotFoundError as error:
         sys.exit(f"{error}. Run `make setup`, then use .venv/bin/python manage.py …")
 
-    with run_services_for(argv):
+    with run_services_for_command(argv):
         execute_from_command_line(argv)
 
 

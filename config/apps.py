@@ -2,7 +2,7 @@ from django.apps import AppConfig
 from django.conf import settings
 
 from config.redaction import log_redactor
-from config.translations import compile_stale
+from config.translations import compile_outdated
 
 
 class WiringConfig(AppConfig):
@@ -11,7 +11,7 @@ class WiringConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        compile_stale(settings.LOCALE_PATHS)
+        compile_outdated(settings.LOCALE_PATHS)
         for secret in self._list_secrets():
             log_redactor.add(secret)
         # Inline import: checks need the app registry; tasks need the Celery app, or they would use a default broker.

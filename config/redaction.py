@@ -92,25 +92,25 @@ class StreamRedactor:
         """Return the text that may be shown now."""
         if self._table.pattern is None:
             return piece
-        text, at = self._pending + piece, 0
+        text, position = self._pending + piece, 0
         pieces: list[str] = []
         while True:
-            match = self._table.pattern.search(text, at)
-            wait = self._find_start_of_secret(text, at)
+            match = self._table.pattern.search(text, position)
+            wait = self._find_start_of_secret(text, position)
             if match is None or wait <= match.start():
                 self._pending = text[wait:]
-                return "".join((*pieces, text[at:wait]))
-            pieces += [text[at : match.start()], self._table.replacements[match.group()]]
-            at = match.end()
+                return "".join((*pieces, text[position:wait]))
+            pieces += [text[position : match.start()], self._table.replacements[match.group()]]
+            position = match.end()
 
     def end(self) -> str:
         """Return the text that was held back, redacted if it contains a shorter secret. No more text may follow."""
         rest, self._pending = self._pending, ""
         return self._table.replace(rest)
 
-    def _find_start_of_secret(self, text: str, at: int) -> int:
+    def _find_start_of_secret(self, text: str, position: int) -> int:
         """Return the position from which the text may become a secret; its end, if it can't."""
-        for start in range(max(at, len(text) - self._longest + 1), len(text)):
+        for start in range(max(position, len(text) - self._longest + 1), len(text)):
             if text[start:] in self._beginnings:
                 return start
         return len(text)
@@ -214,10 +214,11 @@ class _Table:
 
     def find_spans(self, text: str) -> Iterator[tuple[int, int]]:
         for form in self.replacements:
-            at = text.find(form)
-            while at >= 0:
-                yield at, at + len(form)
-                at = text.find(form, at + len(form))
+            start = text.find(form)
+            while start >= 0:
+                end = start + len(form)
+                yield start, end
+                start = text.find(form, end)
 
 
 NO_REDACTION: Final = Redactor({})

@@ -11,18 +11,18 @@ from pathlib import Path
 import polib
 
 
-def compile_stale(folders: Iterable[Path | str]) -> list[Path]:
+def compile_outdated(folders: Iterable[Path | str]) -> list[Path]:
     """Compile each catalog whose compiled file is missing or outdated; return the compiled files that were written."""
     compiled = []
     for folder in folders:
         for source in sorted(Path(folder).glob("*/LC_MESSAGES/*.po")):
             target = source.with_suffix(".mo")
-            if _is_stale(source, target) and _compile(source, target):
+            if _is_outdated(source, target) and _compile(source, target):
                 compiled.append(target)
     return compiled
 
 
-def _is_stale(source: Path, target: Path) -> bool:
+def _is_outdated(source: Path, target: Path) -> bool:
     """Return whether the modification times differ: compiling copies the source's, which a checkout may set back."""
     try:
         return target.stat().st_mtime_ns != source.stat().st_mtime_ns

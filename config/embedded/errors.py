@@ -49,7 +49,7 @@ class NoFreePort(EmbeddedFault):
 class AlreadyUp(EmbeddedFault):
     """Another `manage.py up` runs on the same folder."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, url: str) -> None:
         super().__init__(
-            f"Mnemoflow is already running here{f': {where}' if where else ''}. Only one instance can run per folder."
+            f"Mnemoflow is already running here{f': {url}' if url else ''}. Only one instance can run per folder."
         )

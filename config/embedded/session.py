@@ -82,7 +82,7 @@ def prepare(postgres: Postgres, name: str) -> None:
 
 
 @contextmanager
-def run_services_for(argv: Sequence[str]) -> Iterator[None]:
+def run_services_for_command(argv: Sequence[str]) -> Iterator[None]:
     command = argv[1] if len(argv) > 1 else "help"
     if command in NEEDS_NOTHING or "--help" in argv:
         yield

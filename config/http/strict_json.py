@@ -33,10 +33,10 @@ def read_body(request: HttpRequest) -> bytes:
         return b"a form"
 
 
-def loads(data: bytes | str, *, deepest: int = MAX_DEPTH) -> Any:
+def loads(data: bytes | str, *, max_depth: int = MAX_DEPTH) -> Any:
     """Parse any JSON value. Raise ``NotStrictJson`` with the reason if it is invalid."""
     text = _decode(data)
-    _check_depth(text, deepest)
+    _check_depth(text, max_depth)
     try:
         value = json.loads(
             text,
@@ -62,13 +62,13 @@ def _decode(data: bytes | str) -> str:
         raise NotStrictJson(f"Not UTF-8: {error.reason} at byte {error.start}") from error
 
 
-def _check_depth(text: str, deepest: int) -> None:
+def _check_depth(text: str, max_depth: int) -> None:
     """Check the depth before parsing, because Python's parser recurses."""
     depth = 0
     for bracket in _BRACKETS.findall(_STRING.sub("", text)):
         depth += 1 if bracket in "[{" else -1
-        if depth > deepest:
-            raise NotStrictJson(f"Nested more than {deepest} levels deep")
+        if depth > max_depth:
+            raise NotStrictJson(f"Nested more than {max_depth} levels deep")
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -68,7 +68,7 @@ async def exchange(
     files: Sequence[FormFile] = (),
     multipart: bool = False,
     limit: Callable[[Mapping[str, str]], int],
-    largest: int,
+    max_body: int,
     **options: Any,
 ) -> Exchange:
     """Send a request and return its response. ``options`` are those of ``client``.
@@ -76,7 +76,7 @@ async def exchange(
     Raise ``ExchangeFailed``, whose message never contains a resolved address.
     """
     try:
-        async with client(follow_redirects=True, max_body=largest, **options) as http:
+        async with client(follow_redirects=True, max_body=max_body, **options) as http:
             request = http.build_request(
                 method,
                 _add_params(url, params),
@@ -88,7 +88,7 @@ async def exchange(
                 body = await _read(response, limit(response_headers))
                 return Exchange(response.status_code, response_headers, body, str(response.url))
     except BodyTooLarge:
-        raise _report_too_large(largest) from None
+        raise _report_too_large(max_body) from None
     except NetFault as fault:
         raise ExchangeFailed(str(fault), retryable=bool(fault.retryable)) from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.utils import translation
 
-from config.translations import compile_stale
+from config.translations import compile_outdated
 
 
 PO = """msgid ""
@@ -34,33 +34,33 @@ def said(source):
 
 
 def test_compiling_without_a_compiled_file_writes_what_gettext_reads(source, tmp_path):
-    written = compile_stale([tmp_path])
+    written = compile_outdated([tmp_path])
 
     assert written == [source.with_suffix(".mo")]
     assert said(source) == "记忆"
 
 
 def test_compiling_again_writes_nothing(source, tmp_path):
-    compile_stale([tmp_path])
+    compile_outdated([tmp_path])
 
-    assert compile_stale([tmp_path]) == []
+    assert compile_outdated([tmp_path]) == []
 
 
 @pytest.mark.parametrize("seconds", [-3600, 3600])
 def test_compiling_after_another_checkout_writes_again(source, tmp_path, seconds):
-    compile_stale([tmp_path])
+    compile_outdated([tmp_path])
     time = source.stat().st_mtime + seconds
     source.write_text(PO.format(word="回忆"))
     os.utime(source, (time, time))
 
-    compile_stale([tmp_path])
+    compile_outdated([tmp_path])
 
     assert said(source) == "回忆"
 
 
 def test_compiling_from_many_threads_leaves_one_whole_file(source, tmp_path):
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _number: compile_stale([tmp_path]), range(32)))
+        list(pool.map(lambda _number: compile_outdated([tmp_path]), range(32)))
 
     assert said(source) == "记忆"
     assert sorted(path.name for path in source.parent.iterdir()) == ["django.mo", "django.po"]
@@ -73,7 +73,7 @@ def test_compiling_into_a_read_only_folder_says_nothing(source, tmp_path, monkey
 
     monkeypatch.setattr("config.translations.tempfile.mkstemp", refuse)
 
-    assert compile_stale([tmp_path]) == []
+    assert compile_outdated([tmp_path]) == []
 
 
 def test_started_django_speaks_chinese():

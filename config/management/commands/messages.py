@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from config.translations import compile_stale
+from config.translations import compile_outdated
 
 
 IGNORED = (".*", "tests", "bench", "staticfiles", "node_modules")
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         for path, catalog in before.items():
             add_texts_of_files(path, catalog)
             unfinished += clean_catalog(path)
-        compile_stale(settings.LOCALE_PATHS)
+        compile_outdated(settings.LOCALE_PATHS)
         if unfinished:
             raise CommandError(f"{unfinished} texts are not translated (empty or fuzzy).")
 

@@ -100,7 +100,7 @@ class HttpProvider(MemoryProvider):
                 headers=headers,
                 content=None if body is None else json.dumps(body).encode(),
                 limit=lambda _headers: MAX_ANSWER_BYTES,
-                largest=MAX_ANSWER_BYTES,
+                max_body=MAX_ANSWER_BYTES,
                 timeout=self._timeout,
                 allow=self._allow,
             )

@@ -127,7 +127,7 @@ def test_services_are_for_commands_that_need_a_database(
 
     monkeypatch.setattr(session, "run_services", embedded_services)
 
-    with session.run_services_for(["manage.py", *command.split()]):
+    with session.run_services_for_command(["manage.py", *command.split()]):
         pass
 
     assert bool(started) == starts

@@ -191,5 +191,5 @@ class _Follower:
 
     def _build_chunk(self, offset: int, node: str, source: str | None, text: str) -> StreamEvent:
         """Build a chunk to place at ``offset``, replacing later text: a new attempt begins again at 0."""
-        place = {"node": node, "source": source, "text": text, "offset": offset}
-        return StreamEvent(TEXT_CHUNK, {**place, "attempt": self.attempt})
+        fields = {"node": node, "source": source, "text": text, "offset": offset}
+        return StreamEvent(TEXT_CHUNK, {**fields, "attempt": self.attempt})

@@ -46,7 +46,7 @@ class GuardedHttp:
                 ],
                 multipart=request.multipart,
                 limit=limit,
-                largest=max(request.max_text_bytes, request.max_binary_bytes),
+                max_body=max(request.max_text_bytes, request.max_binary_bytes),
                 timeout=request.timeout_seconds,
                 idle=request.idle_seconds,
                 connect=request.connect_seconds,

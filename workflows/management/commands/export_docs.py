@@ -1,4 +1,4 @@
-"""Writes docs/reference from the code; with --check, it only lists the stale pages."""
+"""Writes docs/reference from the code; with --check, it only lists the outdated pages."""
 
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder = ROOT / "docs" / "reference"
-        stale = [name for name, render in PAGES.items() if _is_stale(folder / name, render())]
+        outdated = [name for name, render in PAGES.items() if _is_outdated(folder / name, render())]
         if options["check"]:
-            if stale:
-                raise CommandError(f"Stale: {', '.join(stale)}. Run: manage.py export_docs")
+            if outdated:
+                raise CommandError(f"Stale: {', '.join(outdated)}. Run: manage.py export_docs")
             return
         folder.mkdir(parents=True, exist_ok=True)
-        for name in stale:
+        for name in outdated:
             (folder / name).write_text(PAGES[name](), encoding="utf-8")
             self.stdout.write(f"docs/reference/{name}")
 
 
-def _is_stale(path: Path, text: str) -> bool:
+def _is_outdated(path: Path, text: str) -> bool:
     return not path.exists() or path.read_text(encoding="utf-8") != text

@@ -85,8 +85,8 @@ class Command(BaseCommand):
         for name, value in outcome.outputs.items():
             self.stdout.write(f"{name}: {value if isinstance(value, str) else _dump_json(value)}")
         if outcome.error:
-            where = f" (node {outcome.error_node})" if outcome.error_node else ""
-            self.stderr.write(f"{outcome.status}{where}: {outcome.error}")
+            location = f" (node {outcome.error_node})" if outcome.error_node else ""
+            self.stderr.write(f"{outcome.status}{location}: {outcome.error}")
 
 
 def _build_backend(options: dict[str, Any]) -> Backend:
