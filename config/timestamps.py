@@ -10,7 +10,7 @@ OUTSIDE = f"A timestamp from {FIRST_YEAR} to {LAST_YEAR}."
 
 
 def to_utc(moment: datetime) -> datetime:
-    """Convert to UTC, from the current time zone if there is none. Raise ``ValueError`` outside the supported years."""
+    """Convert to UTC, from the current time zone if it has none. Raise ``ValueError`` outside the range of years."""
     aware = timezone.make_aware(moment) if timezone.is_naive(moment) else moment
     try:
         in_utc = aware.astimezone(UTC)
@@ -22,7 +22,7 @@ def to_utc(moment: datetime) -> datetime:
 
 
 def find_midnight(day: date, *, later: int = 0) -> datetime:
-    """Return the start of the day ``later`` days after ``day``, in the current time zone. Raises as ``to_utc`` does."""
+    """Return the start of the day ``later`` days after ``day``, in the current time zone. Raise as ``to_utc`` does."""
     try:
         target_day = day + timedelta(days=later)
     except OverflowError:

@@ -17,7 +17,7 @@ SYSTEM_HOME = Path("/var/lib/mnemoflow")
 
 @dataclass(frozen=True)
 class Layout:
-    """The folders of an installation. ``server_home`` (for PostgreSQL) is ``home``, unless that is closed to its user."""
+    """The folders of an installation. ``server_home`` is ``home``, unless that is closed to PostgreSQL's user."""
 
     home: Path
     server_home: Path

@@ -33,7 +33,6 @@ from workflows.execution.events.bus import (
     get_cancel_channel,
 )
 from workflows.execution.journal.outbox import Outbox
-from workflows.execution.journal.partial_saver import save_texts
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
 
@@ -43,6 +42,7 @@ log = logging.getLogger(__name__)
 RECOVERY_INTERVAL = 1.0  # seconds between searches for runs without a worker
 CANCEL_INTERVAL = 0.5
 SAVE_INTERVAL = 1.0
+SAVE_TEXTS = "select execution_save_partials(%s, %s)"
 GRACEFUL_STOP_SECONDS = 5.0  # seconds that runs may continue after a request to stop
 
 
@@ -197,7 +197,22 @@ class Worker:
                 self._cancel(run_id)
 
     async def _save_texts(self) -> None:
-        await save_texts(self._db, list(self.executions.values()))
+        """Save the text that the runs have streamed since the last save, in one statement."""
+        rows: list[str] = []
+        teams = set()
+        for execution in self.executions.values():
+            journal, claim = execution.journal, execution.claim
+            if journal is None or not journal.unsaved:
+                continue
+            journal.unsaved = False
+            if (segments := journal.segments()) is not None:
+                teams.add(claim.team_id)
+                rows.append(
+                    f'{{"id":"{uuid7()}","team":"{claim.team_id}","run":"{claim.run_id}",'
+                    f'"attempt":{claim.attempt},"segments":{segments}}}'
+                )
+        if rows:
+            await self._db.fetch_rows(SAVE_TEXTS, (list(teams), f"[{','.join(rows)}]"))
 
     async def _recover_runs(self) -> None:
         if self._stopping:

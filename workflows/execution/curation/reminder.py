@@ -70,7 +70,7 @@ class RunReminder:
 
 
 def extract_question(row: Mapping[str, Json], messages: Sequence[Message] = ()) -> str:
-    """Return the text to search memory for: the run's message and text inputs, else the prompt's last user message."""
+    """Return the text to search memory for: the run's message and text inputs, or the prompt's last user message."""
     texts = [str(row["system"].get("query") or "")]
     texts += [value for value in row["inputs"].values() if isinstance(value, str)]
     question = "\n".join(text for text in texts if text.strip())

@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, partial
 from uuid import UUID
 
 from django.utils import timezone
@@ -21,9 +21,8 @@ from workflows.engine.language.document import Document, Json
 from workflows.engine.nodes import build_kinds
 from workflows.engine.ports import ModelPort
 from workflows.engine.runtime.runner import WorkflowRunner
-from workflows.engine.testing.case_runs import CaseHistory, run_case
+from workflows.engine.testing.case_runs import run_case
 from workflows.engine.testing.cases import Case, CaseResult, TurnResult, read_case
-from workflows.engine.testing.mocks import Mocks
 from workflows.execution.journal.codec import dump
 from workflows.execution.journal.masking import build_run_redactor, load_secrets
 from workflows.execution.kinds import load_kinds
@@ -90,25 +89,17 @@ class CaseBench:
 
     async def run(self, document: Document, case: Case) -> CaseResult:
         memory = memory_app.InMemoryProvider() if memory_app.is_on() else None
-        plugins = [kind for kind in load_kinds().values() if kind.name not in build_kinds()]
-
-        def runner(
-            document: Document, *, history: CaseHistory, mocks: Mocks | None
-        ) -> WorkflowRunner:
-            return WorkflowRunner(
-                document,
-                memory=memory,
-                models=self.models,
-                templates=self.services.templates,
-                code=self.services.code,
-                http=self.services.http,
-                history=history,
-                plugins=plugins,
-                mocks=mocks,
-                environment=self.environment,
-                timeout_seconds=SECONDS_PER_TURN,
-            )
-
+        runner = partial(
+            WorkflowRunner,
+            memory=memory,
+            models=self.models,
+            templates=self.services.templates,
+            code=self.services.code,
+            http=self.services.http,
+            plugins=[kind for kind in load_kinds().values() if kind.name not in build_kinds()],
+            environment=self.environment,
+            timeout_seconds=SECONDS_PER_TURN,
+        )
         return await run_case(document, case, runner, memory.port() if memory else None)
 
 
