@@ -11,40 +11,14 @@ from django.http import HttpRequest
 
 from accounts.admin import ReadOnlyAdmin, ReadOnlyTenantAdmin
 from accounts.principals import get_principal
-from workflows.models import (
-    Comment,
-    Conversation,
-    Credential,
-    DryRunChange,
-    Edge,
-    FirstSteps,
-    Folder,
-    Message,
-    ModelProvider,
-    Node,
-    Pin,
-    Revision,
-    Run,
-    RunEvent,
-    RunPartial,
-    Snapshot,
-    Step,
-    StepIntent,
-    Task,
-    TestCase,
-    TestResult,
-    Variable,
-    Version,
-    Workflow,
-    WorkflowSecret,
-)
+from workflows import models
 
 
 class PersonalAdmin(ReadOnlyTenantAdmin):
     """Rows of a person, with the same visibility as on the other pages."""
 
     run_path = ""  # the lookup from the row to its run or conversation; "" for the row itself
-    owner: type[Run] | type[Conversation] | type[Task] = Run
+    owner: type[models.Run] | type[models.Conversation] | type[models.Task] = models.Run
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         visible_ids = self.owner.objects.visible_to(get_principal(request)).values("pk")
@@ -57,7 +31,7 @@ class OfRunAdmin(PersonalAdmin):
     list_select_related = ("run",)
 
 
-@admin.register(Workflow)
+@admin.register(models.Workflow)
 class WorkflowAdmin(ReadOnlyTenantAdmin):
     list_display = ("name", "team", "mode", "revision", "published_version", "updated_at")
     list_filter = ("mode",)
@@ -65,27 +39,27 @@ class WorkflowAdmin(ReadOnlyTenantAdmin):
     search_fields = ("name",)
 
 
-@admin.register(Folder)
+@admin.register(models.Folder)
 class FolderAdmin(ReadOnlyTenantAdmin):
     list_display = ("name", "parent", "team", "created_by", "created_at")
     list_select_related = ("parent", "team", "created_by")
     search_fields = ("name",)
 
 
-@admin.register(Node)
+@admin.register(models.Node)
 class NodeAdmin(ReadOnlyTenantAdmin):
     list_display = ("title", "kind", "workflow", "is_note")
     list_filter = ("kind",)
     list_select_related = ("workflow",)
 
 
-@admin.register(Edge)
+@admin.register(models.Edge)
 class EdgeAdmin(ReadOnlyTenantAdmin):
     list_display = ("key", "source", "handle", "target", "workflow")
     list_select_related = ("workflow",)
 
 
-@admin.register(Variable)
+@admin.register(models.Variable)
 class VariableAdmin(ReadOnlyTenantAdmin):
     list_display = ("name", "area", "value_type", "workflow")
     list_select_related = ("workflow",)
@@ -100,72 +74,72 @@ class SecretAdmin(ReadOnlyTenantAdmin):
         return super().get_queryset(request).defer("secret")
 
 
-@admin.register(WorkflowSecret)
+@admin.register(models.WorkflowSecret)
 class WorkflowSecretAdmin(SecretAdmin):
     list_display = ("name", "workflow", "updated_at")
     list_select_related = ("workflow",)
 
 
-@admin.register(Credential)
+@admin.register(models.Credential)
 class CredentialAdmin(SecretAdmin):
     verb = "credential.view"
     list_display = ("name", "kind", "hint", "team", "rotated_at")
     list_select_related = ("team",)
 
 
-@admin.register(ModelProvider)
+@admin.register(models.ModelProvider)
 class ModelProviderAdmin(ReadOnlyTenantAdmin):
     verb = "credential.view"
     list_display = ("name", "kind", "base_url", "enabled", "team")
     list_select_related = ("team",)
 
 
-@admin.register(Snapshot)
+@admin.register(models.Snapshot)
 class SnapshotAdmin(ReadOnlyTenantAdmin):
     list_display = ("hash", "team", "created_at")
     list_select_related = ("team",)
 
 
-@admin.register(Version)
+@admin.register(models.Version)
 class VersionAdmin(ReadOnlyTenantAdmin):
     list_display = ("workflow", "number", "note", "created_at")
     list_select_related = ("workflow",)
 
 
-@admin.register(Revision)
+@admin.register(models.Revision)
 class RevisionAdmin(ReadOnlyTenantAdmin):
     list_display = ("number", "workflow", "kind", "label", "author", "at")
     list_filter = ("kind",)
     list_select_related = ("workflow", "author")
 
 
-@admin.register(Comment)
+@admin.register(models.Comment)
 class CommentAdmin(ReadOnlyTenantAdmin):
     list_display = ("author_name", "node", "workflow", "created_at", "resolved_at", "deleted_at")
     list_select_related = ("workflow",)
 
 
-@admin.register(Pin)
+@admin.register(models.Pin)
 class PinAdmin(ReadOnlyTenantAdmin):
     list_display = ("node_key", "workflow", "pinned_by", "pinned_at")
     list_select_related = ("workflow", "pinned_by")
 
 
-@admin.register(TestCase)
+@admin.register(models.TestCase)
 class TestCaseAdmin(ReadOnlyTenantAdmin):
     list_display = ("name", "workflow", "created_by", "updated_at")
     list_select_related = ("workflow", "created_by")
     search_fields = ("name",)
 
 
-@admin.register(TestResult)
+@admin.register(models.TestResult)
 class TestResultAdmin(ReadOnlyTenantAdmin):
     list_display = ("case", "status", "started_by", "queued_at", "elapsed")
     list_filter = ("status",)
     list_select_related = ("case", "started_by")
 
 
-@admin.register(FirstSteps)
+@admin.register(models.FirstSteps)
 class FirstStepsAdmin(ReadOnlyAdmin):
     """The signed-in person's own first steps, which belong to no team."""
 
@@ -176,30 +150,30 @@ class FirstStepsAdmin(ReadOnlyAdmin):
         return super().get_queryset(request).filter(user_id=get_principal(request).user_id)
 
 
-@admin.register(Run)
+@admin.register(models.Run)
 class RunAdmin(PersonalAdmin):
     list_display = ("id", "workflow", "status", "created_at", "elapsed")
     list_filter = ("status",)
     list_select_related = ("workflow",)
 
 
-@admin.register(Task)
+@admin.register(models.Task)
 class TaskAdmin(PersonalAdmin):
-    owner = Task
+    owner = models.Task
     list_display = ("title", "team", "run", "created_at")
     list_select_related = ("team", "run")
 
 
-@admin.register(Conversation)
+@admin.register(models.Conversation)
 class ConversationAdmin(PersonalAdmin):
-    owner = Conversation
+    owner = models.Conversation
     list_display = ("name", "workflow", "dialogue_count", "created_at")
     list_select_related = ("workflow",)
 
 
-@admin.register(Message)
+@admin.register(models.Message)
 class MessageAdmin(PersonalAdmin):
-    owner = Conversation
+    owner = models.Conversation
     run_path = "conversation"
     list_display = ("number", "conversation", "created_at")
     list_select_related = ("conversation",)
@@ -211,8 +185,8 @@ def _register(model: type[Model], *columns: str) -> None:
     )
 
 
-_register(Step, "node_key", "kind", "status", "run")
-_register(StepIntent, "node_key", "attempt", "run", "at")
-_register(RunEvent, "seq", "name", "run", "at")
-_register(RunPartial, "run", "updated_at")
-_register(DryRunChange, "number", "operation", "key", "fate", "run")
+_register(models.Step, "node_key", "kind", "status", "run")
+_register(models.StepIntent, "node_key", "attempt", "run", "at")
+_register(models.RunEvent, "seq", "name", "run", "at")
+_register(models.RunPartial, "run", "updated_at")
+_register(models.DryRunChange, "number", "operation", "key", "fate", "run")

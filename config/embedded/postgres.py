@@ -18,16 +18,10 @@ from pathlib import Path
 import psutil
 import psycopg
 
+from config.embedded import processes
 from config.embedded.errors import ServiceFailed, ServiceMissing
 from config.embedded.layout import SYSTEM_HOME, is_open_to_others
 from config.embedded.osuser import OsUser, choose_server_user
-from config.embedded.processes import (
-    Service,
-    end_process,
-    find_process,
-    is_responding,
-    launch_service,
-)
 
 
 OWNER = "postgres"
@@ -55,7 +49,7 @@ class Postgres:
         """Return the running server, even if another process started it."""
         with suppress(OSError, ValueError, IndexError):
             pid = int((self.data / "postmaster.pid").read_text().splitlines()[0])
-            return find_process(pid, argument=self.data)
+            return processes.find_process(pid, argument=self.data)
         return None
 
     def start(self) -> bool:
@@ -75,7 +69,7 @@ class Postgres:
     def stop(self) -> None:
         if process := self.find_process():
             # PostgreSQL's "fast" shutdown: sessions are cut, everything is written.
-            end_process(process, first=signal.SIGINT)
+            processes.end_process(process, first=signal.SIGINT)
 
     def _initialize(self, binaries: Path, user: OsUser) -> None:
         command: list[str | Path] = [
@@ -96,7 +90,7 @@ class Postgres:
         command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         # Children of a postmaster that was killed -9 hold its shared memory for a moment longer: try again.
         for _ in range(20):
-            child = launch_service(command, self.log, user.popen)
+            child = processes.launch_service(command, self.log, user.popen)
             if self._is_responding(timeout=30, child=child):
                 return
             time.sleep(0.25)
@@ -107,11 +101,11 @@ class Postgres:
         if self.find_process() is None:
             (self.data / "postmaster.pid").unlink(missing_ok=True)
 
-    def _is_responding(self, timeout: float, child: Service | None = None) -> bool:
+    def _is_responding(self, timeout: float, child: processes.Service | None = None) -> bool:
         def connect() -> None:
             psycopg.connect(self.build_url(), connect_timeout=2).close()
 
-        return is_responding(connect, psycopg.OperationalError, timeout, child)
+        return processes.is_responding(connect, psycopg.OperationalError, timeout, child)
 
 
 def find_binaries(user: OsUser) -> Path:

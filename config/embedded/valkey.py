@@ -13,15 +13,9 @@ from pathlib import Path
 import psutil
 import redis
 
+from config.embedded import processes
 from config.embedded.errors import ServiceFailed, ServiceMissing
 from config.embedded.osuser import choose_server_user
-from config.embedded.processes import (
-    Service,
-    end_process,
-    find_process,
-    is_responding,
-    launch_service,
-)
 
 
 @dataclass
@@ -40,7 +34,7 @@ class Valkey:
 
     def process(self) -> psutil.Process | None:
         with suppress(OSError, ValueError):
-            return find_process(int(self.pid_file.read_text()), argument="valkey-server")
+            return processes.find_process(int(self.pid_file.read_text()), argument="valkey-server")
         return None
 
     def start(self) -> bool:
@@ -58,7 +52,7 @@ class Valkey:
 
     def stop(self) -> None:
         if process := self.process():
-            end_process(process, first=signal.SIGTERM)
+            processes.end_process(process, first=signal.SIGTERM)
         self.pid_file.unlink(missing_ok=True)
 
     def _launch(self, binary: Path) -> None:
@@ -67,15 +61,15 @@ class Valkey:
             "--dir", str(self.data), "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
             "--maxmemory-policy", "noeviction", "--daemonize", "no",
         ]  # fmt: skip
-        child = launch_service(command, self.log)
+        child = processes.launch_service(command, self.log)
         self.pid_file.write_text(str(child.pid))
         if not self._is_responding(timeout=15, child=child):
             raise ServiceFailed("Valkey", self.log)
 
-    def _is_responding(self, timeout: float, child: Service | None = None) -> bool:
+    def _is_responding(self, timeout: float, child: processes.Service | None = None) -> bool:
         with redis.Redis.from_url(self.url) as client:
             # A server that is still loading its data raises an error as well.
-            return is_responding(client.ping, redis.RedisError, timeout, child)
+            return processes.is_responding(client.ping, redis.RedisError, timeout, child)
 
 
 def find_binary() -> Path:

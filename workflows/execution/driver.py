@@ -24,15 +24,7 @@ from workflows.execution.claims import Claim
 from workflows.execution.curation.reminder import add_reminder
 from workflows.execution.curation.run_summary import plan_curation
 from workflows.execution.db import Database
-from workflows.execution.debugging.run_options import (
-    Debug,
-    build_pause,
-    build_pause_control,
-    get_time_limit,
-    list_paused_events,
-    list_reused_events,
-    load_prepared,
-)
+from workflows.execution.debugging import run_options
 from workflows.execution.errors import JournalRefused
 from workflows.execution.journal.codec import dump, parse_step_record
 from workflows.execution.journal.journal import DurableJournal
@@ -59,10 +51,10 @@ class RunExecution:
     journal: DurableJournal | None = None
     handing_over: bool = False  # the worker stops, so the run is released unfinished
     lost: Exception | None = None
-    debug: Debug = field(init=False)
+    debug: run_options.Debug = field(init=False)
 
     def __post_init__(self) -> None:
-        self.debug = Debug.from_row(self.claim.row)
+        self.debug = run_options.Debug.from_row(self.claim.row)
 
     def stop(self) -> None:
         self.control.stop(STOPPED)
@@ -94,7 +86,7 @@ async def execute_run(execution: RunExecution, context: WorkerContext) -> None:
     """Execute a run until it ended, paused, was released or another worker claimed it; only a bug raises."""
     claim = execution.claim
     try:
-        prepared = await load_prepared(claim, execution.debug)
+        prepared = await run_options.load_prepared(claim, execution.debug)
         setup = await load_setup(claim, prepared)
     except EngineFault as fault:
         await _fail(execution, context, fault)
@@ -141,7 +133,7 @@ class _Attempt:
         seeds = [] if debug.part.is_whole else select_missing_node_steps(plan, history)
         start = self._build_start()
         mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
-        pause_control = build_pause_control(claim, debug, rows)
+        pause_control = run_options.build_pause_control(claim, debug, rows)
         ports = add_reminder(build_ports(claim, self.setup, self.context.services), claim)
         await record_run_start(claim, self.prepared.document)
         try:
@@ -181,7 +173,7 @@ class _Attempt:
             started_at=time.time() - claim.age,
             max_steps=settings.RUN_MAX_STEPS,
             steps_setting="the server's RUN_MAX_STEPS",
-            timeout_seconds=get_time_limit(claim),
+            timeout_seconds=run_options.get_time_limit(claim),
         )
 
     async def _load_history(self) -> Sequence[Mapping[str, Json]]:
@@ -195,7 +187,7 @@ class _Attempt:
         if self.redactor:
             steps = loads(self.redactor.restore_json_text(dump(steps)))
         if claim.last_seq == 0:
-            for event in list_reused_events(steps, debug):
+            for event in run_options.list_reused_events(steps, debug):
                 self.journal.note(event)
         for step in open_steps:
             self.journal.note(
@@ -213,9 +205,13 @@ class _Attempt:
 
     async def _pause(self, result: RunResult, inserted: int, reason: str) -> None:
         claim, at = self.execution.claim, time.time()
-        event, state = build_pause(claim, result, self.prepared.document, inserted, reason, at)
+        event, state = run_options.build_pause(
+            claim, result, self.prepared.document, inserted, reason, at
+        )
         try:
-            await self.journal.pause([*list_paused_events(self.prepared, result, at), event], state)
+            await self.journal.pause(
+                [*run_options.list_paused_events(self.prepared, result, at), event], state
+            )
         except EngineFault:
             await self.handle_interruption()
 
