@@ -47,6 +47,22 @@ def held(html: str) -> dict[str, Any]:
     return json.loads(found[1])
 
 
+def test_picker_of_a_variable_accepts_the_types_of_its_field(alice):
+    html = fragment(alice, make_workflow(alice, "Pick", document("list-operator")))
+
+    [variable] = re.findall(r'<button[^>]*id="f-variable"[^>]*>', html)
+    assert 'data-wants="array[' in variable
+
+
+def test_list_has_a_blank_row_and_what_is_said_below_it(alice):
+    html = fragment(alice, make_workflow(alice, "Branch", document("if-else")))
+
+    [cases] = re.findall(r'<div[^>]*class="insp-list insp-cases[^>]*>', html)
+    for attribute in ('id="f-cases"', "data-list", 'data-key="cases"', 'data-fresh="case_id"'):
+        assert attribute in cases
+    assert html.count("insp-else") == 1
+
+
 @pytest.mark.parametrize("kind", sorted(load_kinds()))
 def test_node_of_every_kind_has_a_control_for_every_field(alice, kind):
     workflow = make_workflow(alice, kind, document(kind))
