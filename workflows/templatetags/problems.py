@@ -9,18 +9,23 @@ from collections.abc import Mapping
 
 from django import template
 from django.utils.functional import Promise
-from django.utils.translation import get_language, gettext
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document
 from workflows.engine.language.problems import Problem
+from workflows.templatetags.kind_words import kind_in_words
 from workflows.templatetags.problem_sentences import translate
 
 
 register = template.Library()
 
-
+# The places in a message that name a node: "a.text is unknown: a has no text".
+_ID = re.compile(
+    r"(?:^|(?<=\()|(?<=: )|(?<=node )|(?<=inside )|(?<=outputs of )|(?<=mean )|(?<=, )|(?<=→ )|(?<=“))"
+    r"(?!there is no )(?P<id>[^\s.;,()?“”]+)(?P<dot>\.(?=\w))?"
+)
 SENTENCES: Mapping[str, str | Promise] = {
     "assigner.invalid": _("An assignment is incomplete"),
     "code.empty": _("The code is empty"),
@@ -111,12 +116,9 @@ def in_words(problem: Problem) -> str:
         return problem.message
     if translation := translate(problem.message):
         return translation
-    sentence = SENTENCES.get(problem.code) or _get_family_sentence(problem.code)
+    is_setting = problem.code.startswith("config.")
+    sentence = SENTENCES.get(problem.code) or (_("Invalid setting") if is_setting else "")
     return f"{sentence} ({problem.message})" if sentence else problem.message
-
-
-def _get_family_sentence(code: str) -> str | Promise | None:
-    return _("Invalid setting") if code.startswith("config.") else None
 
 
 @register.filter
@@ -138,18 +140,7 @@ def by_title(sentence: str, titles: Mapping[str, str]) -> str:
 
 def list_titles(document: Document, kinds: Mapping[str, AnyKind]) -> dict[str, str]:
     """Return each node's title by id; the title of its kind if it has no title."""
-    titles = {}
-    for node in document.nodes:
-        kind = kinds.get(node.kind)
-        titles[node.id] = node.title or (gettext(kind.title) if kind else node.kind)
-    return titles
-
-
-# The places in a message that name a node: "a.text is unknown: a has no text".
-_ID = re.compile(
-    r"(?:^|(?<=\()|(?<=: )|(?<=node )|(?<=inside )|(?<=outputs of )|(?<=mean )|(?<=, )|(?<=→ )|(?<=“))"
-    r"(?!there is no )(?P<id>[^\s.;,()?“”]+)(?P<dot>\.(?=\w))?"
-)
+    return {node.id: node.title or kind_in_words(node.kind, kinds) for node in document.nodes}
 
 
 def describe_with_location(problem: Problem) -> str:

@@ -11,6 +11,7 @@ from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import NodeSpec, Position
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import find_appearance
+from workflows.templatetags.kind_words import kind_in_words
 from workflows.templatetags.problems import in_words
 from workflows.views.canvas.summaries import LabelledHandle, clip, label_handles, summarize_node
 
@@ -58,15 +59,15 @@ class CardView:
     height: str
     summary: str
     handles: tuple[LabelledHandle, ...]
-    outs: str  # the handles as JSON; empty for a single unlabelled handle
+    handle_names: str  # as JSON; empty for a single unlabelled handle
     rows: int
-    has_way_in: bool
+    has_target_handle: bool
     is_box: bool
     is_dot: bool
     remembers: bool
     is_disabled: bool
     is_pinned: bool
-    joins: int
+    incoming: int
     badge: Badge | None
     label: str
     mark: Mark | None
@@ -92,17 +93,16 @@ def build_card(
     kinds: Mapping[str, AnyKind],
     *,
     problems: Sequence[Problem] = (),
-    joins: int = 0,
+    incoming: int = 0,
     at: Position | None = None,
     is_box: bool = False,
     is_pinned: bool = False,
     mark: Mark | None = None,
 ) -> CardView:
     """Describe a node's card. ``at`` is its position in its scope, if it differs from the stored position."""
-    kind = kinds.get(node.kind)
     form = compute_shape(node, kinds, is_box=is_box)
     appearance = find_appearance(node.kind, kinds)
-    kind_title = _(kind.title) if kind else node.kind
+    kind_title = kind_in_words(node.kind, kinds)
     badge = _build_badge(problems)
     at = at or node.position
     return CardView(
@@ -123,15 +123,15 @@ def build_card(
         if form.rows or form.is_box
         else "",
         handles=label_handles(node, kinds, form.handles),
-        outs=_encode_handles(form),
+        handle_names=_encode_handles(form),
         rows=form.rows,
-        has_way_in=form.has_target_handle,
+        has_target_handle=form.has_target_handle,
         is_box=form.is_box,
         is_dot=form.is_dot,
         remembers=_uses_memory(node),
         is_disabled=node.data.get("disabled") is True,
         is_pinned=is_pinned,
-        joins=joins,
+        incoming=incoming,
         badge=badge,
         mark=mark,
         label=", ".join(filter(None, (node.title, kind_title, badge.word if badge else ""))),

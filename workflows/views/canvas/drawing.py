@@ -29,13 +29,9 @@ MIN_FAR_NODES = 260
 
 @dataclass(frozen=True, slots=True)
 class EdgeView:
-    id: str
-    source: str
-    target: str
-    handle: str
-    target_handle: str
+    edge: EdgeSpec
     path: str = ""
-    mark: str = ""
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +71,6 @@ def draw(
     return _DrawingBuilder(layout, group_by_node(problems), frozenset(pinned), marks or {}).build()
 
 
-def build_edge_view(edge: EdgeSpec, path: str = "", mark: Mark | None = None) -> EdgeView:
-    name = mark.name if mark else ""
-    return EdgeView(edge.id, edge.source, edge.target, edge.handle, edge.target_handle, path, name)
-
-
 def group_by_node(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
     groups: dict[str, list[Problem]] = defaultdict(list)
     for problem in problems:
@@ -88,21 +79,14 @@ def group_by_node(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
     return groups
 
 
+@dataclass(frozen=True)
 class _DrawingBuilder:
     """Builds one drawing."""
 
-    def __init__(
-        self,
-        layout: GraphLayout,
-        problems: Mapping[str, list[Problem]],
-        pinned: frozenset[str],
-        marks: Mapping[str, Mark],
-    ) -> None:
-        self.layout = layout
-        self.problems = problems
-        self.pinned = pinned
-        self.marks = marks
-        self.macros: TemplateModule = load_macros()
+    layout: GraphLayout
+    problems: Mapping[str, list[Problem]]
+    pinned: frozenset[str]
+    marks: Mapping[str, Mark]
 
     def build(self) -> Drawing:
         return Drawing(
@@ -129,7 +113,7 @@ class _DrawingBuilder:
             [self.cards[id_] for id_ in children],
             self.notes.get(scope, ()),
             [
-                build_edge_view(edge, layout.build_path(edge), self.marks.get(edge.id))
+                EdgeView(edge, layout.build_path(edge), self.marks.get(edge.id))
                 for edge in layout.edges.get(scope, ())
             ],
             inner,
@@ -137,15 +121,19 @@ class _DrawingBuilder:
         return mark_safe(str(html))  # noqa: S308 - rendered with autoescape
 
     @cached_property
+    def macros(self) -> TemplateModule:
+        return load_macros()
+
+    @cached_property
     def cards(self) -> dict[str, CardView]:
         layout = self.layout
-        joins = Counter(edge.target for edge in layout.document.edges)
+        incoming = Counter(edge.target for edge in layout.document.edges)
         return {
             node.id: build_card(
                 node,
                 layout.kinds,
                 problems=self.problems.get(node.id, ()),
-                joins=joins[node.id],
+                incoming=incoming[node.id],
                 at=layout.positions[node.id],
                 is_box=layout.shapes[node.id].is_box,
                 is_pinned=node.id in self.pinned,

@@ -12,7 +12,7 @@ from workflows.engine.language.document import EdgeSpec, NodeSpec, Note
 from workflows.engine.language.problems import Problem
 from workflows.execution.kinds import load_kinds
 from workflows.views.canvas.cards import build_card
-from workflows.views.canvas.drawing import build_edge_view, group_by_node
+from workflows.views.canvas.drawing import EdgeView, group_by_node
 from workflows.views.canvas.notes import build_note_view
 from workflows.views.canvas.rendering import load_macros
 
@@ -51,6 +51,6 @@ def render_fragments(
             node_html[node.id] = str(templates.node(view)).strip()  # type: ignore[attr-defined]
     return Fragments(
         nodes=node_html,
-        edges={edge.id: str(templates.edge(build_edge_view(edge))) for edge in edges},  # type: ignore[attr-defined]
+        edges={edge.id: str(templates.edge(EdgeView(edge))) for edge in edges},  # type: ignore[attr-defined]
         gone=list(removed_ids),
     )

@@ -37,30 +37,30 @@ class NoteView:
 
 def build_note_view(note: Note) -> NoteView:
     form = compute_note_shape(note)
-    theme = note.data.get("theme")
     return NoteView(
         id=note.id,
         x=format_number(note.position.x),
         y=format_number(note.position.y),
         width=format_number(form.width),
         height=format_number(form.height),
-        theme=theme if theme in THEMES else "yellow",
+        theme=get_theme(note),
         html=render_markdown(get_note_text(note)),
         is_group=note.data.get("group") is True,
         title=str(note.data.get("title") or _("Note")),
     )
 
 
+def get_theme(note: Note) -> str:
+    theme = note.data.get("theme")
+    return theme if theme in THEMES else "yellow"
+
+
 def get_note_text(note: Note) -> str:
-    """Return the text of a note as Markdown. If an editor stored rich text (a tree of
-    paragraphs), its plain text is returned.
-    """
+    """Return the text of a note as Markdown, or the plain text of rich text (a tree of paragraphs)."""
     text = note.data.get("text")
     if not isinstance(text, str):
         return ""
-    if text.startswith("{"):
-        return _extract_rich_text(text)
-    return text[:MAX_LENGTH]
+    return _extract_rich_text(text) if text.startswith("{") else text[:MAX_LENGTH]
 
 
 @lru_cache(maxsize=512)

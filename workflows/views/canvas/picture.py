@@ -1,6 +1,5 @@
 """The drawing of a graph as a self-contained SVG picture without HTML, which every viewer supports."""
 
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ from workflows.engine.language.document import Document, NodeSpec, Note, Positio
 from workflows.views.canvas.cards import CardView, build_card
 from workflows.views.canvas.layout import ROOT, GraphLayout
 from workflows.views.canvas.notes import NoteView, build_note_view, get_note_text
-from workflows.views.canvas.summaries import LabelledHandle
+from workflows.views.canvas.summaries import LabelledHandle, count_columns, cut
 
 
 MARGIN = 32.0
@@ -42,7 +41,7 @@ class PictureCard:
     kind: TextLine
     summary: TextLine | None
     handles: tuple[PictureHandle, ...]
-    way_in: tuple[str, str] | None
+    target_handle: tuple[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +83,17 @@ def build_picture(document: Document, kinds: Mapping[str, AnyKind]) -> Picture:
 
 
 def _build_cards(layout: GraphLayout, scope: str) -> Iterator[PictureCard]:
-    inner = []
-    for id_ in layout.children.get(scope, ()):
-        node = layout.nodes[id_]
-        yield _build_card(
-            node, layout.kinds, layout.shapes[id_], layout.get_absolute_position(node)
-        )
-        inner.append(id_)
-    for id_ in inner:
+    ids = layout.children.get(scope, ())
+    for id_ in ids:
+        yield _build_card(layout, layout.nodes[id_])
+    for id_ in ids:
         yield from _build_cards(layout, id_)
 
 
-def _build_card(
-    node: NodeSpec, kinds: Mapping[str, AnyKind], form: Shape, at: Position
-) -> PictureCard:
-    view = build_card(node, kinds, at=at, is_box=form.is_box)
-    x, y = at.x, at.y
+def _build_card(layout: GraphLayout, node: NodeSpec) -> PictureCard:
+    form, position = layout.shapes[node.id], layout.get_absolute_position(node)
+    view = build_card(node, layout.kinds, at=position, is_box=form.is_box)
+    x, y = position.x, position.y
     return PictureCard(
         view=view,
         x=format_number(x),
@@ -108,7 +102,9 @@ def _build_card(
         kind=_build_line(view.kind_title, x + 44, y + 37, TEXT_ROOM),
         summary=_build_line(view.summary, x + 14, y + HEAD + 16, TEXT_ROOM) if form.rows else None,
         handles=tuple(_build_handle(handle, form, x, y) for handle in view.handles),
-        way_in=(format_number(x), format_number(y + PORT_Y)) if form.has_target_handle else None,
+        target_handle=(format_number(x), format_number(y + PORT_Y))
+        if form.has_target_handle
+        else None,
     )
 
 
@@ -140,28 +136,13 @@ def _wrap(text: str, room: int) -> list[str]:
         line = ""
         for word in paragraph.lstrip("#>- ").replace("**", "").split(" "):
             longer = f"{line} {word}".strip()
-            if line and _count_columns(longer) > room:
+            if line and count_columns(longer) > room:
                 lines.append(line)
                 longer = word
             line = longer
-        lines.append(_clip(line, room))
+        lines.append(cut(line, room))
     return lines
 
 
 def _build_line(text: str, x: float, y: float, room: int) -> TextLine:
-    return TextLine(_clip(" ".join(text.split()), room), format_number(x), format_number(y))
-
-
-def _clip(text: str, room: int) -> str:
-    if _count_columns(text) <= room:
-        return text
-    result = ""
-    for letter in text:
-        if _count_columns(result + letter) > room - 1:
-            break
-        result += letter
-    return result.rstrip() + "…"
-
-
-def _count_columns(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+    return TextLine(cut(" ".join(text.split()), room), format_number(x), format_number(y))

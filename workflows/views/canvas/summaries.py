@@ -75,7 +75,11 @@ def _label_handle(handle: str, label: HandleLabel | None) -> LabelledHandle:
 
 def clip(text: str, width: int) -> str:
     """Return the text on one line, cut to the width."""
-    text = " ".join(text[:MAX_LENGTH].split())
+    return cut(" ".join(text[:MAX_LENGTH].split()), width)
+
+
+def cut(text: str, width: int) -> str:
+    """Return the text, or as much of it as fits into the width in columns."""
     if len(text) * 2 <= width or count_columns(text) <= width:
         return text
     used, end = 0, 0

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Final
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from workflows.engine.kinds import AnyKind
@@ -14,6 +13,7 @@ from workflows.engine.nodes import find_appearance
 from workflows.execution.kinds import load_kinds
 from workflows.samples import Sample
 from workflows.services.samples import samples
+from workflows.templatetags.kind_words import kind_in_words
 
 
 MAX_NODES: Final = 7  # in a picture; the number of further nodes is shown
@@ -79,5 +79,5 @@ def _list_kinds(sample: Sample) -> tuple[str, ...]:
 
 
 def _build_node(name: str, kinds: Mapping[str, AnyKind]) -> CardNode:
-    appearance, kind = find_appearance(name, kinds), kinds.get(name)
-    return CardNode(appearance.icon, appearance.family, gettext(kind.title) if kind else name)
+    appearance = find_appearance(name, kinds)
+    return CardNode(appearance.icon, appearance.family, kind_in_words(name, kinds))

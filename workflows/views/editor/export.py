@@ -16,7 +16,7 @@ from workflows.engine.language.document import Dialect, Document, Json, Variable
 from workflows.engine.language.dsl.emit import to_yaml
 from workflows.engine.language.graph import Graph
 from workflows.execution.kinds import load_kinds
-from workflows.views.canvas.notes import THEMES, get_note_text
+from workflows.views.canvas.notes import get_note_text, get_theme
 from workflows.views.canvas.picture import build_picture
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.request_context import read_text, workflow_for
@@ -42,13 +42,11 @@ def note_source(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Return the Markdown of a note, of which its card shows only the rendered form."""
     principal, workflow = workflow_for(request, workflow_id)
     id_ = read_text(request.GET, "id")
-    for note in get_document(principal, workflow).notes:
-        if note.id == id_:
-            theme = note.data.get("theme")
-            return JsonResponse(
-                {"text": get_note_text(note), "theme": theme if theme in THEMES else "yellow"}
-            )
-    raise Http404
+    notes = get_document(principal, workflow).notes
+    note = next((note for note in notes if note.id == id_), None)
+    if note is None:
+        raise Http404
+    return JsonResponse({"text": get_note_text(note), "theme": get_theme(note)})
 
 
 @login_required
@@ -82,11 +80,9 @@ def build_fragment(document: Document, ids: Iterable[str]) -> dict[str, Json]:
 
 
 def extract_part(document: Document, ids: Iterable[str]) -> Document:
-    graph = Graph.from_document(document)
-    node_ids = {id_ for id_ in ids if id_ in graph.nodes}
-    for id_ in [*node_ids]:
-        node_ids |= graph.list_inside(id_)
-    requested_ids = set(ids)
+    graph, requested_ids = Graph.from_document(document), set(ids)
+    node_ids = requested_ids & graph.nodes.keys()
+    node_ids = node_ids.union(*(graph.list_inside(id_) for id_ in node_ids))
     part = replace(
         document,
         nodes=tuple(node for node in document.nodes if node.id in node_ids),

@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-
 from workflows.engine.geometry import list_source_handles
 from workflows.engine.kinds import Execution
 from workflows.engine.language.document import Document, NodeSpec
@@ -16,6 +14,8 @@ from workflows.engine.language.graph import Graph
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import find_appearance
 from workflows.execution.kinds import load_kinds
+from workflows.templatetags.kind_words import kind_in_words
+from workflows.views.canvas.drawing import group_by_node
 from workflows.views.canvas.summaries import LabelledHandle, label_handles
 
 
@@ -70,9 +70,7 @@ class _OutlineBuilder:
     def __init__(self, document: Document, problems: Sequence[Problem]) -> None:
         self.graph = Graph.from_document(document)
         self.kinds = load_kinds()
-        self.problems: dict[str, list[Problem]] = defaultdict(list)
-        for problem in problems:
-            self.problems[problem.node or ""].append(problem)
+        self.problems = group_by_node(problems)
         order = sorted(self.graph.sort_nodes() or self.graph.nodes, key=self._sort_key)
         self.ranks = {
             node: rank for rank, node in enumerate(_sort_in_reading_order(self.graph, order))
@@ -103,7 +101,7 @@ class _OutlineBuilder:
         return OutlineRow(
             id=node.id,
             kind=node.kind,
-            kind_title=_(kind.title) if kind else node.kind,
+            kind_title=kind_in_words(node.kind, self.kinds),
             title=get_title(node),
             icon=appearance.icon,
             family=appearance.family,
@@ -151,10 +149,7 @@ def _sort_in_reading_order(graph: Graph, order: Sequence[str]) -> list[str]:
 
 
 def get_title(node: NodeSpec) -> str:
-    if node.title:
-        return node.title
-    kind = load_kinds().get(node.kind)
-    return _(kind.title) if kind else node.kind or node.id
+    return node.title or kind_in_words(node.kind) or node.id
 
 
 def list_handles(node: NodeSpec) -> tuple[LabelledHandle, ...]:

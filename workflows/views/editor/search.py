@@ -15,6 +15,7 @@ from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import find_appearance
 from workflows.execution.kinds import load_kinds
+from workflows.templatetags.kind_words import kind_in_words
 from workflows.templatetags.problems import in_words
 from workflows.views.canvas.notes import get_note_text
 from workflows.views.catalog.workflow_page import get_document
@@ -73,11 +74,10 @@ def _find_hits(document: Document, query: str) -> Iterator[Hit]:
         candidate = _Candidate(in_words(problem), problem.field or "", _("Problem"))
         problems.setdefault(problem.node or "", []).append(candidate)
     for node in document.nodes:
-        kind = kinds.get(node.kind)
         appearance = find_appearance(node.kind, kinds)
         candidates = [
             _Candidate(get_title(node)),
-            _Candidate(_(kind.title) if kind else node.kind, where=_("type")),
+            _Candidate(kind_in_words(node.kind, kinds), where=_("type")),
             _Candidate(node.kind, where=_("type")),
             _Candidate(node.id, where=_("ID")),
             *_list_values(node),

@@ -5,12 +5,13 @@ A changed field has its value before and after; nodes that only moved are counte
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from django.utils.translation import gettext as _
 
 from workflows.engine.kinds import AnyKind, Field
 from workflows.engine.language.document import Json
+from workflows.templatetags.kind_words import kind_in_words
 from workflows.views.value_text import format_value
 
 
@@ -52,12 +53,9 @@ class EditDescription:
     @property
     def summary(self) -> str:
         first = self.lines[0].short_text
-        remaining = len(self.lines) - 1 + self.more
-        return (
-            _("%(first)s, and %(n)s more") % {"first": first, "n": remaining}
-            if remaining
-            else first
-        )
+        if remaining := len(self.lines) - 1 + self.more:
+            return _("%(first)s, and %(n)s more") % {"first": first, "n": remaining}
+        return first
 
 
 def collect_ids(trees: Iterable[Tree]) -> set[str]:
@@ -100,15 +98,16 @@ def describe_edit(
     describer = _Describer(
         {**collect_node_labels(inverse), **collect_node_labels(ops), **nodes},
         kinds,
-        _index_by_target(inverse),
+        # The inverse is in the order of undoing, so that the value before the first change wins.
+        {_build_target(tree): tree for tree in inverse},
     )
     # If a field was set several times, the last value counts.
     last = {_build_target(op): op for op in ops}
     lines = [line for op in last.values() for line in describer.describe(op)]
     lines += describer.describe_moves(list(last.values()))
-    return (
-        EditDescription(tuple(lines[:MAX_LINES]), max(0, len(lines) - MAX_LINES)) if lines else None
-    )
+    if not lines:
+        return None
+    return EditDescription(tuple(lines[:MAX_LINES]), max(0, len(lines) - MAX_LINES))
 
 
 def _build_target(tree: Tree) -> tuple[str, ...]:
@@ -118,24 +117,13 @@ def _build_target(tree: Tree) -> tuple[str, ...]:
     return tuple(map(str, (tree["op"], *keys, *ids)))
 
 
-def _index_by_target(inverse: Iterable[Tree]) -> dict[tuple[str, ...], Tree]:
-    """Return the value before the first change of each target.
-
-    The inverse is in the order of undoing, so that the last one wins.
-    """
-    return {_build_target(tree): tree for tree in inverse}
-
-
+@dataclass(frozen=True)
 class _Describer:
-    def __init__(
-        self,
-        nodes: Mapping[str, NodeLabel],
-        kinds: Mapping[str, AnyKind],
-        previous: Mapping[tuple[str, ...], Tree],
-    ) -> None:
-        self.nodes = nodes
-        self.kinds = kinds
-        self.previous = previous
+    """Describes the operations of one edit; ``previous`` has the inverse operation of each target."""
+
+    nodes: Mapping[str, NodeLabel]
+    kinds: Mapping[str, AnyKind]
+    previous: Mapping[tuple[str, ...], Tree]
 
     def describe(self, op: Tree) -> Iterator[ChangeLine]:
         describe = self._describers.get(op["op"])
@@ -154,8 +142,7 @@ class _Describer:
         label = self.nodes.get(id_ or "")
         if label is None:
             return id_ or ""
-        kind = self.kinds.get(label.kind)
-        return label.title or (_(kind.title) if kind else label.kind) or _("Note")
+        return label.title or kind_in_words(label.kind, self.kinds) or _("Note")
 
     def _add(self, op: Tree) -> ChangeLine:
         return ChangeLine(_("Added %(what)s") % {"what": self.get_name(op["node"]["id"])})
@@ -170,14 +157,8 @@ class _Describer:
         return ChangeLine(_("Connected %(edge)s") % {"edge": self._format_edge(op["edge"])})
 
     def _disconnect(self, op: Tree) -> ChangeLine:
-        edge: Tree = next(
-            (
-                t["edge"]
-                for t in self.previous.values()
-                if t["op"] == "connect" and t["edge"]["id"] == op["id"]
-            ),
-            {},
-        )
+        edges = (tree["edge"] for tree in self.previous.values() if tree["op"] == "connect")
+        edge: Tree = next((edge for edge in edges if edge["id"] == op["id"]), {})
         return ChangeLine(_("Disconnected %(edge)s") % {"edge": self._format_edge(edge)})
 
     def _format_edge(self, edge: Tree) -> str:
@@ -242,7 +223,7 @@ class _Describer:
         texts = {name: self._format_text(part) for name, part in value.items()}
         return ", ".join(f"{name}: {text}" for name, text in texts.items() if text)
 
-    _describers: Final[Mapping[str, Callable[["_Describer", Tree], ChangeLine]]] = {
+    _describers: ClassVar[Mapping[str, Callable[["_Describer", Tree], ChangeLine]]] = {
         "add": _add,
         "note": _note,
         "delete": _delete,
