@@ -6,6 +6,7 @@ An archived workflow is not found, except by the views that merely show it (``ar
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
+from django.conf import settings
 from django.http import HttpRequest, QueryDict
 
 from accounts.errors import NotFound
@@ -34,6 +35,15 @@ def provider_for(request: HttpRequest, provider_id: UUID) -> tuple[Principal, Mo
     return principal, selectors.find_provider(principal, provider_id, change=True)
 
 
+def is_htmx(request: HttpRequest) -> bool:
+    """Return whether a script sent the request, so that the response is a fragment instead of a page."""
+    return "HX-Request" in request.headers
+
+
+def get_base_url(request: HttpRequest) -> str:
+    return (settings.PUBLIC_URL or request.build_absolute_uri("/")).rstrip("/")
+
+
 def get_form_data(request: HttpRequest) -> QueryDict | None:
     """Return the data for a form, or None if it is shown for the first time.
 
@@ -53,7 +63,14 @@ def parse_ids(texts: Iterable[str]) -> list[UUID]:
 
 def parse_id(text: str) -> UUID:
     """Parse the id; an invalid one raises NotFound."""
+    id_ = parse_id_or_none(text)
+    if id_ is None:
+        raise NotFound
+    return id_
+
+
+def parse_id_or_none(text: object) -> UUID | None:
     try:
-        return UUID(text)
-    except ValueError as error:
-        raise NotFound from error
+        return UUID(str(text))
+    except ValueError:
+        return None

@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -18,7 +17,7 @@ from workflows.errors import WorkflowArchived
 from workflows.forms import TaskForm
 from workflows.models import Run, Task
 from workflows.services import tasks
-from workflows.views.request_context import get_form_data
+from workflows.views.request_context import get_base_url, get_form_data, is_htmx
 from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory import list_recalled, record_access
 from workflows.views.runs.recalled_memory import Recollection
@@ -49,7 +48,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "form": form,
         "tasks": rows,
         "page": page,
-        "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
+        "base_url": get_base_url(request),
     }
     return render(request, "tasks/list.html", context, status=422 if form.errors else 200)
 
@@ -59,7 +58,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def detail(request: HttpRequest, task_id: UUID) -> HttpResponse:
     principal = get_principal(request)
     context = _build_context(principal, selectors.find_task(principal, task_id))
-    if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+    if is_htmx(request):
         return render(request, "tasks/_update.html", context)
     return render(request, "tasks/detail.html", context)
 

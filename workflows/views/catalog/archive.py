@@ -16,7 +16,7 @@ from workflows import permissions, selectors
 from workflows.models import Workflow
 from workflows.services.editor import drafts
 from workflows.views.canvas.drawing import draw
-from workflows.views.catalog.folder_location import build_address, get_location
+from workflows.views.catalog.folder_location import build_address, format_count, get_location
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.request_context import parse_ids, read_text, workflow_for
 
@@ -93,10 +93,9 @@ def render_archived_page(
     request: HttpRequest, principal: Principal, workflow: Workflow
 ) -> HttpResponse:
     """Render an archived workflow at its own address, with a button to restore it."""
-    document = get_document(principal, workflow)
     context = {
         "workflow": workflow,
-        "drawing": draw(document),
+        "drawing": draw(get_document(principal, workflow)),
         "can_restore": permissions.may_delete(principal, workflow),
     }
     return render(request, "workflows/catalog/archived.html", context)
@@ -108,21 +107,14 @@ def _list_selected(request: HttpRequest, principal: Principal) -> list[Workflow]
 
 
 def _add_archived_message(request: HttpRequest, workflows: list[Workflow]) -> None:
-    context = {"message": _format_archived_message(workflows), "workflows": workflows}
+    """Add a message with a button to undo the archiving."""
+    text = _("“%(name)s” is archived."), _("Archived %(count)d workflows.")
+    context = {"message": format_count(workflows, *text), "workflows": workflows}
     messages.success(
         request, render_to_string("workflows/catalog/_archived_message.html", context, request)
     )
 
 
-def _format_archived_message(workflows: list[Workflow]) -> str:
-    if len(workflows) == 1:
-        return _("“%(name)s” is archived.") % {"name": workflows[0].name}
-    return _("Archived %(count)d workflows.") % {"count": len(workflows)}
-
-
 def _add_restored_message(request: HttpRequest, workflows: list[Workflow]) -> None:
-    if len(workflows) == 1:
-        message = _("Restored “%(name)s”.") % {"name": workflows[0].name}
-    else:
-        message = _("Restored %(count)d workflows.") % {"count": len(workflows)}
-    messages.success(request, message)
+    text = _("Restored “%(name)s”."), _("Restored %(count)d workflows.")
+    messages.success(request, format_count(workflows, *text))

@@ -1,5 +1,6 @@
 """The location on the Workflows page: the open folder and the search text, which are in the URL."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
@@ -11,8 +12,8 @@ from django.urls import reverse
 from accounts.errors import NotFound
 from accounts.principals import get_current_team_id, get_principal
 from workflows import selectors
-from workflows.models import Folder, FolderTree
-from workflows.views.request_context import read_text
+from workflows.models import Folder, FolderTree, Workflow
+from workflows.views.request_context import parse_id, read_text
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,17 @@ def find_folder(tree: FolderTree, text: str) -> Folder | None:
     """Return the folder with this id as text, or None for an empty text."""
     if not text:
         return None
-    try:
-        folder = tree.folders.get(UUID(text))
-    except ValueError:
-        folder = None
+    folder = tree.folders.get(parse_id(text))
     if folder is None:
         raise NotFound
     return folder
+
+
+def format_count(workflows: Sequence[Workflow], single: str, several: str) -> str:
+    """Return the sentence for one workflow with its name, or for several with their number."""
+    if len(workflows) == 1:
+        return single % {"name": workflows[0].name}
+    return several % {"count": len(workflows)}
 
 
 def build_address(folder_id: UUID | None) -> str:

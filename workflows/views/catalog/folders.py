@@ -16,16 +16,17 @@ from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.errors import WorkflowFault
 from workflows.forms import FolderForm
-from workflows.models import Folder, Workflow
+from workflows.models import Folder
 from workflows.models.folder import MAX_DEPTH
 from workflows.services.catalog import folders
 from workflows.views.catalog.folder_location import (
     FolderLocation,
     build_address,
     find_folder,
+    format_count,
     get_location,
 )
-from workflows.views.request_context import get_form_data, parse_ids, read_text
+from workflows.views.request_context import get_form_data, is_htmx, parse_ids, read_text
 
 
 @login_required
@@ -106,16 +107,10 @@ def move_workflows(request: HttpRequest) -> HttpResponse:
         request,
         location,
         lambda into: folders.move_workflows(principal, workflows=selected, into=into),
-        title=_build_title(selected),
+        title=format_count(selected, _("Move “%(name)s”"), _("Move %(count)d workflows")),
         workflows=selected,
         parent_ids={workflow.folder_id for workflow in selected},
     )
-
-
-def _build_title(selected: list[Workflow]) -> str:
-    if len(selected) == 1:
-        return _("Move “%(name)s”") % {"name": selected[0].name}
-    return _("Move %(count)d workflows") % {"count": len(selected)}
 
 
 def _folder_for(request: HttpRequest, folder_id: UUID) -> tuple[Principal, Folder]:
@@ -139,8 +134,8 @@ def _render_name_form(
             form.add_error("name", str(error))
         else:
             return _redirect(request, location.address)
-    context = {"form": form, "location": location, **more}
-    return _render_form(request, "folder_form", context, has_errors=bool(form.errors))
+    context = {"form": form, "location": location, "cancel_url": location.address, **more}
+    return _render_form(request, "name_form", context, has_errors=bool(form.errors))
 
 
 def _render_move_form(
@@ -198,22 +193,16 @@ def _format_moved_message(target: Folder | None) -> str:
 
 
 def _render_form(
-    request: HttpRequest,
-    template: str,
-    context: dict[str, Any],  # Any: as above
-    *,
-    has_errors: bool,
+    request: HttpRequest, template: str, context: dict[str, Any], *, has_errors: bool
 ) -> HttpResponse:
     """Render the form in the page's dialog or as a page."""
-    is_dialog = "HX-Request" in request.headers
-    name = (
-        f"workflows/catalog/_{template}.html" if is_dialog else f"workflows/catalog/{template}.html"
-    )
-    context["is_dialog"] = is_dialog
+    is_dialog = is_htmx(request)
+    name = f"workflows/catalog/{'_' if is_dialog else ''}{template}.html"
+    context |= {"is_dialog": is_dialog}
     return render(request, name, context, status=422 if has_errors else 200)
 
 
 def _redirect(request: HttpRequest, address: str) -> HttpResponse:
-    if "HX-Request" in request.headers:  # a redirect would load into the dialog
+    if is_htmx(request):  # a redirect would load into the dialog
         return HttpResponse(status=204, headers={"HX-Redirect": address})
     return redirect(address)

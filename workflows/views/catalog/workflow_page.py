@@ -8,10 +8,11 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from accounts.errors import NotFound
 from accounts.personas import strip_player
 from accounts.principals import Principal
 from workflows import permissions, selectors
-from workflows.engine.language.document import Document, Json
+from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.language.validation import validate
 from workflows.execution.kinds import load_kinds
@@ -33,6 +34,7 @@ MAX_RECENT_RUNS = 8
 MAX_RECENT_PEOPLE = 6
 MAX_TURNS = 50
 MAX_EARLIER = 8
+MAX_SUGGESTIONS = 4
 # The form field beside the inputs; no input has a dot in its name.
 GROUP_FIELD = "sys.group_id"
 
@@ -96,6 +98,13 @@ def get_document(principal: Principal, workflow: Workflow) -> Document:
     return from_json(published.snapshot.document)
 
 
+def get_node(document: Document, key: str) -> NodeSpec:
+    node = next((node for node in document.nodes if node.id == key), None)
+    if node is None:
+        raise NotFound
+    return node
+
+
 def build_pane_context(
     query: Mapping[str, str], principal: Principal, workflow: Workflow, document: Document
 ) -> dict[str, Any]:
@@ -118,8 +127,9 @@ def build_pane_context(
             excluded_key=conversation.key if conversation else "",
             limit=MAX_EARLIER,
         ),
-        "opening": _get_opening(document),
-        "suggestions": _list_suggestions(document),
+        "opening": get_opening(document)
+        or _("Send a message to see which nodes run and what is remembered."),
+        "suggestions": list_suggestions(document),
     }
 
 
@@ -200,13 +210,12 @@ def list_recent_people(principal: Principal, workflow: Workflow) -> Sequence[str
     return list(dict.fromkeys(map(strip_player, newest)))[:MAX_RECENT_PEOPLE]
 
 
-def _get_opening(document: Document) -> str:
+def get_opening(document: Document) -> str:
+    """Return the opening statement of a chat; empty if there is none."""
     opening = document.features.get("opening_statement")
-    if isinstance(opening, str) and opening.strip():
-        return opening
-    return _("Send a message to see which nodes run and what is remembered.")
+    return opening if isinstance(opening, str) and opening.strip() else ""
 
 
-def _list_suggestions(document: Document) -> list[str]:
+def list_suggestions(document: Document) -> list[str]:
     questions = document.features.get("suggested_questions")
-    return [str(s) for s in questions[:4]] if isinstance(questions, list) else []
+    return list(map(str, questions[:MAX_SUGGESTIONS])) if isinstance(questions, list) else []

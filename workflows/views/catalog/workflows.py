@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -29,11 +29,10 @@ from workflows.services.editor import drafts
 from workflows.templatetags.problems import describe_with_location
 from workflows.views.catalog.folder_location import get_location
 from workflows.views.publishing.page_updates import (
-    is_from_script,
     render_not_published,
     render_published,
 )
-from workflows.views.request_context import get_form_data, workflow_for
+from workflows.views.request_context import get_base_url, get_form_data, is_htmx, workflow_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +49,8 @@ def index(request: HttpRequest) -> HttpResponse:
     """List the workflows in a folder or at the top; a search covers all folders and shows the path."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     location = get_location(request)
-    rows = selectors.list_workflows(principal, team_id=team_id)
-    if location.query:
-        rows = rows.filter(name__icontains=location.query)
-    else:
-        rows = rows.filter(folder=location.folder)
+    condition = Q(name__icontains=location.query) if location.query else Q(folder=location.folder)
+    rows = selectors.list_workflows(principal, team_id=team_id).filter(condition)
     page_rows, page = paginate_by_offset(request, rows)
     context = {
         "location": location,
@@ -65,7 +61,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "query": location.query,
         "can_create": permissions.may_create(principal, team_id),
         "can_arrange": permissions.may_arrange(principal, team_id),
-        "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
+        "base_url": get_base_url(request),
     }
     return render(request, "workflows/catalog/list.html", context)
 
@@ -180,7 +176,7 @@ def _import_upload(
 @require_http_methods(["GET", "POST"])
 def rename(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Rename a workflow, on a separate page or in a dialog of the list."""
-    is_dialog = "HX-Request" in request.headers
+    is_dialog = is_htmx(request)
     principal, workflow = workflow_for(request, workflow_id, "edit")
     form = RenameForm(
         get_form_data(request),
@@ -191,8 +187,14 @@ def rename(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         if is_dialog:
             return HttpResponse(status=204, headers={"HX-Redirect": get_location(request).address})
         return redirect("workflows:detail", workflow.pk)
-    context = {"workflow": workflow, "form": form, "is_dialog": is_dialog}
-    template = "workflows/catalog/_rename.html" if is_dialog else "workflows/catalog/rename.html"
+    context = {
+        "workflow": workflow,
+        "form": form,
+        "title": _("Rename"),
+        "cancel_url": reverse("workflows:detail", args=[workflow.pk]),
+        "is_dialog": is_dialog,
+    }
+    template = f"workflows/catalog/{'_' if is_dialog else ''}name_form.html"
     return render(request, template, context, status=422 if form.errors else 200)
 
 
@@ -204,20 +206,15 @@ def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     note = form.cleaned_data["note"] if form.is_valid() else ""
     try:
         version = publishing.publish(principal, workflow=workflow, note=note)
-    except DocumentInvalid:
-        # The page lists every problem at its node.
-        reason = _("Not published: the draft has errors.")
-        if is_from_script(request):
-            return render_not_published(reason, has_problems=True)
-        messages.error(request, reason)
-        return redirect("workflows:detail", workflow.pk)
-    except NothingToPublish as unchanged:
-        if is_from_script(request):
-            return render_not_published(str(unchanged))
-        messages.info(request, str(unchanged))
+    except (DocumentInvalid, NothingToPublish) as error:
+        has_problems = isinstance(error, DocumentInvalid)  # the page lists each at its node
+        reason = _("Not published: the draft has errors.") if has_problems else str(error)
+        if is_htmx(request):
+            return render_not_published(reason, has_problems=has_problems)
+        messages.add_message(request, messages.ERROR if has_problems else messages.INFO, reason)
         return redirect("workflows:detail", workflow.pk)
     message = _("Published as version %(number)s.") % {"number": version.number}
-    if is_from_script(request):
+    if is_htmx(request):
         return render_published(request, principal, workflow, version, message)
     messages.success(request, message)
     return redirect(f"{reverse('workflows:detail', args=[workflow.pk])}?published")
@@ -236,16 +233,11 @@ def duplicate(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_safe
 def export(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, archived=True)
-    dialect = _parse_dialect(request.GET.get("dialect", ""))
+    requested = request.GET.get("dialect", "")
+    dialect = Dialect(requested) if requested in set(Dialect) else None
     format_: Literal["json", "yaml"] = "json" if request.GET.get("format") == "json" else "yaml"
     text = drafts.export(principal, workflow=workflow, dialect=dialect, format=format_)
-    types = {"json": "application/json", "yaml": "application/yaml"}
-    response = HttpResponse(text, content_type=f"{types[format_]}; charset=utf-8")
-    name = slugify(workflow.name) or "workflow"
-    extension = "json" if format_ == "json" else "yml"
+    response = HttpResponse(text, content_type=f"application/{format_}; charset=utf-8")
+    name, extension = slugify(workflow.name) or "workflow", "yml" if format_ == "yaml" else "json"
     response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
     return response
-
-
-def _parse_dialect(text: str) -> Dialect | None:
-    return Dialect(text) if text in set(Dialect) else None

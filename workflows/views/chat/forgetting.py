@@ -14,7 +14,7 @@ from workflows import memory_app
 from workflows.models import Workflow
 from workflows.services.chat import forgetting
 from workflows.views.catalog.workflow_page import read_person
-from workflows.views.request_context import read_text, workflow_for
+from workflows.views.request_context import is_htmx, read_text, workflow_for
 
 
 @login_required
@@ -57,7 +57,7 @@ def _render_toast(
     happened: str,
     memory: forgetting.ForgottenMemory | None = None,
 ) -> HttpResponse:
-    if not getattr(request, "htmx", False):
+    if not is_htmx(request):
         messages.success(request, message)
         return redirect("workflows:detail", workflow.pk)
     context = {"message": message, "happened": happened, "memory": memory, "workflow": workflow}

@@ -20,7 +20,7 @@ from workflows.views.catalog.workflow_page import (
     read_memory_stream,
     read_person,
 )
-from workflows.views.request_context import read_text, workflow_for
+from workflows.views.request_context import is_htmx, read_text, workflow_for
 from workflows.views.runs.options import read_options
 
 
@@ -48,7 +48,7 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     values = {"person": person, "conversation": key, GROUP_FIELD: group}
     parameters = {name: value for name, value in values.items() if value}
     url = f"{path}?{urlencode(parameters)}"
-    if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+    if not is_htmx(request):
         return redirect(url)
     (turn,) = build_pane_turns(principal, workflow, [run])
     html = render_to_string("chat/_pane_turn.html", {"turn": turn}, request)

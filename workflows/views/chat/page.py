@@ -25,15 +25,22 @@ from workflows.services.runs.runs import cancel_run, resolve_subject, start_run
 from workflows.views.catalog.workflow_page import (
     GROUP_FIELD,
     build_group_context,
+    get_opening,
+    list_suggestions,
     read_memory_stream,
 )
 from workflows.views.chat.turns import build_turns, list_turns
-from workflows.views.request_context import read_text, run_for, workflow_for
+from workflows.views.request_context import (
+    is_htmx,
+    parse_id_or_none,
+    read_text,
+    run_for,
+    workflow_for,
+)
 
 
 PAGE_SIZE: Final = 30
 MAX_LISTED: Final = 300
-MAX_SUGGESTIONS: Final = 4
 
 
 @login_required
@@ -54,8 +61,7 @@ def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "turns": list_turns(principal, workflow, conversation) if conversation else [],
         "undoable": _find_archived_conversation(request, principal, workflow),
         **_build_list_context(request, principal, workflow, conversation),
-        **_build_opening_context(document),
-        **(build_group_context(request.GET, document) if document else {}),
+        **(_build_document_context(request, document) if document else {}),
         **_build_memory_context(principal, workflow),
     }
     return render(request, "chat/page.html", context)
@@ -83,7 +89,7 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     group = read_text(request.POST, GROUP_FIELD)
     parameters = {"conversation": conversation.key} | ({GROUP_FIELD: group} if group else {})
     url = f"{reverse('workflows:chat', args=[workflow.pk])}?{urlencode(parameters)}"
-    if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+    if not is_htmx(request):
         return redirect(url)
     (turn,) = build_turns(principal, workflow, [run])
     context = {
@@ -117,7 +123,7 @@ def turn(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def stop(request: HttpRequest, run_id: UUID) -> HttpResponse:
     principal, run = run_for(request, run_id)
     cancel_run(principal, run)
-    if request.htmx:  # type: ignore[attr-defined]
+    if is_htmx(request):
         return HttpResponse(status=204)  # the stream reports the end
     return _redirect_to_chat(run.workflow, run.conversation)
 
@@ -206,15 +212,9 @@ def _build_list_context(
 def _find_archived_conversation(
     request: HttpRequest, principal: Principal, workflow: Workflow
 ) -> Conversation | None:
-    try:
-        conversation_id = UUID(request.GET.get("undo", ""))
-    except ValueError:
-        return None
-    return (
-        _list_own_conversations(principal, workflow)
-        .filter(pk=conversation_id, archived_at__isnull=False)
-        .first()
-    )
+    conversation_id = parse_id_or_none(request.GET.get("undo"))
+    archived = _list_own_conversations(principal, workflow).filter(archived_at__isnull=False)
+    return archived.filter(pk=conversation_id).first() if conversation_id else None
 
 
 def _load_published_document(workflow: Workflow) -> Document | None:
@@ -222,14 +222,11 @@ def _load_published_document(workflow: Workflow) -> Document | None:
     return from_json(version.snapshot.document) if version else None
 
 
-def _build_opening_context(document: Document | None) -> dict[str, Any]:
-    features = document.features if document else {}
-    opening, questions = features.get("opening_statement"), features.get("suggested_questions")
+def _build_document_context(request: HttpRequest, document: Document) -> dict[str, Any]:
     return {
-        "opening": opening.strip() if isinstance(opening, str) else "",
-        "suggestions": [str(question) for question in questions[:MAX_SUGGESTIONS]]
-        if isinstance(questions, list)
-        else [],
+        "opening": get_opening(document).strip(),
+        "suggestions": list_suggestions(document),
+        **build_group_context(request.GET, document),
     }
 
 

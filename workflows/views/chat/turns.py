@@ -12,17 +12,19 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
 from workflows import memory_app, selectors
+from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, MemoryWritten
 from workflows.models import Conversation, Run, RunEvent, Workflow
 from workflows.views.chat.failure_texts import (
     describe_failure,
     list_failure_texts,
     load_failed_titles,
 )
+from workflows.views.request_context import parse_id_or_none
 
 
 MAX_TURNS: Final = 50
 MAX_USED: Final = 8
-MEMORY_EVENTS: Final = ("memory_recalled", "memory_written", "memory_kept_out")
+MEMORY_EVENTS: Final = (MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name)
 
 # Memory of the conversation or of the run is not reported to its person.
 CONVERSATION_SCOPES: Final = frozenset({"conversation", "run", "run_metadata"})
@@ -103,17 +105,17 @@ def build_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -
     lookup = _MemoryLookup(principal, workflow, events.values())
     turns = []
     for run in runs:
-        memory = events.get(run.pk, _MemoryEvents())
+        memory, has_failed = events.get(run.pk, _MemoryEvents()), _has_failed(run)
         answer = str((run.outputs or {}).get("answer", ""))
         turns.append(
             ChatTurn(
                 run_id=run.pk,
                 query=_get_query(run),
                 answer=describe_failure(run, can_edit=False, titles=titles)
-                if _has_failed(run)
+                if has_failed
                 else answer,
                 is_live=not run.has_ended,
-                failed=_has_failed(run),
+                failed=has_failed,
                 ends=ends,
                 group=str(run.system.get("group_id", "")),
                 used=lookup.list_used(memory),
@@ -147,9 +149,9 @@ def _load_memory_events(principal: Principal, runs: Sequence[Run]) -> dict[UUID,
 def _add_event(memory: _MemoryEvents, event: RunEvent) -> None:
     data = event.data
     scope = str(data.get("scope", ""))
-    if event.name == "memory_kept_out":
+    if event.name == MemoryKeptOut.name:
         memory.is_store_paused |= "paused" in data.get("reasons", ())
-    elif event.name == "memory_recalled":
+    elif event.name == MemoryRecalled.name:
         memory.is_recall_paused |= data.get("withheld") == "paused"
         if scope not in CONVERSATION_SCOPES:
             memory.recalled += [(scope, entry) for entry in data.get("entries", ())]
@@ -204,7 +206,7 @@ class _MemoryLookup:
             text = memory_app.format_value(entry.get("value"))
             is_own = scope == "user"
             current = (
-                self._current_memories.get(_parse_id(entry.get("id")) or UUID(int=0))
+                self._current_memories.get(parse_id_or_none(entry.get("id")) or UUID(int=0))
                 if is_own
                 else None
             )
@@ -229,11 +231,4 @@ class _MemoryLookup:
 
 
 def _parse_ids(texts: Iterable[Any]) -> set[UUID]:
-    return {parsed for text in texts if (parsed := _parse_id(text)) is not None}
-
-
-def _parse_id(text: Any) -> UUID | None:
-    try:
-        return UUID(str(text))
-    except ValueError:
-        return None
+    return {parsed for text in texts if (parsed := parse_id_or_none(text))}

@@ -7,12 +7,11 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.principals import Principal
 from workflows import permissions, selectors
-from workflows.engine.language.document import Document
 from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
 from workflows.services import publishing
@@ -28,29 +27,12 @@ from workflows.views.samples.tour import get_tour
 from workflows.views.script_texts import translate_texts
 
 
-# name → route of the editor; the scripts read the URLs from the page and never build a URL themselves
-ROUTES = {
-    "draft": "workflows:draft",
-    "undo": "workflows:undo",
-    "redo": "workflows:redo",
-    "changes": "workflows:changes",
-    "live": "workflows:live",
-    "presence": "workflows:presence",
-    "comments": "workflows:comments",
-    "outline": "workflows:outline",
-    "problems": "workflows:problems",
-    "find": "workflows:find",
-    "copy": "workflows:copy",
-    "note": "workflows:note",
-    "replace": "workflows:replace",
-    "export": "workflows:export",
-    "picture": "workflows:picture",
-    "history": "workflows:history",
-    "published_chip": "workflows:published_chip",
-    "try": "workflows:try",
-    "run_list": "workflows:run_list",
-    "tests": "workflows:tests",
-}
+# The routes of the editor; the scripts read the URLs from the page and never build a URL themselves.
+ROUTES = (
+    *("draft", "undo", "redo", "changes", "live", "presence", "comments", "outline", "problems"),
+    *("find", "copy", "note", "replace", "export", "picture", "history", "published_chip"),
+    *("try", "run_list", "tests"),
+)
 
 
 @login_required
@@ -93,17 +75,14 @@ def build_page_context(
         "stacks": catch_up.get_undo_stacks(principal, workflow=workflow),
         "urls": _build_urls(workflow),
         "page": reverse("workflows:detail", args=[workflow.pk]),
-        "is_bare": context["can_edit"] and _is_bare(context["document"]),
+        # Whether there is only a start node, so that the canvas explains the first step.
+        "is_bare": context["can_edit"]
+        and len(context["document"].nodes) + len(context["document"].notes) <= 1,
         **_build_embedding_flags(request),
         "me": str(principal.user_id or ""),
         "pins": pins,
         **_build_published_context(request, workflow, context),
     }
-
-
-def _is_bare(document: Document) -> bool:
-    """Return whether the draft has only a start node, so that the canvas explains the first step."""
-    return len(document.nodes) + len(document.notes) <= 1
 
 
 def _build_embedding_flags(request: HttpRequest) -> dict[str, Any]:
@@ -124,11 +103,6 @@ def _build_published_context(
 
 
 def _build_urls(workflow: Workflow) -> dict[str, str]:
+    urls = {name: reverse(f"workflows:{name}", args=[workflow.pk]) for name in ROUTES}
     # The scripts put the id of a new run into this URL template.
-    urls = {"run_place": reverse("workflows:run", args=[UUID(int=0)])}
-    for name, route in ROUTES.items():
-        try:
-            urls[name] = reverse(route, args=[workflow.pk])
-        except NoReverseMatch:
-            continue  # routes of apps that are not installed
-    return urls
+    return urls | {"run_place": reverse("workflows:run", args=[UUID(int=0)])}

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import escape
@@ -13,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from workflows.engine.language.document import Document, Json
 from workflows.models import Workflow
+from workflows.views.request_context import get_base_url
 
 
 TIMEOUT: Final = 60
@@ -101,10 +101,6 @@ def build_example(workflow: Workflow, document: Document) -> dict[str, Json]:
     }
     query: dict[str, Json] = {"query": "Hello!"} if workflow.is_chat else {}
     return {**query, "inputs": inputs, "user": "ana", "response_mode": "blocking"}
-
-
-def get_base_url(request: HttpRequest) -> str:
-    return (settings.PUBLIC_URL or request.build_absolute_uri("/")).rstrip("/")
 
 
 def _choose_value(field: Mapping[str, Json]) -> Json:

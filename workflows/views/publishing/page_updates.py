@@ -17,13 +17,8 @@ from workflows.models import Version, Workflow
 from workflows.models.documents import from_json
 from workflows.services import publishing
 from workflows.services.editor.drafts import load_draft
-from workflows.views.publishing.api_examples import build_snippets, get_base_url
-from workflows.views.request_context import workflow_for
-
-
-def is_from_script(request: HttpRequest) -> bool:
-    """Return whether the editor's script sent the request; a plain form is redirected to the page."""
-    return "HX-Request" in request.headers
+from workflows.views.publishing.api_examples import build_snippets
+from workflows.views.request_context import get_base_url, workflow_for
 
 
 def build_published_context(

@@ -8,14 +8,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
+from workflows.engine.runtime.events import MemoryForgotten, MemoryKeptOut
 from workflows.models import Run, RunEvent
 from workflows.views.runs.memory import load_step_titles
 from workflows.views.runs.recalled_memory import SCOPE_LABELS, build_entry_url
 from workflows.views.value_text import format_value
 
-
-FORGOTTEN_EVENT: Final = "memory_forgotten"
-REJECTED_EVENT: Final = "memory_kept_out"
 
 # Labels of the gate's reasons (memory.logic.entries.ingress), except the pause, which is shown elsewhere.
 REASONS: Final[Mapping[str, Promise]] = {
@@ -55,17 +53,19 @@ def build_other_changes(
     principal: Principal, run: Run, events: Iterable[RunEvent]
 ) -> dict[str, Any]:
     """Build the context of forgotten and rejected memories; titles are loaded only if there are any."""
-    changes = [event for event in events if event.name in (FORGOTTEN_EVENT, REJECTED_EVENT)]
+    changes = [
+        event for event in events if event.name in (MemoryForgotten.name, MemoryKeptOut.name)
+    ]
     titles = load_step_titles(principal, run) if changes else {}
     forgotten = [
         _build_forgotten(event.data, titles)
         for event in changes
-        if event.name == FORGOTTEN_EVENT and event.data.get("count")
+        if event.name == MemoryForgotten.name and event.data.get("count")
     ]
     rejected = [
         _build_rejected(event.data, titles)
         for event in changes
-        if event.name == REJECTED_EVENT and PAUSED not in event.data.get("reasons", ())
+        if event.name == MemoryKeptOut.name and PAUSED not in event.data.get("reasons", ())
     ]
     return {"forgotten": forgotten, "rejected": rejected}
 

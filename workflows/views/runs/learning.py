@@ -16,7 +16,7 @@ from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import memory_app
 from workflows.models import Run
-from workflows.views.request_context import run_for
+from workflows.views.request_context import is_htmx, run_for
 from workflows.views.runs.recalled_memory import build_entry_url, shorten_key
 
 
@@ -87,7 +87,7 @@ def learn_again(request: HttpRequest, run_id: UUID) -> HttpResponse:
     if row is None:
         raise NotFound
     memory_app.retry_curation(caller, curation_id=row.pk)
-    if not getattr(request, "htmx", False):
+    if not is_htmx(request):
         return redirect("workflows:run", run.pk)
     return render(
         request, "runs/memory/_learned.html", {"learning": get_learning_result(principal, run)}

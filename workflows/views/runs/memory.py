@@ -3,15 +3,21 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import UUID
 
 from django.utils.functional import Promise
 
 from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Json
+from workflows.engine.runtime.events import (
+    MemoryForgotten,
+    MemoryKeptOut,
+    MemoryRecalled,
+    MemoryWritten,
+)
 from workflows.models import DryRunChange, Run, RunEvent
 from workflows.services.runs.run_access import find_private_namespace, record_page_access
+from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.recalled_memory import (
     SCOPE_LABELS,
     Recollection,
@@ -20,6 +26,10 @@ from workflows.views.runs.recalled_memory import (
     find_missed_query,
 )
 from workflows.views.value_text import format_value
+
+
+RecalledEntry = tuple[RunEvent, Mapping[str, Any], bool]  # with whether it is in the prompt
+MEMORY_EVENTS = (MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name, MemoryForgotten.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +41,6 @@ class SandboxChange:
     after: str = ""
     title: str = ""
     scope_label: str | Promise = ""
-
-
-# The memory events of a run.
-MEMORY_EVENTS = ("memory_recalled", "memory_written", "memory_kept_out", "memory_forgotten")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +106,9 @@ def find_pauses(events: Iterable[RunEvent]) -> Pauses | None:
     recalling = remembering = False
     for event in events:
         recalling |= event.data.get("withheld") == "paused"
-        remembering |= event.name == MEMORY_EVENTS[2] and "paused" in event.data.get("reasons", ())
+        remembering |= event.name == MemoryKeptOut.name and "paused" in event.data.get(
+            "reasons", ()
+        )
     return Pauses(recalling, remembering) if recalling or remembering else None
 
 
@@ -118,15 +126,17 @@ def list_recalled(
     events, if they are loaded already. ``format_text`` formats a value.
     """
     memory_events = (
-        selectors.list_events(principal, run, MEMORY_EVENTS[0]) if events is None else events
+        selectors.list_events(principal, run, MemoryRecalled.name) if events is None else events
     )
-    recall_events = [event for event in memory_events if event.name == MEMORY_EVENTS[0]]
+    recall_events = [event for event in memory_events if event.name == MemoryRecalled.name]
     steps = selectors.list_steps(principal, run).values_list("node_key", "title", "inputs")
     titles: dict[str, str] = {}
     prompts: dict[str, str] = {}
     for key, title, inputs in steps if recall_events else ():
         titles[key] = title
-        prompts[key] = prompts.get(key, "") + _join_prompt(inputs)
+        prompts[key] = prompts.get(key, "") + "\n".join(
+            message["text"] for message in list_prompt_messages(inputs)
+        )
     prompt = "".join(prompts.values()) if node is None else prompts.get(node, "")
     matches = sorted(
         (
@@ -158,20 +168,19 @@ def list_recalled(
     ]
 
 
-def _join_prompt(inputs: Any) -> str:
-    """Return the text that was sent to a model in a step."""
+def list_prompt_messages(inputs: Json) -> list[dict[str, str]]:
+    """Return the messages that were sent to the model of a step."""
     messages = inputs.get("messages") if isinstance(inputs, Mapping) else None
-    return "\n".join(
-        str(message.get("text", "")) for message in messages or () if isinstance(message, Mapping)
-    )
+    return [
+        {"role": str(message.get("role", "")), "text": str(message.get("text", ""))}
+        for message in (messages if isinstance(messages, list) else ())
+        if isinstance(message, Mapping)
+    ]
 
 
 def _is_in_prompt(prompt: str, entry: Mapping[str, Any]) -> bool:
     value = entry.get("value")
     return isinstance(value, str) and bool(value.strip()) and value in prompt
-
-
-RecalledEntry = tuple[RunEvent, Mapping[str, Any], bool]
 
 
 def _deduplicate(matches: Iterable[RecalledEntry]) -> list[RecalledEntry]:
@@ -186,9 +195,9 @@ def list_written(
     principal: Principal, run: Run, *, events: Iterable[RunEvent] | None = None
 ) -> list[Recollection]:
     memory_events = (
-        selectors.list_events(principal, run, MEMORY_EVENTS[1]) if events is None else events
+        selectors.list_events(principal, run, MemoryWritten.name) if events is None else events
     )
-    write_events = [event for event in memory_events if event.name == MEMORY_EVENTS[1]]
+    write_events = [event for event in memory_events if event.name == MemoryWritten.name]
     titles = load_step_titles(principal, run) if write_events else {}
     return [
         build_recollection(
@@ -207,13 +216,8 @@ def load_step_titles(principal: Principal, run: Run) -> Mapping[str, str]:
 
 def _load_source_runs(principal: Principal, events: Iterable[RunEvent]) -> dict[str, SourceRun]:
     """Return the runs in which these entries were learned, if the caller may see them."""
-    ids = set()
-    for event in events:
-        for entry in event.data.get("entries", []):
-            try:
-                ids.add(UUID(str(entry.get("run"))))
-            except ValueError:
-                continue
+    entries = (entry for event in events for entry in event.data.get("entries", []))
+    ids = {parse_id_or_none(entry.get("run")) for entry in entries} - {None}
     runs = selectors.list_runs(principal).filter(pk__in=ids) if ids else ()
     return {str(run.pk): SourceRun(run.pk, run.summary) for run in runs}
 

@@ -5,7 +5,6 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -37,7 +36,14 @@ from workflows.views.catalog.workflow_page import (
     read_person,
 )
 from workflows.views.editor.page import build_page_context
-from workflows.views.request_context import read_text, run_for, workflow_for
+from workflows.views.request_context import (
+    get_base_url,
+    is_htmx,
+    parse_id,
+    read_text,
+    run_for,
+    workflow_for,
+)
 from workflows.views.runs.detail import build_run_context
 from workflows.views.runs.options import read_options
 from workflows.views.runs.undo import find_undone_change
@@ -53,7 +59,7 @@ def index(request: HttpRequest) -> HttpResponse:
     rows = run_filter.apply(team_runs)
     workflow = None
     if request.GET.get("workflow"):
-        workflow = workflow_for(request, _parse_id(request.GET["workflow"]))[1]
+        workflow = workflow_for(request, parse_id(request.GET["workflow"]))[1]
         rows = rows.filter(workflow=workflow)
     page = paginate_by_time(request, rows.select_related("workflow", "subject_user"))
     context = {
@@ -63,7 +69,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "ignored": list_ignored(request.GET, run_filter),
         "statuses": RunStatus.choices,
         "workflow": workflow,
-        "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
+        "base_url": get_base_url(request),
     }
     return render(request, "runs/list.html", context)
 
@@ -75,7 +81,7 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     principal, run = run_for(request, run_id)
     context = build_run_context(principal, run)
     context["undone"] = find_undone_change(principal, request.GET.get("undone", ""))
-    if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+    if is_htmx(request):
         return render(request, "runs/_update.html", context)
     return render(request, "runs/detail.html", context)
 
@@ -110,7 +116,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             raise
         # The message must not reveal that the conversation exists, or its owner.
         message = _("This conversation name can't be used for a run. Choose another one.")
-    if run and not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+    if run and not is_htmx(request):
         return redirect("workflows:run", run.pk)
     context = {
         "workflow": workflow,
@@ -119,7 +125,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "run_error": "" if errors else message,
         "started": run,
     }
-    if request.htmx:  # type: ignore[attr-defined]
+    if is_htmx(request):
         return render(
             request, "workflows/runs/_run_form.html", context, status=422 if message else 200
         )
@@ -188,11 +194,3 @@ def _parse_day(text: str) -> date | None:
         return parse_date(text)
     except ValueError:  # the 31st of February
         return None
-
-
-def _parse_id(text: str) -> UUID:
-    """Parse an id; an invalid one becomes the zero id, which belongs to no row."""
-    try:
-        return UUID(text)
-    except ValueError:
-        return UUID(int=0)

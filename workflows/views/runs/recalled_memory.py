@@ -12,7 +12,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from workflows.engine.language.document import Json
+from workflows.engine.runtime.events import MemoryRecalled
 from workflows.models import RunEvent
+from workflows.views.request_context import parse_id_or_none
 
 
 # The parts of a score by their names in memory.core.recall.ranking.
@@ -111,7 +113,7 @@ def shorten_key(key: str) -> str:
 
 
 def is_recency_match(entry: Mapping[str, Json], event: RunEvent) -> bool:
-    is_unscored = event.name == "memory_recalled" and entry.get("score") is None
+    is_unscored = event.name == MemoryRecalled.name and entry.get("score") is None
     return is_unscored and not event.data.get("query")
 
 
@@ -126,10 +128,11 @@ def find_missed_query(
         return ""
     for other in events:
         search, entries = other.data.get("sought") or {}, other.data.get("entries", [])
-        is_same_search = other.data.get("scope") == event.data.get("scope") and not search.get(
-            "key"
+        is_same_search = (
+            not search.get("key")
+            and other.data.get("scope") == event.data.get("scope")
+            and search.get("filter") == (event.data.get("sought") or {}).get("filter")
         )
-        is_same_search &= search.get("filter") == (event.data.get("sought") or {}).get("filter")
         has_room = other.data.get("query") and len(entries) < (search.get("top_k") or 0)
         if is_same_search and has_room and all(hit.get("id") != entry["id"] for hit in entries):
             return str(other.data["query"])
@@ -138,15 +141,8 @@ def find_missed_query(
 
 def build_entry_url(entry_id: str) -> str:
     """Return the entry's page, or an empty text for an entry of an external provider."""
-    return reverse("memory:entry", args=[entry_id]) if _has_page(entry_id) else ""
-
-
-def _has_page(entry_id: str) -> bool:
-    try:
-        UUID(entry_id)
-    except ValueError:
-        return False
-    return apps.is_installed("memory")
+    has_page = apps.is_installed("memory") and parse_id_or_none(entry_id)
+    return reverse("memory:entry", args=[entry_id]) if has_page else ""
 
 
 def _list_score_parts(entry: Mapping[str, Json]) -> list[tuple[str | Promise, float]]:

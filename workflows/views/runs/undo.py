@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.principals import Principal
 from workflows import memory_app
-from workflows.views.request_context import run_for
+from workflows.views.request_context import parse_id_or_none, run_for
 from workflows.views.runs.detail import build_run_context
 
 
@@ -40,11 +40,8 @@ def undo_writes(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 def find_undone_change(principal: Principal, change_id: str) -> UUID | None:
     """Return the change that the page offers to undo; None for an old URL or another person's URL."""
-    try:
-        pk = UUID(change_id)
-    except ValueError:
-        return None
-    if not memory_app.is_on():
+    pk = parse_id_or_none(change_id)
+    if pk is None or not memory_app.is_on():
         return None
     changes = memory_app.Change.objects.visible_to(principal)
     return pk if changes.filter(pk=pk, undone_at=None).exists() else None

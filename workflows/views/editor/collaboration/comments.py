@@ -3,11 +3,10 @@
 Every response is the updated panel.
 """
 
-from collections.abc import Callable
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -45,40 +44,25 @@ def comments(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def comment(request: HttpRequest, workflow_id: UUID, comment_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     row = service.get_comment(principal, comment_id)
-    action = ACTIONS.get(request.POST.get("act", ""))
     if row.workflow_id != workflow.pk:
         raise NotFound
-    if action is None:
-        raise InvalidChoice(field="act")
     try:
-        action(principal, row, request)
+        _apply_action(principal, row, request.POST)
     except InvalidValue as error:
         return _render_panel(request, principal, workflow, error=str(error), status=422)
     return _render_panel(request, principal, workflow)
 
 
-def _change(principal: Principal, row: Comment, request: HttpRequest) -> None:
-    service.change(principal, comment=row, body=request.POST.get("body", ""))
-
-
-def _delete(principal: Principal, row: Comment, request: HttpRequest) -> None:
-    service.delete(principal, comment=row)
-
-
-def _resolve(principal: Principal, row: Comment, request: HttpRequest) -> None:
-    service.resolve(principal, comment=row)
-
-
-def _reopen(principal: Principal, row: Comment, request: HttpRequest) -> None:
-    service.resolve(principal, comment=row, resolved=False)
-
-
-ACTIONS: dict[str, Callable[[Principal, Comment, HttpRequest], None]] = {
-    "change": _change,
-    "delete": _delete,
-    "resolve": _resolve,
-    "reopen": _reopen,
-}
+def _apply_action(principal: Principal, row: Comment, data: QueryDict) -> None:
+    match data.get("act"):
+        case "change":
+            service.change(principal, comment=row, body=data.get("body", ""))
+        case "delete":
+            service.delete(principal, comment=row)
+        case "resolve" | "reopen" as action:
+            service.resolve(principal, comment=row, resolved=action == "resolve")
+        case _:
+            raise InvalidChoice(field="act")
 
 
 def _render_panel(
@@ -91,22 +75,15 @@ def _render_panel(
 ) -> HttpResponse:
     node = request.GET.get("node")
     threads = service.list_threads(principal, workflow)
-    visible_threads = [thread for thread in threads if node is None or thread.first.node == node]
     titles = dict(workflow.nodes.values_list("key", "title")) if threads or node else {}
+    visible_threads = [thread for thread in threads if node is None or thread.first.node == node]
+    rows = [_serialize_thread(principal, thread, titles) for thread in visible_threads]
     context = {
         "workflow": workflow,
         "node": node,
         "node_title": titles.get(node or "", "") or node,
-        "open": [
-            _serialize_thread(principal, thread, titles)
-            for thread in visible_threads
-            if not thread.is_resolved
-        ],
-        "resolved": [
-            _serialize_thread(principal, thread, titles)
-            for thread in visible_threads
-            if thread.is_resolved
-        ],
+        "open": [row for row in rows if not row["is_resolved"]],
+        "resolved": [row for row in rows if row["is_resolved"]],
         "counts": service.count_open(threads),
         "people": service.list_mentionable_names(principal, workflow),
         "can_comment": permissions.may_comment(principal, workflow),
@@ -121,6 +98,7 @@ def _serialize_thread(
     node = thread.first.node
     return {
         "first": thread.first,
+        "is_resolved": thread.is_resolved,
         "rows": [
             {
                 "comment": row,

@@ -13,6 +13,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.errors import NotFound
@@ -35,14 +36,24 @@ from workflows.engine.text_rendering import as_text
 from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
 from workflows.services.runs.runs import Subject, resolve_subject
-from workflows.views.catalog.workflow_page import get_document, list_recent_people, read_person
-from workflows.views.editor.debugging.template_preview import build_pool, get_node, render_jinja
+from workflows.views.catalog.workflow_page import (
+    get_document,
+    get_node,
+    list_recent_people,
+    read_person,
+)
+from workflows.views.editor.debugging.template_preview import build_pool, render_jinja
 from workflows.views.request_context import read_text, workflow_for
 
 
 MAX_CONVERSATIONS = 20
 MAX_VALUE_LENGTH = 2_000
 MAX_FORGOTTEN = 100  # shown
+POSITION_LABELS = {
+    "before_system": gettext_lazy("Inserted before the system message:"),
+    "after_system": gettext_lazy("Inserted after the system message:"),
+    "before_user": gettext_lazy("Inserted before the user message:"),
+}
 
 
 @login_required
@@ -68,7 +79,9 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
         "person": person,
         "people": list_recent_people(principal, workflow),
         "conversation": key,
-        "conversations": _list_conversations(principal, workflow, subject),
+        "conversations": selectors.list_recent_conversations(
+            principal, workflow, subject.id, excluded_key="", limit=MAX_CONVERSATIONS
+        ),
         "searches": searches,
         "query": query or "",
         "by_group": config["scope"] == "workflow",
@@ -107,14 +120,6 @@ def _read_config(spec: NodeSpec) -> dict[str, Any]:
         "format": config.get("format_template") or "",
         "injects": isinstance(memory_settings, Mapping),
     }
-
-
-def _list_conversations(
-    principal: Principal, workflow: Workflow, subject: Subject
-) -> list[tuple[str, str]]:
-    return selectors.list_recent_conversations(
-        principal, workflow, subject.id, excluded_key="", limit=MAX_CONVERSATIONS
-    )
 
 
 def _build_recall_context(
@@ -208,7 +213,7 @@ def _explain_missing_selection(config: Mapping[str, Any]) -> str:
 def _get_position_label(config: Mapping[str, Any]) -> str:
     if config["retrieves"]:
         return _("Text for the prompt:")
-    return _POSITION_LABELS.get(config["position"], _POSITION_LABELS["after_system"])()
+    return str(POSITION_LABELS.get(config["position"], POSITION_LABELS["after_system"]))
 
 
 def _explain_fault(scope: str, conversation: str, fault: Exception) -> str:
@@ -242,10 +247,3 @@ def _render_injection(
         inputs = {"entries": entries, "memories": entries, "results": entries}
         return render_jinja(config["format"], inputs)
     return list_memories(recalled_entries)
-
-
-_POSITION_LABELS = {
-    "before_system": lambda: _("Inserted before the system message:"),
-    "after_system": lambda: _("Inserted after the system message:"),
-    "before_user": lambda: _("Inserted before the user message:"),
-}

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.step_reports import measure_size
 from workflows.models import Pin, Run, Step, Workflow
+from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.detail import StepRow
-from workflows.views.runs.memory import list_recalled, record_access
+from workflows.views.runs.memory import list_prompt_messages, list_recalled, record_access
 from workflows.views.runs.options import format_json
 from workflows.views.value_text import format_value
 
@@ -22,7 +22,7 @@ def build_step_context(
     principal: Principal, workflow: Workflow, node: str, run_id: str
 ) -> dict[str, Any]:
     """Build the context from the requested run, or from the newest run with such a step."""
-    step = selectors.find_newest_step(principal, workflow, node, _parse_id(run_id))
+    step = selectors.find_newest_step(principal, workflow, node, parse_id_or_none(run_id))
     context: dict[str, Any] = {
         "workflow": workflow,
         "node": node,
@@ -38,7 +38,9 @@ def build_step_context(
         "run": run,
         "is_pinned_here": node in (run.mocks or {}),
         "warning": _find_warning(run, node),
-        "inputs": _serialize_values(exclude_prompt(step.inputs)),
+        "inputs": _serialize_values(
+            {name: value for name, value in step.inputs.items() if name != "messages"}
+        ),
         "messages": list_prompt_messages(step.inputs),
         "outputs": _serialize_values(step.outputs),
         "recalled": record_access(principal, run, list_recalled(principal, run, node))[0],
@@ -92,22 +94,6 @@ def build_value_context(run: Run, step: Step, part: str, *, is_complete: bool) -
     }
 
 
-def list_prompt_messages(inputs: Json) -> list[dict[str, str]]:
-    """Return the messages that were sent to the model of a step."""
-    messages = inputs.get("messages") if isinstance(inputs, Mapping) else None
-    if not isinstance(messages, list):
-        return []
-    return [
-        {"role": str(message.get("role", "")), "text": str(message.get("text", ""))}
-        for message in messages
-        if isinstance(message, Mapping)
-    ]
-
-
-def exclude_prompt(inputs: Mapping[str, Json]) -> dict[str, Json]:
-    return {name: value for name, value in inputs.items() if name != "messages"}
-
-
 def _serialize_values(
     values: Mapping[str, Json], limit: int | None = MAX_LENGTH
 ) -> list[dict[str, Any]]:
@@ -135,10 +121,3 @@ def _find_warning(run: Run, node: str) -> str:
         if warning.get("node") == node:
             return str(warning.get("code"))
     return ""
-
-
-def _parse_id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -22,7 +22,7 @@ from workflows.execution.kinds import load_kinds
 from workflows.models import Run, Workflow
 from workflows.models.documents import is_secret
 from workflows.sandbox.templates import TemplatePool
-from workflows.views.catalog.workflow_page import get_document
+from workflows.views.catalog.workflow_page import get_document, get_node
 from workflows.views.request_context import read_text, workflow_for
 
 
@@ -48,13 +48,6 @@ def preview_template(request: HttpRequest, workflow_id: UUID, node_key: str) -> 
     except EngineFault as fault:
         context["error"] = fault.message
     return render(request, "inspector/_rendered_template.html", context)
-
-
-def get_node(document: Document, key: str) -> NodeSpec:
-    spec = next((node for node in document.nodes if node.id == key), None)
-    if spec is None:
-        raise NotFound
-    return spec
 
 
 def build_pool(

@@ -28,8 +28,8 @@ from workflows.views.editor.history.descriptions import (
     collect_ids,
     describe_edit,
 )
-from workflows.views.publishing.page_updates import is_from_script, render_published
-from workflows.views.request_context import read_text, workflow_for
+from workflows.views.publishing.page_updates import render_published
+from workflows.views.request_context import is_htmx, read_text, workflow_for
 
 
 MAX_EDITS = 40
@@ -151,7 +151,7 @@ def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
         lambda: publishing.publish_version(principal, workflow=workflow, version=version),
         message,
     )
-    if is_from_script(request) and response.status_code == HTTPStatus.OK:
+    if is_htmx(request) and response.status_code == HTTPStatus.OK:
         return render_published(request, principal, workflow, version, message)
     return response
 
@@ -163,11 +163,11 @@ def _perform(
     try:
         action()
     except (WorkflowFault, DocumentInvalid) as error:
-        if is_from_script(request):
+        if is_htmx(request):
             return HttpResponse(_format_error(error), status=409, content_type="text/plain")
         messages.error(request, _format_error(error))
         return redirect("workflows:detail", workflow.pk)
-    if is_from_script(request):
+    if is_htmx(request):
         return HttpResponse(message, content_type="text/plain")
     messages.success(request, message)
     return redirect("workflows:detail", workflow.pk)

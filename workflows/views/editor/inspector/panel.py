@@ -9,7 +9,7 @@ import yaml
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
@@ -29,7 +29,7 @@ from workflows.execution.kinds import load_kinds
 from workflows.llm.config import normalize_name
 from workflows.models import Workflow
 from workflows.templatetags.problems import by_title, in_words, list_titles
-from workflows.views.catalog.workflow_page import get_document
+from workflows.views.catalog.workflow_page import get_document, get_node
 from workflows.views.editor.inspector import fields as forms
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
 from workflows.views.editor.inspector.workflow import build_workflow_form
@@ -55,9 +55,7 @@ class UnknownKind(NodeKind[Any, Any]):
 def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     document = get_document(principal, workflow)
-    spec = next((node_spec for node_spec in document.nodes if node_spec.id == node_key), None)
-    if spec is None:
-        raise NotFound
+    spec = get_node(document, node_key)
     providers = _list_providers(principal, workflow)
     context = {
         **_build_node_context(document, spec, workflow.revision),
@@ -65,7 +63,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
         "providers": providers,
         "provider_names": [name for name, _model in providers],
         "can_edit": permissions.may_edit(principal, workflow),
-        "last_url": _build_last_url(workflow, spec),
+        "last_url": reverse("workflows:last_step", args=[workflow.pk, spec.id]),
         "check_url": reverse("workflows:check_code", args=[workflow.pk]),
         "rendered_url": reverse("workflows:rendered", args=[workflow.pk, spec.id]),
         "recalled_url": reverse("workflows:recall_preview", args=[workflow.pk, spec.id]),
@@ -205,14 +203,6 @@ def _list_providers(principal: Principal, workflow: Workflow) -> Sequence[tuple[
         for row in selectors.list_providers(principal, workflow.team_id).filter(enabled=True):
             models[normalize_name(row.name)] = row.default_model
     return [*models.items()]
-
-
-def _build_last_url(workflow: Workflow, spec: NodeSpec) -> str:
-    """Return the address of the last step, or an empty text where runs aren't shown."""
-    try:
-        return reverse("workflows:last_step", args=[workflow.pk, spec.id])
-    except NoReverseMatch:
-        return ""
 
 
 def _serialize_node(spec: NodeSpec) -> dict[str, str]:

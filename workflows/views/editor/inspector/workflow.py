@@ -25,8 +25,7 @@ class VariableArea:
 
 def build_workflow_form(workflow: Workflow, document: Document) -> dict[str, Any]:
     features = document.features
-    questions = features.get("suggested_questions")
-    opening = features.get("opening_statement")
+    questions, opening = features.get("suggested_questions"), features.get("opening_statement")
     return {
         "opening": opening if isinstance(opening, str) else "",
         "questions": [str(q) for q in questions] if isinstance(questions, list) else [],
