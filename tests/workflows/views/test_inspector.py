@@ -54,6 +54,13 @@ def test_picker_of_a_variable_accepts_the_types_of_its_field(alice):
     assert 'data-wants="array[' in variable
 
 
+@pytest.mark.parametrize(("kind", "retries"), [("http-request", True), ("if-else", False)])
+def test_docs_say_whether_a_kind_can_be_retried(alice, kind, retries):
+    html = fragment(alice, make_workflow(alice, "Docs", document(kind)))
+
+    assert ("<li>Supports retry</li>" in html) is retries
+
+
 def test_list_has_a_blank_row_and_what_is_said_below_it(alice):
     html = fragment(alice, make_workflow(alice, "Branch", document("if-else")))
 
