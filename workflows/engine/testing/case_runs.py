@@ -53,83 +53,90 @@ async def run_case(
 ) -> CaseResult:
     """Run a case. Failures of the workflow are results, not exceptions."""
     started_at = time.monotonic()
+    run = _CaseRun(document, case, make_runner, app_id)
     turns: list[TurnResult] = []
     problem = ""
     try:
         if memory is not None:
-            await _store_seeds(case, memory, app_id)
-        conversations: dict[tuple[str, str], _Conversation] = {}
+            await run.store_seeds(memory)
         for turn in case.turns:
-            conversation = conversations.setdefault(
-                (turn.person, turn.conversation), _Conversation(dict(case.variables))
-            )
-            facts = await _run_turn(document, case, turn, conversation, make_runner, app_id)
+            facts = await run.run_turn(turn)
             turns.append(evaluate_turn(turn, facts))
     except EngineFault as fault:
         problem = fault.message
     return CaseResult(case.name, tuple(turns), problem, time.monotonic() - started_at)
 
 
-async def _store_seeds(case: Case, memory: MemoryPort, app_id: str) -> None:
-    for seed in case.memories:
-        identity = _build_identity(app_id, seed.person, seed.conversation)
-        origin = Origin("seed", "seed", f"seed:{seed.scope}:{seed.person}:{seed.key}")
-        if seed.is_page and isinstance(memory, KnowledgePort):
-            await memory.write_pages(
-                scope=seed.scope, identity=identity, origin=origin, pages=[seed.value]
+@dataclass
+class _CaseRun:
+    document: Document
+    case: Case
+    make_runner: RunnerMaker
+    app_id: str
+    conversations: dict[tuple[str, str], _Conversation] = field(default_factory=dict)
+
+    async def store_seeds(self, memory: MemoryPort) -> None:
+        for seed in self.case.memories:
+            identity = self._build_identity(seed.person, seed.conversation)
+            origin = Origin("seed", "seed", f"seed:{seed.scope}:{seed.person}:{seed.key}")
+            if seed.is_page and isinstance(memory, KnowledgePort):
+                await memory.write_pages(
+                    scope=seed.scope, identity=identity, origin=origin, pages=[seed.value]
+                )
+                continue
+            await memory.store(
+                scope=seed.scope,
+                identity=identity,
+                origin=origin,
+                key=seed.key,
+                value=seed.value,
+                metadata=seed.metadata,
             )
-            continue
-        await memory.store(
-            scope=seed.scope,
-            identity=identity,
-            origin=origin,
-            key=seed.key,
-            value=seed.value,
-            metadata=seed.metadata,
+
+    async def run_turn(self, turn: Turn) -> Facts:
+        conversation = self.conversations.setdefault(
+            (turn.person, turn.conversation), _Conversation(dict(self.case.variables))
+        )
+        exchanges = conversation.history.exchanges
+        system = self._build_identity(turn.person, turn.conversation)
+        if turn.say is not None:
+            system |= {"query": turn.say, "dialogue_count": len(exchanges) + 1}
+        mocks = Mocks(self.case.pins) if self.case.pins else None
+        runner = self.make_runner(self.document, history=conversation.history, mocks=mocks)
+        started_at = time.monotonic()
+        handle = runner.start(
+            inputs=check_start(self.document, turn.inputs),
+            system=system,
+            conversation=conversation.variables,
+            untrusted=conversation.untrusted,
+        )
+        collector = _EventCollector()
+        async for event in handle.events():
+            collector.add(event)
+        result = await handle.result()
+        conversation.variables, conversation.untrusted = result.conversation, result.untrusted
+        answer = result.outputs.get("answer")
+        if turn.say is not None and isinstance(answer, str):
+            exchanges.append((turn.say, answer))
+        return Facts(
+            status=result.status.value,
+            outputs=result.outputs,
+            error=result.error or "",
+            steps=result.steps,
+            recalled=collector.recalled,
+            written=collector.written,
+            stream="".join(collector.stream),
+            seconds=time.monotonic() - started_at,
+            tokens=result.usage.total_tokens,
         )
 
-
-async def _run_turn(
-    document: Document,
-    case: Case,
-    turn: Turn,
-    conversation: _Conversation,
-    make_runner: RunnerMaker,
-    app_id: str,
-) -> Facts:
-    system = dict(_build_identity(app_id, turn.person, turn.conversation))
-    if turn.say is not None:
-        system["query"] = turn.say
-        system["dialogue_count"] = len(conversation.history.exchanges) + 1
-    runner = make_runner(
-        document, history=conversation.history, mocks=Mocks(case.pins) if case.pins else None
-    )
-    started_at = time.monotonic()
-    handle = runner.start(
-        inputs=check_start(document, turn.inputs),
-        system=system,
-        conversation=conversation.variables,
-        untrusted=conversation.untrusted,
-    )
-    collector = _EventCollector()
-    async for event in handle.events():
-        collector.add(event)
-    result = await handle.result()
-    conversation.variables, conversation.untrusted = result.conversation, result.untrusted
-    answer = result.outputs.get("answer")
-    if turn.say is not None and isinstance(answer, str):
-        conversation.history.exchanges.append((turn.say, answer))
-    return Facts(
-        status=result.status.value,
-        outputs=result.outputs,
-        error=result.error or "",
-        steps=result.steps,
-        recalled=collector.recalled,
-        written=collector.written,
-        stream="".join(collector.stream),
-        seconds=time.monotonic() - started_at,
-        tokens=result.usage.total_tokens,
-    )
+    def _build_identity(self, person: str, conversation: str) -> dict[str, Json]:
+        return {
+            "user_id": person,
+            "app_id": self.app_id,
+            "workflow_id": self.app_id,
+            "conversation_id": f"{person}-{conversation}",
+        }
 
 
 @dataclass
@@ -146,15 +153,6 @@ class _EventCollector:
                 self.written.append(_format_entry(entry))
             case TextChunk(text=text):
                 self.stream.append(text)
-
-
-def _build_identity(app_id: str, person: str, conversation: str) -> dict[str, Json]:
-    return {
-        "user_id": person,
-        "app_id": app_id,
-        "workflow_id": app_id,
-        "conversation_id": f"{person}-{conversation}",
-    }
 
 
 def _format_entry(entry: Mapping[str, Json]) -> str:
