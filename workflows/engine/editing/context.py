@@ -1,4 +1,4 @@
-"""The context that expanding an operation needs besides the draft: node kinds, new ids, sizes of cards."""
+"""The context that expanding an operation needs besides the draft: node kinds and new ids."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ CONTAINER: Final = Box(400, 200)
 
 
 def compute_box(item: Item) -> Box:
+    """Return the size of an item for arranging it, which is the default one unless the item has its own."""
     default = CONTAINER if item.kind in CONTAINERS else CARD
     return Box(item.width or default.width, item.height or default.height)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """``create_id`` makes an unused id for a node of a kind."""
+    """The installed kinds; ``create_id`` makes an unused id for a node of a kind."""
 
     kinds: Mapping[str, AnyKind]
     create_id: Callable[[str], str]
-    compute_size: Callable[[Item], Box] = compute_box
 
     def is_container(self, item: Item) -> bool:
         if item.kind in CONTAINERS:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from workflows.engine.editing.apply import require_item
-from workflows.engine.editing.context import Context
+from workflows.engine.editing.context import Context, compute_box
 from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.ops import Move, Op, Resize, Tidy
 from workflows.engine.editing.records import Item
@@ -25,12 +25,12 @@ def expand_tidy(store: Store, op: Tidy, context: Context) -> Iterator[Op]:
             raise build_refusal("scope", "Only a container has nodes inside", node=op.scope)
         yield from _arrange_scope(store, op.scope, context)
         if op.scope is not None:
-            yield from _fit_container(store, op.scope, context)
+            yield from _fit_container(store, op.scope)
         return
     items = [require_item(store, id_) for id_ in dict.fromkeys(op.ids)]
     for parent in dict.fromkeys(item.parent for item in items):
         siblings = [item for item in items if item.parent == parent and not item.is_note]
-        yield from _arrange_items(store, siblings, context, keep_corner=True)
+        yield from _arrange_items(store, siblings, keep_corner=True)
 
 
 def _arrange_scope(store: Store, parent: str | None, context: Context) -> Iterator[Op]:
@@ -38,18 +38,16 @@ def _arrange_scope(store: Store, parent: str | None, context: Context) -> Iterat
     for item in children:
         if context.is_container(item):
             yield from _arrange_scope(store, item.id, context)
-            yield from _fit_container(store, item.id, context)
+            yield from _fit_container(store, item.id)
     # Read the children again, because the containers among them have new sizes now.
     children = [item for item in store.list_children(parent) if not item.is_note]
-    yield from _arrange_items(store, children, context, keep_corner=parent is None)
+    yield from _arrange_items(store, children, keep_corner=parent is None)
 
 
-def _arrange_items(
-    store: Store, items: list[Item], context: Context, *, keep_corner: bool
-) -> Iterator[Op]:
+def _arrange_items(store: Store, items: list[Item], *, keep_corner: bool) -> Iterator[Op]:
     if not items:
         return
-    boxes = {item.id: context.compute_size(item) for item in items}
+    boxes = {item.id: compute_box(item) for item in items}
     pairs = [
         (edge.source, edge.target)
         for item in items
@@ -65,10 +63,10 @@ def _arrange_items(
             yield Move(item.id, float(x), float(y))
 
 
-def _fit_container(store: Store, container: str, context: Context) -> Iterator[Op]:
+def _fit_container(store: Store, container: str) -> Iterator[Op]:
     """Resize a container to its content, notes included, but not below the size of an empty one."""
     item = require_item(store, container)
-    children = [(child, context.compute_size(child)) for child in store.list_children(container)]
+    children = [(child, compute_box(child)) for child in store.list_children(container)]
     if not children:
         return
     width = max(MIN_BOX.width, *(child.x + box.width + PADDING for child, box in children))
