@@ -14,7 +14,13 @@ from workflows.engine.language.document import Document, Json, Mode, NodeSpec, S
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.templating import REFERENCE
 from workflows.engine.language.validation.references import ERROR_OUTPUTS
-from workflows.engine.language.values import ELEMENTS, FILE_ATTRIBUTES, ValueType, parse_type
+from workflows.engine.language.values import (
+    ARRAYS,
+    ELEMENTS,
+    FILE_ATTRIBUTES,
+    ValueType,
+    parse_type,
+)
 from workflows.engine.language.variables import CONVERSATION, ENVIRONMENT, SYSTEM
 
 
@@ -167,27 +173,13 @@ def _find_type(variables: Iterable[Variable], selector: Selector) -> ValueType:
     return ValueType.ANY
 
 
-def _get_list_type(element_type: ValueType) -> ValueType | None:
-    """Return the type of a list of such values; lists of lists have no type."""
-    fitting = (
-        kind for kind, element in ELEMENTS.items() if _is_element_type(element, element_type)
-    )
-    return next(fitting, None)
-
-
 def _get_joined_type(value_type: ValueType) -> ValueType | None:
-    return value_type if value_type.is_array else _get_list_type(value_type)
-
-
-def _is_element_type(element: ValueType, value_type: ValueType) -> bool:
-    if value_type is ValueType.ANY:
-        return False
-    return element is value_type or (element is ValueType.NUMBER and value_type.is_number)
+    return value_type if value_type.is_array else ARRAYS.get(value_type)
 
 
 _TYPE_RULES: Final[Mapping[TypeRule, Callable[[ValueType], ValueType | None]]] = {
     TypeRule.ELEMENT: ELEMENTS.get,
-    TypeRule.GATHERED: _get_list_type,
+    TypeRule.GATHERED: ARRAYS.get,
     TypeRule.JOINED: _get_joined_type,
 }
 

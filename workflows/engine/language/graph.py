@@ -81,6 +81,12 @@ class Graph:
             nodes, lambda node: (*self.list_successors(node), *self._list_entries(node))
         )
 
+    def find_reachable_siblings(self, start: str) -> frozenset[str]:
+        """Return a node and everything behind it on the paths that stay inside its container."""
+        siblings = frozenset(self.list_children(self.nodes[start].parent))
+        inner = _search([start], lambda node: siblings.intersection(self.list_successors(node)))
+        return inner | {start}
+
     def find_upstream(self, node: str) -> frozenset[str]:
         """Return every node from which a path leads to the given node."""
         return _search([node], self.list_predecessors)

@@ -127,7 +127,8 @@ class _Compiler:
     def compile_scope(self, container: str | None, start: str) -> Plan:
         """Compile the nodes directly inside a container (or at the top) that the start leads to."""
         members = self.graph.list_children(container)
-        reachable = _find_reachable(start, self.document.edges, set(members))
+        # A node that no path leads to would block every join behind it permanently.
+        reachable = self.graph.find_reachable_siblings(start)
         specs = [self.graph.nodes[name] for name in members if name in reachable]
         by_id = {spec.id: index for index, spec in enumerate(specs)}
         edges = _build_edges(self.document.edges, by_id)
@@ -250,21 +251,6 @@ def _choose_root(
         return requested or roots[0]
     problems.append(Problem("root.missing", "The workflow has no Start node"))
     return None
-
-
-def _find_reachable(root: str, edges: Iterable[EdgeSpec], node_ids: set[str]) -> set[str]:
-    """Return the nodes that a path leads to; any other would block every join behind it permanently."""
-    targets: dict[str, list[str]] = {}
-    for edge in edges:
-        if edge.source in node_ids and edge.target in node_ids:
-            targets.setdefault(edge.source, []).append(edge.target)
-    visited, pending = {root}, [root]
-    while pending:
-        for target in targets.get(pending.pop(), ()):
-            if target not in visited:
-                visited.add(target)
-                pending.append(target)
-    return visited
 
 
 def _build_edges(edges: Iterable[EdgeSpec], by_id: dict[str, int]) -> tuple[PlanEdge, ...]:

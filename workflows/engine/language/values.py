@@ -53,6 +53,12 @@ ELEMENTS: Final[Mapping[ValueType, ValueType]] = {
     ValueType.ARRAY_BOOLEAN: ValueType.BOOLEAN,
 }
 
+# Type → type of an array of such values.
+ARRAYS: Final[Mapping[ValueType, ValueType]] = {
+    **{element: array for array, element in ELEMENTS.items() if element is not ValueType.ANY},
+    **dict.fromkeys(NUMBERS, ValueType.ARRAY_NUMBER),
+}
+
 # Other spellings in existing documents, besides the canonical names.
 ALIASES: Final[Mapping[str, ValueType]] = {
     "bool": ValueType.BOOLEAN,
@@ -180,10 +186,6 @@ def _is_text(value: Json) -> bool:
     return isinstance(value, str)
 
 
-def _is_object(value: Json) -> bool:
-    return isinstance(value, Mapping)
-
-
 def _build_array_check(check: Callable[[Json], bool]) -> Callable[[Json], bool]:
     def is_array(value: Json) -> bool:
         return isinstance(value, list | tuple) and all(map(check, value))
@@ -194,7 +196,7 @@ def _build_array_check(check: Callable[[Json], bool]) -> Callable[[Json], bool]:
 def _infer_array(items: Sequence[Json]) -> ValueType:
     kinds = {infer_type(item) for item in items}
     if len(kinds) == 1:
-        return _ARRAYS.get(kinds.pop(), ValueType.ARRAY_ANY)
+        return ARRAYS.get(kinds.pop(), ValueType.ARRAY_ANY)
     if kinds and kinds <= NUMBERS:
         return ValueType.ARRAY_NUMBER
     return ValueType.ARRAY_ANY
@@ -225,31 +227,21 @@ _SCALARS: Final[Mapping[type, ValueType]] = {
     str: ValueType.STRING,
 }
 _TEXTS: Final = frozenset({ValueType.STRING, ValueType.SECRET, ValueType.ANY})
-_ARRAYS: Final[Mapping[ValueType, ValueType]] = {
-    ValueType.STRING: ValueType.ARRAY_STRING,
-    ValueType.INTEGER: ValueType.ARRAY_NUMBER,
-    ValueType.FLOAT: ValueType.ARRAY_NUMBER,
-    ValueType.BOOLEAN: ValueType.ARRAY_BOOLEAN,
-    ValueType.OBJECT: ValueType.ARRAY_OBJECT,
-    ValueType.FILE: ValueType.ARRAY_FILE,
-}
-_CHECKS: Final[Mapping[ValueType, Callable[[Json], bool]]] = {
+_SINGLE_CHECKS: Final[Mapping[ValueType, Callable[[Json], bool]]] = {
     ValueType.STRING: _is_text,
     ValueType.SECRET: _is_text,
     ValueType.NUMBER: is_number,
     ValueType.INTEGER: _is_integer,
     ValueType.FLOAT: is_number,  # JSON does not distinguish 1 from 1.0
     ValueType.BOOLEAN: lambda value: isinstance(value, bool),
-    ValueType.OBJECT: _is_object,
+    ValueType.OBJECT: lambda value: isinstance(value, Mapping),
     ValueType.FILE: is_file,
     ValueType.NONE: lambda value: value is None,
     ValueType.ANY: lambda value: True,
-    ValueType.ARRAY_ANY: _build_array_check(lambda value: True),
-    ValueType.ARRAY_STRING: _build_array_check(_is_text),
-    ValueType.ARRAY_NUMBER: _build_array_check(is_number),
-    ValueType.ARRAY_OBJECT: _build_array_check(_is_object),
-    ValueType.ARRAY_FILE: _build_array_check(is_file),
-    ValueType.ARRAY_BOOLEAN: _build_array_check(lambda value: isinstance(value, bool)),
+}
+_CHECKS: Final[Mapping[ValueType, Callable[[Json], bool]]] = {
+    **_SINGLE_CHECKS,
+    **{array: _build_array_check(_SINGLE_CHECKS[element]) for array, element in ELEMENTS.items()},
 }
 _ZEROS: Final[Mapping[ValueType, Callable[[], Json]]] = {
     ValueType.STRING: str,
