@@ -31,6 +31,16 @@ from workflows.engine.runtime.step_records import Write
 from workflows.engine.texts import gettext_noop as gettext_noop  # for the modules of kinds
 
 
+# The input of a step that lists the keys of untrusted memories. Authors cannot use the name, since references cannot
+# contain the character and ``record_inputs`` drops it.
+UNTRUSTED_KEYS: Final = "#from_outside"
+# Its former name in older steps, and their kinds, whose inputs have fixed names.
+_LEGACY_UNTRUSTED_KEYS: Final = "from_outside"
+_LEGACY_KINDS: Final = frozenset(
+    {"conversation-memory", "knowledge-retrieval", "llm", "memory-recall", "memory-retrieval"}
+)
+
+
 class Execution(StrEnum):
     ROOT = "root"  # a run begins here
     ENTRY = "entry"  # a round of a container begins here
@@ -74,16 +84,6 @@ class NodeResult:
     writes: tuple[Write, ...] = ()
     usage: Usage | None = None
     events: tuple[Event, ...] = ()
-
-
-# The input of a step that lists the keys of untrusted memories. Authors cannot use the name, since references cannot
-# contain the character and ``record_inputs`` drops it.
-UNTRUSTED_KEYS: Final = "#from_outside"
-# Its former name in older steps, and their kinds, whose inputs have fixed names.
-_LEGACY_UNTRUSTED_KEYS: Final = "from_outside"
-_LEGACY_KINDS: Final = frozenset(
-    {"conversation-memory", "knowledge-retrieval", "llm", "memory-recall", "memory-retrieval"}
-)
 
 
 def has_untrusted_input(kind: str, inputs: Mapping[str, Json]) -> bool:

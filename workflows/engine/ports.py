@@ -174,7 +174,7 @@ class ModelPort(Protocol):
 
 
 class TemplatePort(Protocol):
-    """Renders Jinja2 outside this process (security.md §2.4). The variables are JSON, the result is text."""
+    """Renders Jinja2 outside this process, because a template is code. The variables are JSON."""
 
     async def render(self, template: str, inputs: Mapping[str, Json]) -> str: ...
 
@@ -282,14 +282,25 @@ class Ports:
 
 
 class Journal(Protocol):
-    """Records a run, in a list (in process) or in rows that are fenced by attempt (durable). ``record`` returns when
-    the step is final: at once for pure nodes (they are grouped), after the commit for nodes with an effect; its
-    events are stored with it. ``note`` takes an event that matters before its step has ended (a node began, or tries
-    again): published at once, stored as a row with the next commit. ``publish`` is for tokens, which are never rows.
-    """
+    """Records a run: in a list (in process), or in rows that are fenced by attempt (durable)."""
 
-    async def intend(self, step: StepKey) -> None: ...
-    async def record(self, record: StepRecord, events: Sequence[Event]) -> None: ...
-    def note(self, event: Event) -> None: ...
-    def publish(self, event: Event) -> None: ...
+    async def intend(self, step: StepKey) -> None:
+        """Record that a step with an effect begins."""
+        ...
+
+    async def record(self, record: StepRecord, events: Sequence[Event]) -> None:
+        """Store a step with its events. Returns when the step is final.
+
+        That is at once for pure nodes, which are grouped, and after the commit for nodes with an effect.
+        """
+        ...
+
+    def note(self, event: Event) -> None:
+        """Publish an event that matters before its step has ended, and store it with the next commit."""
+        ...
+
+    def publish(self, event: Event) -> None:
+        """Publish an event that is never stored, such as a piece of text."""
+        ...
+
     async def flush(self) -> None: ...

@@ -98,11 +98,10 @@ class InMemoryStore:
         self.items = {item.id: item for item in items}
         edges = [build_edge_record(edge, rank) for rank, edge in enumerate(document.edges)]
         self.edges = {edge.id: edge for edge in edges}
+        declared = (document.environment, document.conversation)
         self.variables = {
             (area, spec.name): build_variable_record(area, spec, rank)
-            for area, specs in zip(
-                AREAS, (document.environment, document.conversation), strict=True
-            )
+            for area, specs in zip(AREAS, declared, strict=True)
             for rank, spec in enumerate(specs)
         }
         self._features = document.features
@@ -117,15 +116,12 @@ class InMemoryStore:
 
     def document(self) -> Document:
         ordered = sorted(self.items.values(), key=_get_sort_key)
-        variables = sorted(
-            self.variables.values(), key=lambda variable: (variable.rank, variable.name)
-        )
+        variables = sorted(self.variables.values(), key=lambda v: (v.rank, v.name))
+        edges = sorted(self.edges.values(), key=_get_sort_key)
         return Document(
             mode=Mode(self._header["mode"]),
             nodes=tuple(build_node(item) for item in ordered if not item.is_note),
-            edges=tuple(
-                build_edge(edge) for edge in sorted(self.edges.values(), key=_get_sort_key)
-            ),
+            edges=tuple(map(build_edge, edges)),
             name=self._header["name"],
             description=self._header["description"],
             environment=tuple(build_variable(v) for v in variables if v.area == AREAS[0]),
@@ -150,9 +146,8 @@ class InMemoryStore:
         return sorted((i for i in self.items.values() if i.parent == parent), key=_get_sort_key)
 
     def list_node_edges(self, id_: str) -> list[EdgeRecord]:
-        return sorted(
-            (e for e in self.edges.values() if id_ in (e.source, e.target)), key=_get_sort_key
-        )
+        edges = (e for e in self.edges.values() if id_ in (e.source, e.target))
+        return sorted(edges, key=_get_sort_key)
 
     def list_roots(self) -> list[Item]:
         return sorted((i for i in self.items.values() if is_root(i)), key=_get_sort_key)
@@ -214,9 +209,8 @@ class InMemoryStore:
         self._header[field] = value
 
     def take_snapshot(self) -> str:
-        document = self.document()
         key = str(len(self._snapshots))
-        self._snapshots[key] = document
+        self._snapshots[key] = self.document()
         return key
 
     def replace(self, snapshot: str) -> None:

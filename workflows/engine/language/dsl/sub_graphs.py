@@ -44,21 +44,19 @@ def fold(
 ) -> tuple[list[Tree], list[Tree]]:
     """Put nodes and edges back into bodies. ``bodies`` maps the containers to the nodes inside them."""
     by_id = {node["id"]: node for node in nodes}
-    container_of = {
-        child: container for container, children in bodies.items() for child in children
-    }
+    containers = {child: name for name, children in bodies.items() for child in children}
     inner_edges: dict[str, list[Tree]] = {container: [] for container in bodies}
     outer_edges: list[Tree] = []
     for edge in edges:
-        container = container_of.get(edge["source"])
-        is_inner = container is not None and container == container_of.get(edge["target"])
+        container = containers.get(edge["source"])
+        is_inner = container is not None and container == containers.get(edge["target"])
         (inner_edges[container] if is_inner and container is not None else outer_edges).append(edge)
     # Innermost containers first: a container is folded before it becomes part of another body.
-    for container in sorted(bodies, key=lambda name: -measure_depth(name, container_of)):
+    for container in sorted(bodies, key=lambda name: -measure_depth(name, containers)):
         if container in by_id:
             children = [by_id[child] for child in bodies[container] if child in by_id]
             _fold_container(by_id[container], children, inner_edges[container])
-    return [node for node in nodes if node["id"] not in container_of], outer_edges
+    return [node for node in nodes if node["id"] not in containers], outer_edges
 
 
 def is_foldable(container: NodeSpec) -> bool:
@@ -81,11 +79,8 @@ class _Unfolder:
         if graph is None:
             self.nodes.append(node)
             return
-        data = {
-            key: _normalize_selectors(key, part)
-            for key, part in node["data"].items()
-            if key != MARK
-        }
+        data = drop_keys(node["data"], MARK)
+        data = {key: _normalize_selectors(key, part) for key, part in data.items()}
         container, kind = _get_id(node), data["type"]
         self.nodes.append({**node, "data": data})
         names = self._choose_names(container, graph["nodes"])
