@@ -91,9 +91,9 @@ def _translate_body_to_xworkflow(body: Json) -> Json:
         return {"type": "none"}
     name = _XWORKFLOW_BODY_TYPES.get(kind, kind) if isinstance(kind, str) else kind
     result = {**body, "type": name}
-    has_one_part = isinstance(data, list) and len(data) == 1 and isinstance(data[0], Mapping)
-    if kind in _TEXT_BODY_TYPES and has_one_part:
-        result["data"] = data[0].get("value", "")
+    if kind in _TEXT_BODY_TYPES and isinstance(data, list) and len(data) == 1:
+        if isinstance(data[0], Mapping):
+            result["data"] = data[0].get("value", "")
     elif kind in ("form-data", "x-www-form-urlencoded") and isinstance(data, list):
         result["data"] = [
             {"key": item.get("key", ""), "value": item.get("value", "")}
