@@ -88,7 +88,7 @@ def _render_page(request: HttpRequest, app_id: str, problem: str) -> HttpRespons
     usage = services.measure_usage(caller, team) if may_change and not app_id else None
     applications = _build_rows(request, services.list_applications(caller), app_id)
     current = next((application for application in applications if application.is_open), None)
-    in_force = (
+    effective = (
         services.get_effective_limits(caller, app_id=app_id)
         if app_id
         else services.apply_defaults(team)
@@ -101,15 +101,15 @@ def _render_page(request: HttpRequest, app_id: str, problem: str) -> HttpRespons
         "limits": limits,
         "fields": [_build_field(name, limits, defaults, form) for name in names],
         "effective_limits": [
-            (str(LABELS[name]), _format_limit(name, getattr(in_force, name))) for name in names
+            (str(LABELS[name]), _format_limit(name, getattr(effective, name))) for name in names
         ],
         "prefixes": "\n".join(limits.allowed_prefixes or ()),
-        "effective_prefixes": "\n".join(in_force.allowed_prefixes or ()),
+        "effective_prefixes": "\n".join(effective.allowed_prefixes or ()),
         "usage": usage,
         "fullest": name_namespaces(request, usage.fullest) if usage else (),
         "applications": applications,
         "may_change": may_change,
-        "external_users_may_write": in_force.subjects_write_global,
+        "external_users_may_write": effective.subjects_write_global,
         "team_forbids": bool(app_id) and not team.subjects_write_global,
         "problem": problem,
         "form_data": form,

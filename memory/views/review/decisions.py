@@ -161,11 +161,7 @@ def add_sample(request: HttpRequest) -> HttpResponse:
 
 
 def _decide_with_text(
-    request: HttpRequest,
-    item_id: UUID,
-    panel: str,
-    action: str,
-    decide: Callable[..., None],
+    request: HttpRequest, item_id: UUID, panel: str, action: str, decide: Callable[..., None]
 ) -> HttpResponse:
     """Decide with the text that was sent, or show its form again until it is valid."""
     item = get_queue_item(build_caller(request), item_id=item_id)
