@@ -69,6 +69,11 @@ def parse_id(text: str) -> UUID:
     return id_
 
 
+def parse_valid_ids(texts: Iterable[object]) -> set[UUID]:
+    """Return the ids among the texts without the invalid ones."""
+    return {id_ for text in texts if (id_ := parse_id_or_none(text))}
+
+
 def parse_id_or_none(text: object) -> UUID | None:
     try:
         return UUID(str(text))

@@ -1,7 +1,7 @@
 """The turns of a conversation for its person: the answer, and the memories that it used and stored."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -19,7 +19,7 @@ from workflows.views.chat.failure_texts import (
     list_failure_texts,
     load_failed_titles,
 )
-from workflows.views.request_context import parse_id_or_none
+from workflows.views.request_context import parse_id_or_none, parse_valid_ids
 
 
 MAX_TURNS: Final = 50
@@ -165,10 +165,10 @@ class _MemoryLookup:
     def __init__(self, principal: Principal, workflow: Workflow, memories: Any) -> None:
         self._workflow = workflow
         memories = list(memories)
-        runs = _parse_ids(
+        runs = parse_valid_ids(
             entry.get("run") for memory in memories for _scope, entry in memory.recalled
         )
-        entries = _parse_ids(
+        entries = parse_valid_ids(
             entry.get("id") for memory in memories for _scope, entry in memory.stores
         )
         source_runs = selectors.list_runs(principal).filter(pk__in=runs) if runs else ()
@@ -228,7 +228,3 @@ class _MemoryLookup:
             else None
         )
         return UsedMemory(text, at, f"?conversation={key}" if key else "")
-
-
-def _parse_ids(texts: Iterable[Any]) -> set[UUID]:
-    return {parsed for text in texts if (parsed := parse_id_or_none(text))}

@@ -17,7 +17,7 @@ from workflows.engine.runtime.events import (
 )
 from workflows.models import DryRunChange, Run, RunEvent
 from workflows.services.runs.run_access import find_private_namespace, record_page_access
-from workflows.views.request_context import parse_id_or_none
+from workflows.views.request_context import parse_valid_ids
 from workflows.views.runs.recalled_memory import (
     SCOPE_LABELS,
     Recollection,
@@ -217,7 +217,7 @@ def load_step_titles(principal: Principal, run: Run) -> Mapping[str, str]:
 def _load_source_runs(principal: Principal, events: Iterable[RunEvent]) -> dict[str, SourceRun]:
     """Return the runs in which these entries were learned, if the caller may see them."""
     entries = (entry for event in events for entry in event.data.get("entries", []))
-    ids = {parse_id_or_none(entry.get("run")) for entry in entries} - {None}
+    ids = parse_valid_ids(entry.get("run") for entry in entries)
     runs = selectors.list_runs(principal).filter(pk__in=ids) if ids else ()
     return {str(run.pk): SourceRun(run.pk, run.summary) for run in runs}
 
