@@ -8,7 +8,7 @@ import memory.services
 
 FOLDER = Path(memory.services.__file__).parent
 
-OPENERS = {"open_namespace", "_open", "open_for_query"}
+OPENERS = {"open_namespace", "open_entry", "_open", "open_for_query"}
 
 # They keep what they changed in memory beside the transaction, so a second attempt would find it changed.
 EXCEPTIONS = {"sandbox/dry_run.py", "sandbox/sandbox.py", "gateway/gateway.py"}
@@ -63,11 +63,11 @@ def test_service_that_is_not_retried_is_found() -> None:
     source = """
 @retry_on_conflict
 def good(caller):
-    with MemoryGateway(caller).open_namespace("view", "memory.listed") as access:
+    with open_namespace(caller, "view", "memory.listed") as access:
         return access
 
 def bad(caller):
-    with MemoryGateway(caller).open_namespace("view", "memory.listed") as access:
+    with open_namespace(caller, "view", "memory.listed") as access:
         return access
 
 def worse(caller):

@@ -34,7 +34,7 @@ from memory.permissions import (
     find_reasons,
 )
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -112,9 +112,7 @@ def explain_access(caller: MemoryCaller, *, namespace: str) -> AccessExplanation
     """
     if caller.principal.kind != "user":
         account_access.check_key(caller.principal, "team:read")
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.access_explained", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "view", "memory.access_explained", namespace=namespace) as access:
         row = access.target.row
         if row is None:
             raise NotFound(_("Namespace not found."))

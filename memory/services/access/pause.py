@@ -18,7 +18,7 @@ from memory.models.namespaces import PauseChoice
 from memory.providers.postgres import rows
 from memory.services.access.pause_state import Pause, PauseKind, get_active_pause
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 
 
 def get_own_namespace(caller: MemoryCaller) -> str:
@@ -31,8 +31,8 @@ def get_own_namespace(caller: MemoryCaller) -> str:
 @retry_on_conflict
 def get_subject_pause(caller: MemoryCaller, *, subject: str) -> Pause | None:
     """Return the pause of an external user, for a key that names them. The read is recorded in the audit log."""
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=_resolve_namespace(caller, subject)
+    with open_namespace(
+        caller, "view", "memory.listed", namespace=_resolve_namespace(caller, subject)
     ) as access:
         # access.target.row is None while recalling is paused, so the row is read directly.
         return get_active_pause(rows.find_namespace(caller.team_id, access.text), access.now)
@@ -73,7 +73,7 @@ def pause(
     if what not in (PauseChoice.REMEMBERING, PauseChoice.RECALLING, PauseChoice.BOTH):
         raise InvalidInput("what: use remembering, recalling, or both.")
     text = _resolve_namespace(caller, subject)
-    with MemoryGateway(caller).open_namespace("forget", "memory.paused", namespace=text) as access:
+    with open_namespace(caller, "forget", "memory.paused", namespace=text) as access:
         until = _parse_until(until)
         if until is not None and until <= access.now:
             raise InvalidInput(_("until: must be in the future."))
@@ -88,7 +88,7 @@ def pause(
 def resume(caller: MemoryCaller, *, subject: str | None = None) -> bool:
     """Resume memory, and return whether it was paused."""
     text = _resolve_namespace(caller, subject)
-    with MemoryGateway(caller).open_namespace("forget", "memory.resumed", namespace=text) as access:
+    with open_namespace(caller, "forget", "memory.resumed", namespace=text) as access:
         row = access.lock()
         active_pause = get_active_pause(row, access.now)
         access.detail.update(what=active_pause.what if active_pause else "")

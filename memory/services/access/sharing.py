@@ -13,15 +13,13 @@ from memory.models import Namespace
 from memory.permissions import Verb, can_share_with_groups
 from memory.services.access.explanation import format_recipient
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 @retry_on_conflict
 def share(caller: MemoryCaller, *, namespace: str, verb: Verb, recipient: User | TeamGroup) -> None:
-    with MemoryGateway(caller).open_namespace(
-        "share", "memory.shared", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "share", "memory.shared", namespace=namespace) as access:
         _describe_grant(access, verb, recipient)
         _check_recipient(access, recipient)
         account_access.grant(_get_holder(recipient), f"memory.{verb}", _get_row(access))
@@ -31,9 +29,7 @@ def share(caller: MemoryCaller, *, namespace: str, verb: Verb, recipient: User |
 def unshare(
     caller: MemoryCaller, *, namespace: str, verb: Verb, recipient: User | TeamGroup
 ) -> None:
-    with MemoryGateway(caller).open_namespace(
-        "share", "memory.unshared", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "share", "memory.unshared", namespace=namespace) as access:
         _describe_grant(access, verb, recipient)
         account_access.revoke(_get_holder(recipient), f"memory.{verb}", _get_row(access))
 

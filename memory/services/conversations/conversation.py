@@ -24,7 +24,7 @@ from memory.permissions import Verb
 from memory.providers.postgres import rows
 from memory.services.entries.forget import forget_selected
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.recall.recall import record_reads
 
@@ -137,9 +137,7 @@ def _open(
     caller: MemoryCaller, verb: Verb, audit_action: str, namespace: str | None
 ) -> AbstractContextManager[NamespaceAccess]:
     scope = None if namespace else str(Scope.CONVERSATION)
-    return MemoryGateway(caller).open_namespace(
-        verb, audit_action, scope=scope, namespace=namespace
-    )
+    return open_namespace(caller, verb, audit_action, scope=scope, namespace=namespace)
 
 
 def _handle(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:

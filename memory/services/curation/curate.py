@@ -40,7 +40,7 @@ from memory.services.curation.admission import admit
 from memory.services.curation.learning_rules import LearningRule, get_learning_rule
 from memory.services.curation.run_texts import list_stored_texts
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch
 from memory.services.review.detection import propose_changes
 from memory.tasks import wake_curation
@@ -261,9 +261,7 @@ def _store(
 ) -> _StoredCuration:
     """Store the entries and the status of the curation in one transaction."""
     caller = replace(finished.caller, origin=CallOrigin(curation.run_id))
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.curated", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "write", "memory.curated", namespace=namespace) as access:
         batch = Batch(access, CHANGE_REASON)
         admission = admit(
             access,

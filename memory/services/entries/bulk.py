@@ -21,7 +21,7 @@ from memory.services.entries.linked_entries import is_id
 from memory.services.entries.preview_forget import ForgetPreview, preview_entries
 from memory.services.entries.tiers import approve, promote, quarantine, reject
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.recall.search import EntrySearch, match_entries
 
@@ -151,9 +151,7 @@ def _select(
     caller: MemoryCaller, action: BulkAction, selection: Selection
 ) -> tuple[list[Entry], int]:
     """Return the entries to which the action applies, and the number of the others."""
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=selection.namespace
-    ) as access:
+    with open_namespace(caller, "view", "memory.listed", namespace=selection.namespace) as access:
         if access.external is not None:
             raise InvalidInput(
                 "entries: memory of an external provider can be changed only one entry at a time."

@@ -17,7 +17,7 @@ from memory.models.entries import Operation
 from memory.providers.postgres import bulk, rows
 from memory.services.entries.forget import MAX_ENTRIES
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_shared_namespace
+from memory.services.gateway.gateway import get_shared_namespace, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -53,7 +53,7 @@ def amend(
     text = get_shared_namespace(caller, entry_ids)
     wanted_ids = {UUID(str(entry_id)) for entry_id in entry_ids}
     _check(text, amendment)
-    with MemoryGateway(caller).open_namespace("write", "memory.edited", namespace=text) as access:
+    with open_namespace(caller, "write", "memory.edited", namespace=text) as access:
         namespace = access.claim()
         rows.expire(namespace, access.now)
         rows_to_amend = list(rows.find_living(namespace).filter(pk__in=wanted_ids).order_by("id"))

@@ -18,7 +18,7 @@ from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, hash_key
+from memory.services.gateway.gateway import hash_key, open_entry
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -39,9 +39,7 @@ def edit(
     is stored beside it in quarantine and returned; the entry itself stays as it was.
     """
     changes = {name: new for name, new in changes.items() if new is not None or name == "value"}
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.edited", namespace=get_entry_namespace(caller, entry_id)
-    ) as access:
+    with open_entry(caller, "write", "memory.edited", entry_id) as access:
         namespace = access.claim()
         rows.expire(namespace, access.now)
         entry = rows.find_living(namespace).filter(pk=UUID(str(entry_id))).first()

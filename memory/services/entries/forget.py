@@ -18,7 +18,7 @@ from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import apply_filter
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_shared_namespace, hash_key
+from memory.services.gateway.gateway import get_shared_namespace, hash_key, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -51,8 +51,8 @@ def forget(
     if entry_id is not None:
         return forget_many(caller, entry_ids=[entry_id], reason=reason)
     check_selection(key, filter)
-    with MemoryGateway(caller).open_namespace(
-        "forget", "memory.forgotten", scope=scope, namespace=namespace
+    with open_namespace(
+        caller, "forget", "memory.forgotten", scope=scope, namespace=namespace
     ) as access:
         if key is not None:
             access.detail["key"] = hash_key(key)
@@ -71,9 +71,7 @@ def forget_many(
     check_entry_count(entry_ids)
     text = get_shared_namespace(caller, entry_ids)
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
-    with MemoryGateway(caller).open_namespace(
-        "forget", "memory.forgotten", namespace=text
-    ) as access:
+    with open_namespace(caller, "forget", "memory.forgotten", namespace=text) as access:
         forgotten = forget_selected(access, lambda query: query.filter(pk__in=ids), reason)
         if forgotten.count != len(ids):
             raise NotFound(_("Memory not found. It may have been forgotten already."))
@@ -89,8 +87,8 @@ def clear(
     reason: str = "",
 ) -> Forgotten:
     """Forget everything in a namespace."""
-    with MemoryGateway(caller).open_namespace(
-        "forget", "memory.cleared", scope=scope, namespace=namespace
+    with open_namespace(
+        caller, "forget", "memory.cleared", scope=scope, namespace=namespace
     ) as access:
         if access.external is not None:
             count = access.store().clear_namespace(access.text)

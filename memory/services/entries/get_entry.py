@@ -9,14 +9,12 @@ from memory.core.errors import NotFound
 from memory.core.records import MemoryEntry
 from memory.providers.postgres import rows
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace
+from memory.services.gateway.gateway import open_entry
 
 
 @retry_on_conflict
 def get_entry(caller: MemoryCaller, *, entry_id: UUID | str) -> MemoryEntry:
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=get_entry_namespace(caller, entry_id)
-    ) as access:
+    with open_entry(caller, "view", "memory.listed", entry_id) as access:
         row = access.target.row
         entry = row and (
             rows.find_living(row)

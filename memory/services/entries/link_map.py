@@ -12,7 +12,7 @@ from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.entries.linked_entries import is_id
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.recall.search import ORDERS, EntrySearch, Sort, filter_entries
 
 
@@ -32,9 +32,7 @@ class Links:
 @retry_on_conflict
 def load_links(caller: MemoryCaller, *, namespace: str, search: EntrySearch) -> Links:
     """Load the newest entries with links and the entries that they link to. Links of external namespaces are unknown."""
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         row = access.target.row
         if row is None or access.external is not None:
             return Links(draw_map([], []), {}, frozenset(), is_all=True)

@@ -15,7 +15,7 @@ from memory.models import Namespace
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import apply_filter
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -75,8 +75,8 @@ def list_entries(
     offset: int = 0,
 ) -> EntryPage:
     """List entries newest first, including quarantined ones, which recall leaves out."""
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", scope=scope, namespace=namespace
+    with open_namespace(
+        caller, "view", "memory.listed", scope=scope, namespace=namespace
     ) as access:
         row = access.target.row
         condition = parse_filter(filter)

@@ -18,7 +18,7 @@ from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.entries.forget import check_entry_count, check_selection, filter_by
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_shared_namespace
+from memory.services.gateway.gateway import get_shared_namespace, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -95,8 +95,8 @@ def _plan(
     choose: Callable[[QuerySet[Entry]], QuerySet[Entry]],
     query: Callable[[str], MemoryQuery],
 ) -> ForgetPreview:
-    with MemoryGateway(caller).open_namespace(
-        "forget", "memory.rehearsed", scope=scope, namespace=namespace
+    with open_namespace(
+        caller, "forget", "memory.rehearsed", scope=scope, namespace=namespace
     ) as access:
         if access.external is None:
             plan = _plan_rows(access, choose)

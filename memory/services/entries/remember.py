@@ -15,7 +15,7 @@ from memory.permissions import get_guest_key_id
 from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, hash_key
+from memory.services.gateway.gateway import hash_key, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -42,8 +42,8 @@ def remember(
     without the filter, for writers that have their own.
     """
     raw = raw or get_guest_key_id(caller.principal) is not None
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.stored", scope=scope, namespace=namespace
+    with open_namespace(
+        caller, "write", "memory.stored", scope=scope, namespace=namespace
     ) as access:
         params = StoreParams(
             namespace=access.text,

@@ -16,7 +16,7 @@ from memory.permissions import Verb
 from memory.routing import find_external_provider
 from memory.services.entries.forget import clear
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.upkeep.run_notes import REASON
 from memory.upkeep.run_notes import clear_run_notes as clear_in_postgres
@@ -63,9 +63,8 @@ def clear_run_notes(team_id: UUID, run_id: UUID | str) -> int:
 def _open(
     team_id: UUID, run_id: UUID | str, verb: Verb, namespace: str
 ) -> Iterator[NamespaceAccess]:
-    action = _ACTIONS[verb]
-    gateway = MemoryGateway(_build_caller(team_id, run_id))
-    with gateway.open_namespace(verb, action, namespace=namespace) as access:
+    caller = _build_caller(team_id, run_id)
+    with open_namespace(caller, verb, _ACTIONS[verb], namespace=namespace) as access:
         yield access
 
 

@@ -24,7 +24,7 @@ from memory.services.entries.edit import check_revision
 from memory.services.entries.forget import check_entry_count
 from memory.services.entries.listing import EntryPage, list_entries
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_shared_namespace
+from memory.services.gateway.gateway import get_shared_namespace, open_namespace
 from memory.services.gateway.ingress_gate import TARGET_KEY
 from memory.services.gateway.namespace_access import NamespaceAccess
 
@@ -95,7 +95,7 @@ def plan_moves(
     tier = _resolve_tier(action, to)
     check_entry_count(entry_ids)
     text = get_shared_namespace(caller, entry_ids)
-    with MemoryGateway(caller).open_namespace("write", "memory.listed", namespace=text) as access:
+    with open_namespace(caller, "write", "memory.listed", namespace=text) as access:
         selected = _list_entries_by_id(access.target.row, entry_ids, access.now)
         access.detail.update(keys=len(selected), planned=str(action))
         return tuple(_plan(entry, action, tier, access.now) for entry in selected)
@@ -191,7 +191,7 @@ def _move(
 ) -> MovedEntries:
     check_entry_count(entry_ids)
     text = get_shared_namespace(caller, entry_ids)
-    with MemoryGateway(caller).open_namespace("write", ACTIONS[move], namespace=text) as access:
+    with open_namespace(caller, "write", ACTIONS[move], namespace=text) as access:
         namespace = access.claim()
         rows.expire(namespace, access.now)
         selected = _list_entries_by_id(namespace, entry_ids, access.now)

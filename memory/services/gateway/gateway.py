@@ -6,7 +6,7 @@ adds its revisions), and writes the audit entry. A refusal rolls the operation b
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -40,125 +40,57 @@ CHANGED_EXTERNALLY: Final = (
 )
 
 
-class MemoryGateway:
-    """Admits a caller to namespaces, each time for one operation."""
+def authorize(
+    caller: MemoryCaller,
+    verb: Verb,
+    action: str,
+    *,
+    scope: str | None = None,
+    namespace: str | None = None,
+) -> NamespaceAccess:
+    """Resolve the namespace, and check policy and permission. A refusal is audited under ``action``.
 
-    def __init__(self, caller: MemoryCaller) -> None:
-        self._caller = caller
-
-    def authorize(
-        self,
-        verb: Verb,
-        action: str,
-        *,
-        scope: str | None = None,
-        namespace: str | None = None,
-    ) -> NamespaceAccess:
-        """Resolve the namespace, and check policy and permission. A refusal is audited under ``action``.
-
-        For callers with slow work before the transaction; they pass the result to ``open_namespace(…, access=…)``.
-        """
-        team = tenant([self._caller.team_id])
-        with self._audit_refusals(action, scope, namespace) as request, team:
-            return _admit(self._caller, verb, request.resolve())
-
-    @contextmanager
-    def open_namespace(
-        self,
-        verb: Verb,
-        action: str,
-        *,
-        scope: str | None = None,
-        namespace: str | None = None,
-        access: NamespaceAccess | None = None,
-    ) -> Iterator[NamespaceAccess]:
-        """Authorize the caller unless ``access`` is given, yield the namespace, and write the audit entry, in one
-        transaction.
-
-        A transaction that fails because of a conflict is retried, except after an external provider was opened for a
-        change, because the retry would change it twice.
-        """
-        team = tenant([self._caller.team_id])
-        with self._audit_refusals(action, scope, namespace) as request, team:
-            if access is None:
-                access = _admit(self._caller, verb, request.resolve())
-            else:
-                request.subject, access.now = access.text, timezone.now()
-            access.detail = request.detail
-            access.on_external_write = request.note_external_write
-            self._describe(access)
-            yield access
-            record(self._caller, action, access.text, access.detail)
-
-    @contextmanager
-    def _audit_refusals(
-        self, action: str, scope: str | None, namespace: str | None
-    ) -> Iterator["_Request"]:
-        """Record a refusal in the audit log. The record stays although the operation is rolled back."""
-        request = _Request(self._caller, scope, namespace)
-        try:
-            yield request
-        except MemoryFault as fault:
-            with tenant([self._caller.team_id]):
-                record_refusal(self._caller, action, request.subject, fault, request.detail)
-            raise
-        except OperationalError as error:
-            if request.is_written_externally and find_conflict(error):
-                raise ProviderError(CHANGED_EXTERNALLY) from error
-            raise
-
-    def _describe(self, access: NamespaceAccess) -> None:
-        """Add the unusual circumstances of the access to the audit entry."""
-        if access.external is not None:
-            access.detail["provider"] = access.external.name
-        if access.is_withheld:
-            access.detail["paused"] = "recalling"
-        if access.emergency_access:
-            access.detail["emergency_access"] = access.emergency_access
+    For callers with slow work before the transaction; they pass the result to ``open_namespace(…, access=…)``.
+    """
+    request = _Request(caller, scope, namespace)
+    with _audit_refusals(request, action), tenant([caller.team_id]):
+        return _admit(caller, verb, request.resolve())
 
 
-@dataclass(slots=True)
-class _Request:
-    """A request for a namespace, as the audit entry of a refusal describes it."""
+@contextmanager
+def open_namespace(
+    caller: MemoryCaller,
+    verb: Verb,
+    action: str,
+    *,
+    scope: str | None = None,
+    namespace: str | None = None,
+    access: NamespaceAccess | None = None,
+) -> Iterator[NamespaceAccess]:
+    """Authorize the caller unless ``access`` is given, yield the namespace, and write the audit entry, in one
+    transaction.
 
-    caller: MemoryCaller
-    scope: str | None
-    namespace: str | None
-    detail: dict[str, Any] = field(default_factory=dict)  # JSON, of the audit row
-    subject: str = ""
-    is_written_externally: bool = False
-
-    def __post_init__(self) -> None:
-        self.subject = f"{self.scope or self.namespace}"
-
-    def resolve(self) -> ParsedNamespace:
-        if (self.scope is None) == (self.namespace is None):
-            raise InvalidInput("scope: use either a scope or a namespace.")
-        identity = self.caller.identity
-        parsed = parse_namespace(self.namespace or resolve_namespace(str(self.scope), identity))
-        self.subject = parsed.text
-        return parsed
-
-    def note_external_write(self, changed: bool) -> None:
-        self.is_written_externally = changed
+    A transaction that fails because of a conflict is retried, except after an external provider was opened for a
+    change, because the retry would change it twice.
+    """
+    request = _Request(caller, scope, namespace)
+    with _audit_refusals(request, action), tenant([caller.team_id]):
+        if access is None:
+            access = _admit(caller, verb, request.resolve())
+        else:
+            request.subject, access.now = access.text, timezone.now()
+        access.detail = request.detail
+        access.on_external_write = request.note_external_write
+        _add_circumstances(access)
+        yield access
+        record(caller, action, access.text, access.detail)
 
 
-def get_entry_namespace(caller: MemoryCaller, entry_id: UUID | str) -> str:
-    """Return the namespace of an entry. Whether the caller may see it is checked by the gateway afterwards."""
-    try:
-        entry_uuid = UUID(str(entry_id))
-    except ValueError:
-        raise NotFound(_("Memory not found.")) from None
-    with tenant([caller.team_id]):
-        namespace = (
-            Entry.objects.unscoped()
-            .filter(team_id=caller.team_id, pk=entry_uuid)
-            .values_list("namespace__text", flat=True)
-            .first()
-        )
-    if namespace is None:
-        raise NotFound(_("Memory not found."))
-    return namespace
+def open_entry(
+    caller: MemoryCaller, verb: Verb, action: str, entry_id: UUID | str
+) -> AbstractContextManager[NamespaceAccess]:
+    """Open the namespace of an entry, forgotten or not. An entry that the team doesn't have is refused unaudited."""
+    return open_namespace(caller, verb, action, namespace=_find_entry_namespace(caller, entry_id))
 
 
 def get_shared_namespace(caller: MemoryCaller, entry_ids: Sequence[UUID | str]) -> str:
@@ -188,6 +120,70 @@ def lock_namespaces(team_id: UUID, namespaces: Iterable[str]) -> None:
 def hash_key(key: str) -> str:
     """Return a hash that identifies a key in the audit log without revealing it."""
     return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+@dataclass(slots=True)
+class _Request:
+    """A request for a namespace, as the audit entry of a refusal describes it."""
+
+    caller: MemoryCaller
+    scope: str | None
+    namespace: str | None
+    detail: dict[str, Any] = field(default_factory=dict)  # JSON, of the audit row
+    subject: str = ""
+    is_written_externally: bool = False
+
+    def __post_init__(self) -> None:
+        self.subject = f"{self.scope or self.namespace}"
+
+    def resolve(self) -> ParsedNamespace:
+        if (self.scope is None) == (self.namespace is None):
+            raise InvalidInput("scope: use either a scope or a namespace.")
+        identity = self.caller.identity
+        parsed = parse_namespace(self.namespace or resolve_namespace(str(self.scope), identity))
+        self.subject = parsed.text
+        return parsed
+
+    def note_external_write(self, changed: bool) -> None:
+        self.is_written_externally = changed
+
+
+@contextmanager
+def _audit_refusals(request: _Request, action: str) -> Iterator[None]:
+    """Record a refusal in the audit log. The record stays although the operation is rolled back."""
+    try:
+        yield
+    except MemoryFault as fault:
+        with tenant([request.caller.team_id]):
+            record_refusal(request.caller, action, request.subject, fault, request.detail)
+        raise
+    except OperationalError as error:
+        if request.is_written_externally and find_conflict(error):
+            raise ProviderError(CHANGED_EXTERNALLY) from error
+        raise
+
+
+def _add_circumstances(access: NamespaceAccess) -> None:
+    """Add the unusual circumstances of the access to its audit entry."""
+    if access.external is not None:
+        access.detail["provider"] = access.external.name
+    if access.is_withheld:
+        access.detail["paused"] = "recalling"
+    if access.emergency_access:
+        access.detail["emergency_access"] = access.emergency_access
+
+
+def _find_entry_namespace(caller: MemoryCaller, entry_id: UUID | str) -> str:
+    try:
+        entry_uuid = UUID(str(entry_id))
+    except ValueError:
+        raise NotFound(_("Memory not found.")) from None
+    with tenant([caller.team_id]):
+        entries = Entry.objects.unscoped().filter(team_id=caller.team_id, pk=entry_uuid)
+        namespace = entries.values_list("namespace__text", flat=True).first()
+    if namespace is None:
+        raise NotFound(_("Memory not found."))
+    return namespace
 
 
 def _admit(caller: MemoryCaller, verb: Verb, parsed: ParsedNamespace) -> NamespaceAccess:

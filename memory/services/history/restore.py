@@ -13,7 +13,7 @@ from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import bulk, rows
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace
+from memory.services.gateway.gateway import open_entry
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -25,9 +25,7 @@ def restore(
 
     Without a number, a forgotten entry comes back as it was before it was forgotten.
     """
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.restored", namespace=get_entry_namespace(caller, entry_id)
-    ) as access:
+    with open_entry(caller, "write", "memory.restored", entry_id) as access:
         namespace = access.claim()
         entry = Entry.objects.unscoped().get(namespace=namespace, pk=UUID(str(entry_id)))
         revisions = Revision.objects.unscoped().filter(

@@ -6,15 +6,13 @@ from config.retry import retry_on_conflict
 from memory.core.records import MemoryEntry
 from memory.models import Revision
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, hash_key
+from memory.services.gateway.gateway import hash_key, open_entry, open_namespace
 
 
 @retry_on_conflict
 def list_revisions(caller: MemoryCaller, *, entry_id: UUID | str) -> list[Revision]:
     """Return the revisions of an entry, newest first."""
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=get_entry_namespace(caller, entry_id)
-    ) as access:
+    with open_entry(caller, "view", "memory.listed", entry_id) as access:
         rows = list(
             Revision.objects.unscoped().filter(entry_id=UUID(str(entry_id))).order_by("-number")
         )
@@ -25,9 +23,7 @@ def list_revisions(caller: MemoryCaller, *, entry_id: UUID | str) -> list[Revisi
 @retry_on_conflict
 def list_values(caller: MemoryCaller, *, namespace: str, key: str) -> list[MemoryEntry]:
     """Return every value of the living entry under a key, oldest first, the present one last."""
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         entries = list(access.store().history(access.text, key))
         access.detail.update(key=hash_key(key))
         if entries:

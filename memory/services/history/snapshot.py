@@ -18,7 +18,7 @@ from memory.providers.postgres.filters import apply_filter
 from memory.providers.postgres.snapshots import REMOVING_OPERATIONS, build_entry_as_of
 from memory.services.entries.listing import MAX_PAGE_SIZE, EntryPage
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.recall.search import EntrySearch, Sort, matches_search, sort_entries
 
 
@@ -53,9 +53,7 @@ def search_snapshot(
     limit: int = 50,
     offset: int = 0,
 ) -> SnapshotPage:
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         row = access.target.row
         access.detail["as_of"] = at.isoformat()
         if row is None or access.external is not None:

@@ -17,7 +17,7 @@ from memory.models import Change, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres.filters import apply_filter
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.recall.search import EntrySearch
 
 
@@ -69,9 +69,7 @@ def read_timeline(
 
     The search is compared with the entry after the change; its ``actor`` is who made the change.
     """
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         row = access.target.row
         if row is None or access.external is not None:
             return Timeline((), 0, offset)

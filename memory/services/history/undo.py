@@ -12,7 +12,7 @@ from memory.models import Change, Entry, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.history.restore import restore_revisions
 from memory.services.history.revert import revert_change
@@ -27,9 +27,7 @@ class UndoResult:
 @retry_on_conflict
 def undo(caller: MemoryCaller, *, change_id: UUID | str) -> UndoResult:
     namespace = _find_namespace(caller, change_id)
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.undone", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "write", "memory.undone", namespace=namespace) as access:
         other_namespaces = _list_other_namespaces(
             Change.objects.unscoped().get(pk=UUID(str(change_id)))
         )
@@ -45,9 +43,7 @@ def undo(caller: MemoryCaller, *, change_id: UUID | str) -> UndoResult:
         ids = undo_operation(access, change)
         access.detail.update(change=str(change.pk), keys=len(ids))
         for text in other_namespaces:
-            with MemoryGateway(caller).open_namespace(
-                "write", "memory.undone", namespace=text
-            ) as other_access:
+            with open_namespace(caller, "write", "memory.undone", namespace=text) as other_access:
                 other_ids = _revert_entries(other_access, change)
                 other_access.detail.update(change=str(change.pk), keys=len(other_ids))
             ids = (*ids, *other_ids)

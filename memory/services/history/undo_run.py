@@ -22,7 +22,7 @@ from memory.models.entries import Operation
 from memory.permissions import NamespaceTarget
 from memory.providers.postgres import bulk, rows
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.history.revert import REMOVALS, can_forget, is_expired
 from memory.upkeep.promotion import ACTOR as PROMOTION
@@ -51,9 +51,7 @@ def undo_run(
     with ExitStack() as stack:
         # All namespaces are opened before any is locked, and then locked in id order.
         opened_namespaces = [
-            stack.enter_context(
-                MemoryGateway(caller).open_namespace("write", action, namespace=text)
-            )
+            stack.enter_context(open_namespace(caller, "write", action, namespace=text))
             for text in _list_writable_namespaces(caller, run_id)
         ]
         rows.lock_namespaces(caller.team_id, [access.text for access in opened_namespaces])

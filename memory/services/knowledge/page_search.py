@@ -15,7 +15,7 @@ from memory.logic.knowledge.pages import KnowledgePage, from_entry
 from memory.logic.knowledge.retriever import RetrieverConfig, rank_pages
 from memory.models import Namespace, Posting
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.knowledge.knowledge_bases import list_knowledge_bases
 from memory.services.knowledge.pages import check_search
 from memory.services.knowledge.search_candidates import search_pages_by_text
@@ -96,9 +96,7 @@ def _list_candidates_by_term(query: str, caller: MemoryCaller) -> list[Namespace
 def _search_candidates(
     caller: MemoryCaller, row: Namespace, query: str
 ) -> Iterator[tuple[KnowledgePage, MemoryEntry]]:
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.recalled", namespace=row.text
-    ) as access:
+    with open_namespace(caller, "view", "memory.recalled", namespace=row.text) as access:
         entries = search_pages_by_text(access, query)
         access.detail.update(keys=len(entries), pages=True)
     yield from ((from_entry(entry), entry) for entry in entries)

@@ -29,7 +29,7 @@ from memory.services.entries.edit import RevisionConflict
 from memory.services.entries.forget import Forgotten, forget_selected
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace, hash_key
+from memory.services.gateway.gateway import hash_key, open_entry, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.knowledge.bulk_pages import KnowledgeBase, load_knowledge_base
 from memory.services.knowledge.search_candidates import list_candidate_pages
@@ -55,8 +55,8 @@ class PageView:
 def get_knowledge_base(
     caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
 ) -> KnowledgeBase:
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", scope=scope, namespace=namespace
+    with open_namespace(
+        caller, "view", "memory.listed", scope=scope, namespace=namespace
     ) as access:
         knowledge_base = load_knowledge_base(access)
         access.detail.update(keys=len(knowledge_base.pages), pages=True)
@@ -65,10 +65,7 @@ def get_knowledge_base(
 
 @retry_on_conflict
 def open_page(caller: MemoryCaller, *, entry_id: UUID | str) -> PageView:
-    namespace = get_entry_namespace(caller, entry_id)
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=namespace
-    ) as access:
+    with open_entry(caller, "view", "memory.listed", entry_id) as access:
         entry = get_page_entry(access, entry_id)
         access.detail.update(entry=str(entry_id), keys=1)
         return _build_view(access, entry)
@@ -117,8 +114,8 @@ def write_pages(
         writer is ingress_gate.Writer.PERSON
     ):  # content that a person writes by hand is their own and needs no review
         pages = [{**page, "origin": "", "hold": False} for page in pages]
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.stored", scope=scope, namespace=namespace
+    with open_namespace(
+        caller, "write", "memory.stored", scope=scope, namespace=namespace
     ) as access:
         access.claim()  # before the pages are read: two writers of one page must not make twins
         stored = write_drafts(
@@ -150,10 +147,7 @@ def rewrite_page(
     """Change only the given fields, and only if the page hasn't been changed since it was read. Its id stays, because
     others link to it.
     """
-    namespace = get_entry_namespace(caller, entry_id)
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.edited", namespace=namespace
-    ) as access:
+    with open_entry(caller, "write", "memory.edited", entry_id) as access:
         access.claim()
         entry = get_page_entry(access, entry_id)
         if entry.revision != if_revision:
@@ -178,10 +172,7 @@ def rewrite_page(
 @retry_on_conflict
 def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> PageView:
     """Mark the page as checked, so that it is no longer stale."""
-    namespace = get_entry_namespace(caller, entry_id)
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.edited", namespace=namespace
-    ) as access:
+    with open_entry(caller, "write", "memory.edited", entry_id) as access:
         access.claim()
         page = from_entry(get_page_entry(access, entry_id))
         _build_store(access, "confirmed").confirm(page.id)
@@ -192,10 +183,7 @@ def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> PageView:
 @retry_on_conflict
 def delete_page(caller: MemoryCaller, *, entry_id: UUID | str, reason: str = "") -> Forgotten:
     """Forget the page; pages that link to it become stale."""
-    namespace = get_entry_namespace(caller, entry_id)
-    with MemoryGateway(caller).open_namespace(
-        "forget", "memory.forgotten", namespace=namespace
-    ) as access:
+    with open_entry(caller, "forget", "memory.forgotten", entry_id) as access:
         entry = get_page_entry(access, entry_id)
         return forget_selected(access, lambda query: query.filter(pk=entry.id), reason)
 
@@ -205,10 +193,7 @@ def list_page_revisions(
     caller: MemoryCaller, *, entry_id: UUID | str
 ) -> tuple[MemoryEntry, list[KnowledgePage]]:
     """Return the page's entry and its revisions, newest first."""
-    namespace = get_entry_namespace(caller, entry_id)
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=namespace
-    ) as access:
+    with open_entry(caller, "view", "memory.listed", entry_id) as access:
         entry = get_page_entry(access, entry_id)
         revisions = _build_store(access).list_revisions(from_entry(entry).id)
         access.detail.update(entry=str(entry_id), revisions=len(revisions))

@@ -19,7 +19,7 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.embedding.query_embedding import embed_query
 from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, hash_key
+from memory.services.gateway.gateway import authorize, hash_key, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -67,19 +67,18 @@ def open_for_query(
     An embedder is slow, so it is called before the transaction, and only if the caller is authorized and there is
     something to find: the text of a refused query is never sent to an embedder.
     """
-    gateway = MemoryGateway(caller)
     authorized: NamespaceAccess | None = None
 
     def can_be_answered() -> bool:
         nonlocal authorized
-        authorized = gateway.authorize("view", "memory.recalled", scope=scope, namespace=namespace)
+        authorized = authorize(caller, "view", "memory.recalled", scope=scope, namespace=namespace)
         has_entries = authorized.target.row is not None and authorized.external is None
         return has_entries and _is_valid(query)
 
     if settings.MEMORY_EMBEDDER:
         query = embed_query(query, can_be_answered)
-    with gateway.open_namespace(
-        "view", "memory.recalled", scope=scope, namespace=namespace, access=authorized
+    with open_namespace(
+        caller, "view", "memory.recalled", scope=scope, namespace=namespace, access=authorized
     ) as access:
         yield access, replace(query, namespace=access.text)
 

@@ -23,7 +23,7 @@ from memory.providers.postgres.filters import apply_filter
 from memory.providers.postgres.provider import search
 from memory.services.entries.listing import MAX_PAGE_SIZE, EntryPage
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -71,9 +71,7 @@ def search_entries(
     caller: MemoryCaller, *, namespace: str, search: EntrySearch, limit: int = 50, offset: int = 0
 ) -> EntryPage:
     """Search entries, including quarantined ones, which recall leaves out."""
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         page = search_page(access, search, min(limit, MAX_PAGE_SIZE), offset)
         access.detail["keys"] = page.total
         return page
@@ -84,9 +82,7 @@ def search_by_tier(
     caller: MemoryCaller, *, namespace: str, search: EntrySearch, limit: int = 20
 ) -> dict[Tier, EntryPage]:
     """Return the first entries of each tier."""
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         pages = {
             tier: search_page(access, replace(search, tier=str(tier)), limit, 0)
             for tier in (Tier.QUARANTINE, Tier.WORKING, Tier.LONG_TERM)

@@ -16,7 +16,7 @@ from memory.logic.review.proposal_rules import propose_links, propose_merges, pr
 from memory.logic.review.proposals import Proposal
 from memory.services.curation.learning_rules import LearningRule
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.review.proposals import save_proposals
 
@@ -45,9 +45,7 @@ def propose_changes(
     proposals = _build_proposals(newest, similar_groups, frozenset(keys))
     if not proposals:
         return 0
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.proposed", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "write", "memory.proposed", namespace=namespace) as access:
         count = save_proposals(
             access, proposals, run_id=run_id, mode=learning.review, sampled=learning.sampled
         )
@@ -59,9 +57,7 @@ def _load_entries(
     caller: MemoryCaller, namespace: str, keys: Sequence[str]
 ) -> tuple[list[MemoryEntry], list[list[MemoryEntry]]]:
     """Return the newest entries, and a group for each new entry: the entry itself and those that resemble it."""
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         newest = access.store().recall(MemoryQuery(namespace, top_k=MAX_COMPARED))
         new_entries = [
             entry for entry in newest if entry.key in keys and entry.category not in RUN_CATEGORIES

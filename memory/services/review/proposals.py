@@ -29,7 +29,7 @@ from memory.logic.review.review_rules import Precision
 from memory.models import Namespace, Proposal
 from memory.permissions import is_allowed_by_name
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
 from memory.services.history.revert import revert_change
 from memory.services.review.proposal_rows import to_proposal, to_row_fields
@@ -89,9 +89,7 @@ def get_proposal(caller: MemoryCaller, *, proposal_id: UUID) -> Proposal:
 def preview_proposal(caller: MemoryCaller, *, proposal_id: UUID) -> ProposalDiff:
     """Return what applying would change now. Only the access is recorded."""
     namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         row = Proposal.objects.unscoped().select_related("namespace").get(pk=proposal_id)
         diff = plan_changes(to_proposal(row), _build_lookup(access.store(), namespace))
         access.detail.update(proposal=str(row.pk), keys=len(diff.changes))
@@ -108,9 +106,7 @@ def apply_proposal(
 ) -> Proposal:
     """Apply the whole proposal or nothing. One that is applied with another ``value`` counts as edited."""
     namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.proposal_applied", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "write", "memory.proposal_applied", namespace=namespace) as access:
         row = _lock_proposal(access, proposal_id)
         change = to_proposal(row)
         if not isinstance(value, _AsProposed):
@@ -133,9 +129,7 @@ def merge_proposal(
     The proposal keeps its own text, which is shown again when the merge is undone.
     """
     namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.proposal_applied", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "write", "memory.proposal_applied", namespace=namespace) as access:
         row = _lock_proposal(access, proposal_id)
         change = to_proposal(row)
         entry = find_entry(access.store(), namespace, into)
@@ -165,9 +159,7 @@ def reopen_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = ""
 def undo_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
     """Revert the applied proposal. Raises ``Outdated`` if one of its entries has been changed since."""
     namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.undone", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "write", "memory.undone", namespace=namespace) as access:
         row = _lock_proposal(access, proposal_id)
         _check_move(row, ReviewState.UNDONE)
         if row.change_id is None:
@@ -270,8 +262,8 @@ def _apply(access: NamespaceAccess, row: Proposal, change: ProposedChange, reaso
     batch = Batch(access, reason or row.reason)
     diff = plan_changes(change, _build_lookup(batch.store, change.namespace))
     has_removals = any(entry_change.after is None for entry_change in diff.changes)
-    forget_access = MemoryGateway(access.caller).open_namespace(
-        "forget", "memory.forgotten", namespace=access.text
+    forget_access = open_namespace(
+        access.caller, "forget", "memory.forgotten", namespace=access.text
     )
     with forget_access if has_removals else nullcontext():
         applied = proposal_execution.apply_proposal(change, batch.store)
@@ -294,7 +286,7 @@ def _move_proposal(
     caller: MemoryCaller, proposal_id: UUID, state: ReviewState, action: str, reason: str
 ) -> Proposal:
     namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
-    with MemoryGateway(caller).open_namespace("write", action, namespace=namespace) as access:
+    with open_namespace(caller, "write", action, namespace=namespace) as access:
         row = _lock_proposal(access, proposal_id)
         _check_move(row, state)
         if state is ReviewState.OPEN and _find_fingerprints(

@@ -25,7 +25,7 @@ from memory.providers.postgres import rows
 from memory.services.entries import tiers
 from memory.services.entries.edit import edit
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch
 from memory.services.history.undo import undo
 from memory.services.review.proposals import (
@@ -91,9 +91,7 @@ def list_similar(caller: MemoryCaller, *, item_id: UUID) -> list[MemoryEntry]:
     row = _load_item(caller, item_id)
     value = row.value if isinstance(row, Entry) else (row.new or {}).get("value")
     text = " ".join(list_texts(value))[:2_000]
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=row.namespace.text
-    ) as access:
+    with open_namespace(caller, "view", "memory.listed", namespace=row.namespace.text) as access:
         namespace = row.namespace.text
         entries: list[MemoryEntry] = []
         for query in (
@@ -190,8 +188,8 @@ def _find_last_change(caller: MemoryCaller, row: Entry) -> UUID:
 
 def _merge_entry(caller: MemoryCaller, row: Entry, into: str, value: Json, reason: str) -> None:
     namespace = row.namespace.text
-    with MemoryGateway(caller).open_namespace(
-        "write", tiers.ACTIONS[TierAction.APPROVE], namespace=namespace
+    with open_namespace(
+        caller, "write", tiers.ACTIONS[TierAction.APPROVE], namespace=namespace
     ) as access:
         batch = Batch(access, reason)
         source = (

@@ -14,7 +14,7 @@ from memory.logic.review.review_rules import ReviewMode
 from memory.services.curation.learning_rules import LearningRule
 from memory.services.entries.remember import remember
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.review.detection import propose_changes
 from memory.services.review.proposals import save_proposals
 
@@ -89,9 +89,7 @@ def _propose_drafts(caller: MemoryCaller, namespace: str) -> int:
             1,
         )
     ]
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.proposed", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "write", "memory.proposed", namespace=namespace) as access:
         proposals = [
             replace(propose_addition(draft, lambda: str(uuid7()), by=SAMPLE), reason="sample")
             for draft in drafts

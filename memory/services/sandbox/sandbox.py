@@ -36,7 +36,7 @@ from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.engine_port import CallerOf, RunMemory
-from memory.services.gateway.gateway import MemoryGateway, hash_key
+from memory.services.gateway.gateway import hash_key, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.recall.recall import record_reads
 from memory.services.sandbox.dry_run import Changes, DryRunStore, Ledger
@@ -135,8 +135,8 @@ class SandboxMemory(RunMemory):
     def _open(
         self, step: Step, verb: Verb, action: str
     ) -> Iterator[tuple[NamespaceAccess, DryRunStore]]:
-        gateway = MemoryGateway(self._caller_at(step))
-        with self._lock, gateway.open_namespace(verb, action, scope=step.scope) as access:
+        caller = self._caller_at(step)
+        with self._lock, open_namespace(caller, verb, action, scope=step.scope) as access:
             yield access, self._copy_of(access, step.scope)
 
     def _copy_of(self, access: NamespaceAccess, scope: str) -> DryRunStore:

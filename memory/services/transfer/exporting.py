@@ -39,7 +39,7 @@ from memory.routing import find_external_provider
 from memory.services.erasure.erase import list_namespaces_of_person
 from memory.services.gateway.audit_lines import record_refusal
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.transfer import file_format
 from memory.services.transfer.export_lines import (
@@ -93,9 +93,7 @@ def check_can_export(access: NamespaceAccess) -> None:
 @retry_on_conflict
 def export_namespace(caller: MemoryCaller, *, namespace: str) -> ExportFile:
     """Export a namespace that the caller may view. Emergency access isn't enough."""
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.listed", namespace=namespace
-    ) as access:
+    with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         if access.target.row is None:
             raise NotFound(_("Memory not found."))
         namespaces = [access.target.row]
@@ -314,9 +312,7 @@ def _open_namespace(
     notes of runs, which people can't view.
     """
     if not is_owner:
-        with MemoryGateway(caller).open_namespace(
-            "view", "memory.exported", namespace=row.text
-        ) as access:
+        with open_namespace(caller, "view", "memory.exported", namespace=row.text) as access:
             check_can_export(access)
             yield access.store() if access.external else None, access.detail
         return

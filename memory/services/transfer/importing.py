@@ -23,7 +23,7 @@ from memory.providers.postgres import rows
 from memory.providers.postgres.importing import reserve_positions
 from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.history.undo import undo
 from memory.services.transfer import file_format
 from memory.services.transfer.import_batch import ImportBatch, ImportContext, ImportDestination
@@ -126,8 +126,8 @@ class _ImportJob(ImportContext):
     def _check_namespace(self, destination: ImportDestination) -> None:
         """Check once whether the namespace may be written, so that a refusal is reported for it and not for each entry."""
         try:
-            with MemoryGateway(self.caller).open_namespace(
-                "write", "memory.imported", namespace=destination.target.to
+            with open_namespace(
+                self.caller, "write", "memory.imported", namespace=destination.target.to
             ) as access:
                 if access.external is not None:  # an external provider can't roll back a dry run
                     raise InvalidInput(
@@ -150,8 +150,8 @@ class _ImportJob(ImportContext):
         if destination.is_refused:
             destination.target.refused_count += len(units)
             return
-        with MemoryGateway(self.caller).open_namespace(
-            "write", "memory.imported", namespace=destination.target.to
+        with open_namespace(
+            self.caller, "write", "memory.imported", namespace=destination.target.to
         ) as access:
             batch = ImportBatch(self, destination, access, access.claim())
             batch.import_units(units)

@@ -20,7 +20,7 @@ from memory.logic.knowledge.page_gate import build_quarantined_page, screen_file
 from memory.logic.knowledge.pages import KnowledgePage, from_entry
 from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import MemoryGateway, get_entry_namespace
+from memory.services.gateway.gateway import open_entry, open_namespace
 from memory.services.knowledge.pages import MAX_PAGES, get_page_entry
 from memory.services.transfer.exporting import check_can_export
 
@@ -62,8 +62,8 @@ class PageFinding:
 def export_pages(
     caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
 ) -> bytes:
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.exported", scope=scope, namespace=namespace
+    with open_namespace(
+        caller, "view", "memory.exported", scope=scope, namespace=namespace
     ) as access:
         check_can_export(access)
         pages = KnowledgeStore(access.text, access.store()).list_pages()
@@ -75,10 +75,7 @@ def export_pages(
 @retry_on_conflict
 def export_single_page(caller: MemoryCaller, *, entry_id: UUID | str) -> tuple[str, bytes]:
     """Return the file name and the content of one page."""
-    namespace = get_entry_namespace(caller, entry_id)
-    with MemoryGateway(caller).open_namespace(
-        "view", "memory.exported", namespace=namespace
-    ) as access:
+    with open_entry(caller, "view", "memory.exported", entry_id) as access:
         check_can_export(access)
         page = from_entry(get_page_entry(access, entry_id))
         data = export_page(page)
@@ -136,8 +133,8 @@ def _import_files(
     dry_run: bool = False,
 ) -> PageImport:
     scope, namespace = target
-    with MemoryGateway(caller).open_namespace(
-        "write", "memory.stored", scope=scope, namespace=namespace
+    with open_namespace(
+        caller, "write", "memory.stored", scope=scope, namespace=namespace
     ) as access:
         if dry_run and access.external is not None:
             raise InvalidInput("dry_run: not supported by external providers.")

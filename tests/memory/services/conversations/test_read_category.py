@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from memory.logic.conversations.conversation import ConversationMemory
 from memory.services import CallOrigin, converse, load_history
 from memory.services.conversations.conversation import read_category
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
 
@@ -40,8 +40,7 @@ def talk(alice: Person) -> Person:
 
 
 def test_history_of_few_columns_is_that_of_whole_entries(talk: Person) -> None:
-    gateway = MemoryGateway(at_door(talk))
-    with gateway.open_namespace("view", "memory.listed", namespace="conv:c1") as access:
+    with open_namespace(at_door(talk), "view", "memory.listed", namespace="conv:c1") as access:
         lean, whole = (
             ConversationMemory("c1", access.store(), new_id=str, read_category=reader).read_view()
             for reader in (partial(read_category, access), None)

@@ -15,7 +15,7 @@ from memory.core.errors import AccessDenied, AlreadyExists, InvalidInput
 from memory.core.records import StoreParams
 from memory.models import Namespace
 from memory.services import CallOrigin, MemoryCaller, RunUndoResult
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch
 from memory.upkeep.promotion import promote_all_teams
 from tests.memory.services.conftest import at_door, in_run, trail
@@ -127,7 +127,7 @@ def test_what_was_learnt_from_the_run_goes_with_it(alice: Person) -> None:
     """Curation writes in the run's name."""
     own = f"user:{alice.user.pk}"
     learning = replace(running(alice), origin=CallOrigin("r1"))
-    with MemoryGateway(learning).open_namespace("write", "memory.curated", namespace=own) as access:
+    with open_namespace(learning, "write", "memory.curated", namespace=own) as access:
         Batch(access, "curation").store.store(StoreParams(own, "learning:1", value="Tea helps"))
 
     assert services.undo_run(at_door(alice), run_id="r1").count == 1

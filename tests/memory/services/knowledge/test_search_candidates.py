@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry, Namespace
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.knowledge import bulk_pages, search_candidates
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
@@ -38,8 +38,7 @@ def found(person: Person, query: str, **more: Any) -> list[str]:
 
 def read(person: Person, query: str) -> int:
     """How many pages the question was compared with."""
-    gateway = MemoryGateway(at_door(person))
-    with gateway.open_namespace("view", "memory.recalled", namespace=WIKI) as access:
+    with open_namespace(at_door(person), "view", "memory.recalled", namespace=WIKI) as access:
         return len(search_candidates.list_candidate_pages(access, query, ()))
 
 
@@ -70,8 +69,9 @@ def test_page_near_in_meaning_is_compared_without_a_word_of_the_question(
 ) -> None:
     monkeypatch.setattr(search_candidates, "LARGE_SIZE", 5)
     near = ["page:bed-3", "page:tea", "page:gone"]
-    gateway = MemoryGateway(at_door(knowledge_base))
-    with gateway.open_namespace("view", "memory.recalled", namespace=WIKI) as access:
+    with open_namespace(
+        at_door(knowledge_base), "view", "memory.recalled", namespace=WIKI
+    ) as access:
         keys = [one.key for one in search_candidates.list_candidate_pages(access, "tea", near)]
 
     assert sorted(keys) == ["page:bed-3", "page:cups", "page:tea"]
@@ -104,9 +104,7 @@ def test_knowledge_base_says_whose_words_a_page_is_until_somebody_approves(
 
 def test_knowledge_base_reads_no_more_of_an_entry_than_it_shows(knowledge_base: Person) -> None:
     with (
-        MemoryGateway(at_door(knowledge_base)).open_namespace(
-            "view", "memory.listed", namespace=WIKI
-        ) as access,
+        open_namespace(at_door(knowledge_base), "view", "memory.listed", namespace=WIKI) as access,
         CaptureQueriesContext(connection) as captured,
     ):
         there = bulk_pages.load_knowledge_base(access)

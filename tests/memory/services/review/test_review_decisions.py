@@ -13,7 +13,7 @@ from memory.core.records import StoreParams
 from memory.logic.review.proposal_rules import propose_addition
 from memory.logic.review.proposals import ReviewState
 from memory.logic.review.review_rules import ReviewMode
-from memory.services.gateway.gateway import MemoryGateway
+from memory.services.gateway.gateway import open_namespace
 from memory.services.review import agreement, proposals, review_decisions
 from memory.services.review.proposals import save_proposals
 from memory.services.review.review_queue import (
@@ -253,9 +253,7 @@ def test_agreement_counts_what_people_said_of_quarantine_and_took_back_unasked(
     """What passed by itself says nothing until somebody undoes it."""
     caller = at_door(alice)
     for number, value in enumerate(("Bees hum at dusk", "Wasps sting at noon"), 1):
-        with MemoryGateway(caller).open_namespace(
-            "write", "memory.proposed", namespace="global:app"
-        ) as door:
+        with open_namespace(caller, "write", "memory.proposed", namespace="global:app") as door:
             found = propose_addition(
                 StoreParams("global:app", f"k{number}", value=value),
                 lambda: str(uuid7()),
