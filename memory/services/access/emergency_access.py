@@ -34,7 +34,7 @@ from memory.models.emergency_access import VERB, build_notified_condition, build
 from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.services.gateway.audit_lines import record, record_refusal
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
 MINUTES = (15, 60, 240)
@@ -149,9 +149,7 @@ def list_emergency_accesses(
     with tenant([caller.team_id]):
         if namespace is not None and caller.principal.kind != "user":
             return _list_for_key(caller, namespace, limit, offset)
-        emergency_accesses = EmergencyAccess.objects.visible_to(caller.principal).filter(
-            team_id=caller.team_id
-        )
+        emergency_accesses = select_visible(caller, EmergencyAccess)
         if namespace is not None:
             emergency_accesses = emergency_accesses.filter(namespace__text=namespace)
         emergency_accesses = emergency_accesses.select_related("namespace", "by")
@@ -167,9 +165,7 @@ def load_emergency_access_page(
         return EmergencyAccessPage([], 0, offset)
     own_memory = build_owner_condition(user_id)
     with tenant([caller.team_id]):
-        visible = EmergencyAccess.objects.visible_to(caller.principal).filter(
-            team_id=caller.team_id
-        )
+        visible = select_visible(caller, EmergencyAccess)
         emergency_accesses = visible.filter(own_memory if into_own else ~own_memory).order_by(
             "-created_at", "-id"
         )
@@ -327,9 +323,7 @@ def _find_private_namespace(caller: MemoryCaller, namespace: str) -> Namespace:
 
 
 def _find_visible(caller: MemoryCaller, access_id: UUID, *, lock: bool = False) -> EmergencyAccess:
-    visible = EmergencyAccess.objects.visible_to(caller.principal).filter(
-        team_id=caller.team_id, pk=access_id
-    )
+    visible = select_visible(caller, EmergencyAccess).filter(pk=access_id)
     matches = (visible.select_for_update(of=("self",)) if lock else visible).select_related(
         "namespace"
     )

@@ -11,7 +11,7 @@ from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import list_scope_kinds
 from memory.models import Namespace
 from memory.models.emergency_access import VERB
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
 MAX_SUGGESTIONS = 500  # people
@@ -53,7 +53,7 @@ def list_hidden_people(caller: MemoryCaller) -> list[Namespace]:
 def _list_hidden_namespaces(caller: MemoryCaller) -> Any:  # Any: the manager's queryset is untyped
     private = [word for words in _list_private_scopes().values() for word in words]
     namespaces = Namespace.objects.unscoped().filter(team_id=caller.team_id, scope__in=private)
-    visible = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    visible = select_visible(caller, Namespace)
     return namespaces.exclude(pk__in=visible.values("pk"))
 
 

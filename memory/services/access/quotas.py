@@ -18,7 +18,7 @@ from memory.core.scopes import Scope, list_scope_kinds, parse_namespace
 from memory.models import Namespace, Policy
 from memory.policies import DEFAULT, DEFAULT_MAX_NAMESPACES, load_rules
 from memory.services.gateway.audit_lines import record, record_refusal
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
 CHANGED: Final = "memory.policy_changed"
@@ -120,7 +120,7 @@ def list_applications(caller: MemoryCaller) -> list[ApplicationLimits]:
     with tenant([caller.team_id]):
         rows = Policy.objects.unscoped().filter(team_id=caller.team_id).exclude(app_id="")
         limits_by_app = {row.app_id: _build_limits(row) for row in rows}
-        visible = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        visible = select_visible(caller, Namespace)
         shared = visible.filter(scope=Scope.GLOBAL).order_by("-byte_count", "text")
         texts = list(shared.values_list("text", flat=True)[:MAX_SHARED_APPS])
     shared_ids = [text.partition(":")[2] for text in texts]
@@ -142,7 +142,7 @@ def measure_usage(caller: MemoryCaller, limits: Limits) -> TeamUsage:
             largest=Max("entry_count", default=0),
             widest=Max("byte_count", default=0),
         )
-        visible = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        visible = select_visible(caller, Namespace)
         fullest = list(
             visible.filter(entry_count__gt=0).order_by("-byte_count", "text")[
                 :MAX_LISTED_NAMESPACES

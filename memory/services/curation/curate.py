@@ -39,7 +39,7 @@ from memory.services.access.pause import is_run_paused
 from memory.services.curation.admission import admit
 from memory.services.curation.learning_rules import LearningRule, get_learning_rule
 from memory.services.curation.run_texts import list_stored_texts
-from memory.services.gateway.caller import CallOrigin, MemoryCaller
+from memory.services.gateway.caller import CallOrigin, MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch
 from memory.services.review.detection import propose_changes
@@ -126,7 +126,7 @@ def list_curations(
 ) -> list[Curation]:
     """Return the curations of the caller's runs and of namespaces that the caller may read, newest first."""
     with tenant([caller.team_id]):
-        rows = Curation.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        rows = select_visible(caller, Curation)
         if status:
             rows = rows.filter(status=status)
         return list(rows.order_by("-created_at", "-id")[offset : offset + min(limit, 200)])
@@ -139,7 +139,7 @@ def find_curation(caller: MemoryCaller, *, run_id: str) -> Curation | None:
 def find_curations(caller: MemoryCaller, *, run_ids: Sequence[str]) -> dict[str, Curation]:
     """Return the curations by run, without those that the caller may not read."""
     with tenant([caller.team_id]):
-        rows = Curation.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        rows = select_visible(caller, Curation)
         return {row.run_id: row for row in rows.filter(run_id__in=run_ids)}
 
 
@@ -147,7 +147,7 @@ def find_curations(caller: MemoryCaller, *, run_ids: Sequence[str]) -> dict[str,
 def retry_curation(caller: MemoryCaller, *, curation_id: UUID) -> Curation:
     """Restart a failed curation."""
     with tenant([caller.team_id]):
-        rows = Curation.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        rows = select_visible(caller, Curation)
         row = rows.select_for_update().filter(pk=curation_id).first()
         if row is None:
             raise NotFound(_("Curation not found."))

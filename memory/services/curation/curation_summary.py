@@ -8,7 +8,7 @@ from memory.core.records import Tier
 from memory.logic.entries.texts import list_texts
 from memory.models import Curation, Entry, Revision
 from memory.services.curation.curate import find_curation
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.review.proposals import list_proposals
 
 
@@ -39,8 +39,8 @@ def summarize_curation(caller: MemoryCaller, *, run_id: str) -> CurationSummary 
         return CurationSummary(row, ())
     with tenant([caller.team_id]):
         revisions = Revision.objects.unscoped().filter(change_id=row.change_id)
-        rows = Entry.objects.visible_to(caller.principal).filter(
-            team_id=caller.team_id, pk__in=revisions.values("entry_id"), deleted_at=None
+        rows = select_visible(caller, Entry).filter(
+            pk__in=revisions.values("entry_id"), deleted_at=None
         )
         entries = list(rows.order_by("-importance", "created_at", "id")[:MAX_ENTRIES])
     open_proposals = (

@@ -15,7 +15,7 @@ from memory.core.scopes import get_scope
 from memory.logic.review.review_rules import ReviewMode
 from memory.models import Curation, CurationRule, Namespace
 from memory.services.gateway.audit_lines import record, record_refusal
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
 RULE_CHANGED: Final = "memory.rule_changed"
@@ -107,7 +107,7 @@ def list_learning_applications(caller: MemoryCaller) -> Sequence[LearningApplica
         )
         curated = Curation.objects.unscoped().filter(**in_team).order_by("app_id")
         app_ids = set(curated.values_list("app_id", flat=True).distinct())
-        shared = Namespace.objects.visible_to(caller.principal).filter(**in_team, scope="global")
+        shared = select_visible(caller, Namespace).filter(scope="global")
         app_ids |= {text.removeprefix("global:") for text in shared.values_list("text", flat=True)}
     apps = sorted((own_rules | app_ids) - {"", "default"})[:MAX_APPLICATIONS]
     return [

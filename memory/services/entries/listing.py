@@ -14,7 +14,7 @@ from memory.core.values import search_text
 from memory.models import Namespace
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import apply_filter
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 
@@ -55,7 +55,7 @@ def list_namespace_page(
 
 
 def _visible_namespaces(caller: MemoryCaller, scope: str | None) -> QuerySet[Namespace]:
-    query = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    query = select_visible(caller, Namespace)
     if scope is not None:
         query = query.filter(scope=scope)
     return query.order_by("scope", "text", "id")

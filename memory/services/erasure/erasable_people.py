@@ -18,7 +18,7 @@ from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import list_words_seen_by, parse_namespace
 from memory.models import Namespace
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
 MAX_SUGGESTIONS: Final = 20
@@ -50,7 +50,7 @@ def list_erasable_people(caller: MemoryCaller, *, text: str) -> ErasablePeople:
 
 
 def _list_members(caller: MemoryCaller, text: str) -> tuple[User, ...]:
-    rows = Membership.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    rows = select_visible(caller, Membership)
     has_text = Q(user__email__icontains=text) | Q(user__name__icontains=text)
     matches = rows.filter(has_text).exclude(user=caller.principal.user_id)
     ordered = matches.select_related("user").order_by("user__email", "id")[:MAX_SUGGESTIONS]

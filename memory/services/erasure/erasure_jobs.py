@@ -20,7 +20,7 @@ from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
 from memory.models import Erasure
 from memory.models.jobs import JobStatus
 from memory.services.erasure.erase import Receipt, erase
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.tasks import wake_erasure
 
 
@@ -47,7 +47,7 @@ def find_subject(caller: MemoryCaller, name: str) -> str:
     """Return the id of the member with this email, or the text itself as the id of another person."""
     term = name.strip()
     with tenant([caller.team_id]):
-        rows = Membership.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        rows = select_visible(caller, Membership)
         member = rows.filter(user__email__iexact=term).values_list("user_id", flat=True).first()
     return str(member) if member else term
 
@@ -86,8 +86,7 @@ def order_erasure(
 
 def get_erasure(caller: MemoryCaller, erasure_id: UUID) -> Erasure:
     with tenant([caller.team_id]):
-        rows = Erasure.objects.visible_to(caller.principal)
-        erasure = rows.filter(team_id=caller.team_id, pk=erasure_id).first()
+        erasure = select_visible(caller, Erasure).filter(pk=erasure_id).first()
     if erasure is None:
         raise NotFound(_("Receipt not found."))
     return erasure
@@ -96,7 +95,7 @@ def get_erasure(caller: MemoryCaller, erasure_id: UUID) -> Erasure:
 def list_erasures(caller: MemoryCaller, limit: int = 20) -> list[Erasure]:
     """Return the erasures that the caller ordered or that were about them, newest first."""
     with tenant([caller.team_id]):
-        rows = Erasure.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        rows = select_visible(caller, Erasure)
         return list(rows.order_by("-created_at", "-id")[:limit])
 
 

@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 from uuid import UUID
 
 from accounts.principals import Principal
+from accounts.tenancy import TenantModel, TenantQuerySet
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, Source
 from memory.core.scopes import list_scope_kinds, resolve_namespace
+
+
+M = TypeVar("M", bound=TenantModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,11 @@ class MemoryCaller:
     def source(self) -> Source:
         """Return the source that the caller's writes get."""
         return Source(self.principal.actor, self.origin.run_id, self.origin.node_id)
+
+
+def select_visible(caller: MemoryCaller, model: type[M]) -> TenantQuerySet[M]:
+    """Return the query for the rows of the caller's team that the caller may see. The caller has set the tenant."""
+    return model.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
 
 
 def list_reachable(identity: Mapping[str, Json]) -> frozenset[str]:

@@ -15,7 +15,7 @@ from memory.logic.knowledge.pages import CATEGORY, build_page_key
 from memory.models import Entry, Namespace
 from memory.models.readable import any_of
 from memory.permissions import NamespaceTarget
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
 TEAM_NAMESPACE = "global:default"
@@ -33,7 +33,7 @@ class KnowledgeBaseSummary:
 def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
     """List the namespaces with pages that the caller may view, the last changed first."""
     with tenant([caller.team_id]):
-        namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        namespaces = select_visible(caller, Namespace)
         unexpired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         pages = Entry.objects.unscoped().filter(
             unexpired,
@@ -58,7 +58,7 @@ def list_page_targets(caller: MemoryCaller) -> Sequence[tuple[str, Namespace | N
     may not exist yet.
     """
     with tenant([caller.team_id]):
-        namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        namespaces = select_visible(caller, Namespace)
         global_namespaces = {
             row.text: row for row in namespaces.filter(scope=Scope.GLOBAL).order_by("text")
         }
@@ -76,5 +76,4 @@ def list_page_targets(caller: MemoryCaller) -> Sequence[tuple[str, Namespace | N
 
 def find_knowledge_base(caller: MemoryCaller, text: str) -> Namespace | None:
     with tenant([caller.team_id]):
-        namespaces = Namespace.objects.visible_to(caller.principal)
-        return namespaces.filter(team_id=caller.team_id, text=text).first()
+        return select_visible(caller, Namespace).filter(text=text).first()

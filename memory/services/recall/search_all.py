@@ -26,7 +26,7 @@ from memory.providers.postgres import rows, search_all
 from memory.routing import list_external_scopes
 from memory.services.entries.listing import MAX_PAGE_SIZE
 from memory.services.gateway.audit_lines import record
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _list_namespaces(caller: MemoryCaller, scope: str | None) -> tuple[Any, bool
     """Return the query for the namespaces that the caller can view and the policy leaves open, and whether these are
     all.
     """
-    namespaces = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    namespaces = select_visible(caller, Namespace)
     if scope:
         namespaces = namespaces.filter(scope=str(get_scope(scope).word))
     external_scopes = list_external_scopes(caller.team_id)

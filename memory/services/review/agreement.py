@@ -19,7 +19,7 @@ from memory.logic.review.proposals import ReviewState
 from memory.logic.review.review_rules import Precision
 from memory.models import Entry, Proposal
 from memory.permissions import NamespaceTarget
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.review.review_outcomes import annotate_verdicts
 from memory.services.review.review_queue import CONTRADICTION, HELD, ReviewItem, get_value
 
@@ -88,7 +88,7 @@ _STATES: Final = {
 
 
 def _list_outcomes(caller: MemoryCaller, since: datetime) -> Iterable[tuple[str, str, bool]]:
-    proposals = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    proposals = select_visible(caller, Proposal)
     supersedes = Q(kind="merge", new__metadata__has_key="supersedes")
     kind = Case(When(supersedes, then=Value(CONTRADICTION)), default=F("kind"))
     rows = annotate_verdicts(proposals.filter(decided_at__gte=since)).annotate(called=kind)
@@ -98,7 +98,7 @@ def _list_outcomes(caller: MemoryCaller, since: datetime) -> Iterable[tuple[str,
 
 def _list_entry_decisions(caller: MemoryCaller, since: datetime) -> Iterable[str]:
     """Return the decisions about quarantined entries."""
-    entries = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    entries = select_visible(caller, Entry)
     reviewed = entries.filter(
         deleted_at=None, updated_at__gte=since, metadata__review__in=list(_STATES)
     )
@@ -106,7 +106,7 @@ def _list_entry_decisions(caller: MemoryCaller, since: datetime) -> Iterable[str
 
 
 def _list_rejected_proposals(caller: MemoryCaller) -> Sequence[RejectionRule]:
-    proposals = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    proposals = select_visible(caller, Proposal)
     rows = proposals.filter(state=ReviewState.REJECTED_ALWAYS.value).select_related("namespace")
     return [
         RejectionRule(row, row.decided_at, row.decided_by, row.decision)
@@ -115,7 +115,7 @@ def _list_rejected_proposals(caller: MemoryCaller) -> Sequence[RejectionRule]:
 
 
 def _list_rejected_entries(caller: MemoryCaller) -> Sequence[RejectionRule]:
-    entries = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    entries = select_visible(caller, Entry)
     rows = entries.filter(
         tier=Tier.QUARANTINE.value,
         deleted_at=None,

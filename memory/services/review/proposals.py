@@ -28,7 +28,7 @@ from memory.logic.review.proposals import Proposal as ProposedChange
 from memory.logic.review.review_rules import Precision
 from memory.models import Namespace, Proposal
 from memory.permissions import is_allowed_by_name
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
 from memory.services.history.revert import revert_change
@@ -228,7 +228,7 @@ def _build_lookup(store: NamespaceStore, namespace: str) -> Lookup:
 
 
 def _select_visible(caller: MemoryCaller) -> QuerySet[Proposal]:
-    rows = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    rows = select_visible(caller, Proposal)
     return rows.select_related("namespace")
 
 

@@ -24,7 +24,7 @@ from memory.logic.review.proposals import ReviewState
 from memory.models import Entry, Namespace, Proposal
 from memory.models.readable import any_of
 from memory.permissions import NamespaceTarget
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.review.proposal_preview import preview_changes
 
 
@@ -118,7 +118,7 @@ class QueuePage:
 
 def count_queue(caller: MemoryCaller) -> int:
     with tenant([caller.team_id]):
-        namespaces = _select_readable(caller)
+        namespaces = select_visible(caller, Namespace)
         held_entries = _select_held_entries(namespaces, timezone.now()).order_by().values("pk")
         return (
             _select_proposals(namespaces)
@@ -138,7 +138,7 @@ def list_queue(
 ) -> QueuePage:
     """Return proposals, those with the highest score first, followed by quarantined entries, newest first."""
     with tenant([caller.team_id]):
-        readable, now = _select_readable(caller), timezone.now()
+        readable, now = select_visible(caller, Namespace), timezone.now()
         namespaces, queue_total = _count_by_namespace(readable, now)
         selected = readable.filter(pk=filters.namespace_id) if filters.namespace_id else readable
         proposals, held_entries = _apply_filters(
@@ -167,7 +167,7 @@ def get_queue_item(caller: MemoryCaller, *, item_id: UUID) -> QueueItem:
 def list_queue_items(caller: MemoryCaller, *, item_ids: Iterable[UUID]) -> list[QueueItem]:
     """Return the undecided ones of these items, in the order of the queue."""
     with tenant([caller.team_id]):
-        readable, now, ids = _select_readable(caller), timezone.now(), list(item_ids)
+        readable, now, ids = select_visible(caller, Namespace), timezone.now(), list(item_ids)
         rows: list[Proposal | Entry] = [
             *_select_proposals(readable).filter(pk__in=ids).order_by("-score", "-id"),
             *_select_held_entries(readable, now).filter(pk__in=ids).order_by("-updated_at", "-id"),
@@ -177,11 +177,11 @@ def list_queue_items(caller: MemoryCaller, *, item_ids: Iterable[UUID]) -> list[
 
 def find_item(caller: MemoryCaller, item_id: UUID) -> Proposal | Entry:
     """Return the item, decided or not. Raises ``NotFound`` if the caller may not read it."""
-    proposals = Proposal.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+    proposals = select_visible(caller, Proposal)
     row: Proposal | Entry | None
     row = proposals.select_related("namespace").filter(pk=item_id).first()
     if row is None:
-        entries = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        entries = select_visible(caller, Entry)
         row = entries.select_related("namespace").filter(pk=item_id).first()
     if row is None:
         raise NotFound(_("Review item not found."))
@@ -206,11 +206,6 @@ def _is_undecided(row: Proposal | Entry) -> bool:
         return row.state == ReviewState.OPEN
     is_rejected = row.metadata.get("review") == TierAction.REJECT
     return row.tier == Tier.QUARANTINE and not row.is_forgotten and not is_rejected
-
-
-def _select_readable(caller: MemoryCaller) -> QuerySet[Namespace]:
-    namespaces = Namespace.objects.visible_to(caller.principal)
-    return namespaces.filter(team_id=caller.team_id)
 
 
 def _select_proposals(namespaces: QuerySet[Namespace]) -> QuerySet[Proposal]:

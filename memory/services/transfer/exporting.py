@@ -38,7 +38,7 @@ from memory.providers.postgres.vectors import RUN_SCOPES
 from memory.routing import find_external_provider
 from memory.services.erasure.erase import list_namespaces_of_person
 from memory.services.gateway.audit_lines import record_refusal
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.transfer import file_format
@@ -135,7 +135,7 @@ def export_team(caller: MemoryCaller) -> ExportFile:
     with tenant([caller.team_id]):
         all_namespaces = Namespace.objects.unscoped().filter(team_id=caller.team_id)
         all_namespaces = all_namespaces.exclude(scope__in=RUN_SCOPES)
-        visible = Namespace.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
+        visible = select_visible(caller, Namespace)
         namespaces = list(visible.exclude(scope__in=RUN_SCOPES).order_by("scope", "text", "id"))
         name = Team.objects.values_list("name", flat=True).get(pk=caller.team_id)
         return _write_file(
