@@ -1,6 +1,4 @@
-"""Sharing a namespace with a member or a group of the team, verb by verb. The caller needs the
-permission to share it.
-"""
+"""Share a namespace with a member or a group of the team, verb by verb. The caller needs the permission to share it."""
 
 from django.contrib.auth.models import Group
 from django.utils.translation import gettext as _
@@ -21,7 +19,10 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 def share(caller: MemoryCaller, *, namespace: str, verb: Verb, recipient: User | TeamGroup) -> None:
     with open_namespace(caller, "share", "memory.shared", namespace=namespace) as access:
         _describe_grant(access, verb, recipient)
-        _check_recipient(access, recipient)
+        if isinstance(recipient, TeamGroup) and not can_share_with_groups(access.target.parsed):
+            raise InvalidInput(
+                _("Private memory can be shared only with single members, not with groups.")
+            )
         account_access.grant(_get_holder(recipient), f"memory.{verb}", _get_row(access))
 
 
@@ -32,13 +33,6 @@ def unshare(
     with open_namespace(caller, "share", "memory.unshared", namespace=namespace) as access:
         _describe_grant(access, verb, recipient)
         account_access.revoke(_get_holder(recipient), f"memory.{verb}", _get_row(access))
-
-
-def _check_recipient(access: NamespaceAccess, recipient: User | TeamGroup) -> None:
-    if isinstance(recipient, TeamGroup) and not can_share_with_groups(access.target.parsed):
-        raise InvalidInput(
-            _("Private memory can be shared only with single members, not with groups.")
-        )
 
 
 def _describe_grant(access: NamespaceAccess, verb: Verb, recipient: User | TeamGroup) -> None:

@@ -35,6 +35,7 @@ from memory.providers.postgres import rows
 from memory.routing import find_external_provider
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.namespace_access import find_target
 
 
 QUERIES: Final = read_queries("memory/sql/queries/counts.sql")
@@ -145,7 +146,7 @@ def _count_all(
 def _check_permission(caller: MemoryCaller, subject: str, is_known: bool) -> None:
     principal, team_id = caller.principal, caller.team_id
     parsed = parse_namespace(resolve_namespace("user", {"user_id": subject}))
-    target = NamespaceTarget(team_id, parsed, rows.find_namespace(team_id, parsed.text))
+    target = find_target(caller, parsed)
     if permissions.is_owner(principal, target):
         return
     is_known = is_known or _is_member(team_id, parsed)

@@ -15,6 +15,7 @@ from memory.core.policy import MemorySecurityPolicy
 from memory.core.provider import NamespaceStore
 from memory.core.records import MemoryQuery
 from memory.core.scope_kinds import SeenBy
+from memory.core.scopes import ParsedNamespace
 from memory.models import Change, Namespace
 from memory.models.entries import Operation
 from memory.permissions import NamespaceTarget, Verb
@@ -27,6 +28,12 @@ from memory.services.gateway.caller import MemoryCaller
 
 def _ignore_change(changed: bool) -> None:
     pass
+
+
+def find_target(caller: MemoryCaller, parsed: ParsedNamespace) -> NamespaceTarget:
+    """Return the namespace with its row, without a check of the permission."""
+    row = rows.find_namespace(caller.team_id, parsed.text)
+    return NamespaceTarget(caller.team_id, parsed, row)
 
 
 @dataclass(slots=True)

@@ -16,10 +16,8 @@ from config.retry import retry_on_conflict
 from memory import permissions
 from memory.core.errors import InvalidInput
 from memory.core.policy import check_value
-from memory.core.scopes import parse_namespace
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
-from memory.permissions import NamespaceTarget
 from memory.providers.postgres import bulk, rows
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
@@ -88,12 +86,11 @@ def _list_writable_namespaces(caller: MemoryCaller, run_id: str) -> list[str]:
             "entry__namespace_id", flat=True
         )
         namespaces = Namespace.objects.unscoped().filter(pk__in=ids.distinct()).order_by("text")
-        return [namespace.text for namespace in namespaces if _can_write(caller, namespace)]
-
-
-def _can_write(caller: MemoryCaller, row: Namespace) -> bool:
-    resource = NamespaceTarget(caller.team_id, parse_namespace(row.text), row)
-    return permissions.is_allowed(caller.principal, "write", resource)
+        return [
+            row.text
+            for row in namespaces
+            if permissions.is_allowed(caller.principal, "write", permissions.build_target(row))
+        ]
 
 
 def _plan_namespace(access: NamespaceAccess, run_id: str) -> _NamespacePlan:

@@ -4,24 +4,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
-from uuid import UUID
 
 from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from memory import permissions
 from memory.core.records import Json, Tier
-from memory.core.scopes import parse_namespace
 from memory.logic.entries.tiers import TierAction
 from memory.logic.review import review_rules
 from memory.logic.review.proposals import ReviewState
 from memory.logic.review.review_rules import Precision
 from memory.models import Entry, Proposal
-from memory.permissions import NamespaceTarget
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.review.review_outcomes import annotate_verdicts
-from memory.services.review.review_queue import CONTRADICTION, HELD, ReviewItem, get_value
+from memory.services.review.review_queue import (
+    CONTRADICTION,
+    HELD,
+    ReviewItem,
+    get_value,
+    map_writable,
+)
 
 
 PERIOD: Final = timedelta(days=30)
@@ -64,14 +66,7 @@ def list_rejection_rules(caller: MemoryCaller) -> list[RejectionRule]:
     """Return the rules of the namespaces that the caller may read, newest first."""
     with tenant([caller.team_id]):
         rules = [*_list_rejected_proposals(caller), *_list_rejected_entries(caller)]
-        can_write: dict[UUID, bool] = {}
-        for rule in rules:
-            if rule.namespace.pk not in can_write:
-                parsed = parse_namespace(rule.namespace.text)
-                resource = NamespaceTarget(caller.team_id, parsed, rule.namespace)
-                can_write[rule.namespace.pk] = permissions.is_allowed(
-                    caller.principal, "write", resource
-                )
+        can_write = map_writable(caller, [rule.namespace for rule in rules])
     ordered = sorted(
         rules, key=lambda rule: (rule.at is not None, rule.at, str(rule.id)), reverse=True
     )

@@ -17,13 +17,11 @@ from accounts.tenancy import tenant
 from memory import permissions
 from memory.core.errors import NotFound
 from memory.core.records import Json, Source, Tier
-from memory.core.scopes import parse_namespace
 from memory.logic.entries.tiers import TierAction
 from memory.logic.review.proposal_plans import ProposalDiff
 from memory.logic.review.proposals import ReviewState
 from memory.models import Entry, Namespace, Proposal
 from memory.models.readable import any_of
-from memory.permissions import NamespaceTarget
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.review.proposal_preview import preview_changes
 
@@ -201,6 +199,14 @@ def get_value(row: Proposal | Entry) -> Json:
     return row.new["value"] if row.new else None
 
 
+def map_writable(caller: MemoryCaller, namespaces: Iterable[Namespace]) -> dict[UUID, bool]:
+    """Return for each of the namespaces whether the caller may write to it, and so decide about its items."""
+    return {
+        pk: permissions.is_allowed(caller.principal, "write", permissions.build_target(row))
+        for pk, row in {row.pk: row for row in namespaces}.items()
+    }
+
+
 def _is_undecided(row: Proposal | Entry) -> bool:
     if isinstance(row, Proposal):
         return row.state == ReviewState.OPEN
@@ -266,12 +272,7 @@ def _build_items(
     caller: MemoryCaller, rows: Sequence[Proposal | Entry], now: datetime
 ) -> list[QueueItem]:
     diffs = preview_changes(rows, now)
-    can_decide = {row.namespace_id: False for row in rows}
-    for row in {row.namespace_id: row for row in rows}.values():
-        resource = NamespaceTarget(
-            caller.team_id, parse_namespace(row.namespace.text), row.namespace
-        )
-        can_decide[row.namespace_id] = permissions.is_allowed(caller.principal, "write", resource)
+    can_decide = map_writable(caller, [row.namespace for row in rows])
     return [
         QueueItem(row, diff, can_decide[row.namespace_id])
         for row, diff in zip(rows, diffs, strict=True)

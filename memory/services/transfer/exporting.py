@@ -32,7 +32,6 @@ from memory.core.records import Json, MemoryQuery
 from memory.core.scopes import parse_namespace, resolve_namespace
 from memory.host import get_host
 from memory.models import Entry, Group, Namespace, Read, Revision
-from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.providers.postgres.vectors import RUN_SCOPES
 from memory.routing import find_external_provider
@@ -40,7 +39,7 @@ from memory.services.erasure.erase import list_namespaces_of_person
 from memory.services.gateway.audit_lines import record_refusal
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
-from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.gateway.namespace_access import NamespaceAccess, find_target
 from memory.services.transfer import file_format
 from memory.services.transfer.export_lines import (
     build_entry_line,
@@ -109,9 +108,7 @@ def export_person(caller: MemoryCaller, *, subject: str) -> ExportFile:
     with tenant([caller.team_id]):
         namespaces = list_namespaces_of_person(caller.team_id, subject)
         parsed = parse_namespace(resolve_namespace("user", {"user_id": subject}))
-        target = NamespaceTarget(
-            caller.team_id, parsed, rows.find_namespace(caller.team_id, parsed.text)
-        )
+        target = find_target(caller, parsed)
         principal = caller.principal
         is_owner = permissions.is_owner(principal, target) and principal.allows("memory:read")
         visible = (
@@ -332,8 +329,7 @@ def _open_namespace(
 
 
 def _can_export(caller: MemoryCaller, row: Namespace) -> bool:
-    target = NamespaceTarget(caller.team_id, parse_namespace(row.text), row)
-    return permissions.can_export(caller.principal, target)
+    return permissions.can_export(caller.principal, permissions.build_target(row))
 
 
 def _write_entries(body: _ExportBody, row: Namespace, *, reads: bool) -> None:
