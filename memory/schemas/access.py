@@ -150,6 +150,8 @@ def grant_out(grant: GrantDetails) -> GrantOut:
         member=grant.user.pk if grant.user else None,
         group=grant.group.pk if grant.group else None,
         name=str(grant.user or grant.group),
+        by=grant.granted_by,
+        at=grant.granted_at,
         holds=grant.has_effect,
     )
 
@@ -159,7 +161,7 @@ def access_out(explanation: AccessExplanation) -> AccessOut:
         namespace=explanation.namespace.text,
         seers=[_seer_out(principal) for principal in explanation.principals if principal.reasons],
         runs=explanation.runs,
-        runs_for_outside_people_write=explanation.outside_runs_write,
+        runs_for_outside_people_write=explanation.external_runs_write,
     )
 
 
@@ -186,7 +188,7 @@ def _seer_out(access: PrincipalAccess) -> SeerOut:
 def _reason_out(reason: Reason) -> ReasonOut:
     access = reason.emergency_access
     return ReasonOut(
-        why=reason.why.value,
+        why=reason.kind.value,
         grant=grant_out(reason.grant) if reason.grant else None,
         until=access.expires_at if access else None,
         reason=access.reason if access else "",

@@ -1,18 +1,16 @@
-"""The explanation of who can see a namespace, and why: every member and key of the team with their
-permissions and the reasons.
+"""Explain who can see a namespace: every member and key of the team with their permissions and the reasons.
 
-It evaluates the rules themselves (``permissions.find_reasons``), so it can't contradict them.
-What they would read from the database for each person is loaded once for all.
+The rules themselves are evaluated (``permissions.find_reasons``), so no explanation can contradict them. The facts
+that they would read from the database for each person are loaded once for all.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from typing import Final, Literal
 from uuid import UUID
 
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -23,7 +21,7 @@ from accounts.principals import KeyPrincipal, Principal, UserPrincipal
 from config.retry import retry_on_conflict
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
-from memory.core.scopes import Scope, parse_namespace
+from memory.core.scopes import ParsedNamespace, Scope, parse_namespace
 from memory.models import EmergencyAccess, Namespace
 from memory.permissions import (
     AccessFacts,
@@ -35,11 +33,17 @@ from memory.permissions import (
 )
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
-from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 Runs = Literal["person", "conversation", "application", "workflow", "run"]
 VERBS: Final[tuple[Verb, ...]] = ("view", "write", "forget", "share")
+
+_RUNS: Final[Mapping[SeenBy, Runs]] = {
+    SeenBy.PERSON: "person",
+    SeenBy.PARTICIPANTS: "conversation",
+    SeenBy.TEAM: "application",
+    SeenBy.RUN: "run",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +56,8 @@ class GrantDetails:
     verb: Verb
     user: User | None
     group: TeamGroup | None
-    by: str = ""  # an actor, as in the audit log
-    at: datetime | None = None
+    granted_by: str = ""  # an actor, as in the audit log
+    granted_at: datetime | None = None
     has_effect: bool = True
 
 
@@ -61,7 +65,7 @@ class GrantDetails:
 class Reason:
     """A reason; ``grant`` and ``emergency_access`` are set where they are the reason."""
 
-    why: AccessReason
+    kind: AccessReason
     grant: GrantDetails | None = None
     emergency_access: EmergencyAccess | None = None
 
@@ -94,7 +98,7 @@ class AccessExplanation:
     principals: tuple[PrincipalAccess, ...]
     grants: tuple[GrantDetails, ...]
     runs: Runs
-    outside_runs_write: bool
+    external_runs_write: bool  # runs for external users may write
 
     @property
     def viewers(self) -> tuple[PrincipalAccess, ...]:
@@ -107,31 +111,21 @@ class AccessExplanation:
 
 @retry_on_conflict
 def explain_access(caller: MemoryCaller, *, namespace: str) -> AccessExplanation:
-    """Explain the access to a namespace that the caller may view. A key also needs permission to see
-    the team's members.
-    """
+    """Explain the access to a namespace that the caller may view. A key also needs permission to see the team's members."""
     if caller.principal.kind != "user":
         account_access.check_key(caller.principal, "team:read")
     with open_namespace(caller, "view", "memory.access_explained", namespace=namespace) as access:
         row = access.target.row
         if row is None:
             raise NotFound(_("Namespace not found."))
-        target = access.target
         grants = list_grants(row)
-        facts = _PreloadedFacts(
-            target, grants, _map_group_members(grants), _list_open_accesses(row)
-        )
+        facts = _PreloadedFacts(access.target, grants, _list_open_accesses(row))
         principals = tuple(
-            _explain_principal(target, facts, candidate)
-            for candidate in _list_principals(caller.team_id)
+            _explain_principal(facts, *principal) for principal in _list_principals(caller.team_id)
         )
-        return AccessExplanation(
-            row,
-            principals,
-            tuple(grants),
-            _classify_runs(access),
-            access.rules.subjects_write_global,
-        )
+        external_runs_write = access.rules.subjects_write_global
+        runs = _classify_runs(access.target.parsed)
+        return AccessExplanation(row, principals, tuple(grants), runs, external_runs_write)
 
 
 def list_grants(row: Namespace) -> list[GrantDetails]:
@@ -159,13 +153,13 @@ class _PreloadedFacts(AccessFacts):
     def __init__(
         self,
         target: NamespaceTarget,
-        grants: Iterable[GrantDetails],
-        members: Mapping[UUID, frozenset[UUID]],
+        grants: Sequence[GrantDetails],
         emergency_accesses: Mapping[UUID, EmergencyAccess],
     ) -> None:
         super().__init__(target)
         self._emergency_accesses = emergency_accesses
         self._grants: dict[tuple[UUID, Verb], GrantDetails] = {}
+        members = _map_group_members(grants)
         for grant in grants:
             for user_id in _list_grantees(grant, members):
                 self._grants.setdefault((user_id, grant.verb), grant)
@@ -174,10 +168,9 @@ class _PreloadedFacts(AccessFacts):
         return self.find_grant(principal.user_id, verb) is not None
 
     def find_emergency_access(self, principal: Principal) -> EmergencyAccess | None:
-        may = account_access.can(principal, "memory.use_emergency_access", self.target.team_id)
-        return (
-            self._emergency_accesses.get(principal.user_id) if may and principal.user_id else None
-        )
+        if not account_access.can(principal, "memory.use_emergency_access", self.target.team_id):
+            return None
+        return self._emergency_accesses.get(principal.user_id) if principal.user_id else None
 
     def find_grant(self, user_id: UUID | None, verb: Verb) -> GrantDetails | None:
         return self._grants.get((user_id, verb)) if user_id else None
@@ -192,35 +185,30 @@ def _list_grantees(grant: GrantDetails, members: Mapping[UUID, frozenset[UUID]])
 
 
 def _explain_principal(
-    target: NamespaceTarget, facts: _PreloadedFacts, candidate: tuple[Principal, str, str]
+    facts: _PreloadedFacts, principal: Principal, name: str, role: str
 ) -> PrincipalAccess:
-    principal, name, role = candidate
     reasons: dict[Verb, tuple[Reason, ...]] = {}
     for verb in VERBS:
-        if access_reasons := tuple(
-            _build_reason(why, facts, principal, verb)
-            for why in find_reasons(principal, verb, target, facts)
-        ):
-            reasons[verb] = access_reasons
+        kinds = find_reasons(principal, verb, facts.target, facts)
+        if verb_reasons := tuple(_build_reason(kind, facts, principal, verb) for kind in kinds):
+            reasons[verb] = verb_reasons
     if isinstance(principal, KeyPrincipal):
-        return PrincipalAccess(
-            "key", principal.key.pk, name, role, reasons, tuple(principal.key.scopes)
-        )
+        key = principal.key
+        return PrincipalAccess("key", key.pk, name, role, reasons, tuple(key.scopes))
     assert principal.user_id is not None  # noqa: S101  # the others are members
     return PrincipalAccess("user", principal.user_id, name, role, reasons)
 
 
 def _build_reason(
-    why: AccessReason, facts: _PreloadedFacts, principal: Principal, verb: Verb
+    kind: AccessReason, facts: _PreloadedFacts, principal: Principal, verb: Verb
 ) -> Reason:
-    if why is AccessReason.GRANT:
-        return Reason(why, grant=facts.find_grant(principal.user_id, verb))
-    return Reason(
-        why,
-        emergency_access=facts.find_emergency_access(principal)
-        if why is AccessReason.EMERGENCY_ACCESS
-        else None,
-    )
+    match kind:
+        case AccessReason.GRANT:
+            return Reason(kind, grant=facts.find_grant(principal.user_id, verb))
+        case AccessReason.EMERGENCY_ACCESS:
+            return Reason(kind, emergency_access=facts.find_emergency_access(principal))
+        case _:
+            return Reason(kind)
 
 
 def _list_principals(team_id: UUID) -> list[tuple[Principal, str, str]]:
@@ -247,14 +235,10 @@ def _map_group_members(grants: Iterable[GrantDetails]) -> dict[UUID, frozenset[U
 
 def _list_open_accesses(row: Namespace) -> dict[UUID, EmergencyAccess]:
     """Return each person's open access; of several, the one that ends last."""
-    now = timezone.now()
-    emergency_accesses = EmergencyAccess.objects.unscoped().filter(
-        Q(namespace=row), ended_at=None, expires_at__gt=now
+    accesses = EmergencyAccess.objects.unscoped().filter(
+        namespace=row, ended_at=None, expires_at__gt=timezone.now()
     )
-    return {
-        emergency_access.by_id: emergency_access
-        for emergency_access in emergency_accesses.order_by("expires_at", "id")
-    }
+    return {access.by_id: access for access in accesses.order_by("expires_at", "id")}
 
 
 def _find_grant_origins(row: Namespace) -> dict[tuple[str, str], tuple[str, datetime]]:
@@ -263,21 +247,12 @@ def _find_grant_origins(row: Namespace) -> dict[tuple[str, str], tuple[str, date
     log = AuditEntry.objects.unscoped().filter(
         team_id=row.team_id, action="memory.shared", subject__in=forms, success=True
     )
-    origins = {}
-    for detail, actor, at in log.order_by("seq").values_list("detail", "actor", "at"):
-        origins[str(detail.get("verb")), str(detail.get("with"))] = (actor, at)
-    return origins
+    return {
+        (str(detail.get("verb")), str(detail.get("with"))): (actor, at)
+        for detail, actor, at in log.order_by("seq").values_list("detail", "actor", "at")
+    }
 
 
-_RUNS: Final[Mapping[SeenBy, Runs]] = {
-    SeenBy.PERSON: "person",
-    SeenBy.PARTICIPANTS: "conversation",
-    SeenBy.TEAM: "application",
-    SeenBy.RUN: "run",
-}
-
-
-def _classify_runs(access: NamespaceAccess) -> Runs:
+def _classify_runs(parsed: ParsedNamespace) -> Runs:
     """Classify the runs that reach the namespace. A plug-in's scope counts as the built-in one of its kind."""
-    parsed = access.target.parsed
     return "workflow" if parsed.scope == Scope.WORKFLOW else _RUNS[parsed.seen_by]

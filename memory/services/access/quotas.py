@@ -1,10 +1,10 @@
-"""A team's limits for memory: the allowed namespace prefixes, and the numbers of entries and bytes; and their usage.
+"""A team's limits for memory, of namespace prefixes, entries and bytes, and their usage.
 
 An application may have separate limits, which only narrow the team's (``memory.policies``).
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from django.db.models import Count, Max, Sum
@@ -29,6 +29,14 @@ MAX_PREFIX_LENGTH: Final = 120
 MAX_APP_LENGTH: Final = 80
 MAX_SHARED_APPS: Final = 100
 MAX_LISTED_NAMESPACES: Final = 8
+TIGHT_SHARE: Final = 0.9  # of a limit that is nearly reached
+
+_MAXIMA: Final = {
+    "max_entries": MAX_COUNT,
+    "max_value_bytes": MAX_COUNT,
+    "max_namespace_bytes": MAX_BYTES,
+    "max_namespaces": MAX_COUNT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +64,23 @@ DEFAULTS: Final = Limits(
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The used amount of a limit."""
+    """The use of a limit; ``most`` is None if there is no limit."""
 
     used: int
-    most: int
+    most: int | None
+
+    @property
+    def share(self) -> float:
+        """Return the used share from 0 to 1, also if more than the limit is used."""
+        return min(1.0, self.used / self.most) if self.most else float(self.most == 0)
 
     @property
     def percent(self) -> int:
-        return min(100, round(100 * self.used / self.most)) if self.most else 100
+        return round(self.share * 100)
+
+    @property
+    def is_tight(self) -> bool:
+        return self.most is not None and self.share >= TIGHT_SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +93,14 @@ class TeamUsage:
     largest_entries: Meter
     largest_bytes: Meter
     fullest: Sequence[Namespace]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationLimits:
+    """An application; ``limits`` is None where the team's hold."""
+
+    app_id: str
+    limits: Limits | None
 
 
 def get_limits(caller: MemoryCaller, *, app_id: str = "") -> Limits:
@@ -104,14 +129,6 @@ def get_effective_limits(caller: MemoryCaller, *, app_id: str) -> Limits:
         rules.max_namespaces,
         rules.subjects_write_global,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ApplicationLimits:
-    """An application; ``limits`` is None where the team's hold."""
-
-    app_id: str
-    limits: Limits | None
 
 
 def list_applications(caller: MemoryCaller) -> list[ApplicationLimits]:
@@ -143,11 +160,8 @@ def measure_usage(caller: MemoryCaller, limits: Limits) -> TeamUsage:
             widest=Max("byte_count", default=0),
         )
         visible = select_visible(caller, Namespace)
-        fullest = list(
-            visible.filter(entry_count__gt=0).order_by("-byte_count", "text")[
-                :MAX_LISTED_NAMESPACES
-            ]
-        )
+        filled = visible.filter(entry_count__gt=0).order_by("-byte_count", "text")
+        fullest = list(filled[:MAX_LISTED_NAMESPACES])
     return TeamUsage(
         Meter(sums["count"], effective.max_namespaces or 0),
         sums["entries"],
@@ -209,8 +223,8 @@ def _find_policy(caller: MemoryCaller, app_id: str, *, lock: bool = False) -> Po
 
 
 def _lock_policy(caller: MemoryCaller, app_id: str) -> Policy:
-    """Lock the row, after creating it if necessary, so that two writers of the first limits use the
-    same row. Another transaction may delete it before it is locked; then try again.
+    """Lock the row, made if it is new, so that two writers of the first limits use the same row. If another transaction
+    deletes it before it is locked, try again.
     """
     while True:
         Policy.objects.unscoped().get_or_create(team_id=caller.team_id, app_id=app_id)
@@ -221,24 +235,13 @@ def _lock_policy(caller: MemoryCaller, app_id: str) -> Policy:
 def _build_limits(row: Policy | None) -> Limits:
     if row is None:
         return Limits()
+    values = {field.name: getattr(row, field.name) for field in fields(Limits)}
     prefixes = row.allowed_prefixes
-    return Limits(
-        None if prefixes is None else tuple(prefixes),
-        row.max_entries,
-        row.max_value_bytes,
-        row.max_namespace_bytes,
-        row.max_namespaces,
-        row.subjects_write_global,
-    )
+    return Limits(**{**values, "allowed_prefixes": None if prefixes is None else tuple(prefixes)})
 
 
 def _check_limits(limits: Limits) -> None:
-    for name, maximum in (
-        ("max_entries", MAX_COUNT),
-        ("max_value_bytes", MAX_COUNT),
-        ("max_namespace_bytes", MAX_BYTES),
-        ("max_namespaces", MAX_COUNT),
-    ):
+    for name, maximum in _MAXIMA.items():
         value = getattr(limits, name)
         if value is not None and not 0 <= value <= maximum:
             raise InvalidInput(_("%(name)s: must be a whole number, 0 or more.") % {"name": name})
@@ -260,10 +263,9 @@ def _check_application(limits: Limits, app_id: str) -> None:
 
 
 def _is_namespace_prefix(prefix: str) -> bool:
-    prefixes = [f"{kind.prefix}:" for kind in list_scope_kinds()]
+    scopes = [f"{kind.prefix}:" for kind in list_scope_kinds()]
     return bool(prefix) and any(
-        prefix.startswith(scope_prefix) or scope_prefix.startswith(prefix)
-        for scope_prefix in prefixes
+        prefix.startswith(scope) or scope.startswith(prefix) for scope in scopes
     )
 
 

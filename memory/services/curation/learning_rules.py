@@ -1,7 +1,7 @@
 """The rules by which applications learn from their runs: an application's own, else the team's, else none."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Final
 from uuid import UUID
 
@@ -21,6 +21,8 @@ from memory.services.gateway.caller import MemoryCaller, select_visible
 RULE_CHANGED: Final = "memory.rule_changed"
 MAX_APP_ID_LENGTH: Final = 80
 MAX_APPLICATIONS: Final = 100
+
+_RANGES: Final = {"sampled": (0, 1), "token_budget": (200, 1_000_000), "seconds": (1, 600)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +74,12 @@ def set_learning_rule(
 ) -> LearningRule:
     _check_may_write(caller, app_id)
     _check_values(learning)
+    values = {**asdict(learning), "review": learning.review.value}
     with tenant([caller.team_id]):
         CurationRule.objects.unscoped().update_or_create(
-            team_id=caller.team_id,
-            app_id=app_id,
-            defaults={
-                "auto_memory": learning.auto_memory,
-                "scope": learning.scope,
-                "review": learning.review.value,
-                "sampled": learning.sampled,
-                "provider": learning.provider,
-                "model": learning.model,
-                "token_budget": learning.token_budget,
-                "seconds": learning.seconds,
-            },
+            team_id=caller.team_id, app_id=app_id, defaults=values
         )
-        detail = {
-            "auto_memory": learning.auto_memory,
-            "scope": learning.scope,
-            "review": learning.review.value,
-        }
+        detail = {name: values[name] for name in ("auto_memory", "scope", "review")}
         record(caller, RULE_CHANGED, f"app:{app_id}", detail)
     return learning
 
@@ -101,11 +89,9 @@ def list_learning_applications(caller: MemoryCaller) -> Sequence[LearningApplica
     if not access.can(caller.principal, "memory.view", caller.team_id):
         return []
     with tenant([caller.team_id]):
-        in_team = {"team_id": caller.team_id}
-        own_rules = set(
-            CurationRule.objects.unscoped().filter(**in_team).values_list("app_id", flat=True)
-        )
-        curated = Curation.objects.unscoped().filter(**in_team).order_by("app_id")
+        rules = CurationRule.objects.unscoped().filter(team_id=caller.team_id)
+        own_rules = set(rules.values_list("app_id", flat=True))
+        curated = Curation.objects.unscoped().filter(team_id=caller.team_id).order_by("app_id")
         app_ids = set(curated.values_list("app_id", flat=True).distinct())
         shared = select_visible(caller, Namespace).filter(scope="global")
         app_ids |= {text.removeprefix("global:") for text in shared.values_list("text", flat=True)}
@@ -140,22 +126,11 @@ def _check(principal: Principal, team_id: UUID, verb: str) -> None:
 def _check_values(learning: LearningRule) -> None:
     if str(get_scope(learning.scope).word) not in SCOPES:
         raise InvalidInput(f"scope: one of {', '.join(sorted(SCOPES))}.")
-    if not 0.0 <= learning.sampled <= 1.0:
-        raise InvalidInput("sampled: must be from 0 to 1.")
-    if not 200 <= learning.token_budget <= 1_000_000:
-        raise InvalidInput("token_budget: must be from 200 to 1000000.")
-    if not 1 <= learning.seconds <= 600:
-        raise InvalidInput("seconds: must be from 1 to 600.")
+    for name, (least, most) in _RANGES.items():
+        if not least <= getattr(learning, name) <= most:
+            raise InvalidInput(f"{name}: must be from {least} to {most}.")
 
 
 def _build_rule(row: CurationRule) -> LearningRule:
-    return LearningRule(
-        row.auto_memory,
-        row.scope,
-        ReviewMode(row.review),
-        row.sampled,
-        row.provider,
-        row.model,
-        row.token_budget,
-        row.seconds,
-    )
+    values = {field.name: getattr(row, field.name) for field in fields(LearningRule)}
+    return LearningRule(**{**values, "review": ReviewMode(row.review)})

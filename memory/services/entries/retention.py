@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Min, Q
@@ -15,27 +15,7 @@ from memory.models import Namespace
 from memory.models.entries import TierChoice
 from memory.policies import load_policies
 from memory.providers.postgres import rows
-
-
-@dataclass(frozen=True, slots=True)
-class Meter:
-    """The use of a limit; ``most`` is None if there is no limit."""
-
-    used: int
-    most: int | None
-
-    @property
-    def share(self) -> float:
-        """Return the used share from 0 to 1, also if more than the limit is used."""
-        return min(1.0, self.used / self.most) if self.most else float(self.most == 0)
-
-    @property
-    def percent(self) -> int:
-        return round(self.share * 100)
-
-    @property
-    def is_tight(self) -> bool:
-        return self.most is not None and self.share >= _TIGHT
+from memory.services.access.quotas import Meter
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +53,6 @@ class Retention:
     @property
     def working_hours(self) -> int:
         return round(WORKING_LIFETIME / 3600)
-
-
-_TIGHT: Final = 0.9
 
 
 def load_retention(row: Namespace) -> Retention:

@@ -1,7 +1,7 @@
 """The rate at which people accept proposals, and the rules that permanent rejections make."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -70,10 +70,7 @@ def list_rejection_rules(caller: MemoryCaller) -> list[RejectionRule]:
     ordered = sorted(
         rules, key=lambda rule: (rule.at is not None, rule.at, str(rule.id)), reverse=True
     )
-    return [
-        RejectionRule(rule.row, rule.at, rule.by, rule.reason, can_write[rule.namespace.pk])
-        for rule in ordered[:MAX_RULES]
-    ]
+    return [replace(rule, can_decide=can_write[rule.namespace.pk]) for rule in ordered[:MAX_RULES]]
 
 
 _STATES: Final = {

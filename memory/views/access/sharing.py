@@ -118,7 +118,7 @@ def show_access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "others_count": len(explanation.non_viewers),
         "runs": RUN_LABELS[explanation.runs],
         "outside_read_only": explanation.runs == "application"
-        and not explanation.outside_runs_write,
+        and not explanation.external_runs_write,
         "grants": [
             _build_grant_row(item, names) for item in grants_page.select_rows(explanation.grants)
         ],
@@ -200,7 +200,7 @@ def _list_groups(request: HttpRequest, row: Namespace) -> list[tuple[UUID, str]]
 
 def _find_names(principal: Principal, explanation: AccessExplanation) -> Mapping[str, str]:
     """Return the names of those who shared, as they appear within a message."""
-    origins = load_provenance(principal, [grant.by for grant in explanation.grants], ())
+    origins = load_provenance(principal, [grant.granted_by for grant in explanation.grants], ())
     return {**origins.actors, principal.actor: _("you")}
 
 
@@ -214,19 +214,19 @@ def _build_viewer_row(
         str(Role(viewer.role).label) if viewer.role else "",
         tuple(str(VERB_LABELS[verb]) for verb in VERBS if verb in viewer.reasons),
         tuple(dict.fromkeys(_describe_reason(row, viewer, names) for row in viewer.all_reasons)),
-        any(reason.why is AccessReason.EMERGENCY_ACCESS for reason in viewer.all_reasons),
+        any(reason.kind is AccessReason.EMERGENCY_ACCESS for reason in viewer.all_reasons),
     )
 
 
 def _describe_reason(reason: Reason, viewer: PrincipalAccess, names: Mapping[str, str]) -> str:
-    if reason.why is AccessReason.ROLE:
+    if reason.kind is AccessReason.ROLE:
         return _describe_role(viewer)
     if reason.grant is not None:
         return _describe_grant(reason.grant, names)
     if (row := reason.emergency_access) is not None:
         parts = {"until": _format_time(row.expires_at), "reason": row.reason}
         return _("Emergency access until %(until)s: %(reason)s") % parts
-    return str(_REASON_LABELS[reason.why])
+    return str(_REASON_LABELS[reason.kind])
 
 
 def _describe_role(viewer: PrincipalAccess) -> str:
@@ -237,13 +237,13 @@ def _describe_role(viewer: PrincipalAccess) -> str:
 
 def _describe_grant(grant: GrantDetails, names: Mapping[str, str]) -> str:
     parts = {
-        "by": names.get(grant.by, _("former member")),
-        "when": _format_time(grant.at) if grant.at else "",
+        "by": names.get(grant.granted_by, _("former member")),
+        "when": _format_time(grant.granted_at) if grant.granted_at else "",
         "group": grant.group,
     }
     if grant.group is not None:
         return _("Shared with the group %(group)s by %(by)s on %(when)s") % parts
-    return _("Shared by %(by)s on %(when)s") % parts if grant.by else _("Shared with them")
+    return _("Shared by %(by)s on %(when)s") % parts if grant.granted_by else _("Shared with them")
 
 
 def _build_grant_row(grant: GrantDetails, names: Mapping[str, str]) -> GrantRow:
@@ -260,7 +260,7 @@ def _build_grant_row(grant: GrantDetails, names: Mapping[str, str]) -> GrantRow:
 def _describe_effect(grant: GrantDetails, names: Mapping[str, str]) -> str:
     if not grant.has_effect:
         return _("No effect: private memory can be shared only with single members.")
-    return _describe_grant(grant, names) if grant.by else ""
+    return _describe_grant(grant, names) if grant.granted_by else ""
 
 
 def _format_time(at: datetime) -> str:

@@ -134,9 +134,9 @@ def agrees(may: Any, caller: MemoryCaller, row: Namespace) -> None:
         with tenant([row.team_id]):
             listed = rows.open_to(caller.principal).filter(pk=row.pk).exists()
         assert listed == ("view" in may)
-    if AccessReason.EMERGENCY_ACCESS in {reason.why for reason in may.get("view", ())}:
+    if AccessReason.EMERGENCY_ACCESS in {reason.kind for reason in may.get("view", ())}:
         assert AccessReason.EMERGENCY_ACCESS not in {
-            r.why for v, found in may.items() if v != "view" for r in found
+            r.kind for v, found in may.items() if v != "view" for r in found
         }
 
 
@@ -149,7 +149,9 @@ def at_the_door(caller: MemoryCaller, row: Namespace) -> bool:
 
 def whys(found: AccessExplanation, who: Any) -> dict[str, list[str]]:
     (one,) = (seer for seer in found.principals if seer.id == who)
-    return {verb: [reason.why.value for reason in reasons] for verb, reasons in one.reasons.items()}
+    return {
+        verb: [reason.kind.value for reason in reasons] for verb, reasons in one.reasons.items()
+    }
 
 
 def test_each_reason_is_said_with_who_gave_it_and_when(cast: Cast) -> None:
