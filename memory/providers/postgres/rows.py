@@ -155,37 +155,6 @@ def forget(namespace: Namespace, entries: Iterable[Entry], context: WriteContext
     return removals
 
 
-def restore_entry(
-    namespace: Namespace,
-    entry: Entry,
-    revision: Revision,
-    context: WriteContext,
-    policy: MemorySecurityPolicy,
-) -> Entry:
-    """Restore the entry to the state of a revision, as a new revision. An expiry that has passed is dropped."""
-    expire(namespace, context.at)
-    entry.refresh_from_db()
-    if entry.is_forgotten and find_living(namespace).filter(key=entry.key).exists():
-        raise AlreadyExists(
-            _("“%(key)s” was stored again since. Forget the new entry first.") % {"key": entry.key}
-        )
-    size = size_of(revision.value)
-    reserve_space(
-        namespace,
-        policy,
-        entries=int(entry.is_forgotten),
-        size=size - (0 if entry.is_forgotten else entry.size),
-    )
-    index = Index(namespace)
-    index.take_out(entry)
-    restore_state(entry, revision, context, size)
-    index.put_in(entry)
-    entry.save()
-    index.save()
-    record_revisions([entry], context)
-    return entry
-
-
 def restore_state(entry: Entry, revision: Revision, context: WriteContext, size: int) -> None:
     """Set the entry to the state of a revision, as a new revision. An expiry that has passed is dropped."""
     _set_content(entry, revision)

@@ -1,6 +1,5 @@
 """Actions on many entries of a namespace: previewed first, then applied as one change that can be undone."""
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -19,7 +18,7 @@ from memory.services.entries.bulk_edit import Amendment, amend
 from memory.services.entries.forget import MAX_ENTRIES, forget_many
 from memory.services.entries.linked_entries import is_id
 from memory.services.entries.preview_forget import ForgetPreview, preview_entries
-from memory.services.entries.tiers import approve, promote, quarantine, reject
+from memory.services.entries.tiers import move
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -40,6 +39,9 @@ class BulkAction(StrEnum):
     EXPIRY = "expiry"
 
 
+_MOVES: Final = {BulkAction(action): action for action in TierAction}
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Entries by id, or everything in the namespace that a search finds."""
@@ -51,8 +53,8 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class BulkPreview:
-    """The entries that an action would affect. ``skipped_count`` is the number of selected entries to which it doesn't
-    apply; ``forget_preview`` counts rows by table, if it forgets.
+    """The entries that an action would affect. It doesn't apply to ``skipped_count`` of the selected entries;
+    ``forget_preview`` counts rows by table, if it forgets.
     """
 
     action: BulkAction
@@ -99,9 +101,7 @@ def apply_action(
     amendment: Amendment = NO_AMENDMENT,
     reason: str = "",
 ) -> UUID | None:
-    """Apply the action and return the change that undoes it. It is refused if another number of entries than
-    ``expected`` matches.
-    """
+    """Apply the action and return the change that undoes it. Raise SelectionChanged if not exactly ``expected`` match."""
     with tenant([caller.team_id]):
         # The lock keeps other entries from starting to match between the selection and the action.
         rows.lock_namespace(caller.team_id, selection.namespace)
@@ -112,39 +112,11 @@ def apply_action(
             )
         if not affected:
             return None
-        if action in AMENDING:
-            return amend(caller, entry_ids=affected, amendment=amendment, reason=reason).change_id
-        return _OPERATIONS[action](caller, affected, reason)
-
-
-AMENDING: Final = frozenset({BulkAction.CATEGORY, BulkAction.IMPORTANCE, BulkAction.EXPIRY})
-
-_MOVES: Final[Mapping[BulkAction, TierAction]] = {
-    BulkAction.APPROVE: TierAction.APPROVE,
-    BulkAction.REJECT: TierAction.REJECT,
-    BulkAction.PROMOTE: TierAction.PROMOTE,
-    BulkAction.QUARANTINE: TierAction.QUARANTINE,
-}
-
-_Ids = Sequence[str]
-
-_OPERATIONS: Final[Mapping[BulkAction, Callable[[MemoryCaller, _Ids, str], UUID | None]]] = {
-    BulkAction.FORGET: lambda caller, ids, reason: (
-        forget_many(caller, entry_ids=ids, reason=reason).change_id
-    ),
-    BulkAction.APPROVE: lambda caller, ids, reason: (
-        approve(caller, entry_ids=ids, reason=reason).change_id
-    ),
-    BulkAction.REJECT: lambda caller, ids, reason: (
-        reject(caller, entry_ids=ids, reason=reason).change_id
-    ),
-    BulkAction.PROMOTE: lambda caller, ids, reason: (
-        promote(caller, entry_ids=ids, reason=reason).change_id
-    ),
-    BulkAction.QUARANTINE: lambda caller, ids, reason: (
-        quarantine(caller, entry_ids=ids, reason=reason).change_id
-    ),
-}
+        if action is BulkAction.FORGET:
+            return forget_many(caller, entry_ids=affected, reason=reason).change_id
+        if (tier_action := _MOVES.get(action)) is not None:
+            return move(caller, move=tier_action, entry_ids=affected, reason=reason).change_id
+        return amend(caller, entry_ids=affected, amendment=amendment, reason=reason).change_id
 
 
 def _select(
@@ -181,11 +153,10 @@ def _list_selected(access: NamespaceAccess, selection: Selection) -> list[Entry]
 
 
 def _applies(action: BulkAction, entry: Entry) -> bool:
-    """Return whether the action applies to the entry: a move has to start at its tier, every other action applies to
-    all.
-    """
-    move = _MOVES.get(action)
-    if move is None:
+    """Return whether the action applies to the entry: a move has to start at its tier, all others apply to any entry."""
+    tier_action = _MOVES.get(action)
+    if tier_action is None:
         return True
-    rejected = move is TierAction.REJECT and entry.metadata.get("review") == TierAction.REJECT
-    return (Tier(entry.tier), move) in TRANSITIONS and not rejected
+    is_rejected = entry.metadata.get("review") == TierAction.REJECT
+    is_repeated = tier_action is TierAction.REJECT and is_rejected
+    return (Tier(entry.tier), tier_action) in TRANSITIONS and not is_repeated

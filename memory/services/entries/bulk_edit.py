@@ -1,21 +1,19 @@
-"""Amends many entries by hand as one change: their category, importance or expiry."""
+"""Amend many entries by hand as one change: their category, importance or expiry."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from django.utils.translation import gettext as _
-
 from config.retry import retry_on_conflict
-from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import StoreParams
 from memory.core.scopes import compute_lifetime
 from memory.core.values import check_params
 from memory.models import Entry
 from memory.models.entries import Operation
 from memory.providers.postgres import bulk, rows
-from memory.services.entries.forget import MAX_ENTRIES
+from memory.services.entries.forget import check_entry_count
+from memory.services.entries.tiers import list_entries_by_id
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import get_shared_namespace, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -23,13 +21,13 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """Changes to many entries; a field without a value stays. ``lives_seconds`` counts only if ``ends`` is set: from
-    now, or None for no expiry.
+    """Changes to many entries; a field without a value stays. With ``sets_expiry`` they expire in ``lives_seconds`` from
+    now, or never.
     """
 
     category: str | None = None
     importance: float | None = None
-    ends: bool = False
+    sets_expiry: bool = False
     lives_seconds: float | None = None
 
 
@@ -48,28 +46,19 @@ def amend(
     reason: str = "",
 ) -> AmendResult:
     """Amend all of the entries, which have to be in one namespace, or none."""
-    if not 1 <= len(entry_ids) <= MAX_ENTRIES:
-        raise InvalidInput(f"entries: from 1 to {MAX_ENTRIES} at once.")
+    check_entry_count(entry_ids)
     text = get_shared_namespace(caller, entry_ids)
-    wanted_ids = {UUID(str(entry_id)) for entry_id in entry_ids}
     _check(text, amendment)
     with open_namespace(caller, "write", "memory.edited", namespace=text) as access:
         namespace = access.claim()
         rows.expire(namespace, access.now)
-        rows_to_amend = list(rows.find_living(namespace).filter(pk__in=wanted_ids).order_by("id"))
-        if len(rows_to_amend) != len(wanted_ids):
-            raise NotFound(_("Memory not found. It may have been forgotten."))
-        change = access.change(namespace, Operation.EDIT, len(rows_to_amend), reason)
+        entries = list_entries_by_id(namespace, entry_ids, access.now)
+        change = access.change(namespace, Operation.EDIT, len(entries), reason)
         context = access.build_context(Operation.EDIT, reason, change.pk)
-        bulk.revise(
-            namespace,
-            rows_to_amend,
-            context,
-            lambda entry_id: _amend(entry_id, amendment, access),
-        )
-        ids = [str(entry_id.pk) for entry_id in rows_to_amend[:50]]
-        access.detail.update(keys=len(rows_to_amend), entries=ids, change=str(change.pk))
-        return AmendResult(len(rows_to_amend), change.pk)
+        bulk.revise(namespace, entries, context, lambda entry: _amend(entry, amendment, access))
+        ids = [str(entry.pk) for entry in entries[:50]]
+        access.detail.update(keys=len(entries), entries=ids, change=str(change.pk))
+        return AmendResult(len(entries), change.pk)
 
 
 def _check(namespace: str, amendment: Amendment) -> None:
@@ -89,7 +78,7 @@ def _amend(entry: Entry, amendment: Amendment, access: NamespaceAccess) -> None:
         entry.category = amendment.category
     if amendment.importance is not None:
         entry.importance = amendment.importance
-    if amendment.ends:
+    if amendment.sets_expiry:
         # The expiry may not exceed the limit of the entry's tier: a day for working memory.
         life = compute_lifetime(access.target.parsed.scope, amendment.lives_seconds, entry.tier)
         entry.expires_at = None if life is None else access.now + timedelta(seconds=life)

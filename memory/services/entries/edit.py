@@ -1,6 +1,7 @@
-"""Edits an entry by hand. Only the given fields change, and only if the entry hasn't been changed since it was read."""
+"""Edit an entry by hand. Only the given fields change, and only if the entry hasn't been changed since it was read."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -20,6 +21,9 @@ from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import hash_key, open_entry
 from memory.services.gateway.namespace_access import NamespaceAccess
+
+
+FILTERED_FIELDS: Final = {"value", "metadata", "tier"}  # the content filter checks changes of these
 
 
 class RevisionConflict(AlreadyExists):
@@ -46,27 +50,20 @@ def edit(
         if entry is None:
             raise NotFound(_("Memory not found. It may have been forgotten."))
         check_revision(entry, if_revision)
-        params = _params(access, entry, changes)
+        params = _build_params(access, entry, changes)
         check_params(params)
-        if changes.keys() & _FILTERED:
-            who, changed = ingress_gate.get_writer(caller), params
-            let_in = ingress_gate.check_amendment(
-                changed, lambda: ingress_gate.load_contents(access, namespace), who
-            )
-            params = let_in.params
-            access.detail.update(let_in.detail)
-        access.detail.update(
-            key=hash_key(params.key), bytes=check_value(access.policy, params.value)
-        )
-        context = access.build_context(
-            Operation.EDIT if params.key == entry.key else Operation.STORE, reason
-        )
+        if changes.keys() & FILTERED_FIELDS:
+            load = partial(ingress_gate.load_contents, access, namespace)
+            admission = ingress_gate.check_amendment(params, load, ingress_gate.get_writer(caller))
+            params = admission.params
+            access.detail.update(admission.detail)
+        size = check_value(access.policy, params.value)
+        access.detail.update(key=hash_key(params.key), bytes=size)
+        operation = Operation.EDIT if params.key == entry.key else Operation.STORE
+        context = access.build_context(operation, reason)
         entry, before = rows.write(namespace, params, context, access.policy)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, keys=1)
         return rows.build_entry(entry, namespace.text)
-
-
-_FILTERED: Final = {"value", "metadata", "tier"}
 
 
 def check_revision(entry: Entry, if_revision: int) -> None:
@@ -77,7 +74,7 @@ def check_revision(entry: Entry, if_revision: int) -> None:
         )
 
 
-def _params(access: NamespaceAccess, entry: Entry, changes: Mapping[str, Any]) -> StoreParams:
+def _build_params(access: NamespaceAccess, entry: Entry, changes: Mapping[str, Any]) -> StoreParams:
     content = {**get_state(entry, CONTENT), **changes}
     content["tier"] = parse_tier(changes.get("tier") or entry.tier)
     seconds_left = (entry.expires_at - access.now).total_seconds() if entry.expires_at else None

@@ -1,6 +1,4 @@
-"""Forgets one entry, the entries of a filter or selection, or all. Forgotten entries are kept, and undoing restores
-them together.
-"""
+"""Forget one entry, those of a filter or selection, or all. Forgotten entries are kept; undo restores them together."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,7 +57,13 @@ def forget(
         if (repeated := _find_repeated(access)) is not None:
             return repeated
         if access.external is not None:
-            return _forget_externally(access, key, filter)
+            # An external provider records no changes that could be undone, so it deletes permanently.
+            store = access.store()
+            entries = store.recall(MemoryQuery(access.text, key=key, filter=filter))
+            access.detail["keys"] = count = sum(
+                store.delete(access.text, entry.key) for entry in entries
+            )
+            return Forgotten(count, None)
         return forget_selected(access, lambda query: filter_by(query, key, filter), reason)
 
 
@@ -91,8 +95,7 @@ def clear(
         caller, "forget", "memory.cleared", scope=scope, namespace=namespace
     ) as access:
         if access.external is not None:
-            count = access.store().clear_namespace(access.text)
-            access.detail["keys"] = count
+            access.detail["keys"] = count = access.store().clear_namespace(access.text)
             access.on_external_write(count > 0)  # an empty namespace may be cleared again
             return Forgotten(count, None)
         return forget_selected(access, lambda query: query, reason)
@@ -114,17 +117,6 @@ def filter_by(
     if key is not None:
         query = query.filter(key=key)
     return apply_filter(query, parse_filter(filter_))
-
-
-def _forget_externally(
-    access: NamespaceAccess, key: str | None, filter_: Mapping[str, Json] | None
-) -> Forgotten:
-    """Delete permanently, since an external provider records no changes to undo."""
-    store = access.store()
-    entries = store.recall(MemoryQuery(access.text, key=key, filter=filter_))
-    count = sum(store.delete(access.text, entry.key) for entry in entries)
-    access.detail["keys"] = count
-    return Forgotten(count, None)
 
 
 def forget_selected(
@@ -151,14 +143,8 @@ def _build_step_change_id(access: NamespaceAccess) -> UUID | None:
     origin = access.caller.origin
     if not origin.idempotency_key:
         return None
-    parts = (
-        access.caller.team_id,
-        access.text,
-        origin.run_id,
-        origin.node_id,
-        origin.idempotency_key,
-    )
-    return uuid5(_STEP_NAMESPACE, "\n".join(map(str, parts)))
+    step = (origin.run_id, origin.node_id, origin.idempotency_key)
+    return uuid5(_STEP_NAMESPACE, "\n".join(map(str, (access.caller.team_id, access.text, *step))))
 
 
 def _find_repeated(access: NamespaceAccess) -> Forgotten | None:

@@ -1,6 +1,6 @@
-"""Lists the namespaces that a caller may view, and the entries of one."""
+"""List the namespaces that a caller may view, and the entries of one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,6 @@ from memory.providers.postgres import rows
 from memory.providers.postgres.filters import apply_filter
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
-from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 MAX_PAGE_SIZE = 200
@@ -82,45 +81,24 @@ def list_entries(
         condition = parse_filter(filter)
         if row is None:
             return EntryPage([], 0, offset)
+        page = slice(offset, offset + min(limit, MAX_PAGE_SIZE))
         if access.external is not None:
-            external_entries = access.store().recall(MemoryQuery(row.text, filter=filter))
-            return _build_external_page(
-                access, external_entries, text, category, tier, limit, offset
-            )
-        query = rows.find_living(row).exclude(expires_at__lte=access.now)
-        query = _filter(query, text=text, category=category, tier=tier)
-        query = apply_filter(query, condition)
-        total = query.count()
-        page = query.order_by("-updated_at", "-id")[offset : offset + min(limit, MAX_PAGE_SIZE)]
+            # An external provider returns the newest first, and no quarantined entries.
+            matching = [
+                entry
+                for entry in access.store().recall(MemoryQuery(row.text, filter=filter))
+                if text.casefold() in search_text(entry.key, entry.value).casefold()
+                and category in (None, "", entry.category)
+                and tier in (None, "", entry.tier.value)
+            ]
+            entries, total = matching[page], len(matching)
+        else:
+            query = rows.find_living(row).exclude(expires_at__lte=access.now)
+            fields: dict[str, Any] = {"text__icontains": text, "category": category, "tier": tier}
+            query = query.filter(**{name: value for name, value in fields.items() if value})
+            query = apply_filter(query, condition)
+            total = query.count()
+            newest = query.order_by("-updated_at", "-id")[page]
+            entries = [rows.build_entry(entry, row.text) for entry in newest]
         access.detail["keys"] = total
-        return EntryPage([rows.build_entry(entry, row.text) for entry in page], total, offset)
-
-
-def _build_external_page(
-    access: NamespaceAccess,
-    entries: Sequence[MemoryEntry],
-    text: str,
-    category: str | None,
-    tier: str | None,
-    limit: int,
-    offset: int,
-) -> EntryPage:
-    """Filter the entries of an external provider, which are newest first already and never quarantined."""
-    matching_entries = [
-        entry
-        for entry in entries
-        if text.casefold() in search_text(entry.key, entry.value).casefold()
-        and category in (None, "", entry.category)
-        and tier in (None, "", entry.tier.value)
-    ]
-    access.detail["keys"] = len(matching_entries)
-    return EntryPage(
-        matching_entries[offset : offset + min(limit, MAX_PAGE_SIZE)], len(matching_entries), offset
-    )
-
-
-def _filter(
-    query: rows.Entries, *, text: str, category: str | None, tier: str | None
-) -> rows.Entries:
-    conditions: dict[str, Any] = {"text__icontains": text, "category": category, "tier": tier}
-    return query.filter(**{name: value for name, value in conditions.items() if value})
+        return EntryPage(entries, total, offset)

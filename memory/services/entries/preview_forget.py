@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -19,7 +20,6 @@ from memory.providers.postgres import rows
 from memory.services.entries.forget import check_entry_count, check_selection, filter_by
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import get_shared_namespace, open_namespace
-from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 QUERIES: Final = read_queries("memory/sql/queries/counts.sql")
@@ -27,9 +27,7 @@ QUERIES: Final = read_queries("memory/sql/queries/counts.sql")
 
 @dataclass(frozen=True, slots=True)
 class ForgetPreview:
-    """``tables`` counts the rows that would be removed, by their names in an erasure's receipt; ``kept`` those that stay
-    for undo.
-    """
+    """The rows that would be removed, by the names that an erasure's receipt has for them, and those kept for undo."""
 
     count: int
     size: int
@@ -50,13 +48,8 @@ def plan_forgetting(
     """Preview forgetting. It is refused where forgetting itself would be."""
     if entry_ids is None:
         check_selection(key, filter)
-        return _plan(
-            caller,
-            scope,
-            namespace,
-            lambda query: filter_by(query, key, filter),
-            lambda text: MemoryQuery(text, key=key, filter=filter),
-        )
+        choose = partial(filter_by, key=key, filter_=filter)
+        return _plan(caller, scope, namespace, choose, partial(MemoryQuery, key=key, filter=filter))
     check_entry_count(entry_ids)
     shared = get_shared_namespace(caller, entry_ids)
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
@@ -80,12 +73,9 @@ def preview_entries(entries: Collection[Entry]) -> ForgetPreview:
         with connection.cursor() as cursor:
             cursor.execute(QUERIES["of_entries"], {"ids": [entry.pk for entry in entries]})
             counts |= dict(cursor.fetchall())
-    return ForgetPreview(
-        len(entries),
-        sum(entry.size for entry in entries),
-        {"memory_entry": len(entries), "memory_embedding": counts["memory_embedding"]},
-        {"memory_revision": counts["memory_revision"]},
-    )
+    size = sum(entry.size for entry in entries)
+    kept_tables = {"memory_revision": counts.pop("memory_revision")}
+    return ForgetPreview(len(entries), size, {"memory_entry": len(entries), **counts}, kept_tables)
 
 
 def _plan(
@@ -98,25 +88,16 @@ def _plan(
     with open_namespace(
         caller, "forget", "memory.rehearsed", scope=scope, namespace=namespace
     ) as access:
-        if access.external is None:
-            plan = _plan_rows(access, choose)
+        row = access.target.row
+        if access.external is not None:  # it keeps nothing for undo
+            external_entries = access.store().recall(query(access.text))
+            size = sum(size_of(entry.value) for entry in external_entries)
+            tables = {"elsewhere": len(external_entries)}
+            plan = ForgetPreview(len(external_entries), size, tables, {})
+        elif row is None:
+            plan = preview_entries([])
         else:
-            plan = _plan_externally(access, query(access.text))
+            living = rows.find_living(row).exclude(expires_at__lte=access.now)
+            plan = preview_entries(list(choose(living).only("id", "size")))
         access.detail["keys"] = plan.count
         return plan
-
-
-def _plan_rows(
-    access: NamespaceAccess, choose: Callable[[QuerySet[Entry]], QuerySet[Entry]]
-) -> ForgetPreview:
-    if access.target.row is None:
-        return preview_entries([])
-    query = rows.find_living(access.target.row).exclude(expires_at__lte=access.now)
-    return preview_entries(list(choose(query).only("id", "size")))
-
-
-def _plan_externally(access: NamespaceAccess, query: MemoryQuery) -> ForgetPreview:
-    """Count the entries of an external provider, which keeps nothing for undo."""
-    entries = access.store().recall(query)
-    size = sum(size_of(entry.value) for entry in entries)
-    return ForgetPreview(len(entries), size, {"elsewhere": len(entries)}, {})

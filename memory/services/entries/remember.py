@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from config.retry import retry_on_conflict
@@ -16,7 +17,6 @@ from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import hash_key, open_namespace
-from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 @retry_on_conflict
@@ -45,6 +45,8 @@ def remember(
     with open_namespace(
         caller, "write", "memory.stored", scope=scope, namespace=namespace
     ) as access:
+        if ttl_seconds is None:
+            ttl_seconds = compute_lifetime(access.target.parsed.scope, None, "" if raw else tier)
         params = StoreParams(
             namespace=access.text,
             key=key,
@@ -52,7 +54,7 @@ def remember(
             metadata=metadata or {},
             category=category or category_of(metadata or {}),
             tier=parse_tier(tier),
-            ttl_seconds=_compute_ttl(access, tier, ttl_seconds, raw=raw),
+            ttl_seconds=ttl_seconds,
             source=_sign(source or Source(), caller),
             **content,
         )
@@ -61,12 +63,10 @@ def remember(
         context = access.build_context(Operation.STORE, reason)
         row, state = access.claim_to_write(params.key, context)
         if not raw:
-            writer = ingress_gate.get_writer(caller)
-            let_in = ingress_gate.check_ingress(
-                params, lambda: ingress_gate.load_contents(access, row), writer
-            )
-            params = let_in.params
-            access.detail.update(let_in.detail)
+            load = partial(ingress_gate.load_contents, access, row)
+            admission = ingress_gate.check_ingress(params, load, ingress_gate.get_writer(caller))
+            params = admission.params
+            access.detail.update(admission.detail)
         size = check_value(access.policy, params.value)
         access.detail.update(key=hash_key(params.key), bytes=size, keys=1)
         if access.external is not None:
@@ -77,14 +77,6 @@ def remember(
         entry, before = rows.write(row, params, context, access.policy, state)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
         return rows.build_entry(entry, access.text)
-
-
-def _compute_ttl(
-    access: NamespaceAccess, tier: str, seconds: float | None, *, raw: bool
-) -> float | None:
-    if seconds is not None:
-        return seconds
-    return compute_lifetime(access.target.parsed.scope, None, "" if raw else tier)
 
 
 def _sign(source: Source, caller: MemoryCaller) -> Source:

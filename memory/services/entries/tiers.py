@@ -1,4 +1,4 @@
-"""Moves entries between quarantine, working and long-term memory by hand, several at once, all or none.
+"""Move entries between quarantine, working and long-term memory by hand, several at once, all or none.
 
 Callers who may write to a namespace decide about its quarantine. A move is a revision like any other change, and
 several moves made together are undone as one.
@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
-from memory.core.records import Json, MemoryEntry, StoreParams, Tier
+from memory.core.records import Json, MemoryEntry, Tier
 from memory.core.scopes import parse_tier
 from memory.logic.entries.tiers import TierAction, build_transition
 from memory.models import Entry, Namespace
@@ -60,7 +60,6 @@ ACTIONS: Final[Mapping[TierAction, str]] = {
     TierAction.QUARANTINE: "memory.quarantined",
 }
 
-
 # The default target tier of each move.
 DEFAULT_TIERS: Final[Mapping[TierAction, Tier]] = {
     TierAction.APPROVE: Tier.LONG_TERM,
@@ -96,7 +95,7 @@ def plan_moves(
     check_entry_count(entry_ids)
     text = get_shared_namespace(caller, entry_ids)
     with open_namespace(caller, "write", "memory.listed", namespace=text) as access:
-        selected = _list_entries_by_id(access.target.row, entry_ids, access.now)
+        selected = list_entries_by_id(access.target.row, entry_ids, access.now)
         access.detail.update(keys=len(selected), planned=str(action))
         return tuple(_plan(entry, action, tier, access.now) for entry in selected)
 
@@ -156,8 +155,8 @@ def _resolve_tier(move: TierAction, to: str | None) -> Tier:
     return parse_tier(to) if to else DEFAULT_TIERS[move]
 
 
-def _list_entries_by_id(namespace: Namespace | None, entry_ids: Ids, now: datetime) -> list[Entry]:
-    """Return all of the entries, or raise NotFound."""
+def list_entries_by_id(namespace: Namespace | None, entry_ids: Ids, now: datetime) -> list[Entry]:
+    """Return all of the living entries in id order, or raise NotFound."""
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
     entries: list[Entry] = []
     if namespace is not None:
@@ -176,9 +175,7 @@ def _plan(row: Entry, move: TierAction, to: Tier, now: datetime) -> PlannedMove:
         return PlannedMove(entry, to, problem=str(fault))
     target_key = entry.metadata.get(TARGET_KEY) if move is TierAction.APPROVE else None
     replaced = rows.find_visible_by_key(row.namespace, str(target_key), now) if target_key else None
-    return PlannedMove(
-        entry, to, rows.build_entry(replaced, row.namespace.text) if replaced else None
-    )
+    return PlannedMove(entry, to, replaced and rows.build_entry(replaced, row.namespace.text))
 
 
 def _move(
@@ -194,40 +191,28 @@ def _move(
     with open_namespace(caller, "write", ACTIONS[move], namespace=text) as access:
         namespace = access.claim()
         rows.expire(namespace, access.now)
-        selected = _list_entries_by_id(namespace, entry_ids, access.now)
+        selected = list_entries_by_id(namespace, entry_ids, access.now)
         if if_revision is not None:
             check_revision(selected[0], if_revision)
         change = access.change(namespace, Operation.EDIT, len(selected), reason)
         context = access.build_context(Operation.EDIT, reason, change.pk)
-        held_entries = [
-            entry
-            for entry in selected
-            if move is TierAction.APPROVE and entry.metadata.get(TARGET_KEY)
-        ]
-        moved_rows = [entry for entry in selected if entry not in held_entries]
+        is_approved = move is TierAction.APPROVE
+        held = [entry for entry in selected if is_approved and entry.metadata.get(TARGET_KEY)]
+        others = [entry for entry in selected if entry not in held]
         bulk.revise(
-            namespace,
-            moved_rows,
-            context,
-            lambda entry: _apply_move(entry, namespace, move, to, context),
+            namespace, others, context, lambda entry: _apply_move(entry, access, move, to, context)
         )
-        moved_entries = [rows.build_entry(entry, namespace.text) for entry in moved_rows]
-        moved_entries += [
-            _replace_target(access, namespace, entry, to, context) for entry in held_entries
-        ]
-        ids: list[Json] = [entry.id for entry in moved_entries]
-        access.detail.update(
-            keys=len(moved_entries), entries=ids[:50], change=str(change.pk), to=str(to)
-        )
-        return MovedEntries(tuple(moved_entries), change.pk)
+        entries = [rows.build_entry(entry, access.text) for entry in others]
+        entries += [_replace_target(access, namespace, entry, to, context) for entry in held]
+        ids = [entry.id for entry in entries[:50]]
+        access.detail.update(keys=len(entries), entries=ids, change=str(change.pk), to=str(to))
+        return MovedEntries(tuple(entries), change.pk)
 
 
 def _apply_move(
-    row: Entry, namespace: Namespace, move: TierAction, to: Tier, context: rows.WriteContext
+    row: Entry, access: NamespaceAccess, move: TierAction, to: Tier, context: rows.WriteContext
 ) -> None:
-    params = build_transition(
-        rows.build_entry(row, namespace.text), move, to, reason=context.reason
-    )
+    params = build_transition(rows.build_entry(row, access.text), move, to, reason=context.reason)
     row.tier, row.metadata = params.tier.value, dict(params.metadata)
     ttl = params.ttl_seconds
     row.expires_at = None if ttl is None else context.at + timedelta(seconds=ttl)
@@ -237,15 +222,10 @@ def _replace_target(
     access: NamespaceAccess, namespace: Namespace, row: Entry, to: Tier, context: rows.WriteContext
 ) -> MemoryEntry:
     """Store an entry that was held for a key under that key."""
-    params = build_transition(
-        rows.build_entry(row, namespace.text), TierAction.APPROVE, to, reason=context.reason
-    )
-    params = _change_key(params, str(params.metadata[TARGET_KEY]))
+    held_entry = rows.build_entry(row, access.text)
+    params = build_transition(held_entry, TierAction.APPROVE, to, reason=context.reason)
+    metadata = {name: value for name, value in params.metadata.items() if name != TARGET_KEY}
+    params = replace(params, key=str(params.metadata[TARGET_KEY]), metadata=metadata)
     rows.forget(namespace, [row], replace(context, operation=Operation.FORGET))
     entry, _before = rows.write(namespace, params, context, access.policy)
-    return rows.build_entry(entry, namespace.text)
-
-
-def _change_key(params: StoreParams, key: str) -> StoreParams:
-    metadata = {name: value for name, value in params.metadata.items() if name != TARGET_KEY}
-    return replace(params, key=key, metadata=metadata)
+    return rows.build_entry(entry, access.text)

@@ -28,36 +28,27 @@ def restore(
     with open_entry(caller, "write", "memory.restored", entry_id) as access:
         namespace = access.claim()
         entry = Entry.objects.unscoped().get(namespace=namespace, pk=UUID(str(entry_id)))
-        revisions = Revision.objects.unscoped().filter(
-            entry=entry, number=entry.revision if revision is None else revision
-        )
-        return restore_revision(access, namespace, entry, revisions.first(), reason)
-
-
-def restore_revision(
-    access: NamespaceAccess,
-    namespace: Namespace,
-    entry: Entry,
-    target: Revision | None,
-    reason: str,
-    change_id: UUID | None = None,
-) -> MemoryEntry:
-    if target is None:
-        raise NotFound(_("Revision not found."))
-    check_value(access.policy, target.value)
-    before = entry.revision
-    context = access.build_context(Operation.RESTORE, reason, change_id)
-    entry = rows.restore_entry(namespace, entry, target, context, access.policy)
-    access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, to=target.number)
-    return rows.build_entry(entry, namespace.text)
+        before = entry.revision
+        number = before if revision is None else revision
+        target = Revision.objects.unscoped().filter(entry=entry, number=number).first()
+        if target is None:
+            raise NotFound(_("Revision not found."))
+        rows.expire(namespace, access.now)
+        entry.refresh_from_db()
+        restore_revisions(access, namespace, [(entry, target)], reason)
+        access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, to=number)
+        return rows.build_entry(entry, namespace.text)
 
 
 def restore_revisions(
-    access: NamespaceAccess, namespace: Namespace, pairs: Sequence[bulk.RestorePair], reason: str
+    access: NamespaceAccess,
+    namespace: Namespace,
+    pairs: Sequence[bulk.RestorePair],
+    reason: str,
+    change_id: UUID | None = None,
 ) -> None:
     """Restore each entry to its revision, all or none, as one change. The caller has read them under the lock."""
     for _entry, target in pairs:
         check_value(access.policy, target.value)
-    bulk.restore_entries(
-        namespace, pairs, access.build_context(Operation.RESTORE, reason), access.policy
-    )
+    context = access.build_context(Operation.RESTORE, reason, change_id)
+    bulk.restore_entries(namespace, pairs, context, access.policy)

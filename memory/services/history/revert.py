@@ -26,7 +26,7 @@ def revert_change(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
     An entry that would have expired by now is not restored. An expiry since the change doesn't count as another
     change.
 
-    Raises ``Outdated`` if one of the entries has been changed since.
+    Raises OutdatedProposal if one of the entries has been changed since.
     """
     if access.external is not None:
         raise InvalidInput("change: memory of an external provider can't be restored.")
@@ -43,29 +43,19 @@ def revert_change(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
     # Removals come first, so that restored entries find their keys free and enough room.
     previous = _load_previous_revisions(first_numbers)
     added = [entry for entry in entries if entry.pk not in previous and not entry.is_forgotten]
-    expired = [
-        entry
-        for entry in entries
-        if entry.pk in previous and is_expired(previous[entry.pk], access.now)
-    ]
-    expired_living = [entry for entry in expired if not entry.is_forgotten]
-    if (added or expired_living) and not can_forget(access):
+    changed = [entry for entry in entries if entry.pk in previous]
+    expired = [entry for entry in changed if is_expired(previous[entry.pk], access.now)]
+    removals = [*added, *(entry for entry in expired if not entry.is_forgotten)]
+    if removals and not can_forget(access):
         raise AccessDenied(
             _("You can write to %(namespace)s but not forget entries in it.")
             % {"namespace": access.text}
         )
-    rows.forget(
-        namespace, [*added, *expired_living], access.build_context(Operation.FORGET, reason)
-    )
+    rows.forget(namespace, removals, access.build_context(Operation.FORGET, reason))
     skipped_ids = {entry.pk for entry in expired}
-    skipped_ids |= _find_replaced(
-        namespace, [entry for entry in ended_since if entry.pk not in skipped_ids]
-    )
-    pairs = [
-        (entry, previous[entry.pk])
-        for entry in entries
-        if entry.pk in previous and entry.pk not in skipped_ids
-    ]
+    ended = [entry for entry in ended_since if entry.pk not in skipped_ids]
+    skipped_ids |= _find_replaced(namespace, ended)
+    pairs = [(entry, previous[entry.pk]) for entry in changed if entry.pk not in skipped_ids]
     restore_revisions(access, namespace, pairs, reason)
     return len(added) + len(expired) + len(pairs)
 
@@ -76,14 +66,13 @@ def can_forget(access: NamespaceAccess) -> bool:
 
 
 def _list_ended_since(entries: Sequence[Entry], last_numbers: Mapping[UUID, int]) -> list[Entry]:
-    """Return the entries that expired after the change. Raises ``Outdated`` if one was changed otherwise."""
+    """Return the entries that expired after the change. Raise OutdatedProposal if one was changed otherwise."""
     later = [entry for entry in entries if entry.revision != last_numbers[entry.pk]]
     if not later:
         return []
-    revisions = (
-        Revision.objects.unscoped().filter(entry__in=later).exclude(operation=Operation.EXPIRE)
-    )
-    numbers = revisions.order_by("entry_id", "number").values_list("entry_id", "number")
+    revisions = Revision.objects.unscoped().filter(entry__in=later)
+    changes = revisions.exclude(operation=Operation.EXPIRE).order_by("entry_id", "number")
+    numbers = changes.values_list("entry_id", "number")
     changed = {entry_id for entry_id, number in numbers if number > last_numbers[entry_id]}
     for entry in later:
         if entry.pk in changed:

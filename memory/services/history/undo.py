@@ -1,4 +1,4 @@
-"""Undo a change as a whole: forgotten entries come back and changed ones are reverted, or nothing happens."""
+"""Undo a change as a whole: forgotten entries come back and changed ones are reverted, or nothing changes."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -28,19 +28,15 @@ class UndoResult:
 def undo(caller: MemoryCaller, *, change_id: UUID | str) -> UndoResult:
     namespace = _find_namespace(caller, change_id)
     with open_namespace(caller, "write", "memory.undone", namespace=namespace) as access:
-        other_namespaces = _list_other_namespaces(
-            Change.objects.unscoped().get(pk=UUID(str(change_id)))
-        )
+        other_namespaces = _list_other_namespaces(Change.objects.unscoped().get(pk=change_id))
         rows.lock_namespaces(caller.team_id, [namespace, *other_namespaces])
         locked = access.claim()
-        change = Change.objects.unscoped().select_for_update().get(pk=UUID(str(change_id)))
+        change = Change.objects.unscoped().select_for_update().get(pk=change_id)
         if change.undone_at is not None:
             raise AlreadyExists(_("This change was already undone."))
         rows.expire(locked, access.now)
-        undo_operation = (
-            _restore_forgotten if change.operation == Operation.FORGET else _revert_entries
-        )
-        ids = undo_operation(access, change)
+        was_forgotten = change.operation == Operation.FORGET
+        ids = (_restore_forgotten if was_forgotten else _revert_entries)(access, change)
         access.detail.update(change=str(change.pk), keys=len(ids))
         for text in other_namespaces:
             with open_namespace(caller, "write", "memory.undone", namespace=text) as other_access:
@@ -63,7 +59,7 @@ def _restore_forgotten(access: NamespaceAccess, change: Change) -> tuple[str, ..
 
 
 def _revert_entries(access: NamespaceAccess, change: Change) -> tuple[str, ...]:
-    """Revert each entry to what it was before. Raises ``Outdated`` if one of them was changed since."""
+    """Revert each entry to what it was before. Raise OutdatedProposal if one of them was changed since."""
     revisions = Revision.objects.unscoped().filter(
         team_id=change.team_id, change_id=change.pk, entry__namespace__text=access.text
     )
@@ -78,10 +74,11 @@ def _list_other_namespaces(change: Change) -> list[str]:
     if change.operation == Operation.FORGET:
         return []
     revisions = Revision.objects.unscoped().filter(team_id=change.team_id, change_id=change.pk)
-    elsewhere_revisions = revisions.exclude(entry__namespace=change.namespace_id).order_by(
-        "entry__namespace__text"
+    others = revisions.exclude(entry__namespace=change.namespace_id)
+    texts = others.order_by("entry__namespace__text").values_list(
+        "entry__namespace__text", flat=True
     )
-    return list(elsewhere_revisions.values_list("entry__namespace__text", flat=True).distinct())
+    return list(texts.distinct())
 
 
 def _find_namespace(caller: MemoryCaller, change_id: UUID | str) -> str:

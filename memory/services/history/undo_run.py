@@ -15,13 +15,13 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory import permissions
 from memory.core.errors import InvalidInput
-from memory.core.policy import check_value
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import bulk, rows
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.history.restore import restore_revisions
 from memory.services.history.revert import REMOVALS, can_forget, is_expired
 from memory.upkeep.promotion import ACTOR as PROMOTION
 
@@ -48,26 +48,29 @@ def undo_run(
     action = "memory.listed" if dry_run else "memory.undone"
     with ExitStack() as stack:
         # All namespaces are opened before any is locked, and then locked in id order.
-        opened_namespaces = [
+        accesses = [
             stack.enter_context(open_namespace(caller, "write", action, namespace=text))
             for text in _list_writable_namespaces(caller, run_id)
         ]
-        rows.lock_namespaces(caller.team_id, [access.text for access in opened_namespaces])
-        plans = [_plan_namespace(access, run_id) for access in opened_namespaces]
+        rows.lock_namespaces(caller.team_id, [access.text for access in accesses])
+        plans = [_plan_namespace(access, run_id) for access in accesses]
+        for plan in plans:
+            plan.access.detail.update(keys=plan.count, run=run_id)
         count, skipped = sum(plan.count for plan in plans), sum(plan.skipped for plan in plans)
-        for access, plan in zip(opened_namespaces, plans, strict=True):
-            access.detail.update(keys=plan.count, run=run_id)
         if dry_run or not count:
             return RunUndoResult(count, skipped)
-        change_reason = reason or _("undone at")
-        change_id = _record_change(opened_namespaces, plans, change_reason)
-        for access, plan in zip(opened_namespaces, plans, strict=True):
-            _execute_plan(access, plan, change_reason, change_id)
-        return RunUndoResult(count, skipped, change_id)
+        reason = reason or _("undone at")
+        # The change is recorded in the first of the namespaces; its revisions refer to the others.
+        first = next(plan for plan in plans if plan.count)
+        change = first.access.change(first.namespace, Operation.EDIT, count, reason)
+        for plan in plans:
+            _execute_plan(plan, reason, change.pk)
+        return RunUndoResult(count, skipped, change.pk)
 
 
 @dataclass(frozen=True, slots=True)
 class _NamespacePlan:
+    access: NamespaceAccess
     namespace: Namespace
     removals: Sequence[Entry]  # entries that were not there before, or would have expired by now
     restores: Sequence[bulk.RestorePair]
@@ -82,10 +85,8 @@ def _list_writable_namespaces(caller: MemoryCaller, run_id: str) -> list[str]:
     """Return the namespaces that the run wrote to and the caller may write to."""
     with tenant([caller.team_id]):
         revisions = Revision.objects.unscoped().filter(team_id=caller.team_id, run_id=run_id)
-        ids = revisions.order_by("entry__namespace_id").values_list(
-            "entry__namespace_id", flat=True
-        )
-        namespaces = Namespace.objects.unscoped().filter(pk__in=ids.distinct()).order_by("text")
+        ids = revisions.order_by().values_list("entry__namespace_id", flat=True).distinct()
+        namespaces = Namespace.objects.unscoped().filter(pk__in=ids).order_by("text")
         return [
             row.text
             for row in namespaces
@@ -112,11 +113,8 @@ def _plan_namespace(access: NamespaceAccess, run_id: str) -> _NamespacePlan:
             skipped += not entry.is_forgotten
             continue
         before = entry_revisions.get(first - 1)
-        if (
-            before is not None
-            and before.operation not in REMOVALS
-            and not is_expired(before, access.now)
-        ):
+        was_living = before is not None and before.operation not in REMOVALS
+        if before is not None and was_living and not is_expired(before, access.now):
             restores.append((entry, before))
         elif not entry.is_forgotten:
             removals.append(entry)
@@ -124,9 +122,8 @@ def _plan_namespace(access: NamespaceAccess, run_id: str) -> _NamespacePlan:
         skipped += len(removals)
         removals = []
     restorable = _drop_taken_keys(namespace, removals, restores)
-    return _NamespacePlan(
-        namespace, removals, restorable, skipped + len(restores) - len(restorable)
-    )
+    skipped += len(restores) - len(restorable)
+    return _NamespacePlan(access, namespace, removals, restorable, skipped)
 
 
 def _load_revisions(entry_ids: Iterable[UUID]) -> dict[UUID, dict[int, Revision]]:
@@ -167,24 +164,9 @@ def _drop_taken_keys(
     return [pair for pair in restores if not (pair[0].is_forgotten and pair[0].key in taken_keys)]
 
 
-def _record_change(
-    opened_namespaces: Sequence[NamespaceAccess], plans: Sequence[_NamespacePlan], reason: str
-) -> UUID:
-    """Record the change in the first of the namespaces; its revisions refer to the others."""
-    access, plan = next((d, p) for d, p in zip(opened_namespaces, plans, strict=True) if p.count)
-    count = sum(plan.count for plan in plans)
-    return access.change(plan.namespace, Operation.EDIT, count, reason).pk
-
-
-def _execute_plan(
-    access: NamespaceAccess, plan: _NamespacePlan, reason: str, change_id: UUID
-) -> None:
+def _execute_plan(plan: _NamespacePlan, reason: str, change_id: UUID) -> None:
     """Execute the plan, removals first, so that restored entries find their keys free and enough room."""
-    access.detail["change"] = str(change_id)
-    rows.forget(
-        plan.namespace, plan.removals, access.build_context(Operation.FORGET, reason, change_id)
-    )
-    for _entry, before in plan.restores:
-        check_value(access.policy, before.value)
-    context = access.build_context(Operation.RESTORE, reason, change_id)
-    bulk.restore_entries(plan.namespace, plan.restores, context, access.policy)
+    plan.access.detail["change"] = str(change_id)
+    context = plan.access.build_context(Operation.FORGET, reason, change_id)
+    rows.forget(plan.namespace, plan.removals, context)
+    restore_revisions(plan.access, plan.namespace, plan.restores, reason, change_id)

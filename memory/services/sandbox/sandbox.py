@@ -8,12 +8,13 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from config.ids import uuid7
 from memory.core.policy import check_value
 from memory.core.provider import check_query
 from memory.core.recall.selection import category_of
-from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
+from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.core.scopes import compute_lifetime, parse_tier
 from memory.core.values import check_params
 from memory.logic.conversations.conversation_requests import (
@@ -42,6 +43,14 @@ from memory.services.recall.recall import record_reads
 from memory.services.sandbox.dry_run import Changes, DryRunStore, Ledger
 
 
+_OPERATIONS: dict[str, tuple[Verb, str]] = {  # by the action of a conversation request
+    "append": ("write", "memory.rehearsed"),
+    "read": ("view", "memory.recalled"),
+    "clear": ("forget", "memory.rehearsed"),
+    "summarise": ("write", "memory.rehearsed"),
+}
+
+
 class SandboxMemory(RunMemory):
     """The run's port over copies; one operation at a time."""
 
@@ -66,7 +75,6 @@ class SandboxMemory(RunMemory):
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
         with self._open(step, "write", "memory.rehearsed") as (access, copy):
-            caller, origin = access.caller, step.origin
             params = StoreParams(
                 namespace=access.text,
                 key=request.key,
@@ -75,15 +83,14 @@ class SandboxMemory(RunMemory):
                 category=category_of(request.metadata),
                 tier=parse_tier(request.tier),
                 ttl_seconds=compute_lifetime(step.scope, request.ttl_seconds, request.tier),
-                source=Source(caller.principal.actor, origin.run_id, origin.node_id),
+                source=access.caller.source,
             )
             check_params(params)
-            let_in = ingress_gate.check_ingress(
-                params, lambda: _load_known(access, copy), ingress_gate.Writer.RUN
-            )
-            params = let_in.params
+            load = partial(_load_contents, access, copy)
+            admission = ingress_gate.check_ingress(params, load, ingress_gate.Writer.RUN)
+            params = admission.params
             size = check_value(access.policy, params.value)
-            access.detail.update(let_in.detail, key=hash_key(params.key), bytes=size)
+            access.detail.update(admission.detail, key=hash_key(params.key), bytes=size)
             return copy.store(params)
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
@@ -120,16 +127,10 @@ class SandboxMemory(RunMemory):
         self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
     ) -> Sequence[PageWriteResult]:
         with self._open(step, "write", "memory.rehearsed") as (access, copy):
-            pages_written = write_drafts(
-                pages,
-                copy,
-                access.text,
-                mode=mode,
-                clock=lambda: access.now,
-                source=access.caller.source,
-            )
-            access.detail.update(keys=len(pages_written), pages=True)
-            return pages_written
+            source, clock = access.caller.source, lambda: access.now
+            results = write_drafts(pages, copy, access.text, mode=mode, clock=clock, source=source)
+            access.detail.update(keys=len(results), pages=True)
+            return results
 
     @contextmanager
     def _open(
@@ -137,9 +138,9 @@ class SandboxMemory(RunMemory):
     ) -> Iterator[tuple[NamespaceAccess, DryRunStore]]:
         caller = self._caller_at(step)
         with self._lock, open_namespace(caller, verb, action, scope=step.scope) as access:
-            yield access, self._copy_of(access, step.scope)
+            yield access, self._begin_copy(access, step.scope)
 
-    def _copy_of(self, access: NamespaceAccess, scope: str) -> DryRunStore:
+    def _begin_copy(self, access: NamespaceAccess, scope: str) -> DryRunStore:
         copy = self._copies.get(access.text)
         if copy is None:
             copy = DryRunStore(access, scope, self._changes)
@@ -149,7 +150,7 @@ class SandboxMemory(RunMemory):
         return copy
 
 
-def _load_known(access: NamespaceAccess, copy: DryRunStore) -> ingress_gate.NamespaceContents:
+def _load_contents(access: NamespaceAccess, copy: DryRunStore) -> ingress_gate.NamespaceContents:
     living = copy.living(access.text)
     newest = sorted(living.values(), key=lambda entry: (entry.updated_at, entry.id), reverse=True)
     visible = [entry for entry in newest if entry.tier is not Tier.QUARANTINE]
@@ -160,11 +161,3 @@ def _load_known(access: NamespaceAccess, copy: DryRunStore) -> ingress_gate.Name
         can_hold=access.external is None,
         alike=lambda params: copy.recall(ingress_gate.build_similarity_query(params)),
     )
-
-
-_OPERATIONS: dict[str, tuple[Verb, str]] = {
-    "append": ("write", "memory.rehearsed"),
-    "read": ("view", "memory.recalled"),
-    "clear": ("forget", "memory.rehearsed"),
-    "summarise": ("write", "memory.rehearsed"),
-}

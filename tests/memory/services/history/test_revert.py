@@ -22,7 +22,7 @@ from tests.support.cast import Person
 
 pytestmark = pytest.mark.django_db
 
-DAY = Amendment(ends=True, lives_seconds=86_400)
+DAY = Amendment(sets_expiry=True, lives_seconds=86_400)
 SOON = timedelta(hours=12)
 LATER = timedelta(days=2)
 

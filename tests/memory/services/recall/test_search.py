@@ -262,7 +262,7 @@ def test_amending_many_is_one_change_and_undone_as_one(
 def test_an_end_is_set_from_now_and_working_memory_keeps_its_day(alice: Person) -> None:
     store(alice, "long", "kept")
     store(alice, "work", "one two", tier="working")
-    week = Amendment(ends=True, lives_seconds=7 * 86_400)
+    week = Amendment(sets_expiry=True, lives_seconds=7 * 86_400)
     chosen = Selection(HERE, search=EntrySearch())
 
     apply_action(
