@@ -214,15 +214,15 @@ def build_entry(row: Entry, namespace: str) -> MemoryEntry:
         key=row.key,
         created_at=row.created_at,
         updated_at=row.updated_at,
-        source=Source(
-            actor=row.source_actor,
-            run_id=row.source_run,
-            node_id=row.source_node,
-            message=row.source_message,
-            rule=row.source_rule,
-        ),
+        source=build_source(row),
         revision=row.revision,
         **get_state(row),
+    )
+
+
+def build_source(row: Entry) -> Source:
+    return Source(
+        row.source_actor, row.source_run, row.source_node, row.source_message, row.source_rule
     )
 
 

@@ -13,11 +13,9 @@ from memory.logic.review.proposal_plans import PlanProblem
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
+from memory.providers.postgres.snapshots import REMOVING_OPERATIONS
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.history.restore import restore_revisions
-
-
-REMOVALS = frozenset({Operation.FORGET, Operation.EXPIRE})
 
 
 def revert_change(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
@@ -96,7 +94,9 @@ def _load_previous_revisions(first_numbers: Mapping[UUID, int]) -> dict[UUID, Re
     revisions = Revision.objects.unscoped().filter(entry_id__in=first_numbers, number__in=numbers)
     return {
         revision.entry_id: revision
-        for revision in revisions.exclude(operation__in=REMOVALS).order_by("entry_id", "number")
+        for revision in revisions.exclude(operation__in=REMOVING_OPERATIONS).order_by(
+            "entry_id", "number"
+        )
         if revision.number == first_numbers[revision.entry_id] - 1
     }
 

@@ -8,23 +8,36 @@ from typing import Any, Final
 from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, Window
 
 from config.retry import retry_on_conflict
-from memory.core.filters import parse_filter
 from memory.core.recall.selection import answer
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.models import Entry, Namespace, Revision
 from memory.models.readable import any_of
 from memory.providers.postgres import rows
-from memory.providers.postgres.filters import apply_filter
 from memory.providers.postgres.snapshots import REMOVING_OPERATIONS, build_entry_as_of
 from memory.services.entries.listing import MAX_PAGE_SIZE, EntryPage
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
-from memory.services.recall.search import EntrySearch, Sort, matches_search, sort_entries
+from memory.services.recall.search import (
+    EntrySearch,
+    Sort,
+    filter_revisions,
+    matches_search,
+    sort_entries,
+)
 
 
 # A text search reads only the newest revisions of that moment, since past texts have no index.
 MAX_SCANNED: Final = 5_000
 FEW_ENTRIES: Final = 5_000
+
+_ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
+    Sort.BEST: ("-at", "-entry_id"),
+    Sort.NEWEST: ("-at", "-entry_id"),
+    Sort.OLDEST: ("at", "entry_id"),
+    Sort.KEY: ("entry__key", "entry_id"),
+    Sort.IMPORTANCE: ("-importance", "-at", "-entry_id"),
+    Sort.ENDING: (F("expires_at").asc(nulls_last=True), "-at", "-entry_id"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,36 +71,33 @@ def search_snapshot(
         access.detail["as_of"] = at.isoformat()
         if row is None or access.external is not None:
             return SnapshotPage(EntryPage([], 0, offset), frozenset())
-        matches = _filter_revisions(_select_revisions(row, at), search)
-        end = offset + min(limit, MAX_PAGE_SIZE)
-        is_all = True
+        matches = filter_revisions(_select_revisions(row, at), search)
+        page = slice(offset, offset + min(limit, MAX_PAGE_SIZE))
+        scan_limit = None
         if search.text:
             newest = list(matches.order_by(*_ORDERS[Sort.NEWEST])[: MAX_SCANNED + 1])
-            revisions, is_all = newest[:MAX_SCANNED], len(newest) <= MAX_SCANNED
+            revisions = newest[:MAX_SCANNED]
+            scan_limit = MAX_SCANNED if newest[MAX_SCANNED:] else None
             hits = _search_text([_build_entry(revision, row) for revision in revisions], search, at)
-            entries, total = hits[offset:end], len(hits)
+            entries, total = hits[page], len(hits)
         else:
             # Rows and total come from one query: finding the newest revision of each is the slow part.
-            counted_matches = matches.annotate(total=Window(Count("*"))).order_by(
-                *_ORDERS[search.sort]
-            )
-            revisions = list(counted_matches[offset:end])
+            counted = matches.annotate(total=Window(Count("*"))).order_by(*_ORDERS[search.sort])
+            revisions = list(counted[page])
             entries = [_build_entry(revision, row) for revision in revisions]
             first: Any = revisions[0] if revisions else None  # Any: annotated with the total
             total = first.total if first else matches.count() if offset else 0
         access.detail["keys"] = total
         changed = frozenset(
-            str(revision.entry_id) for revision in revisions if _has_changed_since(revision)
+            str(revision.entry_id)
+            for revision in revisions
+            if revision.entry.revision != revision.number
         )
-        page = EntryPage(entries, total, offset)
-        scan_limit = None if is_all else MAX_SCANNED
-        return SnapshotPage(page, changed, *_find_neighbors(row, at), scan_limit=scan_limit)
+        before, after = _find_neighbors(row, at)
+        return SnapshotPage(EntryPage(entries, total, offset), changed, before, after, scan_limit)
 
 
-_Revisions = QuerySet[Revision]
-
-
-def _select_revisions(namespace: Namespace, at: datetime) -> _Revisions:
+def _select_revisions(namespace: Namespace, at: datetime) -> QuerySet[Revision]:
     """Return the newest revision of each entry at that moment, without entries that were forgotten or expired."""
     newest = Revision.objects.unscoped().filter(_build_newest_condition(namespace, at))
     living = newest.exclude(operation__in=REMOVING_OPERATIONS).exclude(expires_at__lte=at)
@@ -109,19 +119,6 @@ def _build_newest_condition(namespace: Namespace, at: datetime) -> Q:
     return any_of("id", entries.annotate(last_by_then=Subquery(latest)), "last_by_then")
 
 
-def _filter_revisions(revisions: _Revisions, search: EntrySearch) -> _Revisions:
-    conditions: dict[str, Any] = {  # values of several types
-        "entry__key__icontains": search.key,
-        "category": search.category,
-        "tier": search.tier,
-        "actor": search.actor,
-        "at__gte": search.since,
-        "at__lt": search.until,
-    }
-    revisions = revisions.filter(**{name: value for name, value in conditions.items() if value})
-    return apply_filter(revisions, parse_filter(search.filter))
-
-
 def _search_text(
     entries: Sequence[MemoryEntry], search: EntrySearch, at: datetime
 ) -> list[MemoryEntry]:
@@ -129,31 +126,15 @@ def _search_text(
     recallable = [entry for entry in entries if entry.tier is not Tier.QUARANTINE]
     hits = answer(MemoryQuery("", query_text=search.text), recallable, at)
     hit_ids = {entry.id for entry in hits}
-    text_search = replace(EntrySearch(), text=search.text)
-    rest = [
-        entry for entry in entries if entry.id not in hit_ids and matches_search(text_search, entry)
-    ]
-    results = [*hits, *sort_entries(EntrySearch(), rest)]
+    rest = [entry for entry in entries if entry.id not in hit_ids]
+    matching = [entry for entry in rest if matches_search(EntrySearch(search.text), entry)]
+    results = [*hits, *sort_entries(EntrySearch(), matching)]
     return results if search.sort is Sort.BEST else sort_entries(search, results)
-
-
-_ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
-    Sort.BEST: ("-at", "-entry_id"),
-    Sort.NEWEST: ("-at", "-entry_id"),
-    Sort.OLDEST: ("at", "entry_id"),
-    Sort.KEY: ("entry__key", "entry_id"),
-    Sort.IMPORTANCE: ("-importance", "-at", "-entry_id"),
-    Sort.ENDING: (F("expires_at").asc(nulls_last=True), "-at", "-entry_id"),
-}
 
 
 def _build_entry(revision: Revision, namespace: Namespace) -> MemoryEntry:
     entry = build_entry_as_of(rows.build_entry(revision.entry, namespace.text), revision)
     return replace(entry, source=replace(entry.source, actor=revision.actor))
-
-
-def _has_changed_since(revision: Revision) -> bool:
-    return revision.entry.revision != revision.number
 
 
 def _find_neighbors(namespace: Namespace, at: datetime) -> tuple[datetime | None, datetime | None]:

@@ -11,14 +11,12 @@ from django.db.models import Count, Max, QuerySet, Window
 from django.db.models.functions import TruncDate
 
 from config.retry import retry_on_conflict
-from memory.core.filters import parse_filter
 from memory.core.records import Json
 from memory.models import Change, Revision
 from memory.models.entries import Operation
-from memory.providers.postgres.filters import apply_filter
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
-from memory.services.recall.search import EntrySearch
+from memory.services.recall.search import EntrySearch, filter_revisions
 
 
 MAX_DAYS = 60  # drawn as bars
@@ -73,34 +71,18 @@ def read_timeline(
         row = access.target.row
         if row is None or access.external is not None:
             return Timeline((), 0, offset)
-        revisions = _filter_revisions(
-            Revision.objects.unscoped().filter(entry__namespace=row), search
-        )
-        changes = revisions.values("change_id", "operation").annotate(
-            at_last=Max("at"), count=Count("id")
-        )
+        revisions = Revision.objects.unscoped().filter(entry__namespace=row)
+        if search.text:
+            revisions = revisions.filter(entry__text__icontains=search.text)
+        revisions = filter_revisions(revisions, search).order_by()
+        groups = revisions.values("change_id", "operation")
+        changes = groups.annotate(at_last=Max("at"), count=Count("id"))
         # Rows and total come from one query: grouping the revisions is the slow part.
-        counted_changes = changes.annotate(total=Window(Count("*"))).order_by(
-            "-at_last", "-change_id"
-        )
-        page = list(counted_changes[offset : offset + limit])
+        counted = changes.annotate(total=Window(Count("*"))).order_by("-at_last", "-change_id")
+        page = list(counted[offset : offset + limit])
         total = page[0]["total"] if page else changes.count() if offset else 0
         access.detail["keys"] = total
         return Timeline(_summarize_changes(revisions, page), total, offset, _count_days(revisions))
-
-
-def _filter_revisions(revisions: QuerySet[Revision], search: EntrySearch) -> QuerySet[Revision]:
-    conditions: dict[str, Any] = {  # values of several types
-        "entry__text__icontains": search.text,
-        "entry__key__icontains": search.key,
-        "category": search.category,
-        "tier": search.tier,
-        "actor": search.actor,
-        "at__gte": search.since,
-        "at__lt": search.until,
-    }
-    revisions = revisions.filter(**{name: value for name, value in conditions.items() if value})
-    return apply_filter(revisions, parse_filter(search.filter)).order_by()
 
 
 def _summarize_changes(
@@ -108,19 +90,17 @@ def _summarize_changes(
 ) -> tuple[ChangeSummary, ...]:
     ids = [row["change_id"] for row in page]
     page_revisions = revisions.filter(change_id__in=ids)
+    groups = page_revisions.values("change_id", "operation")
     keys = {
         (row["change_id"], row["operation"]): row["keys"]
-        for row in page_revisions.values("change_id", "operation").annotate(
-            keys=ArrayAgg("entry__key", order_by="entry__key")
-        )
+        for row in groups.annotate(keys=ArrayAgg("entry__key", order_by="entry__key"))
     }
     ordered = page_revisions.order_by("change_id", "operation", "entry_id")
     first_revisions = {
         (row.change_id, row.operation): row for row in ordered.distinct("change_id", "operation")
     }
-    undoable_ids = set(
-        Change.objects.unscoped().filter(pk__in=ids, undone_at=None).values_list("pk", flat=True)
-    )
+    undoable = Change.objects.unscoped().filter(pk__in=ids, undone_at=None)
+    undoable_ids = set(undoable.values_list("pk", flat=True))
     changes = []
     for row in page:
         change_key = (row["change_id"], row["operation"])
@@ -147,11 +127,7 @@ def _summarize_changes(
 def _count_days(revisions: QuerySet[Revision]) -> tuple[Day, ...]:
     by_day = revisions.annotate(on=TruncDate("at")).values_list("on", "operation")
     counts: dict[date, dict[str, int]] = {}
-    for on, operation, count in by_day.annotate(Count("id")).order_by("-on")[
-        : MAX_DAYS * _MAX_OPERATIONS_A_DAY
-    ]:
+    newest = by_day.annotate(Count("id")).order_by("-on")[: MAX_DAYS * len(Operation)]
+    for on, operation, count in newest:
         counts.setdefault(on, {})[operation] = count
     return tuple(Day(on, counts[on]) for on in reversed(list(counts)[:MAX_DAYS]))
-
-
-_MAX_OPERATIONS_A_DAY = len(Operation)

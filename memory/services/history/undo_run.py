@@ -18,11 +18,12 @@ from memory.core.errors import InvalidInput
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import bulk, rows
+from memory.providers.postgres.snapshots import REMOVING_OPERATIONS
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.history.restore import restore_revisions
-from memory.services.history.revert import REMOVALS, can_forget, is_expired
+from memory.services.history.revert import can_forget, is_expired
 from memory.upkeep.promotion import ACTOR as PROMOTION
 
 
@@ -113,7 +114,7 @@ def _plan_namespace(access: NamespaceAccess, run_id: str) -> _NamespacePlan:
             skipped += not entry.is_forgotten
             continue
         before = entry_revisions.get(first - 1)
-        was_living = before is not None and before.operation not in REMOVALS
+        was_living = before is not None and before.operation not in REMOVING_OPERATIONS
         if before is not None and was_living and not is_expired(before, access.now):
             restores.append((entry, before))
         elif not entry.is_forgotten:

@@ -1,4 +1,4 @@
-"""Searches within a namespace, for pages and for actions on many entries.
+"""Search within a namespace, for pages and for actions on many entries.
 
 Text is ranked as a recall ranks it, each hit with its score and its parts; entries that only contain the text, or are
 quarantined, follow. All other criteria filter.
@@ -11,13 +11,13 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from config.retry import retry_on_conflict
 from memory.core.filters import document_of, matches, parse_filter
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
 from memory.core.values import search_text
-from memory.models import Entry, Namespace
+from memory.models import Namespace, Revision
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import apply_filter
 from memory.providers.postgres.provider import search
@@ -66,6 +66,19 @@ ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
 }
 
 
+_KEYS: Final[Mapping[Sort, Any]] = {  # what sorted takes
+    Sort.BEST: lambda entry: 0,
+    Sort.NEWEST: lambda entry: 0,
+    Sort.OLDEST: lambda entry: (entry.updated_at, entry.id),
+    Sort.KEY: lambda entry: (entry.key, entry.id),
+    Sort.IMPORTANCE: lambda entry: entry.importance,
+    Sort.ENDING: lambda entry: (
+        entry.expires_at is None,
+        entry.expires_at and entry.expires_at.timestamp(),
+    ),
+}
+
+
 @retry_on_conflict
 def search_entries(
     caller: MemoryCaller, *, namespace: str, search: EntrySearch, limit: int = 50, offset: int = 0
@@ -99,16 +112,16 @@ def search_page(
     if row is None:
         return EntryPage([], 0, offset)
     if access.external is not None:
-        external_entries = access.store().recall(MemoryQuery(row.text, filter=criteria.filter))
-        matching_entries = sort_entries(
-            criteria, [entry for entry in external_entries if matches_search(criteria, entry)]
-        )
-        return EntryPage(matching_entries[offset : offset + limit], len(matching_entries), offset)
+        entries = access.store().recall(MemoryQuery(row.text, filter=criteria.filter))
+        matching = [entry for entry in entries if matches_search(criteria, entry)]
+        page = sort_entries(criteria, matching)[offset : offset + limit]
+        return EntryPage(page, len(matching), offset)
     if criteria.text:
         return _rank(row, criteria, access.now, limit, offset)
     query = filter_entries(row, criteria, access.now)
-    page = query.order_by(*ORDERS[criteria.sort])[offset : offset + limit]
-    return EntryPage([rows.build_entry(entry, row.text) for entry in page], query.count(), offset)
+    sorted_rows = query.order_by(*ORDERS[criteria.sort])[offset : offset + limit]
+    entries = [rows.build_entry(entry, row.text) for entry in sorted_rows]
+    return EntryPage(entries, query.count(), offset)
 
 
 def match_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -> rows.Entries:
@@ -135,6 +148,20 @@ def filter_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -
     return apply_filter(query, parse_filter(criteria.filter))
 
 
+def filter_revisions(revisions: QuerySet[Revision], criteria: EntrySearch) -> QuerySet[Revision]:
+    """Filter by every criterion except the text; the actor is who made the change."""
+    conditions: dict[str, Any] = {  # conditions of different types
+        "entry__key__icontains": criteria.key,
+        "category": criteria.category,
+        "tier": criteria.tier,
+        "actor": criteria.actor,
+        "at__gte": criteria.since,
+        "at__lt": criteria.until,
+    }
+    revisions = revisions.filter(**{name: value for name, value in conditions.items() if value})
+    return apply_filter(revisions, parse_filter(criteria.filter))
+
+
 def matches_search(criteria: EntrySearch, entry: MemoryEntry) -> bool:
     """Return whether one entry matches, with the text as it is."""
     at = entry.updated_at
@@ -155,19 +182,6 @@ def sort_entries(criteria: EntrySearch, entries: Sequence[MemoryEntry]) -> list[
     return sorted(newest, key=_KEYS[criteria.sort], reverse=criteria.sort is Sort.IMPORTANCE)
 
 
-_KEYS: Final[Mapping[Sort, Any]] = {  # what sorted takes
-    Sort.BEST: lambda entry: 0,
-    Sort.NEWEST: lambda entry: 0,
-    Sort.OLDEST: lambda entry: (entry.updated_at, entry.id),
-    Sort.KEY: lambda entry: (entry.key, entry.id),
-    Sort.IMPORTANCE: lambda entry: entry.importance,
-    Sort.ENDING: lambda entry: (
-        entry.expires_at is None,
-        entry.expires_at and entry.expires_at.timestamp(),
-    ),
-}
-
-
 def _rank(
     namespace: Namespace, criteria: EntrySearch, now: datetime, limit: int, offset: int
 ) -> EntryPage:
@@ -175,10 +189,9 @@ def _rank(
     narrow = filter_entries(namespace, criteria, now)
     if criteria.sort is not Sort.BEST:
         query = narrow.filter(Q(pk__in=hits) | Q(text__icontains=criteria.text))
-        page = list(query.order_by(*ORDERS[criteria.sort])[offset : offset + limit])
-        return EntryPage(
-            [_with_score(entry, namespace, hits) for entry in page], query.count(), offset
-        )
+        page = query.order_by(*ORDERS[criteria.sort])[offset : offset + limit]
+        entries = [hits.get(row.pk) or rows.build_entry(row, namespace.text) for row in page]
+        return EntryPage(entries, query.count(), offset)
     passing = set(narrow.filter(pk__in=hits).values_list("pk", flat=True))
     best = [hit for pk, hit in hits.items() if pk in passing]
     rest = narrow.filter(text__icontains=criteria.text).exclude(pk__in=hits)
@@ -194,7 +207,3 @@ def _search_hits(namespace: Namespace, criteria: EntrySearch, now: datetime) -> 
         namespace.text, query_text=criteria.text, filter=criteria.filter, top_k=MAX_RANKED
     )
     return search(namespace, query, now)
-
-
-def _with_score(row: Entry, namespace: Namespace, hits: Mapping[UUID, MemoryEntry]) -> MemoryEntry:
-    return hits.get(row.pk) or rows.build_entry(row, namespace.text)

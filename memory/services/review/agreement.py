@@ -5,21 +5,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, F, Value, When
 from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory.core.records import Json, Tier
 from memory.logic.entries.tiers import TierAction
-from memory.logic.review import review_rules
 from memory.logic.review.proposals import ReviewState
-from memory.logic.review.review_rules import Precision
+from memory.logic.review.review_rules import Precision, compute_precision
 from memory.models import Entry, Proposal
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.review.review_outcomes import annotate_verdicts
 from memory.services.review.review_queue import (
     CONTRADICTION,
     HELD,
+    SUPERSEDES,
     ReviewItem,
     get_value,
     map_writable,
@@ -28,6 +28,12 @@ from memory.services.review.review_queue import (
 
 PERIOD: Final = timedelta(days=30)
 MAX_RULES: Final = 200
+
+# The decisions about quarantined entries, as states of proposals.
+_STATES: Final = {
+    str(TierAction.APPROVE): ReviewState.APPLIED,
+    str(TierAction.REJECT): ReviewState.REJECTED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +62,7 @@ def measure_agreement(caller: MemoryCaller, *, now: datetime | None = None) -> d
             outcomes.setdefault(kind, []).append((ReviewState(verdict), edited))
         for move in _list_entry_decisions(caller, since):
             outcomes.setdefault(HELD, []).append((_STATES[move], False))
-    return {
-        kind: review_rules.compute_precision(kind_outcomes)
-        for kind, kind_outcomes in sorted(outcomes.items())
-    }
+    return {kind: compute_precision(pairs) for kind, pairs in sorted(outcomes.items())}
 
 
 def list_rejection_rules(caller: MemoryCaller) -> list[RejectionRule]:
@@ -73,18 +76,11 @@ def list_rejection_rules(caller: MemoryCaller) -> list[RejectionRule]:
     return [replace(rule, can_decide=can_write[rule.namespace.pk]) for rule in ordered[:MAX_RULES]]
 
 
-_STATES: Final = {
-    str(TierAction.APPROVE): ReviewState.APPLIED,
-    str(TierAction.REJECT): ReviewState.REJECTED,
-}
-
-
 def _list_outcomes(caller: MemoryCaller, since: datetime) -> Iterable[tuple[str, str, bool]]:
     proposals = select_visible(caller, Proposal)
-    supersedes = Q(kind="merge", new__metadata__has_key="supersedes")
-    kind = Case(When(supersedes, then=Value(CONTRADICTION)), default=F("kind"))
-    rows = annotate_verdicts(proposals.filter(decided_at__gte=since)).annotate(called=kind)
-    outcomes: Iterable[tuple[str, str, bool]] = rows.values_list("called", "verdict", "edited")
+    kind = Case(When(SUPERSEDES, then=Value(CONTRADICTION)), default=F("kind"))
+    rows = annotate_verdicts(proposals.filter(decided_at__gte=since)).annotate(queue_kind=kind)
+    outcomes: Iterable[tuple[str, str, bool]] = rows.values_list("queue_kind", "verdict", "edited")
     return outcomes
 
 

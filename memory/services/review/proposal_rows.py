@@ -16,6 +16,7 @@ from memory.models import Proposal as Row
 
 
 MAX_REASON_LENGTH = 500
+_FIELDS = tuple(name for name in PARAMS if name != "namespace")
 
 
 def to_row_fields(proposal: Proposal) -> dict[str, Any]:  # Any: a row's fields
@@ -44,6 +45,3 @@ def to_proposal(row: Row) -> Proposal:
         score=row.score,
         state=ReviewState(row.state),
     )
-
-
-_FIELDS = tuple(name for name in PARAMS if name != "namespace")

@@ -3,8 +3,8 @@
 Each operation passes the gateway of the proposal's namespace, so only people who may write there decide.
 """
 
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -17,17 +17,17 @@ from accounts.tenancy import tenant
 from config.ids import uuid7
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
-from memory.core.provider import NamespaceStore
 from memory.core.records import Json
 from memory.logic.entries.write_batch import find_entry
 from memory.logic.review import proposal_execution, review_rules
 from memory.logic.review.proposal_execution import OutdatedProposal
-from memory.logic.review.proposal_plans import Lookup, ProposalDiff, plan_changes
+from memory.logic.review.proposal_plans import ProposalDiff, plan_changes
 from memory.logic.review.proposals import NEXT_STATES, ReviewState, merge_into
 from memory.logic.review.proposals import Proposal as ProposedChange
 from memory.logic.review.review_rules import Precision
 from memory.models import Namespace, Proposal
 from memory.permissions import is_allowed_by_name
+from memory.providers.postgres.rows import find_namespace
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
@@ -77,9 +77,8 @@ def list_proposals(
 
 def get_proposal(caller: MemoryCaller, *, proposal_id: UUID) -> Proposal:
     with tenant([caller.team_id]):
-        row = _select_visible(caller).filter(pk=proposal_id).first() or _find_in_named_namespace(
-            caller, proposal_id
-        )
+        row = _select_visible(caller).filter(pk=proposal_id).first()
+        row = row or _find_in_named_namespace(caller, proposal_id)
     if row is None:
         raise NotFound(_("Proposal not found."))
     return row
@@ -88,10 +87,10 @@ def get_proposal(caller: MemoryCaller, *, proposal_id: UUID) -> Proposal:
 @retry_on_conflict
 def preview_proposal(caller: MemoryCaller, *, proposal_id: UUID) -> ProposalDiff:
     """Return what applying would change now. Only the access is recorded."""
-    namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
-    with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
+    text = get_proposal(caller, proposal_id=proposal_id).namespace.text
+    with open_namespace(caller, "view", "memory.listed", namespace=text) as access:
         row = Proposal.objects.unscoped().select_related("namespace").get(pk=proposal_id)
-        diff = plan_changes(to_proposal(row), _build_lookup(access.store(), namespace))
+        diff = plan_changes(to_proposal(row), partial(find_entry, access.store(), text))
         access.detail.update(proposal=str(row.pk), keys=len(diff.changes))
         return diff
 
@@ -105,9 +104,7 @@ def apply_proposal(
     reason: str = "",
 ) -> Proposal:
     """Apply the whole proposal or nothing. One that is applied with another ``value`` counts as edited."""
-    namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
-    with open_namespace(caller, "write", "memory.proposal_applied", namespace=namespace) as access:
-        row = _lock_proposal(access, proposal_id)
+    with _open(caller, proposal_id, "memory.proposal_applied") as (access, row):
         change = to_proposal(row)
         if not isinstance(value, _AsProposed):
             if change.new is None:
@@ -116,8 +113,7 @@ def apply_proposal(
             change = replace(change, new=replace(change.new, value=value))
             row.new = to_row_fields(change)["new"]
         _apply(access, row, change, reason)
-        _save_decision(row, access, ReviewState.APPLIED, reason)
-        return row
+        return _save_decision(row, access, ReviewState.APPLIED, reason)
 
 
 @retry_on_conflict
@@ -128,17 +124,13 @@ def merge_proposal(
 
     The proposal keeps its own text, which is shown again when the merge is undone.
     """
-    namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
-    with open_namespace(caller, "write", "memory.proposal_applied", namespace=namespace) as access:
-        row = _lock_proposal(access, proposal_id)
-        change = to_proposal(row)
-        entry = find_entry(access.store(), namespace, into)
+    with _open(caller, proposal_id, "memory.proposal_applied") as (access, row):
+        entry = find_entry(access.store(), access.text, into)
         if entry is None:
             raise NotFound(_("Memory not found. It may have been forgotten."))
-        _apply(access, row, merge_into(change, entry, value), reason)
+        _apply(access, row, merge_into(to_proposal(row), entry, value), reason)
         row.edited = True
-        _save_decision(row, access, ReviewState.APPLIED, reason)
-        return row
+        return _save_decision(row, access, ReviewState.APPLIED, reason)
 
 
 @retry_on_conflict
@@ -157,17 +149,14 @@ def reopen_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = ""
 
 @retry_on_conflict
 def undo_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
-    """Revert the applied proposal. Raises ``Outdated`` if one of its entries has been changed since."""
-    namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
-    with open_namespace(caller, "write", "memory.undone", namespace=namespace) as access:
-        row = _lock_proposal(access, proposal_id)
+    """Revert the applied proposal. Raise OutdatedProposal if one of its entries has been changed since."""
+    with _open(caller, proposal_id, "memory.undone") as (access, row):
         _check_move(row, ReviewState.UNDONE)
         if row.change_id is None:
             raise InvalidInput("proposal: there is no change to undo.")
         count = revert_change(access, row.change_id, reason or _("undone at"))
-        _save_decision(row, access, ReviewState.UNDONE, reason)
         access.detail["keys"] = count
-        return row
+        return _save_decision(row, access, ReviewState.UNDONE, reason)
 
 
 def save_proposals(
@@ -183,22 +172,17 @@ def save_proposals(
     Those that need no decision by a person are applied at once.
     """
     namespace = access.claim()
-    new_fields = [to_row_fields(proposal) for proposal in proposals]
-    known_fingerprints = _find_fingerprints(
-        namespace, [str(fields["fingerprint"]) for fields in new_fields]
-    )
-    count = 0
-    for values in {fields["fingerprint"]: fields for fields in new_fields}.values():
-        if values["fingerprint"] in known_fingerprints:
-            continue
+    new_rows = {row["fingerprint"]: row for row in map(to_row_fields, proposals)}
+    for known_fingerprint in _find_fingerprints(namespace, [*new_rows]):
+        del new_rows[known_fingerprint]
+    for values in new_rows.values():
         row = Proposal.objects.unscoped().create(
             id=uuid7(), team_id=namespace.team_id, namespace=namespace, run_id=run_id, **values
         )
-        count += 1
         change = to_proposal(row)
         if not review_rules.needs_review(change, mode, sample_share=sampled):
             _apply_automatically(access, row, change)
-    return count
+    return len(new_rows)
 
 
 def list_rejected_values(namespace: Namespace | None) -> list[Json]:
@@ -223,20 +207,14 @@ def measure_precision(
     return {by: review_rules.compute_precision(rows) for by, rows in sorted(decided.items())}
 
 
-def _build_lookup(store: NamespaceStore, namespace: str) -> Lookup:
-    return partial(find_entry, store, namespace)
-
-
 def _select_visible(caller: MemoryCaller) -> QuerySet[Proposal]:
-    rows = select_visible(caller, Proposal)
-    return rows.select_related("namespace")
+    return select_visible(caller, Proposal).select_related("namespace")
 
 
 def _select_proposals(caller: MemoryCaller, namespace: str | None) -> QuerySet[Proposal]:
     if not namespace:
         return _select_visible(caller)
-    rows = Namespace.objects.unscoped().filter(team_id=caller.team_id, text=namespace)
-    row = rows.first()
+    row = find_namespace(caller.team_id, namespace)
     if row is not None and is_allowed_by_name(caller.principal, "view", row):
         return Proposal.objects.unscoped().select_related("namespace").filter(namespace=row)
     return _select_visible(caller).filter(namespace__text=namespace)
@@ -249,28 +227,30 @@ def _find_in_named_namespace(caller: MemoryCaller, proposal_id: UUID) -> Proposa
     return row if row and is_allowed_by_name(caller.principal, "view", row.namespace) else None
 
 
-def _lock_proposal(access: NamespaceAccess, proposal_id: UUID) -> Proposal:
+@contextmanager
+def _open(
+    caller: MemoryCaller, proposal_id: UUID, action: str
+) -> Iterator[tuple[NamespaceAccess, Proposal]]:
     """Lock the namespace, then the proposal: the order that proposing, curating and erasing use."""
-    access.lock()
-    rows = Proposal.objects.unscoped().select_related("namespace")
-    return rows.select_for_update(of=("self",)).get(pk=proposal_id)
+    text = get_proposal(caller, proposal_id=proposal_id).namespace.text
+    with open_namespace(caller, "write", action, namespace=text) as access:
+        access.lock()
+        rows = Proposal.objects.unscoped().select_related("namespace")
+        yield access, rows.select_for_update(of=("self",)).get(pk=proposal_id)
 
 
 def _apply(access: NamespaceAccess, row: Proposal, change: ProposedChange, reason: str) -> None:
     """Apply the change; one that removes entries also needs the permission to forget."""
     _check_move(row, ReviewState.APPLIED)
     batch = Batch(access, reason or row.reason)
-    diff = plan_changes(change, _build_lookup(batch.store, change.namespace))
-    has_removals = any(entry_change.after is None for entry_change in diff.changes)
-    forget_access = open_namespace(
-        access.caller, "forget", "memory.forgotten", namespace=access.text
-    )
-    with forget_access if has_removals else nullcontext():
+    diff = plan_changes(change, partial(find_entry, batch.store, change.namespace))
+    forgets = any(entry_change.after is None for entry_change in diff.changes)
+    forgetting = open_namespace(access.caller, "forget", "memory.forgotten", namespace=access.text)
+    with forgetting if forgets else nullcontext():
         applied = proposal_execution.apply_proposal(change, batch.store)
     row.change_id = batch.change_id
-    access.detail.update(
-        proposal=str(row.pk), change=str(batch.change_id), keys=len(applied.writes)
-    )
+    changed = {"change": str(batch.change_id), "keys": len(applied.writes)}
+    access.detail.update(proposal=str(row.pk), **changed)
 
 
 def _apply_automatically(access: NamespaceAccess, row: Proposal, change: ProposedChange) -> None:
@@ -285,16 +265,12 @@ def _apply_automatically(access: NamespaceAccess, row: Proposal, change: Propose
 def _move_proposal(
     caller: MemoryCaller, proposal_id: UUID, state: ReviewState, action: str, reason: str
 ) -> Proposal:
-    namespace = get_proposal(caller, proposal_id=proposal_id).namespace.text
-    with open_namespace(caller, "write", action, namespace=namespace) as access:
-        row = _lock_proposal(access, proposal_id)
+    with _open(caller, proposal_id, action) as (access, row):
         _check_move(row, state)
-        if state is ReviewState.OPEN and _find_fingerprints(
-            row.namespace, [row.fingerprint], {ReviewState.OPEN}
-        ):
+        is_open = state is ReviewState.OPEN
+        if is_open and _find_fingerprints(row.namespace, [row.fingerprint], [ReviewState.OPEN]):
             raise InvalidInput("state: the same change has been proposed again.")
-        _save_decision(row, access, state, reason)
-        return row
+        return _save_decision(row, access, state, reason)
 
 
 def _check_move(row: Proposal, state: ReviewState) -> None:
@@ -302,13 +278,16 @@ def _check_move(row: Proposal, state: ReviewState) -> None:
         raise InvalidInput(f"state: can't change from {row.state} to {state}.")
 
 
-def _save_decision(row: Proposal, access: NamespaceAccess, state: ReviewState, reason: str) -> None:
+def _save_decision(
+    row: Proposal, access: NamespaceAccess, state: ReviewState, reason: str
+) -> Proposal:
     row.state = state.value
     row.decided_at = None if state is ReviewState.OPEN else access.now
     row.decided_by = "" if state is ReviewState.OPEN else access.caller.principal.actor
     row.decision = reason[:500]
     row.save()
     access.detail.setdefault("proposal", str(row.pk))
+    return row
 
 
 def _find_fingerprints(

@@ -5,7 +5,7 @@ Each item comes with what accepting it would change now, computed for a whole pa
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from memory.logic.review.proposal_plans import ProposalDiff
 from memory.logic.review.proposals import ReviewState
 from memory.models import Entry, Namespace, Proposal
 from memory.models.readable import any_of
+from memory.providers.postgres.rows import build_source
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.review.proposal_preview import preview_changes
 
@@ -31,9 +32,10 @@ CONTRADICTION = "contradiction"  # a merge in which one entry replaces the other
 MAX_PAGE_SIZE = 100
 MAX_NAMESPACES = 100  # offered as a filter
 
+SUPERSEDES = Q(kind="merge", new__metadata__has_key="supersedes")  # the contradictions
+
 # Quarantined entries that have not been rejected. Containment is never NULL, even if the key is missing.
 _UNDECIDED = ~Q(metadata__contains={"review": str(TierAction.REJECT)})
-_SUPERSEDES = Q(kind="merge", new__metadata__has_key="supersedes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +92,9 @@ class QueueItem(ReviewItem):
     def source(self) -> Source:
         """Return the run and node that the item comes from."""
         if isinstance(self.row, Entry):
-            return Source(
-                self.row.source_actor,
-                self.row.source_run,
-                self.row.source_node,
-                self.row.source_message,
-                self.row.source_rule,
-            )
+            return build_source(self.row)
         source = Source(**self.row.new["source"]) if self.row.new else Source()
-        return Source(
-            source.actor, self.row.run_id or source.run_id, source.node_id, source.message
-        )
+        return replace(source, run_id=self.row.run_id or source.run_id, rule="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +111,9 @@ class QueuePage:
 def count_queue(caller: MemoryCaller) -> int:
     with tenant([caller.team_id]):
         namespaces = select_visible(caller, Namespace)
-        held_entries = _select_held_entries(namespaces, timezone.now()).order_by().values("pk")
-        return (
-            _select_proposals(namespaces)
-            .order_by()
-            .values("pk")
-            .union(held_entries, all=True)
-            .count()
-        )
+        held_ids = _select_held_entries(namespaces, timezone.now()).order_by().values("pk")
+        proposal_ids = _select_proposals(namespaces).order_by().values("pk")
+        return proposal_ids.union(held_ids, all=True).count()
 
 
 def list_queue(
@@ -144,9 +133,8 @@ def list_queue(
         )
         proposal_count, held_count = proposals.count(), held_entries.count()
         page_size = min(limit, MAX_PAGE_SIZE)
-        rows: list[Proposal | Entry] = list(
-            proposals.order_by("-score", "-id")[offset : offset + page_size]
-        )
+        rows: list[Proposal | Entry] = []
+        rows += proposals.order_by("-score", "-id")[offset : offset + page_size]
         rest = max(0, offset - proposal_count)
         rows += held_entries.order_by("-updated_at", "-id")[rest : rest + page_size - len(rows)]
         items = _build_items(caller, _attach_namespaces(rows), now)
@@ -174,16 +162,12 @@ def list_queue_items(caller: MemoryCaller, *, item_ids: Iterable[UUID]) -> list[
 
 
 def find_item(caller: MemoryCaller, item_id: UUID) -> Proposal | Entry:
-    """Return the item, decided or not. Raises ``NotFound`` if the caller may not read it."""
-    proposals = select_visible(caller, Proposal)
-    row: Proposal | Entry | None
-    row = proposals.select_related("namespace").filter(pk=item_id).first()
-    if row is None:
-        entries = select_visible(caller, Entry)
-        row = entries.select_related("namespace").filter(pk=item_id).first()
-    if row is None:
-        raise NotFound(_("Review item not found."))
-    return row
+    """Return the item, decided or not. Raise NotFound if the caller may not read it."""
+    for model in (Proposal, Entry):
+        rows = select_visible(caller, model).select_related("namespace")
+        if row := rows.filter(pk=item_id).first():
+            return row
+    raise NotFound(_("Review item not found."))
 
 
 def get_kind(row: Proposal | Entry) -> str:
@@ -232,15 +216,12 @@ def _apply_filters(
 ) -> tuple[QuerySet[Proposal], QuerySet[Entry]]:
     if filters.kind == HELD:
         proposals = proposals.none()
+    elif filters.kind == CONTRADICTION:
+        proposals, held_entries = proposals.filter(SUPERSEDES), held_entries.none()
     elif filters.kind:
-        held_entries = held_entries.none()
-        is_contradiction = filters.kind == CONTRADICTION
-        proposals = (
-            proposals.filter(_SUPERSEDES)
-            if is_contradiction
-            else proposals.filter(kind=filters.kind)
-        )
-        proposals = proposals.exclude(_SUPERSEDES) if filters.kind == "merge" else proposals
+        proposals, held_entries = proposals.filter(kind=filters.kind), held_entries.none()
+        if filters.kind == "merge":
+            proposals = proposals.exclude(SUPERSEDES)
     if filters.run_id:
         proposals = proposals.filter(run_id=filters.run_id)
         held_entries = held_entries.filter(source_run=filters.run_id)
