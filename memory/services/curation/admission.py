@@ -36,15 +36,13 @@ def admit(
     learning: LearningRule,
     known_secrets: tuple[str, ...],
 ) -> AdmissionResult:
+    """Store the drafts that need no review, and save the others as proposals."""
     rejected_values = list_rejected_values(batch.namespace)
     direct_drafts: list[StoreParams] = []
     review_drafts: list[StoreParams] = []
     for draft in curation_result.drafts:
-        is_reviewed = needs_review(
-            _build_proposal(draft, curation_result.by),
-            learning.review,
-            sample_share=learning.sampled,
-        )
+        proposal = _build_proposal(draft, curation_result.by)
+        is_reviewed = needs_review(proposal, learning.review, sample_share=learning.sampled)
         (review_drafts if is_reviewed else direct_drafts).append(draft)
     stored_result = store_drafts(
         replace(curation_result, drafts=tuple(direct_drafts)),
@@ -63,19 +61,12 @@ def admit(
         decisions.append(decision)
         if decision.params:  # quarantined, or one more proof: neither needs a proposal
             batch.store.store(decision.params)
-    proposed = save_proposals(
-        access, proposals, run_id=run_id, mode=learning.review, sampled=learning.sampled
-    )
-    stored_outcomes = (IngressOutcome.ADMIT, IngressOutcome.MERGE)
-    keys = [
-        decision.params.key
-        for decision in decisions
-        if decision.params and decision.outcome in stored_outcomes
-    ]
-    stored = sum(decision.params is not None for decision in decisions)
-    return AdmissionResult(
-        tuple(decision.outcome for decision in decisions), tuple(keys), proposed, stored
-    )
+    proposed = save_proposals(access, proposals, run_id=run_id, learning=learning)
+    outcomes = tuple(decision.outcome for decision in decisions)
+    stored = [(decision.outcome, decision.params.key) for decision in decisions if decision.params]
+    kept_outcomes = (IngressOutcome.ADMIT, IngressOutcome.MERGE)
+    keys = tuple(key for outcome, key in stored if outcome in kept_outcomes)
+    return AdmissionResult(outcomes, keys, proposed, len(stored))
 
 
 def _build_proposal(draft: StoreParams, by: str) -> Proposal:

@@ -23,7 +23,6 @@ from config.ids import uuid7
 from config.redaction import list_forms
 from config.retry import retry_on_conflict
 from memory.core.errors import AlreadyExists, InvalidInput, NotFound
-from memory.core.records import StoreParams
 from memory.core.scopes import resolve_namespace
 from memory.logic.curation import curator as logic
 from memory.logic.curation.curator import CurationResult, Curator, split_work
@@ -70,6 +69,20 @@ class FinishedRun:
 Gather = Callable[[str, LearningRule], FinishedRun]
 
 
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A claimed curation, the run that it is about, and the namespace that it stores into."""
+
+    row: Curation
+    run: FinishedRun
+    learning: LearningRule
+    namespace: str
+
+    @property
+    def caller(self) -> MemoryCaller:
+        return replace(self.run.caller, origin=CallOrigin(self.row.run_id))
+
+
 @retry_on_conflict
 def plan_curation(caller: MemoryCaller, *, run_id: str, app_id: str) -> UUID | None:
     """Create the curation of a run, once, and return its id.
@@ -86,7 +99,7 @@ def plan_curation(caller: MemoryCaller, *, run_id: str, app_id: str) -> UUID | N
             run_id=run_id,
             defaults={
                 "app_id": app_id,
-                "place": _resolve_place(caller, learning),
+                "place": _resolve_namespace(caller, learning),
                 "seen_by": sorted(reader_id for reader_id in reader_ids if reader_id),
             },
         )
@@ -100,25 +113,26 @@ def curate(team_id: UUID, curation_id: UUID, gather: Gather) -> Curation | None:
 
     Nothing is raised; the row says what went wrong.
     """
-    curation = _claim_curation(team_id, curation_id)
-    if curation is None:
+    row = _claim_curation(team_id, curation_id)
+    if row is None:
         return None
     secrets: tuple[str, ...] = ()
     try:
-        learning = get_learning_rule(team_id, curation.app_id)
-        finished = gather(curation.run_id, learning)
-        secrets = tuple(form for secret in finished.known_secrets for form in list_forms(secret))
-        finished = replace(finished, known_secrets=secrets)
-        namespace = curation.place or resolve_namespace(learning.scope, finished.caller.identity)
-        finished = replace(finished, work=_add_stored_texts(finished.work, curation, namespace))
-        result = asyncio.run(_analyse(finished, learning, namespace))
+        learning = get_learning_rule(team_id, row.app_id)
+        run = gather(row.run_id, learning)
+        secrets = tuple(form for secret in run.known_secrets for form in list_forms(secret))
+        namespace = row.place or resolve_namespace(learning.scope, run.caller.identity)
+        stored_texts = list_stored_texts(team_id, row.run_id, namespace)
+        work = replace(run.work, stored_texts=(*run.work.stored_texts, *stored_texts))
+        job = _Job(row, replace(run, work=work, known_secrets=secrets), learning, namespace)
+        result = asyncio.run(_analyse(job))
         if result.problem:
-            return _fail(curation, result.problem, secrets, by=result.by)
-        stored = _store(curation, finished, learning, namespace, result)
+            return _fail(row, result.problem, secrets, by=result.by)
+        row, keys = _store(job, result)
     except Exception as error:  # the run has ended long ago; its curation shows the error
         log.exception("curation_broke", extra={"curation": str(curation_id)})
-        return _fail(curation, f"{type(error).__name__}: {error}", secrets)
-    return _propose_changes(curation, finished, learning, namespace, stored, secrets)
+        return _fail(row, f"{type(error).__name__}: {error}", secrets)
+    return _propose_changes(job, row, keys)
 
 
 def list_curations(
@@ -149,9 +163,7 @@ def retry_curation(caller: MemoryCaller, *, curation_id: UUID) -> Curation:
     with tenant([caller.team_id]):
         rows = select_visible(caller, Curation)
         row = rows.select_for_update().filter(pk=curation_id).first()
-        if row is None:
-            raise NotFound(_("Curation not found."))
-        if not caller.principal.allows("memory:write"):
+        if row is None or not caller.principal.allows("memory:write"):
             raise NotFound(_("Curation not found."))
         if row.status != JobStatus.FAILED:
             raise AlreadyExists(_("Only failed curations can be retried."))
@@ -161,10 +173,8 @@ def retry_curation(caller: MemoryCaller, *, curation_id: UUID) -> Curation:
     return row
 
 
-def _resolve_place(caller: MemoryCaller, learning: LearningRule) -> str:
-    """Return the namespace, or "" if the run lacks an id that the scope needs; the curation then fails with that
-    message.
-    """
+def _resolve_namespace(caller: MemoryCaller, learning: LearningRule) -> str:
+    """Return the namespace, or "" if the run lacks an id that the scope needs: the curation then fails with a message."""
     try:
         return resolve_namespace(learning.scope, caller.identity)
     except InvalidInput:
@@ -172,6 +182,7 @@ def _resolve_place(caller: MemoryCaller, learning: LearningRule) -> str:
 
 
 def _claim_curation(team_id: UUID, curation_id: UUID) -> Curation | None:
+    """Lock the curation and count the attempt. Return None if it is held, has ended, or has no attempts left."""
     now = timezone.now()
     with tenant([team_id]):
         rows = Curation.objects.unscoped().filter(team_id=team_id, pk=curation_id)
@@ -196,115 +207,78 @@ def _is_claimable(row: Curation, now: datetime) -> bool:
     return row.status == JobStatus.RUNNING and lost
 
 
-def _add_stored_texts(work: FinishedWork, curation: Curation, namespace: str) -> FinishedWork:
-    return replace(
-        work,
-        stored_texts=(
-            *work.stored_texts,
-            *list_stored_texts(curation.team_id, curation.run_id, namespace),
-        ),
-    )
-
-
-async def _analyse(finished: FinishedRun, learning: LearningRule, namespace: str) -> CurationResult:
+async def _analyse(job: _Job) -> CurationResult:
     """Analyse the work, in pieces if it is too long for one prompt. If one piece fails, the whole analysis does."""
+    run, learning = job.run, job.learning
     curator: Curator = ExtractiveCurator()
-    pieces = [finished.work]
-    if finished.ask is not None:
-        curator = ModelCurator(finished.ask, finished.model or "model", learning.token_budget)
+    pieces = [run.work]
+    if run.ask is not None:
+        curator = ModelCurator(run.ask, run.model or "model", learning.token_budget)
         # Half of a prompt is for outputs, including their separators.
-        pieces = split_work(finished.work, max(1, learning.token_budget * 2 // 5))
+        pieces = split_work(run.work, max(1, learning.token_budget * 2 // 5))
     deadline = time.monotonic() + learning.seconds
     result = CurationResult((), curator.name)
     for number, piece in enumerate(pieces[:MAX_PIECES]):
         piece_result = await logic.curate(
             piece,
             curator,
-            namespace=namespace,
+            namespace=job.namespace,
             new_id=lambda: str(uuid7()),
-            known_secrets=finished.known_secrets,
+            known_secrets=run.known_secrets,
             seconds=max(0.01, deadline - time.monotonic()),
         )
         if piece_result.problem:
             return piece_result
-        drafts = (
-            piece_result.drafts
-            if number == 0
-            else tuple(filter(_is_kept_from_later_piece, piece_result.drafts))
-        )
-        repairs = tuple(dict.fromkeys([*result.repairs, *piece_result.repairs]))
-        result = replace(result, drafts=(*result.drafts, *drafts), repairs=repairs)
+        # A run has one summary, and another only if it has solutions.
+        drafts = [
+            draft
+            for draft in piece_result.drafts
+            if number == 0 or draft.category != "execution" or "solutions" in draft.value
+        ]
+        repairs = dict.fromkeys([*result.repairs, *piece_result.repairs])
+        result = replace(result, drafts=(*result.drafts, *drafts), repairs=tuple(repairs))
     if len(pieces) > MAX_PIECES:
         note = f"{len(pieces) - MAX_PIECES} pieces left unread"
         result = replace(result, repairs=(*result.repairs, note))
     return result
 
 
-def _is_kept_from_later_piece(draft: StoreParams) -> bool:
-    """Return whether the draft adds something: a run has one summary, and another only if it has solutions."""
-    return draft.category != "execution" or "solutions" in draft.value
-
-
-@dataclass(frozen=True, slots=True)
-class _StoredCuration:
-    row: Curation
-    keys: tuple[str, ...]
-
-
 @retry_on_conflict
-def _store(
-    curation: Curation,
-    finished: FinishedRun,
-    learning: LearningRule,
-    namespace: str,
-    result: CurationResult,
-) -> _StoredCuration:
-    """Store the entries and the status of the curation in one transaction."""
-    caller = replace(finished.caller, origin=CallOrigin(curation.run_id))
-    with open_namespace(caller, "write", "memory.curated", namespace=namespace) as access:
+def _store(job: _Job, result: CurationResult) -> tuple[Curation, Sequence[str]]:
+    """Store the entries and the status of the curation in one transaction. Return the row, and the entries' keys."""
+    with open_namespace(job.caller, "write", "memory.curated", namespace=job.namespace) as access:
         batch = Batch(access, CHANGE_REASON)
         admission = admit(
             access,
             batch,
             result,
-            run_id=curation.run_id,
-            learning=learning,
-            known_secrets=finished.known_secrets,
+            run_id=job.row.run_id,
+            learning=job.learning,
+            known_secrets=job.run.known_secrets,
         )
-        row = Curation.objects.unscoped().select_for_update().get(pk=curation.pk)
-        if row.status != JobStatus.RUNNING or row.attempts != curation.attempts:
+        row = _lock_running(job.row)
+        if row is None:
             raise AlreadyExists("Another worker has taken over this curation.")
         row.status, row.finished_at = JobStatus.DONE, access.now
-        row.place, row.curator, row.repairs = namespace, result.by, list(result.repairs)
-        row.counts = dict(Counter(str(outcome) for outcome in admission.outcomes)) | {
-            "proposed": admission.proposed
-        }
+        row.place, row.curator, row.repairs = job.namespace, result.by, list(result.repairs)
+        row.counts = {**Counter(map(str, admission.outcomes)), "proposed": admission.proposed}
         row.change_id = batch.change_id
         row.save()
-        access.detail.update(
-            curation=str(row.pk), change=str(batch.change_id), keys=admission.stored
-        )
-        return _StoredCuration(row, admission.keys)
+        change = str(batch.change_id)
+        access.detail.update(curation=str(row.pk), change=change, keys=admission.stored)
+        return row, admission.keys
 
 
-def _propose_changes(
-    curation: Curation,
-    finished: FinishedRun,
-    learning: LearningRule,
-    namespace: str,
-    stored: _StoredCuration,
-    secrets: tuple[str, ...],
-) -> Curation:
+def _propose_changes(job: _Job, row: Curation, keys: Sequence[str]) -> Curation:
     """Propose changes of older entries. A failure is recorded, but what is stored stays stored."""
-    row = stored.row
-    caller = replace(finished.caller, origin=CallOrigin(curation.run_id))
     try:
         count = propose_changes(
-            caller, namespace=namespace, keys=stored.keys, run_id=curation.run_id, learning=learning
+            job.caller, namespace=job.namespace, keys=keys, run_id=row.run_id, learning=job.learning
         )
     except Exception as error:  # shown in the row
-        log.exception("noticing_broke", extra={"curation": str(curation.pk)})
-        row.problem = _redact_problem(f"{type(error).__name__}: {error}", secrets)
+        log.exception("noticing_broke", extra={"curation": str(row.pk)})
+        problem = f"{type(error).__name__}: {error}"
+        row.problem = _redact_problem(problem, job.run.known_secrets)
     else:
         row.counts = {**row.counts, "proposed": row.counts.get("proposed", 0) + count}
     with tenant([row.team_id]):
@@ -316,13 +290,20 @@ def _fail(
     curation: Curation, problem: str, secrets: tuple[str, ...], *, by: str = ""
 ) -> Curation | None:
     with tenant([curation.team_id]):
-        row = Curation.objects.unscoped().select_for_update().get(pk=curation.pk)
-        if row.status != JobStatus.RUNNING or row.attempts != curation.attempts:
-            return None  # another worker has claimed it
+        row = _lock_running(curation)
+        if row is None:
+            return None
         row.status, row.finished_at = JobStatus.FAILED, timezone.now()
         row.problem, row.curator = _redact_problem(problem, secrets), by
         row.save(update_fields=["status", "finished_at", "problem", "curator"])
     return row
+
+
+def _lock_running(curation: Curation) -> Curation | None:
+    """Lock and return the row, or None if another worker has claimed it since."""
+    row = Curation.objects.unscoped().select_for_update().get(pk=curation.pk)
+    is_ours = row.status == JobStatus.RUNNING and row.attempts == curation.attempts
+    return row if is_ours else None
 
 
 def _redact_problem(problem: str, secrets: tuple[str, ...]) -> str:

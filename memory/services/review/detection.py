@@ -46,9 +46,7 @@ def propose_changes(
     if not proposals:
         return 0
     with open_namespace(caller, "write", "memory.proposed", namespace=namespace) as access:
-        count = save_proposals(
-            access, proposals, run_id=run_id, mode=learning.review, sampled=learning.sampled
-        )
+        count = save_proposals(access, proposals, run_id=run_id, learning=learning)
         access.detail["keys"] = count
         return count
 
@@ -69,10 +67,8 @@ def _load_entries(
 
 def _find_similar(access: NamespaceAccess, entry: MemoryEntry) -> list[MemoryEntry]:
     text = " ".join(list_texts(entry.value))[:2_000]
-    entries = access.store().recall(
-        MemoryQuery(entry.namespace, query_text=text, top_k=MAX_SIMILAR)
-    )
-    return [hit for hit in entries if hit.id != entry.id]
+    query = MemoryQuery(entry.namespace, query_text=text, top_k=MAX_SIMILAR)
+    return [hit for hit in access.store().recall(query) if hit.id != entry.id]
 
 
 def _build_proposals(
@@ -122,10 +118,8 @@ def _propose_merges(
 
 def _propose_links(candidates: Sequence[MemoryEntry], keys: frozenset[str]) -> list[Proposal]:
     new_ids = {entry.id for entry in candidates if entry.key in keys}
-    new_links = [
-        link for link in find_term_links(candidates) if {link.first, link.second} & new_ids
-    ]
-    return propose_links(new_links, candidates, _new_id, by=PROPOSED_BY)
+    links = [link for link in find_term_links(candidates) if {link.first, link.second} & new_ids]
+    return propose_links(links, candidates, _new_id, by=PROPOSED_BY)
 
 
 def _get_keys(proposal: Proposal) -> frozenset[str]:

@@ -19,15 +19,16 @@ from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json
 from memory.logic.entries.write_batch import find_entry
-from memory.logic.review import proposal_execution, review_rules
+from memory.logic.review import proposal_execution
 from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.logic.review.proposal_plans import ProposalDiff, plan_changes
 from memory.logic.review.proposals import NEXT_STATES, ReviewState, merge_into
 from memory.logic.review.proposals import Proposal as ProposedChange
-from memory.logic.review.review_rules import Precision
+from memory.logic.review.review_rules import Precision, compute_precision, needs_review
 from memory.models import Namespace, Proposal
 from memory.permissions import is_allowed_by_name
 from memory.providers.postgres.rows import find_namespace
+from memory.services.curation.learning_rules import LearningRule
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
@@ -164,8 +165,7 @@ def save_proposals(
     proposals: Iterable[ProposedChange],
     *,
     run_id: str,
-    mode: review_rules.ReviewMode,
-    sampled: float,
+    learning: LearningRule,
 ) -> int:
     """Save the proposals that are neither open nor rejected permanently, and return how many.
 
@@ -180,7 +180,7 @@ def save_proposals(
             id=uuid7(), team_id=namespace.team_id, namespace=namespace, run_id=run_id, **values
         )
         change = to_proposal(row)
-        if not review_rules.needs_review(change, mode, sample_share=sampled):
+        if not needs_review(change, learning.review, sample_share=learning.sampled):
             _apply_automatically(access, row, change)
     return len(new_rows)
 
@@ -204,7 +204,7 @@ def measure_precision(
         decided: dict[str, list[tuple[ReviewState, bool]]] = {}
         for by, verdict, edited in outcomes.values_list("by", "verdict", "edited"):
             decided.setdefault(by, []).append((ReviewState(verdict), edited))
-    return {by: review_rules.compute_precision(rows) for by, rows in sorted(decided.items())}
+    return {by: compute_precision(rows) for by, rows in sorted(decided.items())}
 
 
 def _select_visible(caller: MemoryCaller) -> QuerySet[Proposal]:

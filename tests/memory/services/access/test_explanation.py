@@ -175,7 +175,7 @@ def test_each_reason_is_said_with_who_gave_it_and_when(cast: Cast) -> None:
     (of_vic,) = (one for one in found.principals if one.id == cast.vic.user.pk)
     given = of_vic.reasons["view"][0].grant
     assert given is not None
-    assert (given.by, given.at is not None) == (f"user:{cast.bob.user.pk}", True)
+    assert (given.granted_by, given.granted_at is not None) == (f"user:{cast.bob.user.pk}", True)
     (of_ada,) = (one for one in found.principals if one.id == cast.ada.user.pk)
     told = of_ada.reasons["view"][0].emergency_access
     assert told is not None

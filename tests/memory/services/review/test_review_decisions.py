@@ -13,6 +13,7 @@ from memory.core.records import StoreParams
 from memory.logic.review.proposal_rules import propose_addition
 from memory.logic.review.proposals import ReviewState
 from memory.logic.review.review_rules import ReviewMode
+from memory.services.curation.learning_rules import LearningRule
 from memory.services.gateway.gateway import open_namespace
 from memory.services.review import agreement, proposals, review_decisions
 from memory.services.review.proposals import save_proposals
@@ -259,7 +260,7 @@ def test_agreement_counts_what_people_said_of_quarantine_and_took_back_unasked(
                 lambda: str(uuid7()),
                 by="rule",
             )
-            save_proposals(door, [found], mode=ReviewMode.OFF, run_id="", sampled=0.0)
+            save_proposals(door, [found], run_id="", learning=LearningRule(review=ReviewMode.OFF))
     assert agreement.measure_agreement(caller) == {}
     services.forget(caller, namespace="global:app", key="k1")
     for key, decide in (("q1", services.approve), ("q2", services.reject), ("q3", None)):
