@@ -1,15 +1,14 @@
-"""Export of a namespace, of all memory about a person, or of the part of a team's memory that the caller may see, as one
-file.
+"""Export a namespace, all memory about a person, or the part of a team's memory that the caller may see, as one file.
 
 The file is first written to disk, a few entries at a time, and sent afterwards: a slow reader holds no transaction,
 and a refusal comes before the first byte.
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import islice
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, Final, Literal, TypeVar, cast
@@ -53,27 +52,37 @@ BATCH_SIZE: Final = 100  # entries
 MAX_MEMORY_BYTES: Final = 2 * 1024 * 1024  # larger exports go to disk
 CHUNK_BYTES: Final = 256 * 1024
 
+ExportKind = Literal["namespace", "person", "team"]
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class ExportFile:
-    """A finished export, to be read once and then closed. ``left_out`` counts the namespaces that the caller may not
-    see.
-    """
+    """A finished export, to be read once and then closed."""
 
     file: BinaryIO
     size: int
     header: file_format.Header
 
-    @property
-    def left_out(self) -> int:
-        return self.header.left_out
-
     def read_chunks(self) -> Iterator[bytes]:
         with self.file:
             while chunk := self.file.read(CHUNK_BYTES):
                 yield chunk
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """The options of an export. With ``is_owner`` all namespaces are exported without further checks; ``records`` are
+    the host's.
+    """
+
+    left_out: int = 0
+    is_owner: bool = False
+    reads: bool = False
+    records: Sequence[tuple[str, Mapping[str, Json]]] = ()
+
+
+NO_OPTIONS: Final = ExportOptions()
 
 
 class _TempFile(SpooledTemporaryFile[bytes]):
@@ -111,9 +120,7 @@ def export_person(caller: MemoryCaller, *, subject: str) -> ExportFile:
         target = find_target(caller, parsed)
         principal = caller.principal
         is_owner = permissions.is_owner(principal, target) and principal.allows("memory:read")
-        visible = (
-            namespaces if is_owner else [row for row in namespaces if _can_export(caller, row)]
-        )
+        visible = [row for row in namespaces if is_owner or _can_export(caller, row)]
         if not is_owner and not visible:
             fault = NotFound(_("User not found."))
             if namespaces:
@@ -135,21 +142,14 @@ def export_team(caller: MemoryCaller) -> ExportFile:
         visible = select_visible(caller, Namespace)
         namespaces = list(visible.exclude(scope__in=RUN_SCOPES).order_by("scope", "text", "id"))
         name = Team.objects.values_list("name", flat=True).get(pk=caller.team_id)
-        return _write_file(
-            caller,
-            "team",
-            name,
-            namespaces,
-            ExportOptions(left_out=all_namespaces.count() - len(namespaces)),
-        )
+        options = ExportOptions(left_out=all_namespaces.count() - len(namespaces))
+        return _write_file(caller, "team", name, namespaces, options)
 
 
 def export_all(
     team_id: UUID, *, namespace: str | None = None, subject: str | None = None
 ) -> ExportFile:
-    """Export for an operator of the installation, including others' private memory. The audit log names the system as
-    actor.
-    """
+    """Export for an operator of the installation, private memory too. The audit log names the system as actor."""
     caller = MemoryCaller(_SystemPrincipal(team_id), team_id)
     with tenant([team_id]):
         if subject is not None:
@@ -158,21 +158,18 @@ def export_all(
             options = ExportOptions(is_owner=True, reads=True, records=records)
             return _write_file(caller, "person", subject, namespaces, options)
         all_namespaces = Namespace.objects.unscoped().filter(team_id=team_id)
-        selected = (
-            all_namespaces.exclude(scope__in=RUN_SCOPES)
-            if namespace is None
-            else all_namespaces.filter(text=namespace)
+        ordered, options = (
+            all_namespaces.order_by("scope", "text", "id"),
+            ExportOptions(is_owner=True),
         )
-        namespaces = list(selected.order_by("scope", "text", "id"))
-        if namespace is not None and not namespaces:
+        if namespace is None:
+            name = Team.objects.values_list("name", flat=True).get(pk=team_id)
+            namespaces = list(ordered.exclude(scope__in=RUN_SCOPES))
+            return _write_file(caller, "team", name, namespaces, options)
+        namespaces = list(ordered.filter(text=namespace))
+        if not namespaces:
             raise NotFound(_("Memory not found."))
-        of: Literal["namespace", "team"] = "team" if namespace is None else "namespace"
-        name = namespace or Team.objects.values_list("name", flat=True).get(pk=team_id)
-        return _write_file(caller, of, name, namespaces, ExportOptions(is_owner=True))
-
-
-def _list_host_records(team_id: UUID, subject: str) -> list[tuple[str, Mapping[str, Json]]]:
-    return list(get_host().list_records_of_person(team_id, subject))
+        return _write_file(caller, "namespace", namespace, namespaces, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,28 +192,11 @@ class _SystemPrincipal:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
-    """The options of an export. With ``is_owner`` all namespaces are exported without further checks; ``records`` are
-    the host's.
-    """
-
-    left_out: int = 0
-    is_owner: bool = False
-    reads: bool = False
-    records: Sequence[tuple[str, Mapping[str, Json]]] = ()
-
-
-NO_OPTIONS: Final = ExportOptions()
-
-
 @dataclass(slots=True)
 class _ExportBody:
     file: BinaryIO
     lines: int = 1  # the header is written last
-    counts: dict[str, int] = field(
-        default_factory=lambda: {"namespaces": 0, "entries": 0, "revisions": 0}
-    )
+    counts: Counter[str] = field(default_factory=Counter)  # by the names of the header's counts
 
     def add(self, line: file_format.FileLine, counter: str = "") -> None:
         self.file.write(file_format.serialize_line(line))
@@ -227,47 +207,36 @@ class _ExportBody:
 
 def _write_file(
     caller: MemoryCaller,
-    of: Literal["namespace", "person", "team"],
+    kind: ExportKind,
     name: str,
     namespaces: Sequence[Namespace],
     options: ExportOptions = NO_OPTIONS,
 ) -> ExportFile:
-    at = timezone.now()
+    created_at = timezone.now()
     body = _ExportBody(_open_file())
     try:
         for row in namespaces:
             _write_namespace(body, caller, row, options)
-        for kind, data in options.records:
-            body.add(file_format.AboutLine(kind=kind, data=dict(data)))
+        for record_kind, data in options.records:
+            body.add(file_format.AboutLine(kind=record_kind, data=dict(data)))
         body.add(file_format.EndLine(lines=body.lines + 1))
-        header = _build_header(caller, of, name, at, body, namespaces, options)
+        subjects = [parse_namespace(row.text).ids[0] for row in namespaces if kind == "person"]
+        personas = {strip_player(subject) for subject in subjects if find_player(subject)}
+        team = Team.objects.get(pk=caller.team_id)
+        header = file_format.Header(
+            format="mnemoflow-memory",
+            version=1,
+            of=kind,
+            name=name[:200],
+            team=file_format.TeamInfo(id=str(team.pk), name=team.name[:200]),
+            at=created_at,
+            counts=file_format.Counts(**body.counts),
+            left_out=options.left_out,
+            personas=sorted(personas),
+        )
         return _join_header(header, body.file)
     finally:
         body.file.close()
-
-
-def _build_header(
-    caller: MemoryCaller,
-    of: Literal["namespace", "person", "team"],
-    name: str,
-    created_at: datetime,
-    body: _ExportBody,
-    namespaces: Sequence[Namespace],
-    options: ExportOptions,
-) -> file_format.Header:
-    subjects = [parse_namespace(row.text).ids[0] for row in namespaces if of == "person"]
-    team = Team.objects.get(pk=caller.team_id)
-    return file_format.Header(
-        format="mnemoflow-memory",
-        version=1,
-        of=of,
-        name=name[:200],
-        team=file_format.TeamInfo(id=str(team.pk), name=team.name[:200]),
-        at=created_at,
-        counts=file_format.Counts(**body.counts),
-        left_out=options.left_out,
-        personas=sorted({strip_player(subject) for subject in subjects if find_player(subject)}),
-    )
 
 
 def _join_header(header: file_format.Header, body: BinaryIO) -> ExportFile:
@@ -289,9 +258,8 @@ def _write_namespace(
 ) -> None:
     with _open_namespace(caller, row, is_owner=options.is_owner) as (external, detail):
         before = body.file.tell(), body.counts["entries"]
-        line = file_format.NamespaceLine(
-            namespace=row.text, scope=row.scope, created_at=row.created_at
-        )
+        created_at = row.created_at
+        line = file_format.NamespaceLine(namespace=row.text, scope=row.scope, created_at=created_at)
         body.add(line, "namespaces")
         if external is not None:
             _write_external(body, row, external)
@@ -316,16 +284,19 @@ def _open_namespace(
     detail: dict[str, Any] = {}
     external = find_external_provider(caller.team_id, parse_namespace(row.text), NO_LIMITS)
     yield external.provider if external else None, detail
+    is_system = isinstance(caller.principal, _SystemPrincipal)
     audit.record(
         team_id=caller.team_id,
         actor=caller.principal.actor,
-        actor_kind="system"
-        if isinstance(caller.principal, _SystemPrincipal)
-        else caller.principal.kind,
+        actor_kind="system" if is_system else caller.principal.kind,
         action="memory.exported",
         subject=row.text,
         detail=detail,
     )
+
+
+def _list_host_records(team_id: UUID, subject: str) -> list[tuple[str, Mapping[str, Json]]]:
+    return list(get_host().list_records_of_person(team_id, subject))
 
 
 def _can_export(caller: MemoryCaller, row: Namespace) -> bool:
@@ -333,37 +304,27 @@ def _can_export(caller: MemoryCaller, row: Namespace) -> bool:
 
 
 def _write_entries(body: _ExportBody, row: Namespace, *, reads: bool) -> None:
-    """Write the entries as of one moment, which one statement guarantees. Revisions are never removed, so those of the
-    entries are still there.
-    """
+    """Write the entries as of one moment, which one statement guarantees; revisions are never removed."""
     entries = Entry.objects.unscoped().filter(namespace=row)
     # In the order of their numbers, because recall depends on the order within a group.
     ordered = entries.order_by(F("number").asc(nulls_last=True), "created_at", "id")
     for batch in _split_batches(ordered.iterator(chunk_size=BATCH_SIZE), BATCH_SIZE):
         ids = [entry.pk for entry in batch]
-        revisions = _group_by_entry(
-            Revision.objects.unscoped().filter(entry_id__in=ids).order_by("number")
-        )
-        read_rows = (
-            _group_by_entry(Read.objects.unscoped().filter(entry_id__in=ids).order_by("at", "id"))
-            if reads
-            else {}
-        )
+        revisions = Revision.objects.unscoped().filter(entry_id__in=ids).order_by("number")
+        revisions_by_entry = _group_by_entry(revisions)
+        read_rows = Read.objects.unscoped().filter(entry_id__in=ids).order_by("at", "id")
+        reads_by_entry = _group_by_entry(read_rows) if reads else {}
         for entry in batch:
-            body.add(
-                build_entry_line(rows.build_entry(entry, row.text), entry.deleted_at), "entries"
-            )
-            for revision in revisions.get(entry.pk, ()):
+            line = build_entry_line(rows.build_entry(entry, row.text), entry.deleted_at)
+            body.add(line, "entries")
+            for revision in revisions_by_entry.get(entry.pk, ()):
                 if revision.number <= entry.revision:
                     body.add(build_revision_line(revision), "revisions")
-            for read in read_rows.get(entry.pk, ()):
+            for read in reads_by_entry.get(entry.pk, ()):
                 body.add(build_read_line(read))
     for group in Group.objects.unscoped().filter(namespace=row).order_by("name"):
-        body.add(
-            file_format.GroupLine(
-                namespace=row.text, name=group.name, last_position=group.last_position
-            )
-        )
+        name, last = group.name, group.last_position
+        body.add(file_format.GroupLine(namespace=row.text, name=name, last_position=last))
 
 
 def _write_external(body: _ExportBody, row: Namespace, external: NamespaceStore) -> None:

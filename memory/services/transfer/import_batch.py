@@ -75,15 +75,16 @@ class ImportBatch:
         living = self._find_living(units)
         new_units = []
         for unit in units:
-            existing = self._find_existing(unit, living) if unit.line.forgotten_at is None else None
-            # Checked first: if the same file is imported again, the first of the two exists already.
-            if unit.line.forgotten_at is None and self._refuse_duplicate(unit):
+            if unit.line.forgotten_at is not None:
+                new_units.append(unit)
                 continue
-            if existing is not None and self._skip_settled(unit, existing):
+            existing = self._find_existing(unit, living)
+            # Checked first: if the same file is imported again, the first of the two exists already.
+            if self._refuse_duplicate(unit):
                 continue
             if existing is None:
                 new_units.append(unit)
-            else:
+            elif not self._skip_settled(unit, existing):
                 self._overwrite(unit, existing)
         self._add_entries(new_units)
         if self.destination.change is not None:
@@ -100,13 +101,9 @@ class ImportBatch:
     def _find_existing(self, unit: ImportUnit, living: Mapping[str, Entry]) -> Entry | None:
         """Return the living entry with the unit's key. A unit that waits for a review never replaces an entry in use."""
         existing = living.get(unit.line.key)
-        in_use = existing is not None and existing.tier != Tier.QUARANTINE
-        if (
-            existing is None
-            or not in_use
-            or not unit.is_held
-            or self._is_existing_kept(unit, existing)
-        ):
+        if existing is None or existing.tier == Tier.QUARANTINE or not unit.is_held:
+            return existing
+        if self._is_existing_kept(unit, existing):
             return existing
         unit.hold_separately()
         return living.get(unit.line.key)
@@ -123,30 +120,22 @@ class ImportBatch:
         return True
 
     def _is_existing_kept(self, unit: ImportUnit, existing: Entry) -> bool:
-        is_older = unit.line.updated_at <= existing.updated_at
-        keeps_existing = self.context.on_conflict is ConflictRule.MINE or (
-            self.context.on_conflict is ConflictRule.NEWER and is_older
-        )
-        return keeps_existing or _is_unchanged(unit, existing)
+        rule, is_older = self.context.on_conflict, unit.line.updated_at <= existing.updated_at
+        is_kept = rule is ConflictRule.MINE or (rule is ConflictRule.NEWER and is_older)
+        return is_kept or _is_unchanged(unit, existing)
 
     def _refuse_duplicate(self, unit: ImportUnit) -> bool:
-        """Refuse the unit and return True if an earlier one has the same key. Keys of the file can become equal when
-        secrets are removed.
-        """
+        """Refuse the unit and return True if an earlier one has the same key: removed secrets can make keys equal."""
         key_hash = hash(unit.line.key)
         if key_hash in self.destination.keys:
-            self._refuse(
-                unit,
-                InvalidInput(_("Another memory in the file has the same key in this namespace.")),
-            )
+            message = _("Another memory in the file has the same key in this namespace.")
+            self._refuse(unit, InvalidInput(message))
             return True
         self.destination.keys.add(key_hash)
         return False
 
     def _overwrite(self, unit: ImportUnit, existing: Entry) -> None:
-        """Write the file's entry over the existing one. The file's past revisions are inserted after the existing ones
-        and before the new one.
-        """
+        """Write the file's entry over the existing one, after the file's past revisions."""
         line, now = unit.line, self.access.now
         try:
             self._check_expiry(unit)
@@ -160,12 +149,11 @@ class ImportBatch:
             )
             check_params(params)
             check_value(self.access.policy, params.value)
-            write_act = self.access.build_context(
-                Operation.STORE, self.context.reason, self._get_change_id()
-            )
+            reason, change_id = self.context.reason, self._get_change_id()
+            context = self.access.build_context(Operation.STORE, reason, change_id)
             with transaction.atomic():
                 self._add_past_revisions(unit, existing)
-                rows.write(self.namespace, params, write_act, self.access.policy)
+                rows.write(self.namespace, params, context, self.access.policy)
         except MemoryFault as fault:
             self._refuse(unit, fault)
             return
@@ -175,12 +163,11 @@ class ImportBatch:
 
     def _add_past_revisions(self, unit: ImportUnit, existing: Entry) -> None:
         """Add the revisions with today's date, so that a snapshot of an earlier day shows what was here then."""
+        change_id, now = self._get_change_id(), self.access.now
         revisions = [
-            _build_past_revision(existing, line, self._get_change_id(), self.access.now)
-            for line in unit.revisions[:-1]
+            _build_past_revision(existing, number, line, change_id, now)
+            for number, line in enumerate(unit.revisions[:-1], existing.revision + 1)
         ]
-        for number, revision in enumerate(revisions, existing.revision + 1):
-            revision.number = number
         Revision.objects.unscoped().bulk_create(revisions)
         existing.revision += len(revisions)
         existing.save(update_fields=["revision"])
@@ -192,15 +179,15 @@ class ImportBatch:
         count = size = 0
         for unit in units:
             try:
-                bytes_ = check_value(self.access.policy, unit.line.value)
+                value_size = check_value(self.access.policy, unit.line.value)
                 if unit.line.forgotten_at is None:
                     self._check_expiry(unit)
-                    self._check_room(count + 1, size + bytes_)
-                    count, size = count + 1, size + bytes_
+                    self._check_room(count + 1, size + value_size)
+                    count, size = count + 1, size + value_size
             except (QuotaExceeded, InvalidInput) as fault:
                 self._refuse(unit, fault)
                 continue
-            if (entry := self._build_entry(unit, bytes_, used_ids)) is not None:
+            if (entry := self._build_entry(unit, value_size, used_ids)) is not None:
                 entries.append(entry)
                 self._report_findings(unit)
         if entries:
@@ -217,12 +204,8 @@ class ImportBatch:
 
     def _check_room(self, entries: int, size: int) -> None:
         row = self.namespace
-        check_room(
-            self.access.policy,
-            row.text,
-            entries=row.entry_count + entries,
-            size=row.byte_count + size,
-        )
+        entries, size = row.entry_count + entries, row.byte_count + size
+        check_room(self.access.policy, row.text, entries=entries, size=size)
 
     def _find_used_ids(self, file_ids: Sequence[UUID]) -> set[UUID]:
         """Return which of these ids, and of the ids they would get here, are in use."""
@@ -259,11 +242,8 @@ class ImportBatch:
             source_rule=line.source.rule,
             **get_columns(line, CONTENT),
         )
-        change = self._get_change_id()
-        revision_lines = unit.revisions or [_build_only_line(line)]
-        revisions = [
-            _build_revision(entry, revision_line, change, now) for revision_line in revision_lines
-        ]
+        change_id, lines = self._get_change_id(), unit.revisions or [_build_only_line(line)]
+        revisions = [_build_revision(entry, revision, change_id, now) for revision in lines]
         return ImportedEntry(entry, line.position, revisions)
 
     def _get_change_id(self) -> UUID:
@@ -271,7 +251,7 @@ class ImportBatch:
         if self.destination.change is None:
             change = self.access.change(self.namespace, Operation.STORE, 0, self.context.reason)
             self.destination.change = change
-            self.context.report.changes.append(self.destination.change.pk)
+            self.context.report.changes.append(change.pk)
         return self.destination.change.pk
 
     def _report_findings(self, unit: ImportUnit) -> None:
@@ -283,23 +263,21 @@ class ImportBatch:
         for name, count in (("redacted", unit.secret_line_count), ("held", held_count)):
             if count:
                 self.gate_counts[name] = self.gate_counts.get(name, 0) + count
+        entry = (target.name_in_file, line.key)
         for finding in unit.findings:
-            listed = ImportFinding(
-                finding.line, target.name_in_file, line.key, finding.secrets, finding.orders
+            self.context.report.add_finding(
+                ImportFinding(finding.line, *entry, finding.secrets, finding.orders)
             )
-            self.context.report.add_finding(listed)
 
     def _refuse(self, unit: ImportUnit, fault: MemoryFault) -> None:
-        self.destination.target.refused_count += 1
-        self.context.report.add_refusal(
-            Refusal(unit.number, self.destination.target.name_in_file, unit.line.key, str(fault))
-        )
+        target = self.destination.target
+        target.refused_count += 1
+        refusal = Refusal(unit.number, target.name_in_file, unit.line.key, str(fault))
+        self.context.report.add_refusal(refusal)
 
 
 def _is_unchanged(unit: ImportUnit, existing: Entry) -> bool:
-    """Return whether the existing entry equals the original line, which a member may have approved, or the one after
-    the gate.
-    """
+    """Return whether the existing entry equals the line after the gate or the original, which a member may have approved."""
     return any(_is_same_state(line, existing) for line in (unit.original, unit.line))
 
 
@@ -324,7 +302,7 @@ def _build_only_line(line: file_format.EntryLine) -> file_format.RevisionLine:
 
 
 def _build_revision(
-    entry: Entry, line: file_format.RevisionLine, change: UUID, now: datetime
+    entry: Entry, line: file_format.RevisionLine, change_id: UUID, now: datetime
 ) -> Revision:
     return Revision(
         team_id=entry.team_id,
@@ -335,17 +313,18 @@ def _build_revision(
         reason=line.reason,
         run_id=_mark_as_file(line.run_id, 80),
         node_id=line.node_id,
-        change_id=change,
+        change_id=change_id,
         at=min(line.at, now),
         **get_columns(line),
     )
 
 
 def _build_past_revision(
-    existing: Entry, line: file_format.RevisionLine, change: UUID, now: datetime
+    existing: Entry, number: int, line: file_format.RevisionLine, change_id: UUID, now: datetime
 ) -> Revision:
     """Build a revision for the history of an existing entry; its time in the file becomes part of the reason."""
-    revision = _build_revision(existing, line, change, now)
+    revision = _build_revision(existing, line, change_id, now)
+    revision.number = number
     origin = _("%(when)s in the file") % {"when": line.at.isoformat(timespec="minutes")}
     revision.reason = (f"{origin}: {line.reason}" if line.reason else origin)[:500]
     revision.position, revision.at = existing.position, now

@@ -12,7 +12,18 @@ from memory.core.entry_codec import CONTENT
 from memory.core.errors import InvalidInput, MemoryFault
 from memory.core.records import Json
 from memory.core.scopes import parse_namespace
-from memory.services.transfer import file_format
+from memory.services.transfer.file_format import (
+    MAX_PROBLEMS,
+    EntryLine,
+    FileLine,
+    GroupLine,
+    Header,
+    LineProblem,
+    NamespaceLine,
+    NumberedLine,
+    RevisionLine,
+    read_lines,
+)
 
 
 MAX_BYTES: Final = 50 * 1024 * 1024
@@ -22,8 +33,8 @@ DUPLICATE: Final = gettext_lazy("Duplicate.")
 
 @dataclass(slots=True)
 class FileCheck:
-    header: file_format.Header | None = None
-    problems: list[file_format.LineProblem] = field(default_factory=list)
+    header: Header | None = None
+    problems: list[LineProblem] = field(default_factory=list)
     namespaces: frozenset[str] = frozenset()  # named in the file
 
 
@@ -31,16 +42,16 @@ def check_file(file: BinaryIO) -> FileCheck:
     """Check each line alone and in relation to the lines before it. At most ``MAX_PROBLEMS`` are reported."""
     check = FileCheck()
     state = _LinesBefore()
-    for item in file_format.read_lines(_LimitedFile(file), strict_json.loads):  # type: ignore[arg-type]  # it reads lines, as a file does
-        problem = item if isinstance(item, file_format.LineProblem) else None
-        if isinstance(item, file_format.NumberedLine):
-            if isinstance(item.line, file_format.Header):
+    for item in read_lines(_LimitedFile(file), strict_json.loads):  # type: ignore[arg-type]  # it reads lines, as a file does
+        problem = item if isinstance(item, LineProblem) else None
+        if isinstance(item, NumberedLine):
+            if isinstance(item.line, Header):
                 check.header = item.line
             else:
                 problem = state.find_problem(item.number, item.line)
         if problem is not None:
             check.problems.append(problem)
-            if len(check.problems) >= file_format.MAX_PROBLEMS:
+            if len(check.problems) >= MAX_PROBLEMS:
                 break
     check.namespaces = frozenset(state.namespaces)
     return check
@@ -68,104 +79,81 @@ class _LinesBefore:
     namespaces: set[str] = field(default_factory=set)
     living: dict[int, int] = field(default_factory=dict)
     ids: set[int] = field(default_factory=set)
-    entry: file_format.EntryLine | None = None
+    entry: EntryLine | None = None
     revision: int = 0
 
-    def find_problem(
-        self, number: int, line: file_format.FileLine | file_format.Header
-    ) -> file_format.LineProblem | None:
-        problem = (
-            self._check_entry_end(number)
-            if not isinstance(line, file_format.RevisionLine)
-            else None
-        )
+    def find_problem(self, number: int, line: FileLine | Header) -> LineProblem | None:
+        if isinstance(line, RevisionLine):
+            return self._check_revision(number, line)
+        problem = self._check_entry_end(number)
         match line:
-            case file_format.NamespaceLine():
+            case NamespaceLine():
                 return problem or self._check_namespace(number, line)
-            case file_format.EntryLine():
+            case EntryLine():
                 return problem or self._check_entry(number, line)
-            case file_format.RevisionLine():
-                return self._check_revision(number, line)
-            case file_format.GroupLine() if line.namespace != self.namespace:
-                return file_format.LineProblem(number, "namespace", str(OTHER_NAMESPACE))
+            case GroupLine() if line.namespace != self.namespace:
+                return LineProblem(number, "namespace", str(OTHER_NAMESPACE))
         return problem
 
-    def _check_entry_end(self, number: int) -> file_format.LineProblem | None:
+    def _check_entry_end(self, number: int) -> LineProblem | None:
         """Check that the last revision of an entry, if it has any, is its current one."""
         entry, last = self.entry, self.revision
         self.entry, self.revision = None, 0
         if entry is None or last in (0, entry.revision):
             return None
         values = {"key": entry.key, "last": last, "revision": entry.revision}
-        message = (
-            _(
-                "The revisions of “%(key)s” end at %(last)s, but the entry is at revision %(revision)s."
-            )
-            % values
+        message = _(
+            "The revisions of “%(key)s” end at %(last)s, but the entry is at revision %(revision)s."
         )
-        return file_format.LineProblem(number - 1, "number", message)
+        return LineProblem(number - 1, "number", message % values)
 
-    def _check_namespace(
-        self, number: int, line: file_format.NamespaceLine
-    ) -> file_format.LineProblem | None:
+    def _check_namespace(self, number: int, line: NamespaceLine) -> LineProblem | None:
         try:
             parse_namespace(line.namespace)
         except MemoryFault as fault:
-            return file_format.LineProblem(number, "namespace", str(fault))
+            return LineProblem(number, "namespace", str(fault))
         if line.namespace in self.namespaces:
-            return file_format.LineProblem(number, "namespace", str(DUPLICATE))
+            return LineProblem(number, "namespace", str(DUPLICATE))
         self.namespace = line.namespace
         self.namespaces.add(line.namespace)
         return None
 
-    def _check_entry(
-        self, number: int, line: file_format.EntryLine
-    ) -> file_format.LineProblem | None:
+    def _check_entry(self, number: int, line: EntryLine) -> LineProblem | None:
         if line.namespace != self.namespace:
-            return file_format.LineProblem(number, "namespace", str(OTHER_NAMESPACE))
+            return LineProblem(number, "namespace", str(OTHER_NAMESPACE))
         if hash(line.id) in self.ids:
-            return file_format.LineProblem(number, "id", str(DUPLICATE))
+            return LineProblem(number, "id", str(DUPLICATE))
         self.ids.add(hash(line.id))
         self.entry = line
         if line.forgotten_at is None:
             key_hash = hash((line.namespace, line.key))
             if key_hash in self.living:
-                message = _("Line %(line)s already has an entry with this key.") % {
-                    "line": self.living[key_hash]
-                }
-                return file_format.LineProblem(number, "key", message)
+                values = {"line": self.living[key_hash]}
+                message = _("Line %(line)s already has an entry with this key.") % values
+                return LineProblem(number, "key", message)
             self.living[key_hash] = number
         return None
 
-    def _check_revision(
-        self, number: int, line: file_format.RevisionLine
-    ) -> file_format.LineProblem | None:
+    def _check_revision(self, number: int, line: RevisionLine) -> LineProblem | None:
         if self.entry is None or line.entry != self.entry.id:
-            return file_format.LineProblem(
-                number, "entry", _("Not from the same entry as the lines before.")
-            )
+            message = _("Not from the same entry as the lines before.")
+            return LineProblem(number, "entry", message)
         if not self.revision < line.number <= self.entry.revision:
-            return file_format.LineProblem(number, "number", _("Revisions are not in order."))
+            return LineProblem(number, "number", _("Revisions are not in order."))
         self.revision = line.number
-        return (
-            self._check_newest_revision(number, line)
-            if line.number == self.entry.revision
-            else None
-        )
-
-    def _check_newest_revision(
-        self, number: int, line: file_format.RevisionLine
-    ) -> file_format.LineProblem | None:
-        """Check that the entry equals its newest revision."""
-        entry = self.entry
-        if entry is None:
-            raise AssertionError("asked of a revision without an entry")
-        for name in CONTENT:
-            if _serialize_value(getattr(entry, name)) != _serialize_value(getattr(line, name)):
-                values = {"key": entry.key, "field": name}
-                message = _("“%(key)s” differs from its newest revision, this one, in %(field)s.")
-                return file_format.LineProblem(number, name, message % values)
+        if line.number == self.entry.revision:
+            return _check_newest_revision(number, line, self.entry)
         return None
+
+
+def _check_newest_revision(number: int, line: RevisionLine, entry: EntryLine) -> LineProblem | None:
+    """Check that the entry equals its newest revision."""
+    for name in CONTENT:
+        if _serialize_value(getattr(entry, name)) != _serialize_value(getattr(line, name)):
+            values = {"key": entry.key, "field": name}
+            message = _("“%(key)s” differs from its newest revision, this one, in %(field)s.")
+            return LineProblem(number, name, message % values)
+    return None
 
 
 def _serialize_value(value: Json) -> str:

@@ -4,7 +4,7 @@ A file is always untrusted. That a person wrote or approved an entry is only a c
 Harmless entries are imported unchanged.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -21,7 +21,18 @@ from memory.logic.entries.ingress import (
 from memory.logic.entries.origins import ContentOrigin
 from memory.logic.entries.secrets import find_secrets, redact
 from memory.logic.entries.tiers import TierAction
-from memory.services.transfer import file_format
+from memory.services.transfer.file_format import EntryLine, RevisionLine, Source
+
+
+_Line = TypeVar("_Line", EntryLine, RevisionLine)
+_Part = TypeVar("_Part", EntryLine, RevisionLine, Source)
+_ScreenedLine = tuple[EntryLine | RevisionLine, ScreeningResult]
+
+# The other texts of a line and their maximum lengths.
+_SOURCE_LENGTHS: Final = {"actor": 120, "run_id": 80, "node_id": 200, "message": 80, "rule": 120}
+_REVISION_LENGTHS: Final = {"actor": 120, "run_id": 80, "node_id": 200, "reason": 500}
+
+_DECISION_FIELDS: Final = frozenset({"review", "review_reason"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +49,9 @@ class ImportUnit:
     """An entry with its revisions after the gate, its line number, and the ``original`` line."""
 
     number: int
-    line: file_format.EntryLine
-    original: file_format.EntryLine
-    revisions: list[file_format.RevisionLine] = field(default_factory=list)
+    line: EntryLine
+    original: EntryLine
+    revisions: list[RevisionLine] = field(default_factory=list)
     findings: list[LineFinding] = field(default_factory=list)
 
     @property
@@ -54,9 +65,8 @@ class ImportUnit:
     def hold_separately(self) -> None:
         """Give the entry a separate key so that the existing entry under its key stays in use."""
         line = self.line
-        held_entry = hold_entry(
-            line.key, StoreParams("", line.key, value=line.value, metadata=line.metadata)
-        )
+        params = StoreParams("", line.key, value=line.value, metadata=line.metadata)
+        held_entry = hold_entry(line.key, params)
         self.line = _replace(line, key=held_entry.key, metadata=held_entry.metadata)
         if self.revisions:
             self.revisions[-1] = _replace(self.revisions[-1], metadata=held_entry.metadata)
@@ -66,24 +76,22 @@ class ImportUnit:
 class ImportGate:
     """The gate for consecutive lines. A line that equals the entry or the previous line isn't screened again."""
 
-    _entry: "_ScreenedLine | None" = None
-    _previous: "_ScreenedLine | None" = None
+    _entry: _ScreenedLine | None = None
+    _previous: _ScreenedLine | None = None
 
-    def screen_entry(self, number: int, original: file_format.EntryLine) -> ImportUnit:
+    def screen_entry(self, number: int, original: EntryLine) -> ImportUnit:
         self._entry = None
         line, finding = self._screen(number, original)
         self._entry = self._previous
-        key, kinds = _redact_texts([original.key], MAX_KEY_LENGTH)
+        key, kinds = _redact_text(original.key, MAX_KEY_LENGTH)
         source, source_kinds = _redact_fields(original.source, _SOURCE_LENGTHS)
         if kinds or source_kinds:
-            line = _replace(line, key=key[0], source=_replace(original.source, **source))
+            line = _replace(line, key=key, source=_replace(original.source, **source))
         unit = ImportUnit(number, line, original)
         _add_finding(unit, finding, (*kinds, *source_kinds))
         return unit
 
-    def screen_revision(
-        self, number: int, original: file_format.RevisionLine, unit: ImportUnit
-    ) -> None:
+    def screen_revision(self, number: int, original: RevisionLine, unit: ImportUnit) -> None:
         line, finding = self._screen(number, original)
         texts, kinds = _redact_fields(original, _REVISION_LENGTHS)
         unit.revisions.append(_replace(line, **texts) if kinds else line)
@@ -91,12 +99,9 @@ class ImportGate:
             finding = LineFinding(number, finding.secrets)
         _add_finding(unit, finding, kinds)
 
-    def _screen(self, number: int, line: "L") -> tuple["L", LineFinding]:
-        same_lines = (
-            screened
-            for screened in (self._entry, self._previous)
-            if screened and _is_same(line, screened)
-        )
+    def _screen(self, number: int, line: _Line) -> tuple[_Line, LineFinding]:
+        earlier_lines = (screened for screened in (self._entry, self._previous) if screened)
+        same_lines = (screened for screened in earlier_lines if _is_same(line, screened[0]))
         self._previous = next(same_lines, None) or (line, _screen_line(line))
         result = self._previous[1]
         if not result.findings:
@@ -107,35 +112,19 @@ class ImportGate:
         if result.outcome is IngressOutcome.QUARANTINE:
             changes |= {"tier": Tier.QUARANTINE, "expires_at": None}
             changes["metadata"] = _drop_decision(changes["metadata"])
-        secrets = (
-            tuple(details.get(FindingReason.SECRET, "").split(", "))
-            if FindingReason.SECRET in details
-            else ()
-        )
-        return _replace(line, **changes), LineFinding(
-            number, secrets, details.get(FindingReason.HAS_INSTRUCTIONS, "")
-        )
+        has_secrets = FindingReason.SECRET in details
+        secrets = tuple(details[FindingReason.SECRET].split(", ")) if has_secrets else ()
+        orders = details.get(FindingReason.HAS_INSTRUCTIONS, "")
+        return _replace(line, **changes), LineFinding(number, secrets, orders)
 
 
-_ScreenedLine = tuple[file_format.EntryLine | file_format.RevisionLine, ScreeningResult]
-L = TypeVar("L", file_format.EntryLine, file_format.RevisionLine)
-_M = TypeVar("_M", file_format.EntryLine, file_format.RevisionLine, file_format.Source)
-
-# The other texts of a line and their maximum lengths.
-_SOURCE_LENGTHS: Final = {"actor": 120, "run_id": 80, "node_id": 200, "message": 80, "rule": 120}
-_REVISION_LENGTHS: Final = {"actor": 120, "run_id": 80, "node_id": 200, "reason": 500}
-
-
-def _is_same(
-    line: file_format.EntryLine | file_format.RevisionLine, screened: _ScreenedLine
-) -> bool:
-    """Return whether the line equals one that was screened, compared as JSON, where true and 1 differ."""
-    other, _result = screened
+def _is_same(line: EntryLine | RevisionLine, other: EntryLine | RevisionLine) -> bool:
+    """Return whether the gate can't tell the lines apart. They are compared as JSON, where true and 1 differ."""
     same = is_same_json([line.value, line.metadata], [other.value, other.metadata])
     return same and line.tier is other.tier
 
 
-def _screen_line(line: file_format.EntryLine | file_format.RevisionLine) -> ScreeningResult:
+def _screen_line(line: EntryLine | RevisionLine) -> ScreeningResult:
     """Screen the line. What was in quarantine stays there, with the reasons it has."""
     is_quarantined = line.tier is Tier.QUARANTINE
     params = StoreParams("", "", value=line.value, metadata=line.metadata, tier=line.tier)
@@ -149,17 +138,13 @@ def _drop_decision(metadata: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in metadata.items() if name not in _DECISION_FIELDS}
 
 
-_DECISION_FIELDS: Final = frozenset({"review", "review_reason"})
-
-
-def _redact_texts(texts: Iterable[str], length: int) -> tuple[list[str], tuple[str, ...]]:
-    redactions = [redact(text) for text in texts]
-    kinds = [kind for redaction in redactions for kind in redaction.kinds]
-    return [str(redaction.value)[:length] for redaction in redactions], tuple(kinds)
+def _redact_text(text: str, length: int) -> tuple[str, tuple[str, ...]]:
+    redaction = redact(text)
+    return str(redaction.value)[:length], tuple(redaction.kinds)
 
 
 def _redact_fields(
-    line: file_format.Source | file_format.RevisionLine, fields: Mapping[str, int]
+    line: Source | RevisionLine, fields: Mapping[str, int]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the fields with their secrets removed, and the kinds; empty if there are none."""
     texts = {name: getattr(line, name) for name in fields}
@@ -167,12 +152,12 @@ def _redact_fields(
         return {}, ()
     kinds: list[str] = []
     for name, text in texts.items():
-        (texts[name],), field_kinds = _redact_texts([text], fields[name])
+        texts[name], field_kinds = _redact_text(text, fields[name])
         kinds += field_kinds
     return texts, tuple(kinds)
 
 
-def _replace(line: _M, **changes: Any) -> _M:
+def _replace(line: _Part, **changes: Any) -> _Part:
     return line.model_copy(update=changes)
 
 

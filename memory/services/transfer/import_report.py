@@ -20,6 +20,10 @@ SKIP_REASONS: Final[dict[str, Promise]] = {
 }
 
 
+class DryRunEnd(Exception):
+    """The end of a dry run, which rolls its transaction back."""
+
+
 class ConflictRule(StrEnum):
     """The version that wins where the file and this installation differ."""
 
@@ -67,9 +71,27 @@ class ImportTarget:
     why: str = ""  # the reason if the whole namespace was refused
 
 
+class _Total:
+    """A count of a report: the sum of the counts with this name of its targets."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, report: "ImportReport", owner: type) -> int:
+        return sum(getattr(target, self._name) for target in report.targets)
+
+
 @dataclass(slots=True)
 class ImportReport:
     """The report. With ``problems``, lines that can't be read, nothing was imported. ``changes`` are undone together."""
+
+    new_count = _Total()
+    overwritten_count = _Total()
+    same_count = _Total()
+    kept_count = _Total()
+    refused_count = _Total()
+    redacted_count = _Total()
+    held_count = _Total()
 
     dry_run: bool
     header: file_format.Header | None = None
@@ -101,31 +123,3 @@ class ImportReport:
         return [
             (count, str(SKIP_REASONS[kind])) for kind, count in sorted(self.skipped_lines.items())
         ]
-
-    @property
-    def new_count(self) -> int:
-        return sum(target.new_count for target in self.targets)
-
-    @property
-    def overwritten_count(self) -> int:
-        return sum(target.overwritten_count for target in self.targets)
-
-    @property
-    def same_count(self) -> int:
-        return sum(target.same_count for target in self.targets)
-
-    @property
-    def kept_count(self) -> int:
-        return sum(target.kept_count for target in self.targets)
-
-    @property
-    def refused_count(self) -> int:
-        return sum(target.refused_count for target in self.targets)
-
-    @property
-    def redacted_count(self) -> int:
-        return sum(target.redacted_count for target in self.targets)
-
-    @property
-    def held_count(self) -> int:
-        return sum(target.held_count for target in self.targets)

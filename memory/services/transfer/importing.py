@@ -25,11 +25,29 @@ from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.history.undo import undo
-from memory.services.transfer import file_format
+from memory.services.transfer.file_format import (
+    AboutLine,
+    EndLine,
+    EntryLine,
+    FileLine,
+    GroupLine,
+    Header,
+    LineProblem,
+    NamespaceLine,
+    ReadLine,
+    RevisionLine,
+    read_lines,
+)
 from memory.services.transfer.import_batch import ImportBatch, ImportContext, ImportDestination
 from memory.services.transfer.import_check import check_file
 from memory.services.transfer.import_gate import ImportGate, ImportUnit
-from memory.services.transfer.import_report import ConflictRule, ImportReport, ImportTarget, Refusal
+from memory.services.transfer.import_report import (
+    ConflictRule,
+    DryRunEnd,
+    ImportReport,
+    ImportTarget,
+    Refusal,
+)
 
 
 BATCH_SIZE: Final = 200  # entries a transaction
@@ -67,8 +85,8 @@ def import_file(
             rows.lock_namespaces(caller.team_id, targets)
             job.import_units(file)
             if dry_run:
-                raise _DryRunEnd
-    except _DryRunEnd:
+                raise DryRunEnd
+    except DryRunEnd:
         report.changes = []
         with tenant([caller.team_id]):
             _record_dry_run(caller, report)
@@ -89,10 +107,6 @@ def undo_import(caller: MemoryCaller, *, changes: Sequence[UUID | str]) -> int:
         return sum(matches.values_list("entry_count", flat=True))
 
 
-class _DryRunEnd(Exception):
-    """The end of a dry run."""
-
-
 @dataclass(slots=True)
 class _ImportJob(ImportContext):
     into: Mapping[str, str]
@@ -102,25 +116,25 @@ class _ImportJob(ImportContext):
         units: list[ImportUnit] = []
         gate = ImportGate()
         for number, line in _read_checked_lines(file):
-            if isinstance(line, file_format.RevisionLine):
+            if isinstance(line, RevisionLine):
                 gate.screen_revision(number, line, units[-1])
                 continue
-            if len(units) >= BATCH_SIZE or isinstance(
-                line, file_format.NamespaceLine | file_format.GroupLine | file_format.EndLine
-            ):
+            ends_batch = isinstance(line, NamespaceLine | GroupLine | EndLine)
+            if ends_batch or len(units) >= BATCH_SIZE:
                 self._import_batch(destination, units)
                 units = []
-            if isinstance(line, file_format.NamespaceLine):
-                text = self.into.get(line.namespace, line.namespace)
-                destination = ImportDestination(ImportTarget(line.namespace, text), number)
-                self.report.targets.append(destination.target)
-                self._check_namespace(destination)
-            elif isinstance(line, file_format.EntryLine):
-                units.append(gate.screen_entry(number, line))
-            elif isinstance(line, file_format.GroupLine):
-                self._finish_group(destination, line)
-            elif not isinstance(line, file_format.EndLine):
-                self.report.count_skipped(line)
+            match line:
+                case NamespaceLine():
+                    text = self.into.get(line.namespace, line.namespace)
+                    destination = ImportDestination(ImportTarget(line.namespace, text), number)
+                    self.report.targets.append(destination.target)
+                    self._check_namespace(destination)
+                case EntryLine():
+                    units.append(gate.screen_entry(number, line))
+                case GroupLine():
+                    self._finish_group(destination, line)
+                case ReadLine() | AboutLine():
+                    self.report.count_skipped(line)
         self.report.findings.sort(key=lambda finding: finding.line)
 
     def _check_namespace(self, destination: ImportDestination) -> None:
@@ -136,11 +150,9 @@ class _ImportJob(ImportContext):
                 access.claim()
                 access.detail.update(keys=0, **{"from": destination.target.name_in_file})
         except MemoryFault as fault:
-            destination.is_refused = True
-            destination.target.why = str(fault)
-            self.report.add_refusal(
-                Refusal(destination.line, destination.target.name_in_file, "", str(fault))
-            )
+            target = destination.target
+            destination.is_refused, target.why = True, str(fault)
+            self.report.add_refusal(Refusal(destination.line, target.name_in_file, "", target.why))
 
     def _import_batch(
         self, destination: ImportDestination | None, units: Sequence[ImportUnit]
@@ -161,9 +173,7 @@ class _ImportJob(ImportContext):
             if destination.change is not None:
                 access.detail["change"] = str(destination.change.pk)
 
-    def _finish_group(
-        self, destination: ImportDestination | None, line: file_format.GroupLine
-    ) -> None:
+    def _finish_group(self, destination: ImportDestination | None, line: GroupLine) -> None:
         if destination is None or destination.is_refused or line.name not in destination.shifts:
             return
         with tenant([self.caller.team_id]):
@@ -172,16 +182,16 @@ class _ImportJob(ImportContext):
                 reserve_positions(namespace, line.name, line.last_position, destination.shifts)
 
 
-def _read_checked_lines(file: BinaryIO) -> Iterator[tuple[int, file_format.FileLine]]:
+def _read_checked_lines(file: BinaryIO) -> Iterator[tuple[int, FileLine]]:
     """Read the lines of the checked file again."""
-    for item in file_format.read_lines(file, strict_json.loads):
-        if isinstance(item, file_format.LineProblem):
+    for item in read_lines(file, strict_json.loads):
+        if isinstance(item, LineProblem):
             raise InvalidInput(f"file: line {item.line} changed while the file was read.")
-        if not isinstance(item.line, file_format.Header):
+        if not isinstance(item.line, Header):
             yield item.number, item.line
 
 
-def _map_to_caller(caller: MemoryCaller, header: file_format.Header) -> dict[str, str]:
+def _map_to_caller(caller: MemoryCaller, header: Header) -> dict[str, str]:
     if header.of != "person" or caller.principal.user_id is None:
         return {}
     file_namespace = resolve_namespace("user", {"user_id": header.name})
@@ -189,10 +199,6 @@ def _map_to_caller(caller: MemoryCaller, header: file_format.Header) -> dict[str
 
 
 def _record_dry_run(caller: MemoryCaller, report: ImportReport) -> None:
-    counts = {
-        "new": report.new_count,
-        "overwritten": report.overwritten_count,
-        "refused": report.refused_count,
-    }
-    counts |= {"redacted": report.redacted_count, "held": report.held_count}
+    names = ("new", "overwritten", "refused", "redacted", "held")
+    counts = {name: getattr(report, f"{name}_count") for name in names}
     record(caller, "memory.rehearsed", "import", {"import": True, **counts})

@@ -21,31 +21,18 @@ from memory.logic.knowledge.pages import KnowledgePage, from_entry
 from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_entry, open_namespace
+from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.knowledge.pages import MAX_PAGES, get_page_entry
 from memory.services.transfer.exporting import check_can_export
+from memory.services.transfer.import_report import DryRunEnd
 
 
 MAX_ARCHIVE_BYTES = 20 * 1024 * 1024  # of all files together, unpacked
 SUFFIXES = (".md", ".markdown", ".txt")
 # A fixed time makes archives of the same pages identical; the files contain their own times.
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class PageImport:
-    """The result of an import: the pages, the names of files that are no pages, and the findings of the gate."""
-
-    pages: tuple[KnowledgePage, ...]
-    skipped: tuple[str, ...]
-    findings: tuple["PageFinding", ...] = ()
-
-    @property
-    def redacted_findings(self) -> tuple["PageFinding", ...]:
-        return tuple(finding for finding in self.findings if finding.secrets)
-
-    @property
-    def held_findings(self) -> tuple["PageFinding", ...]:
-        return tuple(finding for finding in self.findings if finding.held_for)
+# Raised by ``zipfile`` for damage, a password, an unknown method of compression, or a truncated download.
+_ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +43,27 @@ class PageFinding:
     page_id: str
     secrets: tuple[str, ...]
     held_for: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PageImport:
+    """The result of an import: the pages, the names of files that are no pages, and the findings of the gate."""
+
+    pages: tuple[KnowledgePage, ...]
+    skipped: tuple[str, ...]
+    findings: tuple[PageFinding, ...] = ()
+
+    @property
+    def redacted_findings(self) -> tuple[PageFinding, ...]:
+        return tuple(finding for finding in self.findings if finding.secrets)
+
+    @property
+    def held_findings(self) -> tuple[PageFinding, ...]:
+        return tuple(finding for finding in self.findings if finding.held_for)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {"redacted": len(self.redacted_findings), "held": len(self.held_findings)}
 
 
 @retry_on_conflict
@@ -100,75 +108,53 @@ def import_pages(
     review instead. A dry run does all of it and rolls it back.
     """
     page_files, skipped = _collect_files(archive, files)
-    target = (scope, namespace)
-    if not dry_run:
-        return _import_files(caller, page_files, skipped, target, reason)
     try:
+        with open_namespace(
+            caller, "write", "memory.stored", scope=scope, namespace=namespace
+        ) as access:
+            if dry_run and access.external is not None:
+                raise InvalidInput("dry_run: not supported by external providers.")
+            result = _import_files(access, page_files, skipped, reason or "import")
+            if dry_run:
+                raise DryRunEnd
+    except DryRunEnd:
+        detail = {"import": True, "pages": True, "keys": len(result.pages), **result.counts}
         with tenant([caller.team_id]):
-            result = _import_files(caller, page_files, skipped, target, reason, dry_run=True)
-            raise _DryRunEnd
-    except _DryRunEnd:
-        counts = {"redacted": len(result.redacted_findings), "held": len(result.held_findings)}
-        with tenant([caller.team_id]):
-            record(
-                caller,
-                "memory.rehearsed",
-                "import",
-                {"import": True, "pages": True, "keys": len(result.pages), **counts},
-            )
+            record(caller, "memory.rehearsed", "import", detail)
     return result
 
 
-class _DryRunEnd(Exception):
-    """The end of a dry run."""
-
-
 def _import_files(
-    caller: MemoryCaller,
-    files: Mapping[str, bytes],
-    skipped: tuple[str, ...],
-    target: tuple[str | None, str | None],
-    reason: str,
-    *,
-    dry_run: bool = False,
+    access: NamespaceAccess, files: Mapping[str, bytes], skipped: tuple[str, ...], reason: str
 ) -> PageImport:
-    scope, namespace = target
-    with open_namespace(
-        caller, "write", "memory.stored", scope=scope, namespace=namespace
-    ) as access:
-        if dry_run and access.external is not None:
-            raise InvalidInput("dry_run: not supported by external providers.")
-        access.claim()
-        screened = {
-            name: screen_file(data, name=_get_base_name(name), now=access.now)
-            for name, data in files.items()
-        }
-        _check_ids({name: screened_file.page for name, screened_file in screened.items()})
-        entries = access.store(reason or "import")
-        store = KnowledgeStore(access.text, entries, clock=lambda: access.now, source=caller.source)
-        pages, findings = [], []
-        for name, screened_file in screened.items():
-            if screened_file.reasons and (
-                existing := _find_identical(store, screened_file.page.id, files[name])
-            ):
-                pages.append(existing)
-                continue
-            if screened_file.reasons:
-                entries.store(
-                    build_quarantined_page(store, screened_file.page, screened_file.reasons)
-                )
-            else:
-                pages.append(store.put_page(screened_file.page))
-            if screened_file.secrets or screened_file.reasons:
-                held_for = tuple(str(reason["reason"]) for reason in screened_file.reasons)
-                findings.append(
-                    PageFinding(name, screened_file.page.id, screened_file.secrets, held_for)
-                )
-        result = PageImport(tuple(pages), skipped, tuple(findings))
-        access.detail.update(keys=len(screened), pages=True, imported=True)
-        counts = {"redacted": len(result.redacted_findings), "held": len(result.held_findings)}
-        access.detail.update({name: number for name, number in counts.items() if number})
-        return result
+    access.claim()
+    screened_files = {
+        name: screen_file(data, name=PurePosixPath(name).name, now=access.now)
+        for name, data in files.items()
+    }
+    _check_ids({name: screened.page for name, screened in screened_files.items()})
+    entries = access.store(reason)
+    source = access.caller.source
+    store = KnowledgeStore(access.text, entries, clock=lambda: access.now, source=source)
+    pages: list[KnowledgePage] = []
+    findings: list[PageFinding] = []
+    for name, screened in screened_files.items():
+        page, reasons = screened.page, screened.reasons
+        existing = _find_identical(store, page.id, files[name]) if reasons else None
+        if existing is not None:
+            pages.append(existing)
+            continue
+        if reasons:
+            entries.store(build_quarantined_page(store, page, reasons))
+        else:
+            pages.append(store.put_page(page))
+        if screened.secrets or reasons:
+            held_for = tuple(str(reason["reason"]) for reason in reasons)
+            findings.append(PageFinding(name, page.id, screened.secrets, held_for))
+    result = PageImport(tuple(pages), skipped, tuple(findings))
+    counts = {name: count for name, count in result.counts.items() if count}
+    access.detail.update(keys=len(screened_files), pages=True, imported=True, **counts)
+    return result
 
 
 def _find_identical(store: KnowledgeStore, page_id: str, data: bytes) -> KnowledgePage | None:
@@ -217,13 +203,9 @@ def unpack(data: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
         raise InvalidInput(_("archive: not a readable ZIP file.")) from error
 
 
-# Raised for a password, an unsupported compression method, or a truncated download.
-_ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
-
-
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise NotImplementedError(member.compress_type)
+        raise zipfile.BadZipFile(f"compression method {member.compress_type} is not supported")
     with archive.open(member) as file:
         data = file.read(most + 1)
     if len(data) > most:
@@ -236,10 +218,6 @@ def _is_page_file(name: str) -> bool:
     path = PurePosixPath(name)
     is_hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
     return path.suffix.lower() in SUFFIXES and not is_hidden
-
-
-def _get_base_name(name: str) -> str:
-    return PurePosixPath(name).name
 
 
 def _check_ids(pages: Mapping[str, KnowledgePage]) -> None:

@@ -405,7 +405,7 @@ def test_team_export_says_how_much_is_left_out(cast: Cast) -> None:
     made = services.export_team(at_door(cast.ada))
 
     found = lines(exported(made))
-    assert (made.left_out, found[0]["left_out"]) == (1, 1)
+    assert (made.header.left_out, found[0]["left_out"]) == (1, 1)
     assert [one["value"] for one in found if one.get("type") == "entry"] == ["everybody's"]
     for person in (cast.bob, cast.vic):
         with pytest.raises(NotAllowed):
