@@ -31,31 +31,27 @@ def get_own_namespace(caller: MemoryCaller) -> str:
 @retry_on_conflict
 def get_subject_pause(caller: MemoryCaller, *, subject: str) -> Pause | None:
     """Return the pause of an external user, for a key that names them. The read is recorded in the audit log."""
-    with open_namespace(
-        caller, "view", "memory.listed", namespace=_resolve_namespace(caller, subject)
-    ) as access:
+    text = _resolve_namespace(caller, subject)
+    with open_namespace(caller, "view", "memory.listed", namespace=text) as access:
         # access.target.row is None while recalling is paused, so the row is read directly.
         return get_active_pause(rows.find_namespace(caller.team_id, access.text), access.now)
 
 
 def get_own_pause(caller: MemoryCaller) -> Pause | None:
     with tenant([caller.team_id]):
-        return get_active_pause(
-            rows.find_namespace(caller.team_id, get_own_namespace(caller)), timezone.now()
-        )
+        row = rows.find_namespace(caller.team_id, get_own_namespace(caller))
+    return get_active_pause(row, timezone.now())
 
 
 def is_run_paused(caller: MemoryCaller) -> bool:
-    """Return whether the person for whom the run was started has paused remembering. It applies to every namespace that
-    the run could write to.
-    """
+    """Return whether the run's person has paused remembering, which holds for all namespaces that the run may write to."""
     user_id = caller.identity.get("user_id")
     if not user_id:
         return False
     with tenant([caller.team_id]):
         row = rows.find_namespace(caller.team_id, resolve_namespace("user", {"user_id": user_id}))
-        pause = get_active_pause(row, timezone.now())
-    return pause is not None and pause.remembering
+    active_pause = get_active_pause(row, timezone.now())
+    return active_pause is not None and active_pause.remembering
 
 
 @retry_on_conflict
@@ -78,8 +74,7 @@ def pause(
         if until is not None and until <= access.now:
             raise InvalidInput(_("until: must be in the future."))
         row = access.claim()
-        row.paused, row.paused_since, row.paused_until = what, access.now, until
-        _save(row)
+        _save(row, what, access.now, until)
         access.detail.update(what=what, until=until.isoformat() if until else "")
         return Pause(what, access.now, until)
 
@@ -93,15 +88,12 @@ def resume(caller: MemoryCaller, *, subject: str | None = None) -> bool:
         active_pause = get_active_pause(row, access.now)
         access.detail.update(what=active_pause.what if active_pause else "")
         if row is not None:
-            row.paused, row.paused_since, row.paused_until = PauseChoice.NOTHING, None, None
-            _save(row)
+            _save(row, PauseChoice.NOTHING, None, None)
         return active_pause is not None
 
 
 def _resolve_namespace(caller: MemoryCaller, subject: str | None) -> str:
-    """Return the caller's own namespace, or that of the person a key names. A person can't pause
-    memory that was only shared with them.
-    """
+    """Return the caller's own namespace, or that of the user a key names. People can't pause memory shared with them."""
     if subject is None:
         return get_own_namespace(caller)
     if caller.principal.kind != "key":
@@ -116,5 +108,6 @@ def _parse_until(until: datetime | None) -> datetime | None:
         raise InvalidInput(_("until: too far in the future.")) from None
 
 
-def _save(row: Namespace) -> None:
+def _save(row: Namespace, kind: str, since: datetime | None, until: datetime | None) -> None:
+    row.paused, row.paused_since, row.paused_until = kind, since, until
     row.save(update_fields=["paused", "paused_since", "paused_until"])

@@ -8,13 +8,14 @@ from django.db.models import Count
 from accounts import access
 from accounts.tenancy import tenant
 from memory.core.scope_kinds import SeenBy
-from memory.core.scopes import list_scope_kinds
+from memory.core.scopes import list_words_seen_by
 from memory.models import Namespace
 from memory.models.emergency_access import VERB
 from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
 MAX_SUGGESTIONS = 500  # people
+PRIVATE_KINDS = (SeenBy.PERSON, SeenBy.PARTICIPANTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +33,23 @@ def count_hidden(caller: MemoryCaller) -> HiddenCounts | None:
         return None
     with tenant([caller.team_id]):
         namespaces = _list_hidden_namespaces(caller).filter(entry_count__gt=0).order_by()
-        count_by_scope = dict(namespaces.values_list("scope").annotate(Count("id")))
-    scopes = _list_private_scopes()
-    by_kind = {kind: sum(count_by_scope.get(scope, 0) for scope in scopes[kind]) for kind in scopes}
-    return HiddenCounts(by_kind[SeenBy.PERSON], by_kind[SeenBy.PARTICIPANTS])
+        counts = dict(namespaces.values_list("scope").annotate(Count("id")))
+    return HiddenCounts(
+        *(sum(counts.get(scope, 0) for scope in list_words_seen_by(kind)) for kind in PRIVATE_KINDS)
+    )
 
 
 def list_hidden_people(caller: MemoryCaller) -> list[Namespace]:
-    """Return the namespaces of people whose memory is hidden from the caller. Conversations are left
-    out because their titles show what they began with.
-    """
+    """Return the personal namespaces that are hidden from the caller: no conversations, since titles show their text."""
     access.check(caller.principal, VERB, caller.team_id)
     with tenant([caller.team_id]):
-        namespaces = _list_hidden_namespaces(caller).filter(
-            scope__in=_list_private_scopes()[SeenBy.PERSON]
-        )
-        return list(namespaces.order_by("text")[:MAX_SUGGESTIONS])
+        namespaces = _list_hidden_namespaces(caller)
+        personal = namespaces.filter(scope__in=list_words_seen_by(SeenBy.PERSON))
+        return list(personal.order_by("text")[:MAX_SUGGESTIONS])
 
 
 def _list_hidden_namespaces(caller: MemoryCaller) -> Any:  # Any: the manager's queryset is untyped
-    private = [word for words in _list_private_scopes().values() for word in words]
+    private = [word for kind in PRIVATE_KINDS for word in list_words_seen_by(kind)]
     namespaces = Namespace.objects.unscoped().filter(team_id=caller.team_id, scope__in=private)
     visible = select_visible(caller, Namespace)
     return namespaces.exclude(pk__in=visible.values("pk"))
-
-
-def _list_private_scopes() -> dict[SeenBy, list[str]]:
-    return {
-        kind: [scope.word for scope in list_scope_kinds() if scope.seen_by is kind]
-        for kind in (SeenBy.PERSON, SeenBy.PARTICIPANTS)
-    }

@@ -13,10 +13,10 @@ from memory.logic.conversations.conversation import KEY_PREFIX, ConversationMemo
 from memory.logic.conversations.conversation_requests import (
     ConversationRequest,
     ConversationResult,
+    handle_request,
     parse_folding,
     parse_request,
 )
-from memory.logic.conversations.conversation_requests import handle_request as talk_with
 from memory.logic.conversations.folding import Fold, FoldedMessage, FoldingPolicy
 from memory.logic.conversations.messages import Message
 from memory.models import Revision
@@ -27,6 +27,15 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.recall.recall import record_reads
+
+
+# The verb and the audit action of each request.
+_OPERATIONS: dict[str, tuple[Verb, str]] = {
+    "append": ("write", "memory.stored"),
+    "read": ("view", "memory.recalled"),
+    "clear": ("forget", "memory.cleared"),
+    "summarise": ("write", "memory.stored"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,13 @@ def handle_conversation(
     """Do what is requested in the caller's own conversation, unless a namespace is given."""
     verb, audit_action = _OPERATIONS[request.action]
     with _open(caller, verb, audit_action, namespace) as access:
-        result = _HANDLERS[request.action](access, request)
+        match request.action:
+            case "read":
+                result = _read(access, request)
+            case "clear":
+                result = _clear(access, request)
+            case _:
+                result = _append(access, request)
         access.detail.update(keys=len(result.entries) or result.count, history=request.action)
         return result
 
@@ -87,23 +102,13 @@ def load_history(
     folding = parse_folding(rules or {})
     with _open(caller, "view", "memory.listed", namespace) as access:
         view = _build_memory(access, folding).read_view()
-        texts = _load_original_texts(
-            access, [line for fold in view.folds for line in fold.messages]
-        )
+        texts = _load_original_texts(access, view.folds)
         folds = tuple(
             FoldView(fold, tuple(_build_folded_text(line, texts) for line in fold.messages))
             for fold in view.folds
         )
         access.detail.update(keys=len(view.messages), folds=len(folds))
         return HistoryView(view.messages, view.summary, folds, view.tokens, view.budget)
-
-
-_OPERATIONS: dict[str, tuple[Verb, str]] = {
-    "append": ("write", "memory.stored"),
-    "read": ("view", "memory.recalled"),
-    "clear": ("forget", "memory.cleared"),
-    "summarise": ("write", "memory.stored"),
-}
 
 
 def _append(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
@@ -123,14 +128,9 @@ def _read(access: NamespaceAccess, request: ConversationRequest) -> Conversation
 
 def _clear(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
     """Forget the history as one change that can be undone. Other memories of the conversation stay."""
-    view = _build_memory(access, request.folding).read_view()
+    count = len(_build_memory(access, request.folding).read_view().messages)
     forgotten = forget_selected(access, lambda query: query.filter(key__startswith=KEY_PREFIX), "")
-    return ConversationResult(
-        count=len(view.messages), removed_count=forgotten.count - len(view.messages)
-    )
-
-
-_HANDLERS = {"append": _append, "read": _read, "clear": _clear, "summarise": _append}
+    return ConversationResult(count=count, removed_count=forgotten.count - count)
 
 
 def _open(
@@ -141,7 +141,7 @@ def _open(
 
 
 def _handle(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
-    return talk_with(
+    return handle_request(
         request,
         _get_session_id(access),
         access.store("history"),
@@ -171,10 +171,8 @@ def read_category(access: NamespaceAccess, category: str) -> list[MemoryEntry]:
     """
     if access.target.row is None:
         return []
-    visible = (
-        rows.find_visible(access.target.row, access.now).filter(category=category).order_by("key")
-    )
-    columns = visible.values_list("key", "value", "metadata")
+    entries = rows.find_visible(access.target.row, access.now).filter(category=category)
+    columns = entries.order_by("key").values_list("key", "value", "metadata")
     return [
         MemoryEntry("", access.text, key, value=value, metadata=metadata, category=category)
         for key, value, metadata in columns
@@ -187,15 +185,14 @@ def _get_session_id(access: NamespaceAccess) -> str:
     return access.target.parsed.ids[0]
 
 
-def _load_original_texts(access: NamespaceAccess, lines: Iterable[FoldedMessage]) -> dict[str, str]:
-    """Return the first value of each entry by its key, from before anything was cut."""
-    keys = {build_folded_key(line) for line in lines}
+def _load_original_texts(access: NamespaceAccess, folds: Iterable[Fold]) -> dict[str, str]:
+    """Return the first value of each folded message by its key, from before anything was cut."""
+    keys = {build_folded_key(line) for fold in folds for line in fold.messages}
     if not keys or access.target.row is None:
         return {}
-    first = Revision.objects.unscoped().filter(
-        entry__namespace=access.target.row, entry__key__in=keys, number=1
-    )
-    return {key: str(value) for key, value in first.values_list("entry__key", "value")}
+    revisions = Revision.objects.unscoped().filter(entry__namespace=access.target.row, number=1)
+    first = revisions.filter(entry__key__in=keys).values_list("entry__key", "value")
+    return {key: str(value) for key, value in first}
 
 
 def _build_folded_text(line: FoldedMessage, texts: Mapping[str, str]) -> FoldedText:

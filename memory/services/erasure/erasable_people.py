@@ -5,6 +5,7 @@ The owner may erase any person; an admin only people without an account here, wh
 """
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from django.db.models import Q, Value
@@ -42,11 +43,10 @@ def list_erasable_people(caller: MemoryCaller, *, text: str) -> ErasablePeople:
     role = principal.get_role(caller.team_id)
     if principal.kind != "user" or role not in ADMIN_ROLES:
         raise NotFound(_("Page not found."))
+    is_owner, text = role == Role.OWNER, text.strip()
     with tenant([caller.team_id]):
-        members = _list_members(caller, text.strip()) if role == Role.OWNER else ()
-        return ErasablePeople(
-            members, _list_namespaces(caller, text.strip(), is_owner=role == Role.OWNER)
-        )
+        members = _list_members(caller, text) if is_owner else ()
+        return ErasablePeople(members, _list_namespaces(caller, text, is_owner=is_owner))
 
 
 def _list_members(caller: MemoryCaller, text: str) -> tuple[User, ...]:
@@ -66,10 +66,8 @@ def _list_namespaces(caller: MemoryCaller, text: str, *, is_owner: bool) -> tupl
     rows = rows.alias(subject=Substr("text", StrIndex("text", Value(":")) + 1))
     matches = rows.filter(subject__icontains=text).order_by("text", "id")
     erasable = (
-        row for row in matches.iterator(MAX_SUGGESTIONS) if is_owner or not _belongs_to_key(row)
+        row
+        for row in matches.iterator(MAX_SUGGESTIONS)
+        if is_owner or find_key_id(parse_namespace(row.text).ids[0]) is None
     )
-    return tuple(row for row, _nth in zip(erasable, range(MAX_SUGGESTIONS), strict=False))
-
-
-def _belongs_to_key(row: Namespace) -> bool:
-    return find_key_id(parse_namespace(row.text).ids[0]) is not None
+    return tuple(islice(erasable, MAX_SUGGESTIONS))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from django.utils.translation import gettext as _
 from accounts import access, audit
 from accounts.models import AuditEntry, Membership, Role
 from accounts.personas import find_key_id, find_player
+from accounts.principals import Principal
 from accounts.pseudonyms import find_external_ids
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
@@ -88,43 +90,30 @@ def erase(
 def _erase(
     caller: MemoryCaller, subject: str, dry_run: bool, runs: bool, cleared: Counter[str]
 ) -> Receipt:
-    with tenant([caller.team_id]):
-        namespaces = list_namespaces_of_person(caller.team_id, subject)
-        erase_in_host = partial(_erase_in_host, caller.team_id, subject, runs)
-        person_ids = _list_person_ids(caller.team_id, subject, namespaces)
-        person_count = audit.count_persons(caller.team_id, person_ids)
-        _check_permission(
-            caller,
-            subject,
-            bool(namespaces or person_count) or any(erase_in_host(dry_run=True).values()),
-        )
-        audit_count = _count_audit_entries(caller.team_id, namespaces, person_ids)
-        if dry_run:
-            tables = remaining = _count_all(caller.team_id, namespaces, person_ids) | erase_in_host(
-                dry_run=True
-            )
-        else:
+    team_id = caller.team_id
+    with tenant([team_id]):
+        namespaces = list_namespaces_of_person(team_id, subject)
+        erase_in_host = partial(_erase_in_host, team_id, subject, runs)
+        person_ids = _list_person_ids(team_id, subject, namespaces)
+        person_count = audit.count_persons(team_id, person_ids)
+        has_data = bool(namespaces or person_count) or any(erase_in_host(dry_run=True).values())
+        _check_permission(caller, subject, has_data)
+        kept = {"accounts_auditentry": _count_audit_entries(team_id, namespaces, person_ids)}
+        tables: dict[str, int] = {}
+        if not dry_run:
             # Locking order: the host's rows, such as runs, always come before memory's.
             host_tables = erase_in_host(dry_run=False)
-            rows.lock_namespaces(caller.team_id, [row.text for row in namespaces])
-            _clear_external(caller.team_id, namespaces, cleared)
+            rows.lock_namespaces(team_id, [row.text for row in namespaces])
+            _clear_external(team_id, namespaces, cleared)
             tables = {"elsewhere": cleared.total(), "sharing": access.end_sharing(namespaces)}
             tables |= _erase_namespaces([row.pk for row in namespaces]) | host_tables
             # This comes last, because the audit entries of this erasure still need the person's key.
-            audit.forget_persons(caller.team_id, person_ids)
+            audit.forget_persons(team_id, person_ids)
             tables |= {AUDIT_PERSONS_TABLE: person_count}
-            remaining = _count_all(caller.team_id, namespaces, person_ids) | erase_in_host(
-                dry_run=True
-            )
-        receipt = Receipt(
-            subject,
-            dry_run,
-            timezone.now(),
-            len(namespaces),
-            tables,
-            remaining,
-            {"accounts_auditentry": audit_count},
-        )
+        left = _count_rows(team_id, namespaces, person_ids) | erase_in_host(dry_run=True)
+        tables = left if dry_run else tables
+        now, count = timezone.now(), len(namespaces)
+        receipt = Receipt(subject, dry_run, now, count, tables, left, kept)
         if not dry_run:
             _record(caller, receipt)
     return receipt
@@ -134,15 +123,6 @@ def _erase_in_host(team_id: UUID, subject: str, runs: bool, *, dry_run: bool) ->
     return dict(get_host().erase_person(team_id, subject, dry_run=dry_run)) if runs else {}
 
 
-def _count_all(
-    team_id: UUID, namespaces: list[Namespace], person_ids: Sequence[str]
-) -> dict[str, int]:
-    return _count_rows(team_id, namespaces) | {
-        "sharing": access.count_shared(namespaces),
-        AUDIT_PERSONS_TABLE: audit.count_persons(team_id, person_ids),
-    }
-
-
 def _check_permission(caller: MemoryCaller, subject: str, is_known: bool) -> None:
     principal, team_id = caller.principal, caller.team_id
     parsed = parse_namespace(resolve_namespace("user", {"user_id": subject}))
@@ -150,11 +130,7 @@ def _check_permission(caller: MemoryCaller, subject: str, is_known: bool) -> Non
     if permissions.is_owner(principal, target):
         return
     is_known = is_known or _is_member(team_id, parsed)
-    if (
-        is_known
-        and principal.kind == "user"
-        and _can_erase_others(principal.get_role(team_id), target)
-    ):
+    if is_known and principal.kind == "user" and _can_erase_others(principal, target):
         return
     fault: MemoryFault = NotFound(_("User not found."))
     if principal.kind == "key" and not principal.allows("memory:write"):
@@ -173,14 +149,14 @@ def _is_member(team_id: UUID, parsed: ParsedNamespace) -> bool:
     return account is not None and members.exists()
 
 
-def _can_erase_others(role: Role | None, target: NamespaceTarget) -> bool:
-    """Return whether the role may erase this person: the owner any person, an admin people without an account."""
+def _can_erase_others(principal: Principal, target: NamespaceTarget) -> bool:
+    """Return whether the member may erase this person: the owner any person, an admin people without an account."""
+    role = principal.get_role(target.team_id)
     if role == Role.OWNER:
         return True
     subject = target.parsed.ids[0]
-    account = (
-        find_player(subject) or find_key_id(subject) or permissions.find_account_id(target.parsed)
-    )
+    account = find_player(subject) or find_key_id(subject)
+    account = account or permissions.find_account_id(target.parsed)
     return role == Role.ADMIN and account is None
 
 
@@ -210,7 +186,10 @@ def _list_persona_namespaces(team_id: UUID, subject: str) -> list[str]:
     return list(namespaces.values_list("text", flat=True))
 
 
-def _count_rows(team_id: UUID, namespaces: list[Namespace]) -> dict[str, int]:
+def _count_rows(
+    team_id: UUID, namespaces: list[Namespace], person_ids: Sequence[str]
+) -> dict[str, int]:
+    """Count the rows about the person by table, in memory and in accounts."""
     params: dict[str, Any] = {  # any SQL parameter
         "ids": [row.pk for row in namespaces],
         "texts": [row.text for row in namespaces],
@@ -218,7 +197,10 @@ def _count_rows(team_id: UUID, namespaces: list[Namespace]) -> dict[str, int]:
     }
     with connection.cursor() as cursor:
         cursor.execute(QUERIES["of_namespaces"], params)
-        return dict(cursor.fetchall())
+        counts = dict(cursor.fetchall())
+    counts["sharing"] = access.count_shared(namespaces)
+    counts[AUDIT_PERSONS_TABLE] = audit.count_persons(team_id, person_ids)
+    return counts
 
 
 def _erase_namespaces(ids: list[UUID]) -> dict[str, int]:
@@ -244,19 +226,12 @@ def _count_audit_entries(
 ) -> int:
     """Count the audit entries about the person. They hold namespaces and key hashes, never memories, and stay."""
     texts = {row.text for row in namespaces} | {f"user:{person_id}" for person_id in person_ids}
-    forms = [
-        form
-        for subject_forms in audit.list_written_forms(team_id, sorted(texts)).values()
-        for form in subject_forms
-    ]
+    forms = list(chain.from_iterable(audit.list_written_forms(team_id, sorted(texts)).values()))
     return AuditEntry.objects.unscoped().filter(team_id=team_id, subject__in=forms).count()
 
 
 def _record(caller: MemoryCaller, receipt: Receipt) -> None:
-    detail: dict[str, Any] = {
-        "namespaces": receipt.namespaces,
-        "tables": dict(receipt.tables),
-        "left": dict(receipt.left),
-    }
+    tables = {"tables": dict(receipt.tables), "left": dict(receipt.left)}
     subject = audit.anonymize(f"user:{receipt.subject}")
+    detail = {"namespaces": receipt.namespaces, **tables}
     record(caller, "memory.erased", subject, detail, is_hidden=True)

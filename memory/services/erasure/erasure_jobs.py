@@ -115,9 +115,8 @@ def carry_out_erasure(team_id: UUID, erasure_id: UUID) -> None:
     except Exception as fault:
         # An error of the host or the database must not leave the job running.
         log.exception("erasure_failed", extra={"erasure": str(erasure_id)})
-        is_shown = (
-            not isinstance(fault, DatabaseError) and getattr(fault, "retryable", None) is not None
-        )
+        is_of_product = getattr(fault, "retryable", None) is not None
+        is_shown = is_of_product and not isinstance(fault, DatabaseError)
         _fail(team_id, row, str(fault) if is_shown else _("Something went wrong on the server."))
     if receipt is not None:
         _finish(row, receipt)
@@ -163,14 +162,8 @@ def _fail(team_id: UUID, row: Erasure, problem: str) -> None:
 
 
 def _end(row: Erasure, status: JobStatus, **changes: Any) -> None:
-    fields = {
-        "status": status,
-        "attempts": row.attempts + 1,
-        "held_until": None,
-        "finished_at": timezone.now(),
-        **changes,
-    }
-    _select_running(row.pk).update(**fields)
+    changes |= {"status": status, "attempts": row.attempts + 1}
+    _select_running(row.pk).update(**changes, held_until=None, finished_at=timezone.now())
 
 
 def _select_running(erasure_id: UUID) -> QuerySet[Erasure]:

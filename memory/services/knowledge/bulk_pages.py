@@ -1,4 +1,4 @@
-"""Reads all pages of a namespace at once, with no more of their entries than a knowledge base needs."""
+"""Read all pages of a namespace at once, with no more of their entries than a knowledge base needs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +16,10 @@ from memory.logic.knowledge.pages import (
 )
 from memory.providers.postgres import rows
 from memory.services.gateway.namespace_access import NamespaceAccess
+
+
+# The metadata that tells who wrote or approved a page.
+_METADATA_COLUMNS = (KeyTextTransform("origin", "metadata"), KeyTextTransform("review", "metadata"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +40,12 @@ class KnowledgeBase:
 
 
 def load_knowledge_base(access: NamespaceAccess) -> KnowledgeBase:
-    pages_by_entry = dict(
-        _read_stored_pages(access) if access.external is None else _read_external_pages(access)
-    )
+    read_pages = _read_stored_pages if access.external is None else _read_external_pages
+    pages_by_entry = dict(read_pages(access))
     by_id = {page.id: page for page in pages_by_entry.values()}
+    entries = {page.id: PageEntry(pk, access.text) for pk, page in pages_by_entry.items()}
     index = PageIndex.of(by_id.values())
-    return KnowledgeBase(
-        tuple(by_id[entry.id] for entry in index.entries),
-        index,
-        {page.id: PageEntry(entry_id, access.text) for entry_id, page in pages_by_entry.items()},
-    )
+    return KnowledgeBase(tuple(by_id[entry.id] for entry in index.entries), index, entries)
 
 
 def _read_stored_pages(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
@@ -58,10 +58,6 @@ def _read_stored_pages(access: NamespaceAccess) -> Iterable[tuple[str, Knowledge
     for entry_id, key, value, origin, review, revision in columns:
         metadata = {"origin": origin, "review": review} if origin else {}
         yield str(entry_id), parse_page(key, value, metadata, revision)
-
-
-# The metadata that tells who wrote or approved a page.
-_METADATA_COLUMNS = (KeyTextTransform("origin", "metadata"), KeyTextTransform("review", "metadata"))
 
 
 def _read_external_pages(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:

@@ -1,9 +1,8 @@
-"""Searches pages in all knowledge bases that a caller may view."""
+"""Search pages in all knowledge bases that a caller may view."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
-from uuid import UUID
 
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
@@ -42,8 +41,7 @@ def search_all_pages(
     min_score: float = 0.1,
     tags: Sequence[str] = (),
 ) -> PageSearchResults:
-    """Search each knowledge base through the gateway, with an audit entry each. Where the person paused recall, nothing
-    is found.
+    """Search each knowledge base through the gateway, with an audit entry each. Where recall is paused, nothing is found.
 
     A knowledge base that the gateway refuses is skipped; this is audited, and the result says so.
     """
@@ -54,9 +52,7 @@ def search_all_pages(
     for row in namespaces[:MAX_KNOWLEDGE_BASES]:
         try:
             candidates += _search_candidates(caller, row, query)
-        except (
-            MemoryFault
-        ):  # refused by the policy or deleted since; the other knowledge bases are still searched
+        except MemoryFault:  # refused by the policy or deleted since
             is_all = False
     folded_tags = {tag.casefold() for tag in tags}
     pages = [
@@ -64,9 +60,8 @@ def search_all_pages(
         for page, _entry in candidates
         if not folded_tags or not folded_tags.isdisjoint(map(str.casefold, page.tags))
     ]
-    entries = {
-        id(page): entry for page, entry in candidates
-    }  # two knowledge bases may have a page with the same name
+    # By identity: two knowledge bases may have a page with the same name.
+    entries = {id(page): entry for page, entry in candidates}
     hits = tuple(
         PageHit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
         for item in rank_pages(query, pages, RetrieverConfig(top_k, min_score, 1.0))
@@ -78,19 +73,15 @@ def search_all_pages(
 
 
 def _list_candidates_by_term(query: str, caller: MemoryCaller) -> list[Namespace]:
-    """List the namespaces that contain a term of the query, the last changed first. One query of the postings makes most
-    others unnecessary.
-    """
+    """List the namespaces that contain a term of the query, the last changed first, by one query of the postings."""
     terms = list(dict.fromkeys(extract_query_terms(query))) if query.strip() else []
     if not terms:
         return []
     with tenant([caller.team_id]):
         rows_by_id = {base.row.pk: base.row for base in list_knowledge_bases(caller)}
-        rows = Posting.objects.unscoped().filter(namespace_id__in=rows_by_id, term__in=terms)
-        matching_ids: set[UUID] = set(
-            rows.order_by().values_list("namespace_id", flat=True).distinct()
-        )
-    return [row for pk, row in rows_by_id.items() if pk in matching_ids]
+        postings = Posting.objects.unscoped().filter(namespace_id__in=rows_by_id, term__in=terms)
+        ids = set(postings.order_by().values_list("namespace_id", flat=True).distinct())
+    return [row for pk, row in rows_by_id.items() if pk in ids]
 
 
 def _search_candidates(

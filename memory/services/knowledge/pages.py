@@ -1,4 +1,4 @@
-"""Lists, searches, writes, links, confirms and deletes knowledge pages."""
+"""List, search, write, confirm and delete knowledge pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
-from memory.core.records import Json, MemoryEntry, MemoryQuery, QueryEmbedding
+from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.page_gate import build_quarantined_page, screen_page
 from memory.logic.knowledge.page_index import StaleMark
@@ -36,19 +36,22 @@ from memory.services.knowledge.search_candidates import list_candidate_pages
 from memory.services.recall.recall import open_for_query, record_reads
 
 
+MAX_PAGES = 1_000
+MAX_RESULTS = 100
+_WRITABLE = {"title", "summary", "content", "tags", "references", "aliases"}
+
+
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """``links`` and ``backlinks`` are ids of pages that may be missing; ``stale`` lists the reasons to check the page
-    again.
-    """
+    """A page; ``links`` and ``backlinks`` are ids of pages that may be missing, ``stale`` the reasons why it is outdated."""
 
     page: KnowledgePage
     entry: MemoryEntry
     links: tuple[str, ...]
     backlinks: tuple[str, ...]
     stale: tuple[StaleMark, ...]
-    knowledge_base: KnowledgeBase  # the other pages beside it, for their names
-    held_for: tuple[str, ...] = ()  # why what was to be written waits in quarantine instead
+    knowledge_base: KnowledgeBase  # with the names of the other pages
+    held_for: tuple[str, ...] = ()  # the reasons for which the new content waits in quarantine
 
 
 @retry_on_conflict
@@ -86,11 +89,11 @@ def find_pages(
     check_search(top_k, min_score)
     question = MemoryQuery("", query_text=query)
     with open_for_query(caller, question, scope=scope, namespace=namespace) as (access, question):
-        near_keys_by_score = _find_near_keys(access, question.meaning)
-        candidates = list_candidate_pages(access, query, near_keys_by_score, is_filtered=bool(tags))
-        hits = search_pages(
-            PageQuery(query, top_k, min_score, tuple(tags)), candidates, near_keys_by_score
-        )
+        row = None if access.external else access.target.row
+        near_keys = compute_similarity_by_key(row, question.meaning, CATEGORY) if row else {}
+        candidates = list_candidate_pages(access, query, near_keys, is_filtered=bool(tags))
+        page_query = PageQuery(query, top_k, min_score, tuple(tags))
+        hits = search_pages(page_query, candidates, near_keys)
         access.detail.update(keys=len(hits), pages=True)
         record_reads(access, [hit.entry for hit in hits], injected=False)
         return hits
@@ -110,9 +113,7 @@ def write_pages(
     if not 1 <= len(pages) <= MAX_PAGES:
         raise InvalidInput(f"pages: from 1 to {MAX_PAGES} at once.")
     writer = ingress_gate.get_writer(caller)
-    if (
-        writer is ingress_gate.Writer.PERSON
-    ):  # content that a person writes by hand is their own and needs no review
+    if writer is ingress_gate.Writer.PERSON:  # their own content needs no review
         pages = [{**page, "origin": "", "hold": False} for page in pages]
     with open_namespace(
         caller, "write", "memory.stored", scope=scope, namespace=namespace
@@ -127,9 +128,8 @@ def write_pages(
             source=access.caller.source,
             origin=ingress_gate.get_default_origin(writer),
         )
-        access.detail.update(
-            keys=len(stored), entries=[page.entry.id for page in stored[:50]], pages=True
-        )
+        ids = [page.entry.id for page in stored[:50]]
+        access.detail.update(keys=len(stored), entries=ids, pages=True)
         if held_count := sum(bool(page.held) for page in stored):
             access.detail["held"] = held_count
         return stored
@@ -171,7 +171,7 @@ def rewrite_page(
 
 @retry_on_conflict
 def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> PageView:
-    """Mark the page as checked, so that it is no longer stale."""
+    """Mark the page as checked, so that it is no longer outdated."""
     with open_entry(caller, "write", "memory.edited", entry_id) as access:
         access.claim()
         page = from_entry(get_page_entry(access, entry_id))
@@ -182,7 +182,7 @@ def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> PageView:
 
 @retry_on_conflict
 def delete_page(caller: MemoryCaller, *, entry_id: UUID | str, reason: str = "") -> Forgotten:
-    """Forget the page; pages that link to it become stale."""
+    """Forget the page; pages that link to it become outdated."""
     with open_entry(caller, "forget", "memory.forgotten", entry_id) as access:
         entry = get_page_entry(access, entry_id)
         return forget_selected(access, lambda query: query.filter(pk=entry.id), reason)
@@ -200,18 +200,6 @@ def list_page_revisions(
         return entry, list(reversed(revisions))
 
 
-MAX_PAGES = 1_000
-MAX_RESULTS = 100
-_WRITABLE = {"title", "summary", "content", "tags", "references", "aliases"}
-
-
-def _find_near_keys(access: NamespaceAccess, meaning: QueryEmbedding | None) -> Mapping[str, float]:
-    row = access.target.row
-    return (
-        {} if row is None or access.external else compute_similarity_by_key(row, meaning, CATEGORY)
-    )
-
-
 def check_search(top_k: int, min_score: float) -> None:
     if not 1 <= top_k <= MAX_RESULTS:
         raise InvalidInput(f"top_k: from 1 to {MAX_RESULTS}.")
@@ -222,15 +210,10 @@ def check_search(top_k: int, min_score: float) -> None:
 def _build_view(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
     """Build the view of a page from its current entry."""
     knowledge_base, page = load_knowledge_base(access), from_entry(entry)
-    page_id = page.id
-    return PageView(
-        page,
-        entry,
-        knowledge_base.index.links.get(page_id, ()),
-        knowledge_base.index.backlinks.get(page_id, ()),
-        tuple(mark for mark in knowledge_base.index.stale if mark.page_id == page_id),
-        knowledge_base,
-    )
+    index = knowledge_base.index
+    links, backlinks = index.links.get(page.id, ()), index.backlinks.get(page.id, ())
+    marks = tuple(mark for mark in index.stale if mark.page_id == page.id)
+    return PageView(page, entry, links, backlinks, marks, knowledge_base)
 
 
 def get_page_entry(access: NamespaceAccess, entry_id: UUID | str) -> MemoryEntry:
