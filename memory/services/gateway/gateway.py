@@ -94,9 +94,7 @@ def open_entry(
 
 
 def get_shared_namespace(caller: MemoryCaller, entry_ids: Sequence[UUID | str]) -> str:
-    """Return the namespace by one query for all entries. Whether the caller may see it is checked by the gateway
-    afterwards.
-    """
+    """Return the namespace of all these entries, by one query and without a check of the permission."""
     try:
         ids = {UUID(str(entry_id)) for entry_id in entry_ids}
     except ValueError:
@@ -187,9 +185,8 @@ def _find_entry_namespace(caller: MemoryCaller, entry_id: UUID | str) -> str:
 
 
 def _admit(caller: MemoryCaller, verb: Verb, parsed: ParsedNamespace) -> NamespaceAccess:
-    app_id = (
-        parsed.ids[0] if parsed.scope == Scope.GLOBAL else str(caller.identity.get("app_id") or "")
-    )
+    is_global = parsed.scope == Scope.GLOBAL
+    app_id = parsed.ids[0] if is_global else str(caller.identity.get("app_id") or "")
     row, rules = find_namespace_and_rules(caller.team_id, parsed.text, app_id)
     target = NamespaceTarget(caller.team_id, parsed, row)
     check_namespace(rules.policy, parsed.text)
@@ -249,8 +246,6 @@ def _check_run(caller: MemoryCaller, verb: Verb, target: NamespaceTarget, rules:
 
 
 def _is_shared_by_team(target: NamespaceTarget) -> bool:
-    """Return whether all runs of the team share the namespace. A workflow's own memory is visible to the team, but each
-    group writes its own.
-    """
+    """Return whether all runs of the team share the namespace. Each group writes a workflow's own memory separately."""
     parsed = target.parsed
     return parsed.seen_by is SeenBy.TEAM and parsed.scope != Scope.WORKFLOW

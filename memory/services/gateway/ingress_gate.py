@@ -52,6 +52,22 @@ Lookup = Callable[[str], MemoryEntry | None]
 Alike = Callable[[StoreParams], Sequence[MemoryEntry]]
 
 
+class Writer(StrEnum):
+    """The kind of principal that writes. A run counts as a run, not as the person who started it."""
+
+    RUN = "run"
+    KEY = "key"
+    PERSON = "person"
+
+
+# The origin of content that names none. Content that a program writes comes from outside.
+DEFAULT_ORIGINS: Final = {
+    Writer.RUN: ContentOrigin.MODEL,
+    Writer.KEY: ContentOrigin.TOOL,
+    Writer.PERSON: ContentOrigin.PERSON,
+}
+
+
 def _find_none(_params: StoreParams) -> Sequence[MemoryEntry]:
     return ()
 
@@ -71,14 +87,6 @@ class NamespaceContents:
     alike: Alike = _find_none
 
 
-class Writer(StrEnum):
-    """The kind of principal that writes. A run counts as a run, not as the person who started it."""
-
-    RUN = "run"
-    KEY = "key"
-    PERSON = "person"
-
-
 @dataclass(frozen=True, slots=True)
 class Admission:
     """The parameters to store, and their part of the audit row."""
@@ -96,20 +104,17 @@ def check_ingress(
     run repeats is stored once.
     """
     if params.tier is not Tier.WORKING:
-        return _check_content(params, load, resolve_origin(params, writer))
-    contents, origin = load(), parse_origin(params.metadata.get("origin"), _DEFAULT_ORIGINS[writer])
-    decision = decide_ingress(
-        Incoming(params, origin, contents.recent, contents.rejected, limits=LIMITS)
-    )
-    stored = decision.params
-    if stored is None or (decision.outcome is IngressOutcome.QUARANTINE and not contents.can_hold):
+        return _check_content(params, load, _resolve_origin(params, writer))
+    contents, origin = load(), parse_origin(params.metadata.get("origin"), DEFAULT_ORIGINS[writer])
+    incoming = Incoming(params, origin, contents.recent, contents.rejected, limits=LIMITS)
+    decision = decide_ingress(incoming)
+    stored, is_held = decision.params, decision.outcome is IngressOutcome.QUARANTINE
+    if stored is None or (is_held and not contents.can_hold):
         raise _build_refusal(decision)
-    if decision.outcome is IngressOutcome.QUARANTINE:
+    if is_held:
         return Admission(_hold_if_in_use(stored, contents), _build_detail(decision))
-    return Admission(
-        _keep_if_verified(protect_existing(stored, contents.present(stored.key)), contents),
-        _build_detail(decision),
-    )
+    stored = protect_existing(stored, contents.present(stored.key))
+    return Admission(_keep_if_verified(stored, contents), _build_detail(decision))
 
 
 def check_amendment(
@@ -117,8 +122,8 @@ def check_amendment(
 ) -> Admission:
     """Check the new content of an entry of any tier. Content that needs a review is stored beside the entry."""
     if params.tier is Tier.QUARANTINE:
-        return Admission(screen_params(params, resolve_origin(params, writer)).params, {})
-    return _check_content(params, load, resolve_origin(params, writer))
+        return Admission(screen_params(params, _resolve_origin(params, writer)).params, {})
+    return _check_content(params, load, _resolve_origin(params, writer))
 
 
 def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> NamespaceContents:
@@ -137,11 +142,10 @@ def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> Names
         )
     if namespace is None:
         return NamespaceContents(lambda key: None)
-    visible = rows.find_visible(namespace, access.now).order_by("-updated_at", "-id")
-    rejected = rows.find_living(namespace).filter(
-        tier=Tier.QUARANTINE, metadata__review=str(TierAction.REJECT)
-    )
-    rejected = rejected.order_by("-updated_at", "-id")
+    newest_first = ("-updated_at", "-id")
+    visible = rows.find_visible(namespace, access.now).order_by(*newest_first)
+    quarantined = rows.find_living(namespace).filter(tier=Tier.QUARANTINE).order_by(*newest_first)
+    rejected = quarantined.filter(metadata__review=str(TierAction.REJECT))
 
     def present(key: str) -> MemoryEntry | None:
         unexpired = rows.find_living(namespace).exclude(expires_at__lte=access.now)
@@ -162,25 +166,12 @@ def get_writer(caller: MemoryCaller) -> Writer:
     return Writer.KEY if caller.principal.kind == "key" else Writer.PERSON
 
 
-def get_default_origin(writer: Writer) -> ContentOrigin:
-    """Return the origin of content that names none. Content that a program writes comes from outside."""
-    return _DEFAULT_ORIGINS[writer]
-
-
-def resolve_origin(params: StoreParams, writer: Writer) -> ContentOrigin:
+def _resolve_origin(params: StoreParams, writer: Writer) -> ContentOrigin:
     """Return the origin of the content. Content that a person writes counts as their own, even if they copied it."""
-    return (
-        _DEFAULT_ORIGINS[writer]
-        if writer is Writer.PERSON
-        else parse_origin(params.metadata.get("origin"), _DEFAULT_ORIGINS[writer])
-    )
-
-
-_DEFAULT_ORIGINS: Final = {
-    Writer.RUN: ContentOrigin.MODEL,
-    Writer.KEY: ContentOrigin.TOOL,
-    Writer.PERSON: ContentOrigin.PERSON,
-}
+    default = DEFAULT_ORIGINS[writer]
+    if writer is Writer.PERSON:
+        return default
+    return parse_origin(params.metadata.get("origin"), default)
 
 
 def _check_content(
@@ -198,7 +189,7 @@ def _check_content(
 
 
 def _merge_repeated(
-    params: StoreParams, load: Callable[[], NamespaceContents], judgement: ScreeningResult
+    params: StoreParams, load: Callable[[], NamespaceContents], screening: ScreeningResult
 ) -> Admission | None:
     """Return the stored entry with one more proof if this content repeats it under a generated key."""
     if not is_generated_key(params.key, params.source.run_id) or not is_statement(params.value):
@@ -209,13 +200,8 @@ def _merge_repeated(
     merged = merge_repetition(params, [*contents.recent, *contents.alike(params)], timezone.now())
     if merged is None:
         return None
-    return Admission(
-        merged,
-        {
-            "ingress": str(IngressOutcome.MERGE),
-            "reasons": [*_list_reasons(judgement), str(FindingReason.DUPLICATE)],
-        },
-    )
+    reasons = [*_list_reasons(screening), str(FindingReason.DUPLICATE)]
+    return Admission(merged, {"ingress": str(IngressOutcome.MERGE), "reasons": reasons})
 
 
 def build_similarity_query(params: StoreParams) -> MemoryQuery:

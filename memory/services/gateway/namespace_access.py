@@ -74,13 +74,8 @@ class NamespaceAccess:
 
     def claim(self) -> Namespace:
         """Return the namespace's row, locked; make it if it is new."""
-        limit = self.rules.max_namespaces
-        return rows.claim_namespace(
-            self.caller.team_id,
-            self.text,
-            _resolve_ownership(self.caller, self.target),
-            max_count=limit,
-        )
+        ownership, limit = _resolve_ownership(self.caller, self.target), self.rules.max_namespaces
+        return rows.claim_namespace(self.caller.team_id, self.text, ownership, max_count=limit)
 
     def claim_to_write(
         self, key: str, context: rows.WriteContext
@@ -97,17 +92,11 @@ class NamespaceAccess:
     def build_context(
         self, operation: Operation, reason: str = "", change_id: UUID | None = None
     ) -> rows.WriteContext:
-        origin = self.caller.origin
-        context = rows.WriteContext(
-            operation,
-            self.now,
-            actor=self.caller.principal.actor,
-            reason=reason,
-            run_id=origin.run_id,
-            node_id=origin.node_id,
-            origin_key=origin.idempotency_key,
+        actor, origin = self.caller.principal.actor, self.caller.origin
+        step = (origin.run_id, origin.node_id, origin.idempotency_key)
+        return rows.WriteContext(
+            operation, self.now, actor, reason, *step, change_id=change_id or uuid7()
         )
-        return context if change_id is None else replace(context, change_id=change_id)
 
     def change(
         self,
@@ -149,7 +138,7 @@ class GatewayStore(PostgresProvider):
         self._reason = reason
         self._change_id = change_id
         self._row = access.target.row
-        self._written_keys: set[str] = set()  # keys
+        self._written_keys: set[str] = set()
 
     def _check(self, namespace: str) -> None:
         if namespace != self._access.text:
@@ -176,10 +165,8 @@ class GatewayStore(PostgresProvider):
         context = self._access.build_context(operation, self._reason, self._change_id)
         if operation is not Operation.STORE:
             self._written_keys.discard(key)
-        elif key in self._written_keys:
-            return replace(
-                context, origin_key=""
-            )  # a second write in the same step is not a repetition
+        elif key in self._written_keys:  # a second write in the same step is not a repetition
+            return replace(context, origin_key="")
         else:
             self._written_keys.add(key)
         return context
@@ -201,9 +188,7 @@ class Batch:
 
 
 def _resolve_ownership(caller: MemoryCaller, target: NamespaceTarget) -> rows.Ownership:
-    """Return the owner of a new namespace, or who joins an existing one: the participants of a run that it belongs to,
-    never a guest.
-    """
+    """Return the owner of a new namespace, or who joins an existing one: participants of its run, never a guest."""
     parsed = target.parsed
     if target.row is not None and parsed.text not in (caller.reach or ()):
         return rows.NO_OWNERSHIP
@@ -213,15 +198,10 @@ def _resolve_ownership(caller: MemoryCaller, target: NamespaceTarget) -> rows.Ow
         owner = permissions.find_account_id(parsed)
         return rows.Ownership(owner_user_id=owner, persona_of_id=find_player(parsed.ids[0]))
     if parsed.seen_by is SeenBy.PARTICIPANTS:
-        own_ids = (
-            {participant_id}
-            if (participant_id := permissions.get_participant_id(caller.principal))
-            else set()
-        )
-        participants = permissions.find_participants(target)
-        return rows.Ownership(
-            participants=tuple(sorted(caller.participants | own_ids | participants))
-        )
+        participants = caller.participants | permissions.find_participants(target)
+        if participant_id := permissions.get_participant_id(caller.principal):
+            participants |= {participant_id}
+        return rows.Ownership(participants=tuple(sorted(participants)))
     if parsed.seen_by is SeenBy.RUN and (visitor := permissions.get_guest_key_id(caller.principal)):
         return rows.Ownership(participants=(visitor,))  # only the guest's own runs have access here
     return rows.NO_OWNERSHIP

@@ -126,7 +126,7 @@ def write_pages(
             mode=mode,
             clock=lambda: access.now,
             source=access.caller.source,
-            origin=ingress_gate.get_default_origin(writer),
+            origin=ingress_gate.DEFAULT_ORIGINS[writer],
         )
         ids = [page.entry.id for page in stored[:50]]
         access.detail.update(keys=len(stored), entries=ids, pages=True)
@@ -156,7 +156,7 @@ def rewrite_page(
                 f"not {if_revision}."
             )
         before = from_entry(entry)
-        origin = ingress_gate.get_default_origin(ingress_gate.get_writer(caller))
+        origin = ingress_gate.DEFAULT_ORIGINS[ingress_gate.get_writer(caller)]
         draft, reasons = screen_page(parse_draft({"title": before.title, **changes}), {}, origin)
         page = replace(before, **{name: getattr(draft, name) for name in _WRITABLE & set(changes)})
         store = _build_store(access, reason)
