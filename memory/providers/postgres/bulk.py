@@ -20,12 +20,10 @@ from memory.providers.postgres.fixed_queries import encode_for_json
 from memory.providers.postgres.indexing import Index
 
 
-QUERIES: Final = read_queries("memory/sql/queries/entries.sql")
+RestorePair = tuple[Entry, Revision]  # an entry, and the revision to restore
 
 # Bytes in one statement: PostgreSQL accepts up to 268 million in one JSON value.
 CHUNK_BYTES: Final = 16 * 1024 * 1024
-
-RestorePair = tuple[Entry, Revision]  # an entry, and the revision to restore
 
 # Columns that keep their values when an entry is changed or restored.
 FIXED_COLUMNS: Final = frozenset({
@@ -36,7 +34,7 @@ _COLUMNS: Final = [
     column.attname for column in Entry._meta.concrete_fields if column.attname not in FIXED_COLUMNS
 ]
 
-_UPDATE: Final = QUERIES["update_many"].format(
+_UPDATE: Final = read_queries("memory/sql/queries/entries.sql")["update_many"].format(
     assignments=", ".join(f'"{name}" = fresh."{name}"' for name in _COLUMNS if name != "id")
 )
 
@@ -65,11 +63,12 @@ def restore_entries(
     policy: MemorySecurityPolicy,
 ) -> None:
     """Restore all entries to their revisions, as new revisions, or none. An expiry that has passed is dropped."""
-    _check_keys(namespace, [entry for entry, _revision in pairs if entry.is_forgotten])
+    forgotten = [entry for entry, _revision in pairs if entry.is_forgotten]
+    _check_keys(namespace, forgotten)
     sizes = [size_of(revision.value) for _entry, revision in pairs]
     freed_bytes = sum(entry.size for entry, _revision in pairs if not entry.is_forgotten)
-    restored_count = sum(entry.is_forgotten for entry, _revision in pairs)
-    rows.reserve_space(namespace, policy, entries=restored_count, size=sum(sizes) - freed_bytes)
+    new_bytes = sum(sizes) - freed_bytes
+    rows.reserve_space(namespace, policy, entries=len(forgotten), size=new_bytes)
     index = Index(namespace)
     for (entry, revision), size in zip(pairs, sizes, strict=True):
         index.take_out(entry)
@@ -84,10 +83,8 @@ def _check_keys(namespace: Namespace, entries: Sequence[Entry]) -> None:
     keys = [entry.key for entry in entries]
     conflict = rows.find_living(namespace).filter(key__in=keys).order_by("key").first()
     if conflict is not None:
-        raise AlreadyExists(
-            _("“%(key)s” was stored again since. Forget the new entry first.")
-            % {"key": conflict.key}
-        )
+        message = _("“%(key)s” was stored again since. Forget the new entry first.")
+        raise AlreadyExists(message % {"key": conflict.key})
 
 
 def _save(entries: Sequence[Entry], index: Index, context: rows.WriteContext) -> None:
@@ -101,7 +98,7 @@ def _save(entries: Sequence[Entry], index: Index, context: rows.WriteContext) ->
 
 
 def _split_chunks(entries: Sequence[Entry]) -> Iterator[list[str]]:
-    """Yield the entries as JSON, at most ``CHUNK_BYTES`` at a time; a larger entry is a chunk of its own."""
+    """Yield the entries as JSON, at most ``CHUNK_BYTES`` at a time; a larger entry is a chunk alone."""
     chunk: list[str] = []
     size = 0
     for entry in entries:

@@ -22,15 +22,13 @@ DOCUMENT = (
     "(jsonb_build_object('category', memory_entry.category, 'tier', memory_entry.tier)"
     " || memory_entry.metadata)"
 )
-
+_SIGNS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 Rows = TypeVar("Rows", Entry, Revision)
 
 
 def apply_filter(rows: QuerySet[Rows], filter_: Filter) -> QuerySet[Rows]:
-    """Return the rows that pass; the filter is inside the query, before any limit. Revisions are tested by the state
-    that they created.
-    """
+    """Return the rows that pass, before any limit. Revisions are tested by the state that they created."""
     sql, params = compile_filter(filter_)
     clause = sql.replace("memory_entry.", f"{rows.model._meta.db_table}.")
     return rows.extra(where=[clause], params=params)  # noqa: S610 - parameters, never text
@@ -61,11 +59,11 @@ def _compile_condition(condition: Condition) -> Sql:
     operand = condition.operand
     match condition.operator:
         case "$eq":
-            return f"coalesce({field} = %s::jsonb, FALSE)", [*path, _dump_json(operand)]
+            return f"coalesce({field} = %s::jsonb, FALSE)", [*path, json.dumps(operand)]
         case "$ne":
-            return f"NOT coalesce({field} = %s::jsonb, FALSE)", [*path, _dump_json(operand)]
+            return f"NOT coalesce({field} = %s::jsonb, FALSE)", [*path, json.dumps(operand)]
         case "$in":
-            values = [_dump_json(item) for item in operand]
+            values = [json.dumps(item) for item in operand]
             return f"coalesce({field} = ANY(%s::jsonb[]), FALSE)", [*path, values]
         case "$exists":
             return f"({field} IS NOT NULL) = %s", [*path, operand]
@@ -73,13 +71,8 @@ def _compile_condition(condition: Condition) -> Sql:
             return _compile_comparison(field, path, _SIGNS[condition.operator], operand)
 
 
-_SIGNS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-
-
 def _compile_comparison(field: str, path: list[Any], sign: str, operand: Json) -> Sql:
-    """Compile an ordering comparison. It needs CASE because PostgreSQL may evaluate a cast before a test in the same
-    condition.
-    """
+    """Compile an ordering comparison, with CASE because PostgreSQL may evaluate a cast before a test beside it."""
     if isinstance(operand, str):
         kind, value = "string", f"({field} #>> '{{}}') COLLATE \"C\" {sign} %s"
         parameter: Any = operand
@@ -88,7 +81,3 @@ def _compile_comparison(field: str, path: list[Any], sign: str, operand: Json) -
         parameter = repr(operand)
     sql = f"CASE WHEN jsonb_typeof({field}) = '{kind}' THEN {value} ELSE FALSE END"
     return sql, [*path, *path, parameter]
-
-
-def _dump_json(value: Json) -> str:
-    return json.dumps(value)

@@ -1,6 +1,4 @@
-"""Queries with SQL that is composed once, because composing it for every recall and store takes longer than running
-it.
-"""
+"""Queries with SQL that is composed once: composing it for each recall and store takes longer than running it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -56,19 +54,13 @@ class FunctionCall(Generic[M]):
         """Return the row, or None if there is none, and the values."""
         with connection.cursor() as cursor:
             cursor.execute(self._sql, params)
-            row = cursor.fetchone()
-            order = self._rows.find_order(_read_column_names(cursor, len(row) - self._values))
+            row, result = cursor.fetchone(), cursor.pgresult
+        count = len(row) - self._values
+        # The columns come in the table's order, which depends on the migrations.
+        order = self._rows.find_order(tuple(result.fname(index) for index in range(count)))
         row_values = [row[index] for index in order]
-        values = list(row[len(row) - self._values :])
-        return (
-            None if row_values[self._rows.id_index] is None else self._rows.build(row_values)
-        ), values
-
-
-def _read_column_names(cursor: Any, count: int) -> tuple[bytes, ...]:
-    """Return the column names in the table's order, which depends on the migrations."""
-    result = cursor.pgresult
-    return tuple(result.fname(index) for index in range(count))
+        is_found = row_values[self._rows.id_index] is not None
+        return self._rows.build(row_values) if is_found else None, list(row[count:])
 
 
 class _RowBuilder(Generic[M]):

@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from memory.core.recall.groups import group_of
-from memory.models import Entry, Group, Namespace, Revision
+from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres.indexing import Index
 
 
@@ -21,9 +21,7 @@ MAX_GAP: Final = 16
 
 @dataclass(slots=True)
 class ImportedEntry:
-    """An entry with its revisions. ``position`` is its position in the group in the source, as are those of its
-    revisions.
-    """
+    """An entry with its revisions; ``position`` and the positions of the revisions are those in the source."""
 
     entry: Entry
     position: int
@@ -75,12 +73,10 @@ class _ImportIndex(Index):
         self.put_in(imported.entry)
         shift = self._shifts.get(group, 0)
         for revision in imported.revisions:
-            is_same_position = revision.position == imported.position
-            revision.position = (
-                imported.entry.position
-                if is_same_position
-                else max(0, revision.position + shift) * bool(group)
-            )
+            if revision.position == imported.position:
+                revision.position = imported.entry.position
+            else:
+                revision.position = max(0, revision.position + shift) if group else 0
 
     def reserve_until(self, group: str, position: int) -> None:
         row = self._load_group(group)
@@ -90,10 +86,4 @@ class _ImportIndex(Index):
             self._shifts[group] = shift - (gap - SHORTENED_GAP)
             gap = SHORTENED_GAP
         for _ in range(gap):
-            self._reserve_one(row)
-
-    def _reserve_one(self, row: Group) -> None:
-        predecessor = None if row.last_number < 0 else row.last_number
-        number = self._take_number()
-        row.last_number, row.last_position = number, row.last_position + 1
-        self._changes.register(number, predecessor)
+            self._append_number(row)

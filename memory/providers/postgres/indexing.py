@@ -11,26 +11,23 @@ from memory.core.recall.groups import group_of
 from memory.core.records import Tier
 from memory.models import Entry, Group, Namespace
 from memory.providers.postgres.postings import (
-    BLOCK,
     PostingChanges,
     PostingKey,
     PostingRow,
-    count_numbers,
+    compute_next_number,
 )
 from memory.providers.postgres.vectors import VectorChanges
 
 
 QUERIES: Final = read_queries("memory/sql/queries/postings.sql")
 
-SAVE_POSTINGS = (
-    f"SELECT {named_call('memory_save_postings', 'p_team', 'p_namespace', 'p_postings')}"
+SAVE_POSTINGS = "SELECT " + named_call(
+    "memory_save_postings", "p_team", "p_namespace", "p_postings"
 )
 
 
 def is_searched(entry: Entry) -> bool:
-    """Return whether a search may find the entry. Expired entries count until the sweep: each query compares the time
-    itself.
-    """
+    """Return whether a search may find the entry. Expired entries count until the sweep: each query compares the time."""
     return entry.deleted_at is None and entry.tier != Tier.QUARANTINE
 
 
@@ -63,12 +60,10 @@ class Index:
             self._meanings.put_in(entry)
 
     def save(self) -> None:
-        postings = self.build_postings()
-        if postings is not None:
+        if (postings := self.build_postings()) is not None:
+            team_id, namespace_id = self._namespace.team_id, self._namespace.pk
             with connection.cursor() as cursor:
-                cursor.execute(
-                    SAVE_POSTINGS, [self._namespace.team_id, self._namespace.pk, postings]
-                )
+                cursor.execute(SAVE_POSTINGS, [team_id, namespace_id, postings])
         self.save_related()
 
     def build_postings(self) -> str | None:
@@ -88,14 +83,21 @@ class Index:
         self._save_groups()
 
     def _assign_number(self, entry: Entry, group: str) -> int:
-        number, predecessor = self._take_number(), None
         entry.group, entry.position = group, 0
-        if group:
-            row = self._load_group(group)
-            predecessor = None if row.last_number < 0 else row.last_number
-            row.last_number, row.last_position = number, row.last_position + 1
-            entry.position = row.last_position
-        self._changes.register(number, predecessor)
+        if not group:
+            number = self._take_number()
+            self._changes.register(number, None)
+            return number
+        row = self._load_group(group)
+        number = self._append_number(row)
+        entry.position = row.last_position
+        return number
+
+    def _append_number(self, row: Group) -> int:
+        """Return the next number, after the last entry of the group."""
+        number, predecessor = self._take_number(), row.last_number
+        row.last_number, row.last_position = number, row.last_position + 1
+        self._changes.register(number, None if predecessor < 0 else predecessor)
         return number
 
     def _take_number(self) -> int:
@@ -132,11 +134,6 @@ class Index:
                 unique_fields=["namespace", "name"],
                 update_fields=["last_number", "last_position"],
             )
-
-
-def compute_next_number(block: int, size: int) -> int:
-    """Return the next number after the last row of the register."""
-    return block * BLOCK + count_numbers(size)
 
 
 def _build_columns(rows: Sequence[PostingRow]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from memory.core.recall.tokens import extract_terms
 
 BLOCK = 256
 REGISTER = "."  # the tokenizer never returns a dot
+_REGISTER_RECORD = Struct("<II")
 
 PostingKey = tuple[str, int]  # a term and a block
 PostingRow = tuple[str, int, bytes]
@@ -39,9 +40,8 @@ class PostingChanges:
 
     _old_counts: dict[tuple[str, int], int] = field(default_factory=dict)
     _new_counts: dict[tuple[str, int], int] = field(default_factory=dict)
-    _lengths: dict[int, int | None] = field(
-        default_factory=dict
-    )  # None: the entry cannot be recalled
+    # The length is None if the entry cannot be recalled.
+    _lengths: dict[int, int | None] = field(default_factory=dict)
     _old_lengths: dict[int, int] = field(default_factory=dict)  # as the register has them
     _predecessors: dict[int, int | None] = field(default_factory=dict)  # of new numbers
 
@@ -71,23 +71,20 @@ class PostingChanges:
 
         New numbers are the highest, so their postings are appended.
         """
-        counts_by_key, blocks = self._group_changed_counts(), self._list_register_blocks()
-        appended_counts = {
-            key: counts for key, counts in counts_by_key.items() if self._is_append(key, counts)
-        }
-        new_blocks = [
-            block
-            for block in blocks
-            if self._find_register_changes_in(block) <= self._predecessors.keys()
-        ]
-        replaced = self._merge_rows(
-            {key: counts for key, counts in counts_by_key.items() if key not in appended_counts},
-            [block for block in blocks if block not in new_blocks],
-            read,
-        )
-        appended = [(*key, _encode_counts(counts)) for key, counts in appended_counts.items()]
-        appended += [(REGISTER, block, self._build_register(block)) for block in new_blocks]
-        return PackedRows(replaced, appended)
+        changed_counts: dict[PostingKey, Mapping[int, int]] = {}
+        changed_blocks: list[int] = []
+        appended: list[PostingRow] = []
+        for key, counts in self._group_changed_counts().items():
+            if self._is_append(key, counts):
+                appended.append((*key, _encode_counts(counts)))
+            else:
+                changed_counts[key] = counts
+        for block in self._list_register_blocks():
+            if self._find_register_changes_in(block) <= self._predecessors.keys():
+                appended.append((REGISTER, block, self._build_register(block)))
+            else:
+                changed_blocks.append(block)
+        return PackedRows(self._merge_rows(changed_counts, changed_blocks, read), appended)
 
     def _merge_rows(
         self,
@@ -133,9 +130,8 @@ class PostingChanges:
 
     def _merge_register(self, block: int, register: bytes) -> bytes:
         numbers = self._find_register_changes_in(block)
-        buffer = bytearray(
-            register.ljust(_REGISTER_RECORD.size * (max(numbers) % BLOCK + 1), b"\0")
-        )
+        size = _REGISTER_RECORD.size * (max(numbers) % BLOCK + 1)
+        buffer = bytearray(register.ljust(size, b"\0"))
         for number in numbers:
             offset = _REGISTER_RECORD.size * (number % BLOCK)
             length = _encode_optional(self._lengths[number])
@@ -164,12 +160,9 @@ def merge_counts(postings: bytes, counts: Mapping[int, int]) -> bytes:
     return _encode_counts({offset: count for offset, count in merged.items() if count})
 
 
-def count_numbers(size: int) -> int:
-    """Return how many numbers a register of this many bytes has."""
-    return size // _REGISTER_RECORD.size
-
-
-_REGISTER_RECORD = Struct("<II")
+def compute_next_number(block: int, size: int) -> int:
+    """Return the number after the last of a register whose last row is this block, of this many bytes."""
+    return block * BLOCK + size // _REGISTER_RECORD.size
 
 
 def _encode_optional(value: int | None) -> int:

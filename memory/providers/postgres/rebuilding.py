@@ -20,7 +20,7 @@ from memory.providers.postgres.postings import (
     PostingChanges,
     PostingKey,
     PostingRow,
-    count_numbers,
+    compute_next_number,
 )
 
 
@@ -89,14 +89,12 @@ def _number_entries(cursor: Any, team_id: UUID, namespace_id: UUID) -> list[Numb
     entries = [allocator.number_entry(*row) for row in cursor.fetchall()]
     new_entries = [entry for entry in entries if entry.is_new]
     if new_entries:
-        cursor.execute(
-            QUERIES["number_entries"],
-            _build_columns(new_entries, "id", "number", "group", "position"),
-        )
+        names = ("id", "number", "group", "position")
+        columns = [[getattr(entry, name) for entry in new_entries] for name in names]
+        cursor.execute(QUERIES["number_entries"], columns)
     if new_entries and allocator.groups:
-        names = list(allocator.groups)
-        numbers = [allocator.groups[name] for name in names]
-        columns = [names, [number for number, _ in numbers], [position for _, position in numbers]]
+        groups = [(name, *last) for name, last in allocator.groups.items()]
+        columns = [[group[n] for group in groups] for n in range(3)]
         cursor.execute(QUERIES["save_groups"], [team_id, namespace_id, *columns])
     return entries
 
@@ -114,7 +112,7 @@ class NumberAllocator:
         last = cursor.fetchone()
         cursor.execute(QUERIES["groups"], [namespace_id])
         groups = {name: (number, position) for name, number, position in cursor.fetchall()}
-        return cls(last[0] * BLOCK + count_numbers(last[1]) if last else 0, groups)
+        return cls(compute_next_number(*last) if last else 0, groups)
 
     def number_entry(
         self, id_: UUID, number: int | None, text: str, metadata: Any, is_searched: bool
@@ -129,8 +127,3 @@ class NumberAllocator:
         predecessor, position = self.groups.get(group, (None, 0))
         self.groups[group] = (number, position + 1)
         return NumberedEntry(id_, number, text, is_searched, True, predecessor, group, position + 1)
-
-
-def _build_columns(entries: Iterable[NumberedEntry], *names: str) -> list[list[Any]]:
-    rows = list(entries)
-    return [[getattr(entry, name) for entry in rows] for name in names]

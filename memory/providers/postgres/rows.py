@@ -146,12 +146,14 @@ def forget(namespace: Namespace, entries: Iterable[Entry], context: WriteContext
         entry.deleted_at = context.at
         entry.updated_at = context.at
         entry.revision += 1
-    Entry.objects.unscoped().filter(pk__in=[entry.pk for entry in removals]).update(
-        deleted_at=context.at, updated_at=context.at, revision=F("revision") + 1
-    )
+    rows = Entry.objects.unscoped().filter(pk__in=[entry.pk for entry in removals])
+    rows.update(deleted_at=context.at, updated_at=context.at, revision=F("revision") + 1)
     index.save()
     record_revisions(removals, context)
-    _release_space(namespace, entries=len(removals), size=sum(entry.size for entry in removals))
+    size = sum(entry.size for entry in removals)
+    Namespace.objects.unscoped().filter(pk=namespace.pk).update(
+        entry_count=F("entry_count") - len(removals), byte_count=F("byte_count") - size
+    )
     return removals
 
 
@@ -266,16 +268,15 @@ def _apply_params(entry: Entry, params: StoreParams, context: WriteContext, size
 def reserve_space(
     namespace: Namespace, policy: MemorySecurityPolicy, *, entries: int, size: int
 ) -> None:
+    """Count new entries and bytes, or raise QuotaExceeded if the policy leaves no room for them."""
     namespaces = Namespace.objects.unscoped().filter(pk=namespace.pk)
     max_entries, max_bytes = policy.max_entries_per_namespace, policy.max_namespace_bytes
     if entries > 0 and max_entries is not None:
         namespaces = namespaces.filter(entry_count__lte=max_entries - entries)
     if size > 0 and max_bytes is not None:
         namespaces = namespaces.filter(byte_count__lte=max_bytes - size)
-    updated_count = namespaces.update(
-        entry_count=F("entry_count") + entries, byte_count=F("byte_count") + size
-    )
-    if not updated_count:
+    counts = {"entry_count": F("entry_count") + entries, "byte_count": F("byte_count") + size}
+    if not namespaces.update(**counts):
         _raise_quota_exceeded(namespace, policy, UsageChange(entries, size))
 
 
@@ -283,19 +284,9 @@ def _raise_quota_exceeded(
     namespace: Namespace, policy: MemorySecurityPolicy, usage: UsageChange
 ) -> NoReturn:
     namespace.refresh_from_db(fields=["entry_count", "byte_count"])
-    check_room(
-        policy,
-        namespace.text,
-        entries=namespace.entry_count + usage.entries,
-        size=namespace.byte_count + usage.size,
-    )
+    entries, size = namespace.entry_count + usage.entries, namespace.byte_count + usage.size
+    check_room(policy, namespace.text, entries=entries, size=size)
     raise QuotaExceeded(_("%(namespace)s is full.") % {"namespace": namespace.text})
-
-
-def _release_space(namespace: Namespace, *, entries: int, size: int) -> None:
-    Namespace.objects.unscoped().filter(pk=namespace.pk).update(
-        entry_count=F("entry_count") - entries, byte_count=F("byte_count") - size
-    )
 
 
 def _create_namespace(
@@ -326,9 +317,7 @@ def _build_namespace(team_id: UUID, text: str, ownership: Ownership) -> Namespac
 
 
 def _add_participants(namespace: Namespace, participants: Iterable[UUID]) -> None:
-    missing = [
-        participant for participant in participants if participant not in namespace.participants
-    ]
+    missing = [pk for pk in participants if pk not in namespace.participants]
     if missing:
         namespace.participants = [*namespace.participants, *missing]
         namespace.save(update_fields=["participants"])
@@ -337,13 +326,10 @@ def _add_participants(namespace: Namespace, participants: Iterable[UUID]) -> Non
 def _check_namespace_quota(team_id: UUID, max_count: int | None) -> None:
     if max_count is None:
         return
-    with (
-        connection.cursor() as cursor
-    ):  # the count is only exact while no other transaction creates one
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtext('memory-namespaces'), hashtext(%s))",
-            [str(team_id)],
-        )
+    # The count is only exact while no other transaction creates a namespace.
+    lock = "SELECT pg_advisory_xact_lock(hashtext('memory-namespaces'), hashtext(%s))"
+    with connection.cursor() as cursor:
+        cursor.execute(lock, [str(team_id)])
     namespaces = Namespace.objects.unscoped().filter(team_id=team_id).exclude(scope__in=RUN_SCOPES)
     if namespaces.count() >= max_count:
         raise QuotaExceeded(

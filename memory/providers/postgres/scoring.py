@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from memory.core.recall import scoring
 from memory.core.recall.literal_match import Question, limit_candidates
-from memory.core.recall.scoring import ScoreComponents
+from memory.core.recall.scoring import ScoreComponents, ScoreParts
 from memory.providers.postgres.postings import BLOCK
 
 
@@ -26,9 +26,7 @@ Block = tuple[int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """The register of a namespace: which slots are visible, how long each text is, and which entries precede and follow
-    each other.
-    """
+    """The register of a namespace: the visible slots, the lengths of their texts, and which entries precede and follow."""
 
     visible: Flags
     lengths: Ints
@@ -48,9 +46,7 @@ class Register:
 def read_register(
     blocks: Sequence[Block], *, only: Iterable[int] | None, without: Iterable[int]
 ) -> Register:
-    """Read the blocks of a register. ``only`` are the numbers that pass the filter; ``without`` are the numbers of
-    expired entries.
-    """
+    """Read the blocks of a register. ``only`` are the numbers that pass the filter, ``without`` those of expired entries."""
     size = max((block for block, _ in blocks), default=-1) * BLOCK + BLOCK
     register_pairs = np.zeros((size + 1, 2), dtype="<u4")
     for block, block_bytes in blocks:
@@ -85,12 +81,13 @@ class SlotScores:
     readable: list[int]  # slots whose texts may contain the query literally
     vector: Floats | None = None  # similarity in meaning, if it was queried
 
-    def get_components(self, slot: int, *, literal: bool, recency: float | None) -> ScoreComponents:
-        words, context, neighbours = (
-            float(part[slot]) for part in (self.words, self.context, self.neighbours)
-        )
+    def explain(self, slot: int, *, literal: bool, recency: float | None) -> ScoreParts:
+        """Return the parts of a slot's score."""
+        sums = (self.words, self.context, self.neighbours)
+        words, context, neighbours = (float(values[slot]) for values in sums)
         vector = None if self.vector is None else float(self.vector[slot])
-        return ScoreComponents(words, context, neighbours, literal, vector, recency)
+        components = ScoreComponents(words, context, neighbours, literal, vector, recency)
+        return components.explain(self.scale)
 
 
 def score_slots(
@@ -105,31 +102,24 @@ def score_slots(
     }
     words = _normalize_scores(_score_terms(counts, register.lengths, register))
     if register.grouped:
-        second_before = register.before[register.before]
-        nearby = {
-            term: (term_counts + term_counts[register.before] + term_counts[second_before])
-            * register.visible
-            for term, term_counts in counts.items()
-        }
-        lengths = (
-            register.lengths + register.lengths[register.before] + register.lengths[second_before]
-        )
-        context = _normalize_scores(_score_terms(nearby, lengths * register.visible, register))
+        before, second = register.before, register.before[register.before]
+
+        def add_preceding(values: Ints) -> Ints:
+            sums: Ints = (values + values[before] + values[second]) * register.visible
+            return sums
+
+        nearby = {term: add_preceding(term_counts) for term, term_counts in counts.items()}
+        lengths = add_preceding(register.lengths)
+        context = _normalize_scores(_score_terms(nearby, lengths, register))
     else:
         context = words
     vector = None if not similarity else _spread_similarity(similarity, register)
     base: Any = scoring.combine_scores(_as_any(words), _as_any(context), _as_any(vector))
     neighbours = _score_neighbours(base, register)
     total = base + neighbours
-    return SlotScores(
-        words,
-        context,
-        neighbours,
-        total,
-        scoring.choose_scale(_get_highest(total)),
-        _select_readable(text_query, counts, register),
-        vector,
-    )
+    scale = scoring.choose_scale(_get_highest(total))
+    readable = _select_readable(text_query, counts, register)
+    return SlotScores(words, context, neighbours, total, scale, readable, vector)
 
 
 def compute_final_scores(
@@ -158,9 +148,8 @@ def _spread_similarity(similarity: Mapping[int, float], register: Register) -> F
 def _count_term(blocks: Sequence[Block], register: Register) -> Ints:
     """Return how often the term occurs in each slot; 0 for slots that are not visible."""
     counts = np.zeros(len(register.visible), dtype=np.int64)
-    pairs = np.frombuffer(
-        b"".join(block_bytes for _, block_bytes in blocks), dtype=np.uint8
-    ).reshape(-1, 2)
+    postings = b"".join(block_bytes for _, block_bytes in blocks)
+    pairs = np.frombuffer(postings, dtype=np.uint8).reshape(-1, 2)
     sizes = [len(block_bytes) // 2 for _, block_bytes in blocks]
     first = np.repeat([block * BLOCK for block, _ in blocks], sizes)
     counts[first + pairs[:, 0]] = pairs[:, 1]
@@ -192,12 +181,8 @@ def _score_neighbours(base: Floats, register: Register) -> Floats:
     if not register.grouped:
         return np.zeros(len(base))
     before, after = register.before, register.after
-    neighbours: Any = scoring.weigh_neighbours(
-        _as_any(base[before[before]]),
-        _as_any(base[before]),
-        _as_any(base[after]),
-        _as_any(base[after[after]]),
-    )
+    slots = (before[before], before, after, after[after])
+    neighbours: Any = scoring.weigh_neighbours(*(_as_any(base[nearby]) for nearby in slots))
     return np.where(register.visible, neighbours, 0.0)
 
 
@@ -216,7 +201,5 @@ def _select_readable(
 
 
 def _as_any(array: NDArray[Any] | None) -> Any:
-    """Return the array as ``Any``: the formulas are annotated for numbers but also work on arrays, which the types
-    cannot express.
-    """
+    """Return the array as ``Any``: the formulas are annotated for numbers, but also work on arrays."""
     return array

@@ -25,8 +25,6 @@ from memory.providers.postgres.fixed_queries import fetch_rows
 from memory.providers.postgres.postings import BLOCK, REGISTER
 from memory.providers.postgres.scoring import (
     Block,
-    Floats,
-    Ints,
     compute_final_scores,
     read_register,
     score_slots,
@@ -73,15 +71,13 @@ def rank_entries(
     literal[_find_literal_matches(index, text_query, sums.readable)] = True
     slots = np.flatnonzero(register.visible & ((sums.total > 0) | literal))
     scores = compute_final_scores(sums, slots, literal[slots], None)
-    page = _sort_by_score(slots, scores)[offset : offset + limit]
+    page = np.lexsort((-slots, -scores)).tolist()[offset : offset + limit]
     rows = index.load_entries([int(slots[at]) for at in page])
     hits = []
     for at in page:
         slot = int(slots[at])
         if slot in rows:  # otherwise it has just been forgotten
-            parts = sums.get_components(slot, literal=bool(literal[slot]), recency=None).explain(
-                sums.scale
-            )
+            parts = sums.explain(slot, literal=bool(literal[slot]), recency=None)
             hits.append((rows[slot], float(scores[at]), parts))
     return RankedPage(hits, len(slots))
 
@@ -117,9 +113,7 @@ def build_postings_query(
 
 @dataclass(frozen=True, slots=True)
 class _SearchIndex:
-    """The index data of all searched namespaces, by slot. ``firsts`` maps each namespace to its first slot, in the order
-    of ids.
-    """
+    """The index data of all searched namespaces, by slot. ``firsts`` are the namespaces' first slots, in order of ids."""
 
     firsts: Mapping[UUID, int]
     register: Sequence[Block]
@@ -204,8 +198,3 @@ def _find_literal_matches(
     sql = QUERIES["by_slots"].format(columns="memory_entry.text")
     texts = fetch_rows(sql, index.build_slot_params(readable))
     return [slot for slot, text in texts if text_query.is_in(text)]
-
-
-def _sort_by_score(slots: Ints, scores: Floats) -> list[int]:
-    order: list[int] = np.lexsort((-slots, -scores)).tolist()
-    return order

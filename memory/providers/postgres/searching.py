@@ -47,9 +47,7 @@ QUERIES: Final = read_queries("memory/sql/queries/search.sql")
 
 
 def has_postings_for(query: MemoryQuery) -> bool:
-    """Return whether postings can answer the query: they are in one language, and a query in another is ranked over the
-    texts.
-    """
+    """Return whether postings can answer the query: they are in one language, others are ranked over the texts."""
     return query.language == DEFAULT_LANGUAGE or not has_latin_words(query.query_text or "")
 
 
@@ -58,12 +56,7 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     postings, expired = _load_postings(namespace, text_query, now)
     only = _list_matching_numbers(namespace, query, now) if query.filter else None
     register = read_register(postings.pop(REGISTER, []), only=only, without=expired)
-    meaning = query.meaning
-    similarity = (
-        vectors.compute_similarity(namespace, meaning, only=only, without=expired)
-        if meaning
-        else None
-    )
+    similarity = vectors.compute_similarity(namespace, query.meaning, only=only, without=expired)
     sums = score_slots(text_query, postings, register, similarity)
     literal = _find_literal_matches(namespace, text_query, sums.readable)
     hits = _collect_hits(sums, register, literal)
@@ -118,10 +111,8 @@ def _collect_hits(sums: SlotScores, register: Register, literal: set[int]) -> _H
 
 def _compute_recency(namespace: Namespace, half_life: float, slots: Ints, now: datetime) -> Floats:
     times = dict(fetch_rows(QUERIES["update_times"], [namespace.pk]))
-    values = [
-        compute_recency(times[slot], now, half_life) if slot in times else 0.0
-        for slot in slots.tolist()
-    ]
+    numbers = slots.tolist()
+    values = [compute_recency(times[n], now, half_life) if n in times else 0.0 for n in numbers]
     return np.array(values, dtype=np.float64)
 
 
@@ -135,26 +126,19 @@ def _build_answer(
         number = row.number or 0
         index = int(np.searchsorted(hits.slots, number))
         recency = None if hits.recency is None else float(hits.recency[index])
-        parts = sums.get_components(
-            number, literal=bool(hits.literal[index]), recency=recency
-        ).explain(sums.scale)
+        literal, score = bool(hits.literal[index]), float(scores[index])
+        parts = sums.explain(number, literal=literal, recency=recency)
         entry = rows.build_entry(row, namespace.text)
         entries[entry.id] = entry
-        excerpt = row.text[:MAX_EXCERPT_LENGTH]
-        results.append(
-            RankedEntry(
-                entry.id, float(scores[index]), explain_hit(query, parts), row.updated_at, excerpt
-            )
-        )
+        reasons, excerpt = explain_hit(query, parts), row.text[:MAX_EXCERPT_LENGTH]
+        results.append(RankedEntry(entry.id, score, reasons, row.updated_at, excerpt))
     return [add_score(entries[hit.id], hit) for hit in sort_hits(query, results, crowd=crowd)]
 
 
 def _select_slots(
     namespace: Namespace, slots: Ints, scores: Floats, top_k: int | None
 ) -> tuple[set[int], float | None]:
-    """Return the slots that contain the answer, and the score that too many of them share to be compared, if there is
-    one.
-    """
+    """Return the slots that contain the answer, and the score, if any, that too many of them share to be compared."""
     if top_k is None or len(slots) <= top_k:
         return set(slots.tolist()), None
     if not top_k:

@@ -94,8 +94,7 @@ def compute_similarity(
     without: Iterable[int] = (),
 ) -> Mapping[int, float] | None:
     """Return the similarity in meaning of each number, from 0 to 1, or None if no entry has a comparable vector."""
-    rows = _fetch_nearest(namespace, meaning, only, without, MAX_SIMILAR)
-    return scale_cosines({number: cosine for number, _hash, cosine in rows}) or None
+    return scale_cosines(compute_cosines(namespace, meaning, only=only, without=without)) or None
 
 
 def compute_similarity_by_key(
@@ -104,14 +103,11 @@ def compute_similarity_by_key(
     """Return the similarity in meaning of the entries of a category, by key, as if the namespace had no others."""
     if meaning is None or not meaning.vector:
         return {}
-    living = Entry.objects.unscoped().filter(
-        namespace=namespace, deleted_at=None, category=category
-    )
-    keys = dict(living.values_list("number", "key"))
-    similarity = compute_similarity(
-        namespace, meaning, only=[number for number in keys if number is not None]
-    )
-    return {keys[number]: score for number, score in (similarity or {}).items()}
+    living = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
+    keys = dict(living.filter(category=category).values_list("number", "key"))
+    numbers = [number for number in keys if number is not None]
+    similarity = compute_similarity(namespace, meaning, only=numbers) or {}
+    return {keys[number]: score for number, score in similarity.items()}
 
 
 def compute_cosines(
@@ -120,11 +116,9 @@ def compute_cosines(
     *,
     only: Sequence[int] | None = None,
     without: Iterable[int] = (),
-) -> dict[int | None, float]:
-    """Return the cosines of the entries nearest to the query's meaning, by number. ``only`` are the numbers that pass
-    its filter.
-    """
-    rows = _fetch_nearest(namespace, meaning, only, without, MAX_SIMILAR)
+) -> dict[int, float]:
+    """Return the cosines of the entries nearest to the query's meaning, by number; ``only`` are those that pass its filter."""
+    rows = _fetch_nearest(namespace, meaning, only, without)
     return {number: cosine for number, _hash, cosine in rows}
 
 
@@ -135,7 +129,7 @@ def compute_cosines_as_of(
 ) -> dict[str, float]:
     """Return the cosines of those past entries whose text is still the one that was embedded, by id."""
     numbers = [number for number, _entry in candidates if number is not None]
-    rows = _fetch_nearest(namespace, meaning, numbers, (), None)
+    rows = _fetch_nearest(namespace, meaning, numbers, most=None)
     by_text = {(number, text_hash): cosine for number, text_hash, cosine in rows}
     return {
         entry.id: by_text[text]
@@ -167,8 +161,8 @@ def _fetch_nearest(
     namespace: Namespace,
     meaning: QueryEmbedding | None,
     only: Sequence[int] | None,
-    without: Iterable[int],
-    most: int | None,
+    without: Iterable[int] = (),
+    most: int | None = MAX_SIMILAR,
 ) -> list[Any]:
     if meaning is None or not meaning.vector:
         return []

@@ -19,7 +19,23 @@ from memory.core.policy import MemorySecurityPolicy
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
 from memory.providers.postgres.fixed_queries import FunctionCall, encode_for_json
-from memory.providers.postgres.indexing import compute_next_number
+from memory.providers.postgres.postings import compute_next_number
+
+
+_ARGUMENTS: Final = ("p_team", "p_namespace", "p_key", "p_at", "p_run", "p_node", "p_step")
+_VALUES: Final = ("is_repeated", "has_expired", "last_block", "last_size")
+_STATE = FunctionCall(
+    named_call("memory_state_before_write", *_ARGUMENTS), "entry", Entry, *_VALUES
+)
+_LOCK = FunctionCall(
+    named_call("memory_lock_for_write", *_ARGUMENTS), "entry", Entry, "participants", *_VALUES
+)
+_WRITE: Final = "SELECT " + named_call(
+    "memory_write_entry",
+    *("p_entry", "p_revision", "p_postings"),
+    *("p_more_entries", "p_more_bytes", "p_max_entries", "p_max_bytes"),
+)
+_ENTRY_COLUMNS: Final = [column.attname for column in Entry._meta.concrete_fields]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +50,9 @@ class WriteContext:
     node_id: str = ""
     origin_key: str = ""
     change_id: UUID = field(default_factory=uuid7)
+
+
+_CONTEXT_COLUMNS: Final = [column.name for column in fields(WriteContext)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +102,6 @@ def write_entry(
         is_written: bool = cursor.fetchone()[0]
     entry._state.adding, entry._state.db = not is_written, connection.alias
     return is_written
-
-
-_ARGUMENTS: Final = ("p_team", "p_namespace", "p_key", "p_at", "p_run", "p_node", "p_step")
-_VALUES: Final = ("is_repeated", "has_expired", "last_block", "last_size")
-_STATE = FunctionCall(
-    named_call("memory_state_before_write", *_ARGUMENTS), "entry", Entry, *_VALUES
-)
-_LOCK = FunctionCall(
-    named_call("memory_lock_for_write", *_ARGUMENTS), "entry", Entry, "participants", *_VALUES
-)
-_WRITE: Final = "SELECT " + named_call(
-    "memory_write_entry",
-    *("p_entry", "p_revision", "p_postings"),
-    *("p_more_entries", "p_more_bytes", "p_max_entries", "p_max_bytes"),
-)
-_ENTRY_COLUMNS: Final = [column.attname for column in Entry._meta.concrete_fields]
-_CONTEXT_COLUMNS: Final = [column.name for column in fields(WriteContext)]
 
 
 def _build_arguments(namespace: Namespace, key: str, context: WriteContext) -> tuple[object, ...]:

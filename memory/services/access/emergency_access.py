@@ -102,8 +102,8 @@ def acknowledge(caller: MemoryCaller, *, access_id: UUID) -> EmergencyAccess:
     user_id = caller.principal.user_id
     with tenant([caller.team_id]):
         access = _lock_visible(caller, access_id)
-        is_owner = user_id is not None and is_notified(caller.principal, access)
-        if not is_owner or access.by_id == user_id:
+        is_own = access.by_id == user_id
+        if user_id is None or is_own or not is_notified(caller.principal, access):
             raise NotFound(_("Emergency access not found."))
         if user_id not in access.seen_by:
             access.seen_by = [*access.seen_by, user_id]
@@ -208,7 +208,7 @@ def _list_read_details(accesses: Sequence[EmergencyAccess]) -> Sequence[dict[str
     reads = log.exclude(
         action__in=("memory.emergency_access_started", "memory.emergency_access_ended")
     )
-    by_access = [F("team_id"), KeyTextTransform("emergency_access", "detail")]
+    by_access: list[Any] = [F("team_id"), KeyTextTransform("emergency_access", "detail")]  # columns
     numbered = reads.annotate(
         nth=Window(RowNumber(), partition_by=by_access, order_by=F("seq").asc())
     )

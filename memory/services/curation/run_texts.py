@@ -13,15 +13,12 @@ from memory.models.entries import Operation
 def list_recalled_texts(team_id: UUID, run_id: str) -> tuple[str, ...]:
     """Return the texts as they were when the run read them, even if they were changed or forgotten since."""
     with tenant([team_id]):
-        read = Read.objects.unscoped().filter(team_id=team_id, run_id=run_id).order_by("at", "id")
-        pairs = list(dict.fromkeys(read.values_list("entry_id", "revision")))
-        revisions = Revision.objects.unscoped().filter(
-            team_id=team_id, entry_id__in={entry for entry, _number in pairs}
-        )
-        values = {
-            (entry, number): value
-            for entry, number, value in revisions.values_list("entry_id", "number", "value")
-        }
+        reads = Read.objects.unscoped().filter(team_id=team_id, run_id=run_id).order_by("at", "id")
+        pairs = dict.fromkeys(reads.values_list("entry_id", "revision"))
+        entry_ids = {entry_id for entry_id, _number in pairs}
+        revisions = Revision.objects.unscoped().filter(team_id=team_id, entry_id__in=entry_ids)
+        columns = revisions.values_list("entry_id", "number", "value")
+        values = {(entry_id, number): value for entry_id, number, value in columns}
     texts = [text for pair in pairs if pair in values for text in list_texts(values[pair])]
     return tuple(dict.fromkeys(texts))
 

@@ -1,4 +1,4 @@
-"""Returns one living entry, quarantined or not."""
+"""Return one living entry, quarantined or not."""
 
 from uuid import UUID
 

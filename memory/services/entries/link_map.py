@@ -41,20 +41,17 @@ def load_links(caller: MemoryCaller, *, namespace: str, search: EntrySearch) -> 
             query = query.filter(text__icontains=search.text)
         with_links = query.filter(metadata__has_any_keys=[str(kind) for kind in LinkKind])
         newest = list(with_links.order_by(*ORDERS[Sort.NEWEST])[: MAX_DRAWN + 1])
-        linking_entries = [rows.build_entry(linked, row.text) for linked in newest[:MAX_DRAWN]]
-        names = {name for row in linking_entries for _kind, name in list_references(row)}
+        linking_entries = [rows.build_entry(linking, row.text) for linking in newest[:MAX_DRAWN]]
+        names = {name for entry in linking_entries for _kind, name in list_references(entry)}
         ids = [UUID(name) for name in names if is_id(name)]
         siblings = Entry.objects.unscoped().filter(namespace=row)
         candidates = siblings.filter(Q(key__in=names, deleted_at=None) | Q(pk__in=ids))
-        linked_rows = list(
-            candidates.exclude(pk__in=[row.pk for row in newest]).order_by("-updated_at", "-id")
-        )
-        entries = [
-            *linking_entries,
-            *(rows.build_entry(linked, row.text) for linked in linked_rows[:MAX_DRAWN]),
-        ]
+        others = candidates.exclude(pk__in=[linking.pk for linking in newest])
+        linked_rows = list(others.order_by("-updated_at", "-id"))
+        linked_entries = [rows.build_entry(linked, row.text) for linked in linked_rows[:MAX_DRAWN]]
+        entries = [*linking_entries, *linked_entries]
         access.detail["keys"] = len(entries)
-        drawing = draw_map([row.id for row in entries], find_links(entries))
-        forgotten_ids = frozenset(str(row.pk) for row in linked_rows if row.is_forgotten)
+        drawing = draw_map([entry.id for entry in entries], find_links(entries))
+        forgotten_ids = frozenset(str(linked.pk) for linked in linked_rows if linked.is_forgotten)
         is_all = len(newest) <= MAX_DRAWN and len(linked_rows) <= MAX_DRAWN
-        return Links(drawing, {row.id: row for row in entries}, forgotten_ids, is_all)
+        return Links(drawing, {entry.id: entry for entry in entries}, forgotten_ids, is_all)

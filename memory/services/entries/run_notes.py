@@ -27,6 +27,13 @@ __all__ = ["clear_run_notes", "open_notebook", "open_run_book", "save_run_metada
 MAX_GOAL_LENGTH = 4_000  # characters; a goal is usually one line, but a question may be a page long
 
 
+_ACTIONS: Final[Mapping[Verb, str]] = {
+    "view": "memory.recalled",
+    "write": "memory.stored",
+    "forget": "memory.cleared",
+}
+
+
 @contextmanager
 def open_notebook(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[Notebook]:
     """Open the run's notes to read ("view") or to add to them ("write")."""
@@ -66,13 +73,6 @@ def _open(
     caller = _build_caller(team_id, run_id)
     with open_namespace(caller, verb, _ACTIONS[verb], namespace=namespace) as access:
         yield access
-
-
-_ACTIONS: Final[Mapping[Verb, str]] = {
-    "view": "memory.recalled",
-    "write": "memory.stored",
-    "forget": "memory.cleared",
-}
 
 
 def _build_caller(team_id: UUID, run_id: UUID | str) -> MemoryCaller:

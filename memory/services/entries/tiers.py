@@ -174,8 +174,12 @@ def _plan(row: Entry, move: TierAction, to: Tier, now: datetime) -> PlannedMove:
     except InvalidInput as fault:
         return PlannedMove(entry, to, problem=str(fault))
     target_key = entry.metadata.get(TARGET_KEY) if move is TierAction.APPROVE else None
-    replaced = rows.find_visible_by_key(row.namespace, str(target_key), now) if target_key else None
-    return PlannedMove(entry, to, replaced and rows.build_entry(replaced, row.namespace.text))
+    if not target_key:
+        return PlannedMove(entry, to)
+    replaced = rows.find_visible_by_key(row.namespace, str(target_key), now)
+    return PlannedMove(
+        entry, to, rows.build_entry(replaced, row.namespace.text) if replaced else None
+    )
 
 
 def _move(

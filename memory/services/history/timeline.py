@@ -71,7 +71,7 @@ def read_timeline(
         row = access.target.row
         if row is None or access.external is not None:
             return Timeline((), 0, offset)
-        revisions = Revision.objects.unscoped().filter(entry__namespace=row)
+        revisions: QuerySet[Revision] = Revision.objects.unscoped().filter(entry__namespace=row)
         if search.text:
             revisions = revisions.filter(entry__text__icontains=search.text)
         revisions = filter_revisions(revisions, search).order_by()

@@ -163,11 +163,13 @@ def list_queue_items(caller: MemoryCaller, *, item_ids: Iterable[UUID]) -> list[
 
 def find_item(caller: MemoryCaller, item_id: UUID) -> Proposal | Entry:
     """Return the item, decided or not. Raise NotFound if the caller may not read it."""
-    for model in (Proposal, Entry):
-        rows = select_visible(caller, model).select_related("namespace")
-        if row := rows.filter(pk=item_id).first():
-            return row
-    raise NotFound(_("Review item not found."))
+    row: Proposal | Entry | None
+    row = select_visible(caller, Proposal).select_related("namespace").filter(pk=item_id).first()
+    if row is None:
+        row = select_visible(caller, Entry).select_related("namespace").filter(pk=item_id).first()
+    if row is None:
+        raise NotFound(_("Review item not found."))
+    return row
 
 
 def get_kind(row: Proposal | Entry) -> str:

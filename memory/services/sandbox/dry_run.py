@@ -12,8 +12,11 @@ from memory.providers.postgres import rows
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
+Operation = Literal["store", "forget"]
+
 STORE: Literal["store"] = "store"
 FORGET: Literal["forget"] = "forget"
+_JSON_FIELDS = tuple(name for name in ENTRY if name not in ("score", "source", "explain"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class SandboxChange:
     entry was forgotten, ``before`` if it is new.
     """
 
-    operation: Literal["store", "forget"]
+    operation: Operation
     scope: str
     namespace: str
     key: str
@@ -76,32 +79,21 @@ class DryRunStore(InMemoryProvider):
     def begin(self, access: NamespaceAccess) -> None:
         """Begin an operation of a step."""
         self._access = access
-        self._written_keys: set[str] = set()  # keys, by this operation
+        self._written_keys: set[str] = set()  # by this operation
 
     def store(self, params: StoreParams) -> MemoryEntry:
         """Store in the copy. A step that is repeated after a crash gets what it stored the first time."""
         key = params.key
         origin_key = "" if key in self._written_keys else self._access.caller.origin.idempotency_key
         self._written_keys.add(key)
-        key_changes = [
-            change for change in self._changes.list_for(self._access.text) if change.key == key
-        ]
-        if (
-            key_changes
-            and key_changes[-1].entry
-            and origin_key
-            and key_changes[-1].origin_key == origin_key
-        ):
-            return entry_from_json(key_changes[-1].entry)
+        changes = self._changes.list_for(self._access.text)
+        last = next((change for change in reversed(changes) if change.key == key), None)
+        if last and last.entry and origin_key and last.origin_key == origin_key:
+            return entry_from_json(last.entry)
         before = self.living(self._access.text).get(key)
         entry = super().store(params)
-        self._note_change(
-            STORE,
-            key,
-            {**entry_to_json(entry), "ttl_seconds": params.ttl_seconds},
-            before,
-            origin_key,
-        )
+        stored = {**entry_to_json(entry), "ttl_seconds": params.ttl_seconds}
+        self._add_change(STORE, key, stored, before, origin_key)
         return entry
 
     def delete(self, namespace: str, key: str) -> bool:
@@ -110,8 +102,7 @@ class DryRunStore(InMemoryProvider):
             return False
         self._written_keys.discard(key)
         super().delete(namespace, key)
-        origin_key = self._access.caller.origin.idempotency_key
-        self._note_change(FORGET, key, None, before, origin_key)
+        self._add_change(FORGET, key, None, before, self._access.caller.origin.idempotency_key)
         return True
 
     def forget(self, key: str | None, filter_: Mapping[str, Json] | None) -> int:
@@ -154,25 +145,17 @@ class DryRunStore(InMemoryProvider):
             else:
                 super().delete(change.namespace, change.key)
 
-    def _note_change(
+    def _add_change(
         self,
-        operation: Literal["store", "forget"],
+        operation: Operation,
         key: str,
         entry: Mapping[str, Json] | None,
         before: MemoryEntry | None,
         origin_key: str,
     ) -> None:
-        change = SandboxChange(
-            operation=operation,
-            scope=self._scope,
-            namespace=self._access.text,
-            key=key,
-            node_id=self._access.caller.origin.node_id,
-            origin_key=origin_key,
-            entry=entry,
-            before=entry_to_json(before) if before else None,
-        )
-        self._changes.add(change)
+        target = (self._scope, self._access.text, key, self._access.caller.origin.node_id)
+        old = entry_to_json(before) if before else None
+        self._changes.add(SandboxChange(operation, *target, origin_key, entry, old))
 
 
 def entry_to_json(entry: MemoryEntry) -> dict[str, Json]:
@@ -188,6 +171,3 @@ def entry_from_json(document: Mapping[str, Json]) -> MemoryEntry:
     entry = from_json(MemoryEntry, fields)
     source = document["source"]
     return replace(entry, source=Source(source["actor"], source["run"], source["node"]))
-
-
-_JSON_FIELDS = tuple(name for name in ENTRY if name not in ("score", "source", "explain"))

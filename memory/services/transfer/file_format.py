@@ -32,6 +32,9 @@ MAX_PROBLEMS: Final = 100
 YEARS: Final = range(1970, 9001)  # PostgreSQL stores years that Python can't read
 MAX_NUMBER: Final = 10**9  # leaves room for later revisions within four bytes
 
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
+_DUPLICATE = re.compile(r"The key '(.+)' appears twice")
+
 Parse = Callable[[bytes], Json]  # strict JSON; raises ValueError
 
 
@@ -299,10 +302,6 @@ def _validate_line(
         field, _colon, message = str(fault).partition(": ")
         return LineProblem(number, field, message)
     return NumberedLine(number, line)  # type: ignore[arg-type]  # each of the table is one of the union
-
-
-_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
-_DUPLICATE = re.compile(r"The key '(.+)' appears twice")
 
 
 def _find_field(raw: bytes, error: ValueError) -> str:

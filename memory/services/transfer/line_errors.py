@@ -42,16 +42,6 @@ SENTENCES: Final[Mapping[str, Promise]] = {
     "literal_error": CHOICE,
 }
 
-
-def describe_error(error: Mapping[str, Any]) -> str:  # Any: as in pydantic
-    """Return the message in the reader's language, or pydantic's own if there is none."""
-    sentence = SENTENCES.get(error["type"])
-    if sentence is None:
-        return str(error["msg"]).removeprefix("Value error, ")
-    message: str = str(sentence) % error.get("ctx", {})
-    return message
-
-
 # By patterns for the messages of the strict JSON parser; the groups are placeholders.
 SYNTAX_SENTENCES: Final[Mapping[str, Promise]] = {
     r"Not JSON: .*\(char (?P<at>\d+)\)": _("Invalid JSON at character %(at)s."),
@@ -65,6 +55,15 @@ SYNTAX_SENTENCES: Final[Mapping[str, Promise]] = {
         "The text contains a NUL character or an unpaired surrogate."
     ),
 }
+
+
+def describe_error(error: Mapping[str, Any]) -> str:  # Any: as in pydantic
+    """Return the message in the reader's language, or pydantic's own if there is none."""
+    sentence = SENTENCES.get(error["type"])
+    if sentence is None:
+        return str(error["msg"]).removeprefix("Value error, ")
+    message: str = str(sentence) % error.get("ctx", {})
+    return message
 
 
 def describe_syntax_error(error: ValueError) -> str:

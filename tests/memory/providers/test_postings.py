@@ -8,7 +8,7 @@ from memory.providers.postgres.postings import (
     PackedRows,
     PostingChanges,
     PostingKey,
-    count_numbers,
+    compute_next_number,
     merge_counts,
 )
 
@@ -101,7 +101,7 @@ def test_changed_text_touches_what_differs():
     assert rows["cat", 0] == bytes([0, 1, 1, 2])
     assert rows["dog", 0] == b""
     assert rows["bird", 0] == bytes([1, 1])
-    assert count_numbers(len(rows[".", 0])) == 2
+    assert compute_next_number(0, len(rows[".", 0])) == 2
 
 
 def test_term_counts_up_to_what_a_byte_holds():

@@ -269,7 +269,7 @@ def test_an_end_is_set_from_now_and_working_memory_keeps_its_day(alice: Person) 
         at_door(alice), action=BulkAction.EXPIRY, selection=chosen, expected=2, amendment=week
     )
     assert {_days_left(one) for one in _living(alice)} == {7}
-    ever = Amendment(ends=True)
+    ever = Amendment(sets_expiry=True)
     apply_action(
         at_door(alice), action=BulkAction.EXPIRY, selection=chosen, expected=2, amendment=ever
     )
