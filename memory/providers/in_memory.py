@@ -64,9 +64,10 @@ class InMemoryProvider(MemoryProvider):
             self._drop_expired(params.namespace, now)
             entries = self._values.setdefault(params.namespace, {})
             revisions = entries.get(params.key, [])
-            entry = _build_entry(params, revisions[-1] if revisions else None, now)
+            before = revisions[-1] if revisions else None
+            entry = _build_entry(params, before, now)
             self._check_room(params.namespace, entry)
-            entry = self._with_position(entry, revisions[-1] if revisions else None)
+            entry = self._with_position(entry, before)
             entries[params.key] = [*revisions, entry]
             self._log_state(entry, now)
         return deepcopy(entry)
@@ -115,13 +116,11 @@ class InMemoryProvider(MemoryProvider):
         embed = partial(embed_texts, self._embedder, seconds=60)
         (question,) = embed([query.query_text or ""], question=True)
         vectors = embed(texts, question=False)
-        return {
-            entry.id: cosine(question, vector)
-            for entry, vector in zip(candidates, vectors, strict=True)
-        }
+        pairs = zip(candidates, vectors, strict=True)
+        return {entry.id: cosine(question, vector) for entry, vector in pairs}
 
     def adopt(self, entries: Iterable[MemoryEntry]) -> None:
-        """Take over entries from elsewhere unchanged; one with an existing key replaces that entry."""
+        """Add entries of another store unchanged; one with an existing key replaces that entry."""
         with self._lock:
             for entry in entries:
                 self._values.setdefault(entry.namespace, {})[entry.key] = [deepcopy(entry)]
@@ -151,9 +150,8 @@ class InMemoryProvider(MemoryProvider):
         return replace(entry, position=self._last_positions[entry.namespace, group])
 
     def _reserve(self, namespace: str, group: str, position: int) -> None:
-        self._last_positions[namespace, group] = max(
-            self._last_positions[namespace, group], position
-        )
+        last = self._last_positions[namespace, group]
+        self._last_positions[namespace, group] = max(last, position)
 
     def _check_room(self, namespace: str, entry: MemoryEntry) -> None:
         other_entries = [v[-1] for k, v in self._values[namespace].items() if k != entry.key]
@@ -177,8 +175,7 @@ class InMemoryProvider(MemoryProvider):
     def _drop(self, namespace: str, keys: Iterable[str], now: datetime) -> int:
         count = 0
         for key in keys:
-            values = self._values.get(namespace, {}).pop(key, None)
-            if values:
+            if values := self._values.get(namespace, {}).pop(key, None):
                 self._log[namespace][values[-1].id].append(_State(now, None))
                 count += 1
         return count

@@ -29,6 +29,7 @@ FAULTS: Mapping[str, type[MemoryFault]] = {
     "NotStrictJson": errors.InvalidInput,
 }
 REJECTED_STATUSES = (401, 403)
+UNEXPECTED_ANSWER = "The memory service sent an unexpected answer."
 MAX_MESSAGE_LENGTH = 500  # characters of the other installation's message
 
 
@@ -62,18 +63,15 @@ def parse_entry(response: Any) -> MemoryEntry:  # JSON, checked here
     try:
         return from_json(MemoryEntry, {name: response[name] for name in ENTRY})
     except (KeyError, TypeError, ValueError):
-        raise build_unexpected_answer_error() from None
+        raise ProviderError(UNEXPECTED_ANSWER) from None
 
 
 def get_part(response: Any, name: str, kind: type) -> Any:  # JSON of that kind
+    """Return the value under the name. Raise ProviderError if it is missing or of another kind."""
     value = response.get(name) if isinstance(response, Mapping) else None
     if not isinstance(value, kind):
-        raise build_unexpected_answer_error()
+        raise ProviderError(UNEXPECTED_ANSWER)
     return value
-
-
-def build_unexpected_answer_error() -> ProviderError:
-    return ProviderError("The memory service sent an unexpected answer.")
 
 
 def _build_message(error: Mapping[str, Any]) -> str:

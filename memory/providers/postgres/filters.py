@@ -72,7 +72,7 @@ def _compile_condition(condition: Condition) -> Sql:
 
 
 def _compile_comparison(field: str, path: list[Any], sign: str, operand: Json) -> Sql:
-    """Compile an ordering comparison, with CASE because PostgreSQL may evaluate a cast before a test beside it."""
+    """Compile an ordering comparison, with CASE because PostgreSQL may evaluate a cast before a test."""
     if isinstance(operand, str):
         kind, value = "string", f"({field} #>> '{{}}') COLLATE \"C\" {sign} %s"
         parameter: Any = operand

@@ -31,19 +31,13 @@ def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[Memor
     )
     if query.key is not None:
         newest = newest.filter(entry__key=query.key)
-    entries = [
-        (
-            revision.entry.number,
-            build_entry_as_of(rows.build_entry(revision.entry, namespace.text), revision),
-        )
-        for revision in newest
-        if revision.operation not in REMOVING_OPERATIONS
-    ]
-    candidates = [
-        (number, entry)
-        for number, entry in entries
-        if is_visible(entry, at) and matches(filter_, document_of(entry))
-    ]
+    candidates = []
+    for revision in newest:
+        if revision.operation in REMOVING_OPERATIONS:
+            continue
+        entry = build_entry_as_of(rows.build_entry(revision.entry, namespace.text), revision)
+        if is_visible(entry, at) and matches(filter_, document_of(entry)):
+            candidates.append((revision.entry.number, entry))
     cosines = vectors.compute_cosines_as_of(namespace, query.meaning, candidates)
     return answer(query, [entry for _number, entry in candidates], at, cosines)
 

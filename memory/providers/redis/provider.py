@@ -99,13 +99,13 @@ class RedisProvider(MemoryProvider):
         filter_ = parse_filter(query.filter)
         if query.key == "":
             return []  # no entry has that key
-        as_of = query.as_of
+        past = "past" if query.as_of else ""
         server_time, rows = self._call(
-            "recall", query.namespace, self._now(), query.key or "", "past" if as_of else ""
+            "recall", query.namespace, self._now(), query.key or "", past
         )
-        now = as_of or from_ticks(server_time)
-        if as_of is not None:
-            rows = find_rows_at(rows, as_of)
+        now = query.as_of or from_ticks(server_time)
+        if query.as_of is not None:
+            rows = find_rows_at(rows, query.as_of)
         candidates = [
             entry
             for entry in (parse_entry(query.namespace, row) for row in rows)

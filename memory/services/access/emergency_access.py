@@ -135,16 +135,16 @@ def list_emergency_accesses(
 
 
 def load_emergency_access_page(
-    caller: MemoryCaller, *, into_own: bool, limit: int = 50, offset: int = 0
+    caller: MemoryCaller, *, own_memory: bool, limit: int = 50, offset: int = 0
 ) -> EmergencyAccessPage:
     """Return a page, the newest first: the accesses to the caller's memory, or all others that the caller may see."""
     user_id = caller.principal.user_id
     if user_id is None:
         return EmergencyAccessPage([], 0, offset)
-    own_memory = build_owner_condition(user_id)
+    condition = build_owner_condition(user_id)
     with tenant([caller.team_id]):
         visible = select_visible(caller, EmergencyAccess)
-        accesses = visible.filter(own_memory if into_own else ~own_memory)
+        accesses = visible.filter(condition if own_memory else ~condition)
         page = list(_sort_newest(accesses)[offset : offset + limit + 1])
         is_last = len(page) <= limit and (page or not offset)  # most pages need no count
         total = offset + len(page) if is_last else accesses.count()

@@ -39,8 +39,9 @@ def edit(
     reason: str = "",
     **changes: Any,  # fields of EntryContent
 ) -> MemoryEntry:
-    """Edit the entry; its expiry stays, and so does a field that is None, except the value. Content that needs a review
-    is stored beside it in quarantine and returned; the entry itself stays as it was.
+    """Edit the entry. Its expiry stays, and so does a field that is None, except the value.
+
+    Content that needs a review is stored as a quarantined entry and returned; the edited one then stays as it was.
     """
     changes = {name: new for name, new in changes.items() if new is not None or name == "value"}
     with open_entry(caller, "write", "memory.edited", entry_id) as access:

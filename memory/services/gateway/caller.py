@@ -31,7 +31,7 @@ class MemoryCaller:
     ``reach`` lists the namespaces that a run may access: those of its own conversation, person, application and
     workflow, and its notes. ``None`` means that a person or a key calls without a run, and permissions alone decide.
     ``participants`` are the accounts and keys that take part in the conversation besides the principal.
-    ``outside_subject`` means that the run is for a person without an account.
+    ``is_for_external_user`` means that the run is for a user without an account.
     """
 
     principal: Principal
@@ -40,7 +40,7 @@ class MemoryCaller:
     origin: CallOrigin = CallOrigin()
     reach: frozenset[str] | None = None
     participants: frozenset[UUID] = frozenset()
-    outside_subject: bool = False
+    is_for_external_user: bool = False
 
     @property
     def source(self) -> Source:

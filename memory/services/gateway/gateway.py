@@ -241,7 +241,7 @@ def _check_run(caller: MemoryCaller, verb: Verb, target: NamespaceTarget, rules:
     if permissions.is_owned_by_another(caller.principal, target) and not shared():
         raise AccessDenied(f"{text} belongs to another user.")
     changes = verb in ("write", "forget") and _is_shared_by_team(target)
-    if changes and caller.outside_subject and not rules.subjects_write_global:
+    if changes and caller.is_for_external_user and not rules.subjects_write_global:
         raise AccessDenied(f"Runs for external users can only read {text}.")
 
 

@@ -45,11 +45,11 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 LIMITS: Final = IngressLimits()
 MAX_REJECTED: Final = 200  # only the newest rejections count; content that was rejected years ago may be proposed again
 
-MAX_ALIKE: Final = 10
+MAX_SIMILAR: Final = 10
 MAX_QUERY_CHARS: Final = 2_000  # characters of a text that is searched for
 
-Lookup = Callable[[str], MemoryEntry | None]
-Alike = Callable[[StoreParams], Sequence[MemoryEntry]]
+FindEntry = Callable[[str], MemoryEntry | None]
+FindSimilar = Callable[[StoreParams], Sequence[MemoryEntry]]
 
 
 class Writer(StrEnum):
@@ -60,7 +60,7 @@ class Writer(StrEnum):
     PERSON = "person"
 
 
-# The origin of content that names none. Content that a program writes comes from outside.
+# The origin of content that names none. Content that a program writes is untrusted.
 DEFAULT_ORIGINS: Final = {
     Writer.RUN: ContentOrigin.MODEL,
     Writer.KEY: ContentOrigin.TOOL,
@@ -68,7 +68,7 @@ DEFAULT_ORIGINS: Final = {
 }
 
 
-def _find_none(_params: StoreParams) -> Sequence[MemoryEntry]:
+def _find_nothing(_params: StoreParams) -> Sequence[MemoryEntry]:
     return ()
 
 
@@ -77,14 +77,14 @@ class NamespaceContents:
     """The contents of a namespace, as far as the filter needs them. ``can_hold`` says that it has a quarantine that
     people review.
 
-    ``alike`` searches for entries that resemble the new one, however old.
+    ``find_entry`` returns the living entry with a key, ``find_similar`` entries of any age that resemble the new one.
     """
 
-    present: Lookup
+    find_entry: FindEntry
     recent: Sequence[MemoryEntry] = ()
     rejected: Sequence[Json] = ()
     can_hold: bool = True
-    alike: Alike = _find_none
+    find_similar: FindSimilar = _find_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def check_ingress(
 ) -> Admission:
     """Check new content. Raises NotAdmitted with the reasons. ``load`` is called if the namespace has to be read.
 
-    Secrets are removed for every writer, instructions in content from outside are held for review, and content that a
+    Secrets are removed for every writer, untrusted content with instructions is held for review, and content that a
     run repeats is stored once.
     """
     if params.tier is not Tier.WORKING:
@@ -113,14 +113,14 @@ def check_ingress(
         raise _build_refusal(decision)
     if is_held:
         return Admission(_hold_if_in_use(stored, contents), _build_detail(decision))
-    stored = protect_existing(stored, contents.present(stored.key))
+    stored = protect_existing(stored, contents.find_entry(stored.key))
     return Admission(_keep_if_verified(stored, contents), _build_detail(decision))
 
 
 def check_amendment(
     params: StoreParams, load: Callable[[], NamespaceContents], writer: Writer
 ) -> Admission:
-    """Check the new content of an entry of any tier. Content that needs a review is stored beside the entry."""
+    """Check the new content of an entry of any tier. Content that needs a review is stored as a separate entry."""
     if params.tier is Tier.QUARANTINE:
         return Admission(screen_params(params, _resolve_origin(params, writer)).params, {})
     return _check_content(params, load, _resolve_origin(params, writer))
@@ -130,7 +130,7 @@ def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> Names
     """Load the contents of a namespace. It is locked, so that nothing changes between the decision and the write."""
     store = access.store()
 
-    def search_alike(params: StoreParams) -> Sequence[MemoryEntry]:
+    def find_similar(params: StoreParams) -> Sequence[MemoryEntry]:
         return store.recall(build_similarity_query(params))
 
     if access.external is not None:
@@ -138,7 +138,7 @@ def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> Names
             lambda key: find_entry(store, access.text, key),
             store.recall(MemoryQuery(access.text, top_k=LIMITS.recent_count)),
             can_hold=False,
-            alike=search_alike,
+            find_similar=find_similar,
         )
     if namespace is None:
         return NamespaceContents(lambda key: None)
@@ -147,16 +147,16 @@ def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> Names
     quarantined = rows.find_living(namespace).filter(tier=Tier.QUARANTINE).order_by(*newest_first)
     rejected = quarantined.filter(metadata__review=str(TierAction.REJECT))
 
-    def present(key: str) -> MemoryEntry | None:
+    def find_living(key: str) -> MemoryEntry | None:
         unexpired = rows.find_living(namespace).exclude(expires_at__lte=access.now)
         entry = unexpired.filter(key=key).first()
         return rows.build_entry(entry, namespace.text) if entry else None
 
     return NamespaceContents(
-        present,
+        find_living,
         [rows.build_entry(entry, namespace.text) for entry in visible[: LIMITS.recent_count]],
         list(rejected.values_list("value", flat=True)[:MAX_REJECTED]),
-        alike=search_alike,
+        find_similar=find_similar,
     )
 
 
@@ -195,9 +195,11 @@ def _merge_repeated(
     if not is_generated_key(params.key, params.source.run_id) or not is_statement(params.value):
         return None
     contents = load()
-    if contents.present(params.key) is not None:
+    if contents.find_entry(params.key) is not None:
         return None
-    merged = merge_repetition(params, [*contents.recent, *contents.alike(params)], timezone.now())
+    merged = merge_repetition(
+        params, [*contents.recent, *contents.find_similar(params)], timezone.now()
+    )
     if merged is None:
         return None
     reasons = [*_list_reasons(screening), str(FindingReason.DUPLICATE)]
@@ -208,13 +210,13 @@ def build_similarity_query(params: StoreParams) -> MemoryQuery:
     """Build the query for entries that may say the same."""
     text = " ".join(list_texts(params.value))[:MAX_QUERY_CHARS]
     condition = {"category": params.category}
-    return MemoryQuery(params.namespace, query_text=text, filter=condition, top_k=MAX_ALIKE)
+    return MemoryQuery(params.namespace, query_text=text, filter=condition, top_k=MAX_SIMILAR)
 
 
 def _hold_if_in_use(params: StoreParams, contents: NamespaceContents) -> StoreParams:
     """Return content for review under a separate key, so that it replaces no entry in use."""
-    present = contents.present(params.key)
-    if present is None or present.tier is Tier.QUARANTINE:
+    existing = contents.find_entry(params.key)
+    if existing is None or existing.tier is Tier.QUARANTINE:
         return params
     return hold_entry(params.key, params)
 

@@ -136,8 +136,8 @@ def _format_title(namespace: NamedNamespace, *, may_know: bool) -> str:
 def _render_page(request: HttpRequest, problem: str) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
     can_start = access.can(principal, VERB, team_id)
-    own_page = _load_page(request, "mine", into_own=True)
-    other_page = _load_page(request, "offset", into_own=False) if can_start else EMPTY_PAGE
+    own_page = _load_page(request, "mine", own_memory=True)
+    other_page = _load_page(request, "offset", own_memory=False) if can_start else EMPTY_PAGE
     rows = _build_rows(request, [*own_page.emergency_accesses, *other_page.emergency_accesses])
     own_count = len(own_page.emergency_accesses)
     context: dict[str, Any] = {  # Any: what a template takes
@@ -157,11 +157,11 @@ def _render_page(request: HttpRequest, problem: str) -> HttpResponse:
     return render(request, "memory/access/emergency_access.html", context, status=status)
 
 
-def _load_page(request: HttpRequest, parameter: str, *, into_own: bool) -> EmergencyAccessPage:
+def _load_page(request: HttpRequest, parameter: str, *, own_memory: bool) -> EmergencyAccessPage:
     """Load the page of one of the two lists that the query parameter selects."""
     return services.load_emergency_access_page(
         build_caller(request),
-        into_own=into_own,
+        own_memory=own_memory,
         limit=PAGE_SIZE,
         offset=read_offset(request.GET, parameter),
     )

@@ -23,7 +23,7 @@ def in_run(person: Person, *, outside: bool = False, **identity: Any) -> MemoryC
         reach=list_reachable(known),
         origin=CallOrigin("r1", "node", "step-1"),
         participants=frozenset({person.user.pk}),
-        outside_subject=outside,
+        is_for_external_user=outside,
     )
 
 

@@ -154,7 +154,7 @@ def build_memory_caller(
         identity=identity,
         reach=memory_app.list_reachable(identity),
         participants=frozenset({subject_user} if subject_user else ()),
-        outside_subject=subject_user is None,
+        is_for_external_user=subject_user is None,
     )
 
 
