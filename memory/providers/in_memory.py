@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 
 class InMemoryProvider(MemoryProvider):
+    """A provider whose memory ends with the process. One lock makes its operations atomic."""
+
     def __init__(
         self,
         *,

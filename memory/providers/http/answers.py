@@ -47,6 +47,7 @@ def read_answer(status: int, body: bytes) -> Any:  # JSON
 
 
 def build_fault(status: int, response: Any) -> MemoryFault:  # JSON, of whatever form
+    """Build the error of a response from the type that it names, or else from its status."""
     error = response.get("error") if isinstance(response, Mapping) else None
     if not isinstance(error, Mapping):
         return ProviderError(f"The memory service answered with status {status}.")

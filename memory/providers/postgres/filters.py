@@ -35,6 +35,7 @@ def apply_filter(rows: QuerySet[Rows], filter_: Filter) -> QuerySet[Rows]:
 
 
 def compile_filter(filter_: Filter) -> Sql:
+    """Compile the filter to a condition with placeholders, and its parameters."""
     match filter_:
         case And(parts):
             return _join_parts(parts, " AND ", "TRUE")

@@ -229,6 +229,7 @@ def build_source(row: Entry) -> Source:
 
 
 def record_revisions(entries: Sequence[Entry], context: WriteContext) -> None:
+    """Record the state of the entries as their newest revisions, in statements of limited size."""
     largest = max((entry.size for entry in entries), default=0)
     Revision.objects.unscoped().bulk_create(
         [

@@ -52,6 +52,7 @@ def has_postings_for(query: MemoryQuery) -> bool:
 
 
 def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
+    """Return the living entries that match the query's text, best first, each with its score."""
     text_query = parse_question(query.query_text or "", query.language)
     postings, expired = _load_postings(namespace, text_query, now)
     only = _list_matching_numbers(namespace, query, now) if query.filter else None

@@ -148,6 +148,7 @@ def list_applications(caller: MemoryCaller) -> list[ApplicationLimits]:
 
 
 def measure_usage(caller: MemoryCaller, limits: Limits) -> TeamUsage:
+    """Measure the team's usage of these limits, for members who may change them."""
     access.check(caller.principal, VERB, caller.team_id)
     effective = apply_defaults(limits)
     with tenant([caller.team_id]):

@@ -72,6 +72,7 @@ def read_learning_rule(caller: MemoryCaller, *, app_id: str = "") -> LearningRul
 def set_learning_rule(
     caller: MemoryCaller, *, app_id: str = "", learning: LearningRule
 ) -> LearningRule:
+    """Replace the rule of an application, or the team's without one, and record the change in the audit log."""
     _check_may_write(caller, app_id)
     _check_values(learning)
     values = {**asdict(learning), "review": learning.review.value}

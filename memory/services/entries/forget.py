@@ -122,6 +122,7 @@ def filter_by(
 def forget_selected(
     access: NamespaceAccess, choose: Callable[[QuerySet[Entry]], QuerySet[Entry]], reason: str
 ) -> Forgotten:
+    """Forget the chosen living entries of an open namespace as one change; without any, no change is recorded."""
     namespace = access.lock()
     if namespace is None:
         access.detail["keys"] = 0

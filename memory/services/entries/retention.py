@@ -20,6 +20,8 @@ from memory.services.access.quotas import Meter
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
+    """The used shares of a namespace's limits, and its limit for one value."""
+
     entries: Meter
     size: Meter
     widest: int | None  # bytes of one value

@@ -22,6 +22,7 @@ def record(
     success: bool = True,
     is_hidden: bool = False,
 ) -> None:
+    """Record the caller's action, together with the run and the node that it comes from."""
     origin = caller.origin
     run_detail = {"run": origin.run_id, "node": origin.node_id} if origin.run_id else {}
     audit.record(

@@ -66,6 +66,7 @@ def search_snapshot(
     limit: int = 50,
     offset: int = 0,
 ) -> SnapshotPage:
+    """Search the entries as they were at the moment, quarantined ones too. External providers have no snapshots."""
     with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         row = access.target.row
         access.detail["as_of"] = at.isoformat()

@@ -26,6 +26,7 @@ class UndoResult:
 
 @retry_on_conflict
 def undo(caller: MemoryCaller, *, change_id: UUID | str) -> UndoResult:
+    """Undo the change once, in every namespace that it wrote to. Raise AlreadyExists if it was undone before."""
     namespace = _find_namespace(caller, change_id)
     with open_namespace(caller, "write", "memory.undone", namespace=namespace) as access:
         other_namespaces = _list_other_namespaces(Change.objects.unscoped().get(pk=change_id))

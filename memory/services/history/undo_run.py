@@ -44,6 +44,7 @@ class RunUndoResult:
 def undo_run(
     caller: MemoryCaller, *, run_id: str, reason: str = "", dry_run: bool = False
 ) -> RunUndoResult:
+    """Undo the run wherever the caller may write; a dry run only counts."""
     if not run_id:
         raise InvalidInput("run: required.")
     action = "memory.listed" if dry_run else "memory.undone"

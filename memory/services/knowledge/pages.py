@@ -217,6 +217,7 @@ def _build_view(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
 
 
 def get_page_entry(access: NamespaceAccess, entry_id: UUID | str) -> MemoryEntry:
+    """Return the entry of a page that may be recalled. Raise NotFound if there is none, or it is no page."""
     row: Entry | None = None
     if access.target.row is not None:
         visible = rows.find_visible(access.target.row, access.now)

@@ -29,6 +29,9 @@ from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
+_Hits = list[tuple[Entry, MemoryEntry]]
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResults:
     """The entries, best first, then quarantined ones. ``namespaces`` are by the name that the entries give them."""
@@ -77,9 +80,6 @@ def search_all_namespaces(
     return SearchResults(
         entries, {row.text: row for row in namespaces.values()}, total, offset, is_all
     )
-
-
-_Hits = list[tuple[Entry, MemoryEntry]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ class PageImport:
 def export_pages(
     caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
 ) -> bytes:
+    """Export all pages of a namespace as an archive. Emergency access isn't enough."""
     with open_namespace(
         caller, "view", "memory.exported", scope=scope, namespace=namespace
     ) as access:
