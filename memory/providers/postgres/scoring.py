@@ -46,7 +46,7 @@ class Register:
 def read_register(
     blocks: Sequence[Block], *, only: Iterable[int] | None, without: Iterable[int]
 ) -> Register:
-    """Read the blocks of a register. ``only`` are the numbers that pass the filter, ``without`` those of expired entries."""
+    """Read the blocks of a register: ``only`` the numbers that pass the filter, ``without`` those of expired entries."""
     size = max((block for block, _ in blocks), default=-1) * BLOCK + BLOCK
     register_pairs = np.zeros((size + 1, 2), dtype="<u4")
     for block, block_bytes in blocks:

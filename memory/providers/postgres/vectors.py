@@ -117,7 +117,7 @@ def compute_cosines(
     only: Sequence[int] | None = None,
     without: Iterable[int] = (),
 ) -> dict[int, float]:
-    """Return the cosines of the entries nearest to the query's meaning, by number; ``only`` are those that pass its filter."""
+    """Return the cosines of the entries nearest to the query's meaning, by number; ``only`` these are compared."""
     rows = _fetch_nearest(namespace, meaning, only, without)
     return {number: cosine for number, _hash, cosine in rows}
 

@@ -123,7 +123,7 @@ def list_subject_accesses(
 def list_emergency_accesses(
     caller: MemoryCaller, *, namespace: str | None = None, limit: int = 100, offset: int = 0
 ) -> list[EmergencyAccess]:
-    """Return the accesses by the caller and those to their memory, or with the permission all of the team, newest first."""
+    """Return the accesses that the caller may see, newest first: their own, those to their memory, or all the team's."""
     with tenant([caller.team_id]):
         if namespace is not None and caller.principal.kind != "user":
             accesses = _select_for_key(caller, namespace)

@@ -111,7 +111,7 @@ class AccessExplanation:
 
 @retry_on_conflict
 def explain_access(caller: MemoryCaller, *, namespace: str) -> AccessExplanation:
-    """Explain the access to a namespace that the caller may view. A key also needs permission to see the team's members."""
+    """Explain the access to a namespace that the caller may view. Keys also need permission to see the team's members."""
     if caller.principal.kind != "user":
         account_access.check_key(caller.principal, "team:read")
     with open_namespace(caller, "view", "memory.access_explained", namespace=namespace) as access:

@@ -43,7 +43,7 @@ _WRITABLE = {"title", "summary", "content", "tags", "references", "aliases"}
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A page; ``links`` and ``backlinks`` are ids of pages that may be missing, ``stale`` the reasons why it is outdated."""
+    """A page with the ids of linked pages, which may be missing; ``stale`` are the reasons why it is outdated."""
 
     page: KnowledgePage
     entry: MemoryEntry

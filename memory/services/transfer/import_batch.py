@@ -277,7 +277,7 @@ class ImportBatch:
 
 
 def _is_unchanged(unit: ImportUnit, existing: Entry) -> bool:
-    """Return whether the existing entry equals the line after the gate or the original, which a member may have approved."""
+    """Return whether the existing entry equals the unit, before the gate (a member may have approved it) or after."""
     return any(_is_same_state(line, existing) for line in (unit.original, unit.line))
 
 
