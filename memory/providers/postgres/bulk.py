@@ -20,6 +20,8 @@ from memory.providers.postgres.fixed_queries import encode_for_json
 from memory.providers.postgres.indexing import Index
 
 
+QUERIES: Final = read_queries("memory/sql/queries/entries.sql")
+
 RestorePair = tuple[Entry, Revision]  # an entry, and the revision to restore
 
 # Bytes in one statement: PostgreSQL accepts up to 268 million in one JSON value.
@@ -34,7 +36,7 @@ _COLUMNS: Final = [
     column.attname for column in Entry._meta.concrete_fields if column.attname not in FIXED_COLUMNS
 ]
 
-_UPDATE: Final = read_queries("memory/sql/queries/entries.sql")["update_many"].format(
+_UPDATE: Final = QUERIES["update_many"].format(
     assignments=", ".join(f'"{name}" = fresh."{name}"' for name in _COLUMNS if name != "id")
 )
 
