@@ -55,9 +55,9 @@ class FunctionCall(Generic[M]):
         with connection.cursor() as cursor:
             cursor.execute(self._sql, params)
             row, result = cursor.fetchone(), cursor.pgresult
-        count = len(row) - self._values
-        # The columns come in the table's order, which depends on the migrations.
-        order = self._rows.find_order(tuple(result.fname(index) for index in range(count)))
+            count = len(row) - self._values
+            # The columns come in the table's order, which depends on the migrations.
+            order = self._rows.find_order(tuple(result.fname(index) for index in range(count)))
         row_values = [row[index] for index in order]
         is_found = row_values[self._rows.id_index] is not None
         return self._rows.build(row_values) if is_found else None, list(row[count:])

@@ -94,7 +94,7 @@ class Index:
         return number
 
     def _append_number(self, row: Group) -> int:
-        """Return the next number, after the last entry of the group."""
+        """Append a number to the group, at its next position, and return it."""
         number, predecessor = self._take_number(), row.last_number
         row.last_number, row.last_position = number, row.last_position + 1
         self._changes.register(number, None if predecessor < 0 else predecessor)
