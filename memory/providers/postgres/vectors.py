@@ -94,7 +94,8 @@ def compute_similarity(
     without: Iterable[int] = (),
 ) -> Mapping[int, float] | None:
     """Return the similarity in meaning of each number, from 0 to 1, or None if no entry has a comparable vector."""
-    return scale_cosines(compute_cosines(namespace, meaning, only=only, without=without)) or None
+    rows = _fetch_nearest(namespace, meaning, only, without)
+    return scale_cosines({number: cosine for number, _hash, cosine in rows}) or None
 
 
 def compute_similarity_by_key(
@@ -113,12 +114,10 @@ def compute_similarity_by_key(
 def compute_cosines(
     namespace: Namespace,
     meaning: QueryEmbedding | None,
-    *,
-    only: Sequence[int] | None = None,
-    without: Iterable[int] = (),
-) -> dict[int, float]:
-    """Return the cosines of the entries nearest to the query's meaning, by number; ``only`` these are compared."""
-    rows = _fetch_nearest(namespace, meaning, only, without)
+    numbers: Sequence[int],
+) -> dict[int | None, float]:
+    """Return the cosines of those of the entries that are nearest to the query's meaning, by number."""
+    rows = _fetch_nearest(namespace, meaning, numbers)
     return {number: cosine for number, _hash, cosine in rows}
 
 
