@@ -143,6 +143,7 @@ class Script:
 
     def __init__(self) -> None:
         self.refuses = False
+        self.call_count = 0
         self._facts: set[str] = set()
         self._calls = count()
 
@@ -156,6 +157,7 @@ class Script:
 
     def answer(self, prompt: str) -> str:
         """Answer the curator with JSON that is broken in a way that it can repair; each call uses the next way."""
+        self.call_count += 1
         if self.refuses:
             return "I would rather not say."
         outputs = prompt.split("## Output\n~~~~\n")[1].split("\n~~~~")[0].split("\n\n")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from accounts.tenancy import tenant
-from bench.chatter import CURATOR, Script, chat, document, judged
+from bench.chatter import CURATOR, Script, build_document, make_chat, score
 from memory.public import LearningRule, set_learning_rule, summarize_curation
 from tests.durability.conftest import Cluster
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI, Request
@@ -101,8 +101,8 @@ def test_chat_full_of_talk_leaves_its_facts_each_once(
 ) -> None:
     """issue 4: 200 messages through a real worker; ``bench.curation`` is its long form."""
     workflow("llm")  # connects the ledger
-    said, script = chat(7), Script()
-    script.knows(said)
+    chat, script = make_chat(7), Script()
+    script.learn(chat)
     ledger.script(
         lambda request: (
             script.answer(request.last_message) if CURATOR in request.last_message else "Noted."
@@ -111,25 +111,25 @@ def test_chat_full_of_talk_leaves_its_facts_each_once(
     app = importing.import_document(
         cast.alice.principal,
         team_id=cast.team_a.pk,
-        source=document({"provider": "ledger", "name": "small", "mode": "chat"}),
+        source=build_document({"provider": "ledger", "name": "small", "mode": "chat"}),
     ).workflow
     learns(cast, str(app.pk), token_budget=1_500)
     cluster.start()
 
-    run = start_run(cast.alice.principal, workflow=app, inputs={"said": list(said.messages)})
+    run = start_run(cast.alice.principal, workflow=app, inputs={"messages": list(chat.messages)})
     assert cluster.until_ended(run)["status"] == "succeeded"
     row = cluster.until(lambda: curation(cluster, run))
 
     found = summarize_curation(at_door(cast.alice), run_id=str(run.pk))
     assert found is not None
     texts = [one.text for one in found.entries if one.key.startswith("learning:")]
-    result = judged(said, texts)
+    result = score(chat, texts)
     assert (row["status"], row["problem"]) == ("done", "")
-    assert script.asked >= 3  # in batches
+    assert script.call_count >= 3  # in batches
     assert found.curation.repairs
-    assert result.found == result.facts
-    assert result.kept_out >= 0.9
-    assert result.doubles == 0
+    assert result.stored_facts == result.facts
+    assert result.rejected_share >= 0.9
+    assert result.duplicates == 0
 
 
 def test_model_that_fails_the_curator_touches_neither_the_run_nor_its_time(
