@@ -14,9 +14,9 @@ OPENERS = {"open_namespace", "open_entry", "_open", "open_for_query"}
 EXCEPTIONS = {"sandbox/dry_run.py", "sandbox/sandbox.py", "gateway/gateway.py"}
 
 
-def opens_namespace(function: ast.FunctionDef) -> bool:
+def opens_namespace(function: ast.FunctionDef, openers: set[str]) -> bool:
     return any(
-        isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in OPENERS
+        isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in openers
         for node in ast.walk(function)
     )
 
@@ -28,16 +28,26 @@ def is_retried_or_context_manager(function: ast.FunctionDef) -> bool:
     )
 
 
-def public_functions(tree: ast.Module) -> list[ast.FunctionDef]:
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return [function for function in functions if not function.name.startswith("_")]
+def is_inside_namespace(function: ast.FunctionDef) -> bool:
+    """It gets a namespace that its caller opened, and with it the caller's transaction."""
+    return any(argument.arg == "access" for argument in function.args.args)
 
 
 def list_unretried(name: str, source: str) -> list[str]:
+    """A private function that opens one and is not retried itself makes an opener of every function that calls it."""
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    unretried = [
+        function
+        for function in functions
+        if not is_retried_or_context_manager(function) and not is_inside_namespace(function)
+    ]
+    openers: set[str] = set()
+    while more := {f.name for f in unretried if opens_namespace(f, OPENERS | openers)} - openers:
+        openers |= more
     return [
         f"{name}: {function.name}"
-        for function in public_functions(ast.parse(source))
-        if opens_namespace(function) and not is_retried_or_context_manager(function)
+        for function in unretried
+        if function.name in openers and not function.name.startswith("_")
     ]
 
 
@@ -74,8 +84,15 @@ def worse(caller):
     with _open(caller, "view", "memory.listed", None) as access:
         return access
 
+def _helper(caller):
+    with open_namespace(caller, "view", "memory.listed") as access:
+        return access
+
+def worst(caller):
+    return _helper(caller)
+
 def other(caller):
     return caller
 """
 
-    assert list_unretried("a.py", source) == ["a.py: bad", "a.py: worse"]
+    assert list_unretried("a.py", source) == ["a.py: bad", "a.py: worse", "a.py: worst"]

@@ -6,7 +6,6 @@ An archived workflow is not found, except by the views that merely show it (``ar
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
-from django.conf import settings
 from django.http import HttpRequest, QueryDict
 
 from accounts.errors import NotFound
@@ -38,10 +37,6 @@ def provider_for(request: HttpRequest, provider_id: UUID) -> tuple[Principal, Mo
 def is_htmx(request: HttpRequest) -> bool:
     """Return whether a script sent the request, so that the response is a fragment instead of a page."""
     return "HX-Request" in request.headers
-
-
-def get_base_url(request: HttpRequest) -> str:
-    return (settings.PUBLIC_URL or request.build_absolute_uri("/")).rstrip("/")
 
 
 def get_form_data(request: HttpRequest) -> QueryDict | None:

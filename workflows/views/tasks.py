@@ -17,7 +17,7 @@ from workflows.errors import WorkflowArchived
 from workflows.forms import TaskForm
 from workflows.models import Run, Task
 from workflows.services import tasks
-from workflows.views.request_context import get_base_url, get_form_data, is_htmx
+from workflows.views.request_context import get_form_data, is_htmx
 from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory import list_recalled, record_access
 from workflows.views.runs.recalled_memory import Recollection
@@ -48,7 +48,6 @@ def index(request: HttpRequest) -> HttpResponse:
         "form": form,
         "tasks": rows,
         "page": page,
-        "base_url": get_base_url(request),
     }
     return render(request, "tasks/list.html", context, status=422 if form.errors else 200)
 

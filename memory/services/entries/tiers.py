@@ -182,6 +182,7 @@ def _plan(row: Entry, move: TierAction, to: Tier, now: datetime) -> PlannedMove:
     )
 
 
+@retry_on_conflict
 def _move(
     caller: MemoryCaller,
     move: TierAction,

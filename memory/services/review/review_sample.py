@@ -7,6 +7,7 @@ from typing import Final
 from django.utils.translation import gettext as _
 
 from config.ids import uuid7
+from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, Source, StoreParams
 from memory.logic.review.proposal_rules import propose_addition
@@ -24,6 +25,7 @@ METADATA: Final[Mapping[str, Json]] = {SAMPLE: True}
 REVIEW_ALL: Final = LearningRule(review=ReviewMode.ALL, sampled=1.0)
 
 
+@retry_on_conflict
 def add_sample_items(caller: MemoryCaller) -> int:
     """Add the sample and return the number of new proposals. A repeated call adds none that is open already."""
     if caller.principal.user_id is None:

@@ -32,7 +32,7 @@ from workflows.views.publishing.page_updates import (
     render_not_published,
     render_published,
 )
-from workflows.views.request_context import get_base_url, get_form_data, is_htmx, workflow_for
+from workflows.views.request_context import get_form_data, is_htmx, workflow_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,6 @@ def index(request: HttpRequest) -> HttpResponse:
         "query": location.query,
         "can_create": permissions.may_create(principal, team_id),
         "can_arrange": permissions.may_arrange(principal, team_id),
-        "base_url": get_base_url(request),
     }
     return render(request, "workflows/catalog/list.html", context)
 

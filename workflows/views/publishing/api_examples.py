@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils.html import escape
 from django.utils.translation import gettext as _
 
+from config.http.context import get_base_url
 from workflows.engine.language.document import Document, Json
 from workflows.models import Workflow
-from workflows.views.request_context import get_base_url
 
 
 TIMEOUT: Final = 60

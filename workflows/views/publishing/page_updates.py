@@ -12,13 +12,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.principals import Principal
+from config.http.context import get_base_url
 from workflows import permissions
 from workflows.models import Version, Workflow
 from workflows.models.documents import from_json
 from workflows.services import publishing
 from workflows.services.editor.drafts import load_draft
 from workflows.views.publishing.api_examples import build_snippets
-from workflows.views.request_context import get_base_url, workflow_for
+from workflows.views.request_context import workflow_for
 
 
 def build_published_context(

@@ -37,7 +37,6 @@ from workflows.views.catalog.workflow_page import (
 )
 from workflows.views.editor.page import build_page_context
 from workflows.views.request_context import (
-    get_base_url,
     is_htmx,
     parse_id,
     read_text,
@@ -69,7 +68,6 @@ def index(request: HttpRequest) -> HttpResponse:
         "ignored": list_ignored(request.GET, run_filter),
         "statuses": RunStatus.choices,
         "workflow": workflow,
-        "base_url": get_base_url(request),
     }
     return render(request, "runs/list.html", context)
 

@@ -239,7 +239,7 @@ def test_list_is_narrowed_by_status_and_workflow(alice: Person):
 
     assert [n in failed for n in ("queued-one", "failed-one", "failed-two")] == [False, True, False]
     assert [n in odd for n in ("queued-one", "failed-one", "failed-two")] == [True, True, True]
-    assert "No runs yet" in text_of(ask(RUNS, {"status": "paused"}))
+    assert "No runs match these filters" in text_of(ask(RUNS, {"status": "paused"}))
 
 
 def test_list_is_narrowed_by_what_went_in_whom_it_was_for_and_when(cast: Cast):
@@ -273,7 +273,7 @@ def test_chat_turn_is_found_by_what_was_said(alice: Person):
     page = text_of(alice.client.get(RUNS, {"said": "Umbrella"}))
 
     assert page.count(reverse("workflows:run", args=[message.run_id])) == 1
-    assert "No runs yet" in text_of(alice.client.get(RUNS, {"said": "parasol"}))
+    assert "No runs match these filters" in text_of(alice.client.get(RUNS, {"said": "parasol"}))
 
 
 @pytest.mark.parametrize("text", ["not-an-id", "'", "00000000-0000-0000-0000-000000000000"])
