@@ -103,7 +103,7 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         config = self.configure(spec)
         list_type = config.iterator_input_type
         kind = parse_type(list_type) if isinstance(list_type, str) else None
-        item = str(ELEMENTS[kind]) if kind in ELEMENTS else "any"
+        item = str(ELEMENTS[kind]) if kind is not None and kind in ELEMENTS else "any"
         derived = DerivedType(config.iterator_selector, TypeRule.ELEMENT) if item == "any" else None
         return (
             Output("item", item, gettext_noop("Current item"), derived),
