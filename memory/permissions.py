@@ -100,7 +100,7 @@ class AccessFacts:
 
     def find_emergency_access(self, principal: Principal) -> EmergencyAccess | None:
         row = self.target.row
-        return find_open_emergency_access(principal, row.pk, row.team_id) if row else None
+        return find_open_emergency_access(principal, row) if row else None
 
 
 def find_participants(target: NamespaceTarget) -> frozenset[UUID]:

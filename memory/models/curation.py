@@ -1,4 +1,4 @@
-"""Curation: the learning rules of applications, the curation of each run, and the proposals for review."""
+"""Curation: the rules of applications, the curation of each run, and the proposals for review."""
 
 from typing import ClassVar, Self, cast
 
@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import Principal, get_key_id
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from memory.models.jobs import Job, JobStatus
-from memory.models.namespaces import Namespace
-from memory.models.readable import any_of
+from memory.models.namespaces import Namespace, NamespacedQuerySet
+from memory.models.readable import check_choices
 
 
 class ReviewChoice(models.TextChoices):
@@ -61,14 +61,12 @@ class CurationQuerySet(TenantQuerySet["Curation"]):
         return super().visible_to(principal).filter(condition)
 
 
-class ProposalQuerySet(TenantQuerySet["Proposal"]):
-    def visible_to(self, principal: HasTeams) -> Self:
-        condition = any_of("namespace_id", Namespace.objects.visible_to(principal))
-        return super().visible_to(principal).filter(condition)
+class ProposalQuerySet(NamespacedQuerySet["Proposal"]):
+    """The proposals of visible namespaces."""
 
 
 class CurationRule(TenantModel):
-    """An application's rule for learning from its runs. The rule without an application is the team's default."""
+    """An application's rule for the curation of its runs. The rule without an application is the team's default."""
 
     app_id = models.CharField(_("application"), max_length=80, blank=True)
     auto_memory = models.BooleanField(_("learns from runs"), default=False)
@@ -91,9 +89,7 @@ class CurationRule(TenantModel):
             models.CheckConstraint(
                 condition=Q(sampled__gte=0, sampled__lte=1), name="memory_curation_rule_share"
             ),
-            models.CheckConstraint(
-                condition=Q(review__in=ReviewChoice.values), name="memory_curation_rule_review"
-            ),
+            check_choices("review", ReviewChoice, "memory_curation_rule_review"),
         )
 
     def __str__(self) -> str:
@@ -121,9 +117,7 @@ class Curation(Job, TenantModel):
         ordering = ("-created_at", "-id")
         constraints = (
             models.UniqueConstraint(fields=("team", "run_id"), name="memory_curation_once"),
-            models.CheckConstraint(
-                condition=Q(status__in=JobStatus.values), name="memory_curation_status"
-            ),
+            check_choices("status", JobStatus, "memory_curation_status"),
         )
         indexes = (
             models.Index(
@@ -178,12 +172,8 @@ class Proposal(TenantModel):
                 condition=Q(state="open"),
                 name="memory_proposal_open_once",
             ),
-            models.CheckConstraint(
-                condition=Q(kind__in=ProposalKind.values), name="memory_proposal_kind"
-            ),
-            models.CheckConstraint(
-                condition=Q(state__in=ProposalState.values), name="memory_proposal_state"
-            ),
+            check_choices("kind", ProposalKind, "memory_proposal_kind"),
+            check_choices("state", ProposalState, "memory_proposal_state"),
         )
         indexes = (
             models.Index(fields=("team", "state", "-score", "-id"), name="memory_proposal_queue"),

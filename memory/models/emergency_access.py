@@ -5,7 +5,7 @@ change but its early end and the acknowledgements.
 """
 
 from datetime import datetime
-from typing import ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -21,10 +21,11 @@ from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySe
 from memory.models.readable import any_of
 
 
-VERB = "memory.use_emergency_access"
+if TYPE_CHECKING:
+    from memory.models.namespaces import Namespace
 
-# The fields of the namespace that name an owner.
-_OWNER_FIELDS = ("namespace__owner_user", "namespace__persona_of")
+
+VERB = "memory.use_emergency_access"
 
 
 class EmergencyAccessQuerySet(TenantQuerySet["EmergencyAccess"]):
@@ -50,10 +51,11 @@ def build_notified_condition(user_id: UUID) -> Q:
 
 
 def build_owner_condition(user_id: UUID) -> Q:
-    condition = Q(namespace__participants__contains=[user_id])
-    for field in _OWNER_FIELDS:
-        condition |= Q(**{field: user_id})
-    return condition
+    return (
+        Q(namespace__participants__contains=[user_id])
+        | Q(namespace__owner_user=user_id)
+        | Q(namespace__persona_of=user_id)
+    )
 
 
 def _list_teams(principal: Principal) -> list[UUID]:
@@ -132,23 +134,17 @@ def build_open_condition(principal: Principal) -> Q:
     teams = _list_teams(principal) if principal.kind == "user" else []
     if not teams:
         return Q(pk__in=[])
-    rows = EmergencyAccess.objects.unscoped().filter(by=principal.user_id, team__in=teams)
-    accesses = cast(EmergencyAccessQuerySet, rows).filter_open(timezone.now())
-    return any_of("id", accesses, "namespace_id")
+    return any_of("id", _list_open(by=principal.user_id, team__in=teams), "namespace_id")
 
 
-def find_open_emergency_access(
-    principal: Principal, namespace_id: UUID, team_id: UUID
-) -> EmergencyAccess | None:
+def find_open_emergency_access(principal: Principal, row: "Namespace") -> EmergencyAccess | None:
     """Return the access by which the principal may view the namespace now; of several, the last to end."""
-    if principal.kind != "user" or not access.can(principal, VERB, team_id):
+    if principal.kind != "user" or not access.can(principal, VERB, row.team_id):
         return None
-    rows = EmergencyAccess.objects.unscoped().filter(
-        by=principal.user_id, team=team_id, namespace=namespace_id
-    )
-    return (
-        cast(EmergencyAccessQuerySet, rows)
-        .filter_open(timezone.now())
-        .order_by("-expires_at", "-id")
-        .first()
-    )
+    accesses = _list_open(by=principal.user_id, team=row.team_id, namespace=row.pk)
+    return accesses.order_by("-expires_at", "-id").first()
+
+
+def _list_open(**conditions: Any) -> EmergencyAccessQuerySet:
+    rows = EmergencyAccess.objects.unscoped().filter(**conditions)
+    return cast(EmergencyAccessQuerySet, rows).filter_open(timezone.now())

@@ -8,10 +8,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
-from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
+from accounts.tenancy import TenantManager, TenantModel
 from config.ids import uuid7
-from memory.models.namespaces import Namespace
-from memory.models.readable import any_of
+from memory.models.namespaces import Namespace, NamespacedQuerySet
+from memory.models.readable import check_choices
 
 
 class TierChoice(models.TextChoices):
@@ -32,16 +32,11 @@ class Operation(models.TextChoices):
     EXPIRE = "expire", _("expired")
 
 
-class EntryQuerySet(TenantQuerySet["Entry"]):
-    def visible_to(self, principal: HasTeams) -> Self:
-        condition = any_of("namespace_id", Namespace.objects.visible_to(principal))
-        return super().visible_to(principal).filter(condition)
-
+class EntryQuerySet(NamespacedQuerySet["Entry"]):
     def open_to(self, principal: Principal) -> Self:
         """Limit the entries to those that the principal can open by id, emergency access included."""
         namespaces: Any = Namespace.objects  # Any: the manager types its model, not its queryset
-        condition = any_of("namespace_id", namespaces.open_to(principal))
-        return super().visible_to(principal).filter(condition)
+        return self.filter_namespaces(principal, namespaces.open_to(principal))
 
     def living(self) -> Self:
         """Limit the entries to those that are neither forgotten nor expired; quarantined ones are included."""
@@ -49,18 +44,10 @@ class EntryQuerySet(TenantQuerySet["Entry"]):
         return self.filter(fresh, deleted_at=None)
 
 
-class ChangeQuerySet(TenantQuerySet["Change"]):
-    def visible_to(self, principal: HasTeams) -> Self:
-        condition = any_of("namespace_id", Namespace.objects.visible_to(principal))
-        return super().visible_to(principal).filter(condition)
-
-
-class ByEntryQuerySet(TenantQuerySet[models.Model]):
+class ByEntryQuerySet(NamespacedQuerySet[models.Model]):
     """Rows that belong to an entry; they are as visible as the entry."""
 
-    def visible_to(self, principal: HasTeams) -> Self:
-        condition = any_of("entry__namespace_id", Namespace.objects.visible_to(principal))
-        return super().visible_to(principal).filter(condition)
+    namespace_field = "entry__namespace_id"
 
 
 class StateColumns(models.Model):
@@ -125,9 +112,7 @@ class Entry(StateColumns, TenantModel):
             models.UniqueConstraint(
                 fields=("namespace", "number"), name="memory_entry_number_once"
             ),
-            models.CheckConstraint(
-                condition=Q(tier__in=TierChoice.values), name="memory_entry_tier"
-            ),
+            check_choices("tier", TierChoice, "memory_entry_tier"),
             models.CheckConstraint(
                 condition=Q(importance__gte=0, importance__lte=1), name="memory_entry_importance"
             ),
@@ -198,7 +183,7 @@ class Change(TenantModel):
     undone_at = models.DateTimeField(_("undone at"), null=True, blank=True, editable=False)
     undone_by = models.CharField(_("undone by"), max_length=120, blank=True, editable=False)
 
-    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ChangeQuerySet)()
+    objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(NamespacedQuerySet)()
 
     class Meta:
         verbose_name = _("memory change")
@@ -217,11 +202,7 @@ class Revision(StateColumns, TenantModel):
         "accounts.Team", on_delete=models.PROTECT, related_name="+", db_index=False
     )
     entry = models.ForeignKey(
-        Entry,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_index=False,
-        verbose_name=_("entry"),
+        Entry, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("entry")
     )
     number = models.PositiveIntegerField(_("number"), editable=False)
     operation = models.CharField(_("kind"), max_length=10, choices=Operation, editable=False)
@@ -244,9 +225,7 @@ class Revision(StateColumns, TenantModel):
             models.UniqueConstraint(
                 fields=("entry", "number", "team"), name="memory_revision_once"
             ),
-            models.CheckConstraint(
-                condition=Q(operation__in=Operation.values), name="memory_revision_operation"
-            ),
+            check_choices("operation", Operation, "memory_revision_operation"),
         )
         indexes = (
             models.Index(fields=("team", "change_id"), name="memory_revision_change"),

@@ -34,7 +34,7 @@ class Job(models.Model):
         return self.status in (JobStatus.DONE, JobStatus.FAILED)
 
 
-def build_abandoned_condition(now: datetime, unheard_after: timedelta) -> Q:
+def build_abandoned_condition(now: datetime, overdue_after: timedelta) -> Q:
     """Return the condition for jobs that no worker took in time, or whose worker disappeared."""
-    waited_too_long = Q(status=JobStatus.WAITING, created_at__lte=now - unheard_after)
+    waited_too_long = Q(status=JobStatus.WAITING, created_at__lte=now - overdue_after)
     return waited_too_long | Q(status=JobStatus.RUNNING, held_until__lte=now)

@@ -1,6 +1,6 @@
 """Namespaces, the containers of entries to which permissions, quotas and counts apply."""
 
-from typing import ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -17,6 +17,10 @@ from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySe
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import list_scope_kinds, list_words_seen_by
 from memory.models.emergency_access import build_open_condition
+from memory.models.readable import any_of, check_choices
+
+
+M = TypeVar("M", bound=models.Model)
 
 
 class ScopeChoice(models.TextChoices):
@@ -42,16 +46,16 @@ class PauseChoice(models.TextChoices):
 class NamespaceQuerySet(TenantQuerySet["Namespace"]):
     def visible_to(self, principal: HasTeams) -> Self:
         """Limit the namespaces to those that the principal can see. No role opens private memory."""
-        return self._seen_by(principal, Q(pk__in=[]))
+        return self._filter_visible(principal, Q(pk__in=[]))
 
     def open_to(self, principal: Principal) -> Self:
         """Limit the namespaces to those visible or opened by emergency access, as ``permissions.is_allowed`` does.
 
         Only for callers that name one namespace and record that it was shown. Lists of namespaces use ``visible_to``.
         """
-        return self._seen_by(principal, build_open_condition(principal))
+        return self._filter_visible(principal, build_open_condition(principal))
 
-    def _seen_by(self, principal: HasTeams, extra_condition: Q) -> Self:
+    def _filter_visible(self, principal: HasTeams, extra_condition: Q) -> Self:
         actor = cast(Principal, principal)  # ``HasTeams`` has only a part of its fields
         if not actor.allows("memory:read"):
             return self.none()
@@ -125,9 +129,7 @@ class Namespace(TenantModel):
             models.CheckConstraint(
                 condition=Q(scope__regex=r"^[a-z][a-z0-9_-]*$"), name="memory_namespace_scope"
             ),
-            models.CheckConstraint(
-                condition=Q(paused__in=PauseChoice.values), name="memory_namespace_paused"
-            ),
+            check_choices("paused", PauseChoice, "memory_namespace_paused"),
             models.CheckConstraint(
                 condition=Q(entry_count__gte=0, byte_count__gte=0), name="memory_namespace_counts"
             ),
@@ -142,9 +144,19 @@ class Namespace(TenantModel):
 
     def get_scope_display(self) -> str:
         """Return the label of the scope, also of one that a plug-in defines."""
-        if self.scope in ScopeChoice.values:
-            return str(ScopeChoice(self.scope).label)
-        return (
-            next((kind.label for kind in list_scope_kinds() if kind.word == self.scope), "")
-            or self.scope
-        )
+        labels = {kind.word: kind.label for kind in list_scope_kinds()} | dict(ScopeChoice.choices)
+        return str(labels.get(self.scope) or self.scope)
+
+
+class NamespacedQuerySet(TenantQuerySet[M]):
+    """Rows that belong to a namespace and are as visible as it is."""
+
+    namespace_field: ClassVar[str] = "namespace_id"
+
+    def visible_to(self, principal: HasTeams) -> Self:
+        return self.filter_namespaces(principal, Namespace.objects.visible_to(principal))
+
+    def filter_namespaces(self, principal: HasTeams, namespaces: models.QuerySet[Any]) -> Self:
+        """Limit the rows of the principal's teams to those of the namespaces."""
+        rows = super().visible_to(principal)
+        return rows.filter(any_of(self.namespace_field, namespaces))

@@ -25,11 +25,7 @@ class Posting(models.Model):
         db_constraint=False,
     )
     namespace = models.ForeignKey(
-        Namespace,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_index=False,
-        db_constraint=False,
+        Namespace, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
     term = models.TextField(db_collation="C")
     block = models.IntegerField()

@@ -1,9 +1,10 @@
-"""Conditions on rows of many namespaces, combined with visibility in one database query."""
+"""Conditions that several models use."""
 
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import BooleanField, F, Func, Q, QuerySet
+from django.db.models import BooleanField, CheckConstraint, F, Func, Q, QuerySet
+from django.db.models.enums import ChoicesType
 
 
 def any_of(field: str, rows: QuerySet[Any], value: str = "pk") -> Q:
@@ -21,6 +22,11 @@ def any_of(field: str, rows: QuerySet[Any], value: str = "pk") -> Q:
             output_field=BooleanField(),
         )
     )
+
+
+def check_choices(field: str, choices: ChoicesType, name: str) -> CheckConstraint:
+    """Return the constraint that the field has one of the choices."""
+    return CheckConstraint(condition=Q(**{f"{field}__in": choices.values}), name=name)
 
 
 class _AnyOf(ArraySubquery):
