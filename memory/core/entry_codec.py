@@ -11,15 +11,8 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any, Final, TypeVar, get_type_hints
 
-from memory.core.records import (
-    EntryContent,
-    EntryState,
-    Json,
-    MemoryEntry,
-    Source,
-    StoreParams,
-    Tier,
-)
+from memory.core import records
+from memory.core.records import Json, MemoryEntry, Source, StoreParams, Tier
 
 
 R = TypeVar("R", MemoryEntry, StoreParams)
@@ -31,8 +24,8 @@ def _list_field_names(record: type) -> Names:
     return tuple(field.name for field in fields(record))
 
 
-CONTENT: Final = _list_field_names(EntryContent)
-STATE: Final = _list_field_names(EntryState)
+CONTENT: Final = _list_field_names(records.EntryContent)
+STATE: Final = _list_field_names(records.EntryState)
 ENTRY: Final = _list_field_names(MemoryEntry)
 PARAMS: Final = _list_field_names(StoreParams)
 
@@ -56,23 +49,17 @@ def get_columns(source: object, names: Names = STATE) -> dict[str, Any]:
 
 def to_json(record: MemoryEntry | StoreParams, names: Iterable[str]) -> dict[str, Json]:
     """Return these fields of a record as JSON."""
-    return {
-        name: _ENCODERS[name](value) if name in _ENCODERS else value
-        for name in names
-        for value in (getattr(record, name),)
-    }
+    return {name: _convert(_ENCODERS, name, getattr(record, name)) for name in names}
 
 
 def from_json(kind: type[R], document: Mapping[str, Json], **values: Any) -> R:
-    """Build a record from JSON and ``values``. A missing field has its default.
-
-    Raise KeyError, TypeError or ValueError if the JSON does not describe such a record.
-    """
-    decoded = {
-        name: _DECODERS[name](value) if name in _DECODERS else value
-        for name, value in document.items()
-    }
+    """Build a record from JSON and ``values``; raise KeyError, TypeError or ValueError if they describe none."""
+    decoded = {name: _convert(_DECODERS, name, value) for name, value in document.items()}
     return kind(**{**decoded, **values})
+
+
+def _convert(conversions: Mapping[str, Convert], name: str, value: Any) -> Any:
+    return conversions[name](value) if name in conversions else value
 
 
 def _by_type(conversions: Mapping[object, Convert]) -> dict[str, Convert]:
@@ -104,7 +91,7 @@ _GETTERS: Final = {names: attrgetter(*names) for names in (CONTENT, STATE)}
 _ENUMS: Final = {
     names: [
         (name, hint)
-        for name, hint in get_type_hints(EntryState).items()
+        for name, hint in get_type_hints(records.EntryState).items()
         if name in names and isinstance(hint, type) and issubclass(hint, StrEnum)
     ]
     for names in (CONTENT, STATE)

@@ -18,6 +18,7 @@ from memory.core.values import check_json
 
 MAX_CONDITIONS = 100
 MAX_NESTING = 16
+_ORDER_OPERATORS = frozenset({"$gt", "$gte", "$lt", "$lte"})
 
 Path = tuple[str, ...]
 Comparison = Literal["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$exists"]
@@ -49,9 +50,7 @@ Filter = Condition | And | Or | Not
 
 
 def parse_filter(raw: Mapping[str, Json] | None) -> Filter:
-    """Return the parsed filter; raise InvalidInput with the name of an unknown operator. A filter that silently matched
-    no entry would be mistaken for lost memory.
-    """
+    """Return the parsed filter; raise InvalidInput for an unknown operator, which would silently match no entry."""
     if raw is None:
         return And(())
     if not isinstance(raw, Mapping):
@@ -88,8 +87,9 @@ def is_same_json(first: Json, second: Json) -> bool:
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):
         return len(first) == len(second) and all(map(is_same_json, first, second))
     if isinstance(first, Mapping) and isinstance(second, Mapping):
-        same_keys = first.keys() == second.keys()
-        return same_keys and all(is_same_json(first[k], second[k]) for k in first)
+        return first.keys() == second.keys() and all(
+            is_same_json(first[k], second[k]) for k in first
+        )
     return isinstance(first, str) and isinstance(second, str) and first == second
 
 
@@ -194,9 +194,6 @@ def _parse_condition(path: Path, operator: str, operand: Json) -> Filter:
         raise InvalidInput(f"filter: {operator} needs a number or a text.")
     comparison: Any = operator  # checked above; mypy can't narrow a str to a Literal
     return Condition(path, comparison, operand)
-
-
-_ORDER_OPERATORS = frozenset({"$gt", "$gte", "$lt", "$lte"})
 
 
 def _count_conditions(filter_: Filter) -> int:

@@ -7,11 +7,14 @@ from memory.core.records import Json
 from memory.core.values import size_of
 
 
+Prefixes = tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class MemorySecurityPolicy:
     """The limits of a team or of an app; ``None`` means no limit of this kind."""
 
-    allowed_namespace_prefixes: tuple[str, ...] | None = None
+    allowed_namespace_prefixes: Prefixes | None = None
     max_entries_per_namespace: int | None = None
     max_value_bytes: int | None = None
     max_namespace_bytes: int | None = None
@@ -44,9 +47,7 @@ def check_value(policy: MemorySecurityPolicy, value: Json) -> int:
 
 
 def check_room(policy: MemorySecurityPolicy, namespace: str, *, entries: int, size: int) -> None:
-    """Raise QuotaExceeded for a write that would exceed the limits; ``entries`` and ``size`` are the namespace's after
-    it.
-    """
+    """Raise QuotaExceeded if the limits allow less than ``entries`` and ``size``, the namespace's after a write."""
     max_entries = policy.max_entries_per_namespace
     if max_entries is not None and entries > max_entries:
         raise QuotaExceeded(f"{namespace} is full: {max_entries} entries are allowed.")
@@ -56,13 +57,10 @@ def check_room(policy: MemorySecurityPolicy, namespace: str, *, entries: int, si
 
 
 def _find_minimum(first: int | None, second: int | None) -> int | None:
-    limits = [limit for limit in (first, second) if limit is not None]
-    return min(limits) if limits else None
+    return min((limit for limit in (first, second) if limit is not None), default=None)
 
 
-def _intersect_prefixes(
-    first: tuple[str, ...] | None, second: tuple[str, ...] | None
-) -> tuple[str, ...] | None:
+def _intersect_prefixes(first: Prefixes | None, second: Prefixes | None) -> Prefixes | None:
     """Return the prefixes that both allow: of two that overlap, the longer."""
     if first is None or second is None:
         return second if first is None else first

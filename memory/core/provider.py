@@ -15,6 +15,10 @@ from memory.core.recall.tokens import LANGUAGES
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 
 
+MAX_TOP_K = 1_000
+MAX_QUERY_LENGTH = 20_000
+MAX_RECENCY_DAYS = 36_500
+
 Clock = Callable[[], datetime]
 
 
@@ -61,6 +65,7 @@ class NamespaceStore(Protocol):
 
 
 def check_query(query: MemoryQuery) -> None:
+    """Raise InvalidInput for a query that no store can answer."""
     if query.filter is not None:
         parse_filter(query.filter)  # an invalid filter is refused even if there are no entries
     if query.top_k is not None and not 0 <= query.top_k <= MAX_TOP_K:
@@ -68,16 +73,9 @@ def check_query(query: MemoryQuery) -> None:
     if query.query_text is not None and len(query.query_text) > MAX_QUERY_LENGTH:
         raise InvalidInput(f"query_text: at most {MAX_QUERY_LENGTH} characters.")
     if query.language not in LANGUAGES:
-        languages = ", ".join(sorted(LANGUAGES))
-        raise InvalidInput(
-            f"language: unknown language {query.language!r}; use one of: {languages}."
-        )
+        names = ", ".join(sorted(LANGUAGES))
+        raise InvalidInput(f"language: unknown language {query.language!r}; use one of: {names}.")
     if query.recency_days is not None and not 0 < query.recency_days <= MAX_RECENCY_DAYS:
         raise InvalidInput(f"recency_days: must be more than 0 and at most {MAX_RECENCY_DAYS}.")
     if query.as_of is not None and query.as_of.tzinfo is None:
         raise InvalidInput("as_of: must be a date and time with a time zone.")
-
-
-MAX_TOP_K = 1_000
-MAX_QUERY_LENGTH = 20_000
-MAX_RECENCY_DAYS = 36_500

@@ -12,6 +12,16 @@ from memory.core.errors import InvalidInput
 from memory.core.records import Json
 
 
+# A namespace has 200 characters: the prefix, and two ids of 80.
+MAX_IDS = 2
+MAX_PREFIX_LENGTH = 36
+
+_WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_PREFIX = re.compile(r"[a-z][a-z0-9-]*(:[a-z][a-z0-9-]*)?")
+# The metadata of runs is under this prefix, which no author can name.
+_RESERVED = ("ai",)
+
+
 class SeenBy(StrEnum):
     """The people who can see a scope's namespaces from outside a run. Grants can add others."""
 
@@ -82,34 +92,23 @@ class ScopeTable:
         raise InvalidInput(f"Unknown memory scope {word!r}; use one of: {choices}.")
 
 
-# A namespace has 200 characters: the prefix, and two ids of 80.
-MAX_IDS = 2
-MAX_PREFIX_LENGTH = 36
-
-_WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_PREFIX = re.compile(r"[a-z][a-z0-9-]*(:[a-z][a-z0-9-]*)?")
-# The metadata of runs is under this prefix, which no author can name.
-_RESERVED = ("ai",)
-
-
 def _check_grammar(kind: ScopeKind) -> None:
+    scope, prefix = f"The scope {kind.word!r}", kind.prefix
     if not _WORD.fullmatch(kind.word):
+        raise InvalidInput(f"{scope}: a word is up to 40 lowercase letters, digits, - and _.")
+    if not _PREFIX.fullmatch(prefix) or len(prefix) > MAX_PREFIX_LENGTH:
         raise InvalidInput(
-            f"The scope {kind.word!r}: a word is up to 40 lowercase letters, digits, - and _."
-        )
-    if not _PREFIX.fullmatch(kind.prefix) or len(kind.prefix) > MAX_PREFIX_LENGTH:
-        raise InvalidInput(
-            f"The scope {kind.word!r}: the prefix {kind.prefix!r} must be one or two lowercase words "
-            f"with a colon between, at most {MAX_PREFIX_LENGTH} characters."
+            f"{scope}: the prefix {prefix!r} must be one or two lowercase words with a colon between, "
+            f"at most {MAX_PREFIX_LENGTH} characters."
         )
     if not 1 <= kind.arity <= MAX_IDS:
-        raise InvalidInput(f"The scope {kind.word!r}: a namespace has 1 to {MAX_IDS} ids.")
+        raise InvalidInput(f"{scope}: a namespace has 1 to {MAX_IDS} ids.")
     if kind.lives_seconds is not None and not kind.lives_seconds > 0:
-        raise InvalidInput(f"The scope {kind.word!r}: lives_seconds is more than 0.")
+        raise InvalidInput(f"{scope}: lives_seconds is more than 0.")
     if not isinstance(kind.seen_by, SeenBy):
-        raise InvalidInput(f"The scope {kind.word!r}: seen_by is one of {', '.join(SeenBy)}.")
-    if kind.prefix.split(":")[0] in _RESERVED:
-        raise InvalidInput(f"The scope {kind.word!r}: the prefix {kind.prefix!r} is reserved.")
+        raise InvalidInput(f"{scope}: seen_by is one of {', '.join(SeenBy)}.")
+    if prefix.split(":")[0] in _RESERVED:
+        raise InvalidInput(f"{scope}: the prefix {prefix!r} is reserved.")
 
 
 def _check_conflict(kind: ScopeKind, other: ScopeKind) -> None:

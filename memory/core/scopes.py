@@ -7,7 +7,7 @@ leak memory.
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -26,6 +26,10 @@ class Scope(StrEnum):
     RUN = "run"  # notes, cleared when the run ends
     RUN_METADATA = "run_metadata"  # the metadata of a run; not for authors
 
+
+# Visible ASCII without the colon: a reader can't distinguish similar characters of other scripts.
+MAX_ID_LENGTH = 80
+_ID = re.compile(r"[!-9;-~]{1,80}")
 
 NOTES_LIFETIME = 30 * 60.0  # seconds
 METADATA_LIFETIME = 3 * 24 * 60 * 60.0
@@ -93,16 +97,11 @@ def stream_of(names: Sequence[str]) -> str:
 
 
 def compute_lifetime(scope: str, ttl_seconds: float | None, tier: str = "") -> float | None:
-    """Return the lifetime of an entry in seconds: the author's choice, limited by its scope.
-
-    Working memory lives for a day unless its author chose a lifetime.
-    """
+    """Return the lifetime of an entry in seconds: the author's choice, a day for working memory, limited by its scope."""
     if tier == Tier.WORKING and ttl_seconds is None:
         ttl_seconds = WORKING_LIFETIME
     max_seconds = _TABLE.get_kind(scope).lives_seconds
-    if max_seconds is None or ttl_seconds is None:
-        return max_seconds if ttl_seconds is None else ttl_seconds
-    return min(max_seconds, ttl_seconds)
+    return min((s for s in (max_seconds, ttl_seconds) if s is not None), default=None)
 
 
 def require_variable(scope: str, variable: str, identity: Mapping[str, Json]) -> str:
@@ -134,11 +133,6 @@ def list_words_seen_by(seen_by: SeenBy) -> tuple[str, ...]:
     return _TABLE.list_words(seen_by)
 
 
-# Visible ASCII without the colon: a reader can't distinguish similar characters of other scripts.
-MAX_ID_LENGTH = 80
-_ID = re.compile(r"[!-9;-~]{1,80}")
-
-
 def _check_id(value: object, where: str) -> str:
     if isinstance(value, str) and _ID.fullmatch(value):
         return value
@@ -149,17 +143,12 @@ def _check_id(value: object, where: str) -> str:
 
 
 def _to_text(value: Json) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return ""
-    return str(value)
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
-def _build_conversation_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    return (require_variable(Scope.CONVERSATION, "conversation_id", identity),)
-
-
-def _build_user_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    return (require_variable(Scope.USER, "user_id", identity),)
+def _require_ids(scope: Scope, variable: str) -> Callable[[Mapping[str, Json]], Sequence[str]]:
+    """Return the function that builds the only id of a namespace of this scope from a system variable."""
+    return lambda identity: (require_variable(scope, variable, identity),)
 
 
 def _build_global_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
@@ -177,24 +166,20 @@ def _build_workflow_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
     return (stream, require_variable(Scope.WORKFLOW, "group_id", identity))
 
 
-def _build_run_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    return (require_variable(Scope.RUN, "run_id", identity),)
-
-
+_conversation_ids = _require_ids(Scope.CONVERSATION, "conversation_id")
+_user_ids = _require_ids(Scope.USER, "user_id")
+_run_ids = _require_ids(Scope.RUN, "run_id")
 _TABLE = ScopeTable(
     (
-        ScopeKind(Scope.CONVERSATION, "conv", _build_conversation_ids, seen_by=SeenBy.PARTICIPANTS),
-        ScopeKind(Scope.USER, "user", _build_user_ids, seen_by=SeenBy.PERSON),
+        ScopeKind(Scope.CONVERSATION, "conv", _conversation_ids, seen_by=SeenBy.PARTICIPANTS),
+        ScopeKind(Scope.USER, "user", _user_ids, seen_by=SeenBy.PERSON),
         ScopeKind(Scope.GLOBAL, "global", _build_global_ids, seen_by=SeenBy.TEAM),
         ScopeKind(Scope.WORKFLOW, "ai:memory", _build_workflow_ids, arity=2, seen_by=SeenBy.TEAM),
-        ScopeKind(
-            Scope.RUN, "ai:notes", _build_run_ids, seen_by=SeenBy.RUN, lives_seconds=NOTES_LIFETIME
-        ),
+        ScopeKind(Scope.RUN, "ai:notes", _run_ids, lives_seconds=NOTES_LIFETIME),
         ScopeKind(
             Scope.RUN_METADATA,
             "ai:workflow",
-            _build_run_ids,
-            seen_by=SeenBy.RUN,
+            _run_ids,
             lives_seconds=METADATA_LIFETIME,
             is_offered=False,
         ),

@@ -33,7 +33,9 @@ def search_text(key: str, value: Json) -> str:
 
 def check_params(params: StoreParams) -> None:
     """Raise InvalidInput for values that some provider could not return unchanged."""
-    _check_key(params.key)
+    if not params.key or len(params.key) > MAX_KEY_LENGTH:
+        raise InvalidInput(f"key: must have 1 to {MAX_KEY_LENGTH} characters.")
+    _check_text(params.key, "key")
     check_json(params.value, "value")
     if not isinstance(params.metadata, Mapping):
         raise InvalidInput("metadata: must be an object.")
@@ -76,12 +78,6 @@ def _check_scalar(value: Json, where: str) -> None:
                 raise Serialization(f"{where}: {value} is not JSON.")
         case _:
             raise Serialization(f"{where}: {type(value).__name__} is not JSON.")
-
-
-def _check_key(key: str) -> None:
-    if not key or len(key) > MAX_KEY_LENGTH:
-        raise InvalidInput(f"key: must have 1 to {MAX_KEY_LENGTH} characters.")
-    _check_text(key, "key")
 
 
 def _check_text(text: str, where: str) -> None:

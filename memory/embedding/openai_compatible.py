@@ -144,7 +144,7 @@ def _build_status_fault(error: openai.APIStatusError) -> EmbedderFault:
         message,
         retryable=status not in _PERMANENT_STATUSES,
         retry_after=wait,
-        of_texts=status in _TEXT_STATUSES,
+        rejects_texts=status in _TEXT_STATUSES,
     )
 
 

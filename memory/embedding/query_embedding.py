@@ -82,7 +82,7 @@ def _embed_text(embedder: Embedder, text: str) -> Vector:
         log.warning("question_not_embedded", extra={"embedder": embedder.name, "why": str(fault)})
         with _LOCK:
             # A query that the embedder rejects says nothing about the next query, so only other failures pause it.
-            if not fault.of_texts:
+            if not fault.rejects_texts:
                 _state.paused_until = time.monotonic() + PAUSE
         return ()
     with _LOCK:

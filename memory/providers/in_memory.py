@@ -24,7 +24,7 @@ from memory.core.policy import (
 )
 from memory.core.provider import Clock, check_query, utc_now
 from memory.core.recall.embedding import Embedder, embed_texts
-from memory.core.recall.groups import group_of
+from memory.core.recall.groups import get_group
 from memory.core.recall.selection import answer, is_search, is_visible
 from memory.core.recall.similarity import cosine
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
@@ -127,7 +127,7 @@ class InMemoryProvider(MemoryProvider):
             for entry in entries:
                 self._values.setdefault(entry.namespace, {})[entry.key] = [deepcopy(entry)]
                 self._log_state(entry, entry.updated_at or self._clock())
-                self._reserve(entry.namespace, group_of(entry.metadata), entry.position)
+                self._reserve(entry.namespace, get_group(entry.metadata), entry.position)
 
     def reserve_positions(self, namespace: str, last: Mapping[str, int]) -> None:
         """Reserve the last position of each group, although its entry may be gone."""
@@ -143,10 +143,10 @@ class InMemoryProvider(MemoryProvider):
             return {key: deepcopy(revisions[-1]) for key, revisions in values.items()}
 
     def _with_position(self, entry: MemoryEntry, before: MemoryEntry | None) -> MemoryEntry:
-        group = group_of(entry.metadata)
+        group = get_group(entry.metadata)
         if not group:
             return entry
-        if before is not None and group_of(before.metadata) == group:
+        if before is not None and get_group(before.metadata) == group:
             return replace(entry, position=before.position)
         self._last_positions[entry.namespace, group] += 1
         return replace(entry, position=self._last_positions[entry.namespace, group])

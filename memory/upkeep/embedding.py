@@ -148,7 +148,7 @@ def _embed_jobs(
     try:
         vectors = embed_texts(embedder, [job.text for job in jobs], question=False, seconds=SECONDS)
     except EmbedderFault as fault:
-        if fault.of_texts and len(jobs) > 1:  # one of the texts causes the failure
+        if fault.rejects_texts and len(jobs) > 1:  # one of the texts causes the failure
             halves = (jobs[: len(jobs) // 2], jobs[len(jobs) // 2 :])
             results = [_embed_jobs(team_id, embedder, half) for half in halves]
             return sum(count for count, _ in results), all(
@@ -156,7 +156,7 @@ def _embed_jobs(
             )
         _postpone(team_id, jobs, fault)
         log.warning("not_embedded", embedder=embedder.name, texts=len(jobs), why=str(fault))
-        return 0, fault.of_texts
+        return 0, fault.rejects_texts
     _save_vectors(team_id, embedder, jobs, vectors)
     _check_dimensions(team_id, embedder, len(vectors[0]))
     return len(jobs), True

@@ -67,15 +67,12 @@ class HasCreationTime(Protocol):
 A = TypeVar("A", bound=HasCreationTime)
 
 
-def filter_survivors(
-    policy: EvictionPolicy, oldest_first: Sequence[A], now: datetime
-) -> Sequence[A]:
-    """Return the items that stay, in their order."""
+def filter_survivors(policy: EvictionPolicy, items: Sequence[A], now: datetime) -> Sequence[A]:
+    """Return the items that stay. ``items`` are sorted by age, the oldest first."""
     match policy:
         case NoEviction():
-            return oldest_first
+            return items
         case Ttl(seconds):
-            cutoff = now - timedelta(seconds=seconds)
-            return [item for item in oldest_first if item.created_at > cutoff]
-        case Capacity(most):
-            return oldest_first[max(0, len(oldest_first) - most) :]
+            return [item for item in items if item.created_at > now - timedelta(seconds=seconds)]
+        case Capacity(max_items):
+            return items[max(0, len(items) - max_items) :]

@@ -3,6 +3,8 @@
 The earlier states of an item stay readable in the provider's history.
 """
 
+from dataclasses import replace
+
 from memory.core.item_store.store import (
     NO_FILTER,
     MemoryFilter,
@@ -13,7 +15,7 @@ from memory.core.item_store.store import (
     sort_by_age,
 )
 from memory.core.provider import NamespaceStore
-from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
+from memory.core.records import MemoryQuery, StoreParams
 
 
 class ProviderStore(MemoryStore):
@@ -28,16 +30,12 @@ class ProviderStore(MemoryStore):
 
     def save(self, item: MemoryItem) -> None:
         check_item(item)
-        self._provider.store(
-            StoreParams(
-                self._namespace, item.id, value=item.to_json(), category="item",
-                ttl_seconds=self._ttl_seconds,
-            )
-        )  # fmt: skip
+        params = StoreParams(self._namespace, item.id, value=item.to_json(), category="item")
+        self._provider.store(replace(params, ttl_seconds=self._ttl_seconds))
 
     def get(self, id: str) -> MemoryItem | None:  # noqa: A002 - the interface's name
         entries = self._provider.recall(MemoryQuery(self._namespace, key=id))
-        return _decode_item(entries[0]) if entries else None
+        return MemoryItem.from_json(entries[0].value) if entries else None
 
     def delete(self, id: str) -> None:  # noqa: A002 - the interface's name
         self._provider.delete(self._namespace, id)
@@ -45,9 +43,5 @@ class ProviderStore(MemoryStore):
     def list(self, filter: MemoryFilter = NO_FILTER) -> "list[MemoryItem]":  # noqa: A002
         check_filter(filter)
         entries = self._provider.recall(MemoryQuery(self._namespace))
-        items = [item for item in map(_decode_item, entries) if filter.matches(item)]
-        return sort_by_age(items)[: filter.limit]
-
-
-def _decode_item(entry: MemoryEntry) -> MemoryItem:
-    return MemoryItem.from_json(entry.value)
+        items = [MemoryItem.from_json(entry.value) for entry in entries]
+        return sort_by_age(item for item in items if filter.matches(item))[: filter.limit]

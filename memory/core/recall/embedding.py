@@ -17,8 +17,7 @@ MAX_EMBEDDED_CHARACTERS: Final = 6_000  # the most that models read of a text
 class EmbedderFault(RetrievalError):
     """The embedder returned no vectors.
 
-    ``of_texts`` means that it refuses these strings and may accept others. ``retry_after`` is in seconds, if the
-    embedder gave a delay.
+    ``rejects_texts`` means that it may accept other texts. ``retry_after`` is in seconds, if the embedder gave a delay.
     """
 
     def __init__(
@@ -27,12 +26,12 @@ class EmbedderFault(RetrievalError):
         *,
         retryable: bool = True,
         retry_after: float | None = None,
-        of_texts: bool = False,
+        rejects_texts: bool = False,
     ) -> None:
         super().__init__(message or (type(self).__doc__ or "").split("\n")[0])
         self.retryable = retryable
         self.retry_after = retry_after
-        self.of_texts = of_texts
+        self.rejects_texts = rejects_texts
 
 
 class Embedder(ABC):
@@ -64,11 +63,10 @@ def embed_texts(
     truncated = [text[:MAX_EMBEDDED_CHARACTERS] for text in texts]
     try:
         answer = embedder.embed(truncated, question=question, seconds=seconds)
-        if len(answer) != len(texts):
-            raise EmbedderFault(
-                f"The embedder returned {len(answer)} vectors instead of {len(texts)}."
-            )
-        vectors = [_normalize_vector(numbers) for numbers in answer]
+        count = len(answer)
+        if count != len(texts):
+            raise EmbedderFault(f"The embedder returned {count} vectors instead of {len(texts)}.")
+        vectors = list(map(_normalize_vector, answer))
     except EmbedderFault:
         raise
     except Exception as error:  # a plug-in or its answer can raise any exception

@@ -11,7 +11,7 @@ GroupPosition = tuple[str, int]
 MAX_GROUP_LENGTH = 200
 
 
-def group_of(metadata: Mapping[str, Json]) -> str:
+def get_group(metadata: Mapping[str, Json]) -> str:
     """Return the name of the group in the metadata of an entry, or an empty string if there is none."""
     group = metadata.get("group")
     return group if isinstance(group, str) and len(group) <= MAX_GROUP_LENGTH else ""

@@ -21,6 +21,11 @@ from memory.core.recall.scoring import ScoreComponents, ScoreParts
 from memory.core.recall.tokens import DEFAULT_LANGUAGE, extract_terms
 
 
+_OFFSETS = (-2, -1, 1, 2)
+_DISTANCES = range(1, scoring.PREDECESSORS + 1)
+_NO_COUNTS: Mapping[str, int] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """A text to rank. ``recency`` and ``vector`` are in 0..1 and are present for all texts or for none."""
@@ -76,10 +81,6 @@ def rank(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LANGUAGE)
     return hits
 
 
-_OFFSETS = (-2, -1, 1, 2)
-_DISTANCES = range(1, scoring.PREDECESSORS + 1)
-
-
 @dataclass(frozen=True, slots=True)
 class _TermCounts:
     """The number of occurrences of each query term in a document, and the length of the document."""
@@ -112,32 +113,22 @@ def _count_terms(query_terms: Set[str], document: Sequence[str]) -> _TermCounts:
     return _TermCounts(capped, len(document))
 
 
-_NO_COUNTS: Mapping[str, int] = {}
-
-
 def _add_context(documents: Sequence[_TermCounts], groups: _GroupIndex, index: int) -> _TermCounts:
-    indexes = [groups.find_neighbour(index, -distance) for distance in _DISTANCES]
-    predecessors = [documents[neighbour] for neighbour in indexes if neighbour is not None]
-    if not predecessors:
+    neighbours = [groups.find_neighbour(index, -distance) for distance in _DISTANCES]
+    if not any(neighbour is not None for neighbour in neighbours):
         return documents[index]
+    context = [documents[position] for position in (index, *neighbours) if position is not None]
     counts: Counter[str] = Counter()
-    for document in (documents[index], *predecessors):
+    for document in context:
         counts.update(document.counts)
-    return _TermCounts(
-        counts, documents[index].length + sum(document.length for document in predecessors)
-    )
+    return _TermCounts(counts, sum(document.length for document in context))
 
 
 def _score_documents(documents: Sequence[_TermCounts]) -> list[float]:
-    if not documents:
-        return []
-    frequencies = _count_documents(documents)
-    mean = scoring.compute_mean_length(
-        sum(document.length for document in documents), len(documents)
-    )
-    rarities = {
-        term: scoring.compute_rarity(count, len(documents)) for term, count in frequencies.items()
-    }
+    total = len(documents)
+    mean = scoring.compute_mean_length(sum(document.length for document in documents), total)
+    frequencies = _count_documents(documents).items()
+    rarities = {term: scoring.compute_rarity(count, total) for term, count in frequencies}
     return [_score_document(document, mean, rarities) for document in documents]
 
 

@@ -44,9 +44,7 @@ def saturate(count: float, weight: float) -> float:
 
 
 def normalize(score: float, highest: float) -> float:
-    """Return the share of the highest score. Only a text without any of the words gets 0; the lowest score is not mapped
-    to 0.
-    """
+    """Return the share of the highest score. Only a text without any of the words gets 0, not the lowest score."""
     return score / highest if highest else score
 
 
@@ -83,10 +81,7 @@ def compute_recency(updated_at: datetime, now: datetime, half_life_days: float) 
 
 @dataclass(frozen=True, slots=True)
 class ScoreComponents:
-    """The components of a text's score before scaling.
-
-    ``vector`` and ``recency`` are ``None`` if the query does not use them.
-    """
+    """The components of a text's score before scaling; ``vector`` and ``recency`` are None if the query uses none."""
 
     words: float
     context: float

@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import add, attrgetter
 from typing import Any
 
-from memory.core.recall.groups import GroupPosition, group_of
+from memory.core.recall.groups import GroupPosition, get_group
 from memory.core.recall.ranking import Text, rank
 from memory.core.recall.scoring import ScoreParts, compute_recency
 from memory.core.recall.similarity import scale_cosines
@@ -18,6 +18,8 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
 from memory.core.values import search_text
 
 
+_WORD = re.compile(r"[^\W_]+")
+_CATEGORY = re.compile(r"(?=[^a-z]*[a-z])[a-z0-9][a-z0-9_-]{0,39}")  # with a letter, at least
 # Equal scores are sorted by the texts' likeness to the question, unless there are more.
 MAX_TIES_COMPARED = 100
 MAX_EXCERPT_LENGTH = 2_000  # characters of each
@@ -30,9 +32,8 @@ NO_VECTOR = "no_vector"
 
 def is_visible(entry: MemoryEntry, now: datetime) -> bool:
     """Return whether the entry can be recalled: it is not in quarantine, and gone at the instant it expires."""
-    return entry.tier is not Tier.QUARANTINE and (
-        entry.expires_at is None or entry.expires_at > now
-    )
+    is_expired = entry.expires_at is not None and entry.expires_at <= now
+    return entry.tier is not Tier.QUARANTINE and not is_expired
 
 
 def answer(
@@ -49,10 +50,8 @@ def answer(
     if is_search(query):
         entries = {entry.id: entry for entry in candidates}
         pool = [build_candidate(entry, cosines.get(entry.id)) for entry in candidates]
-        hits = rank_candidates(query, pool, now)
-        return [add_score(entries[hit.id], hit) for hit in hits]
-    newest = sorted(candidates, key=_sort_key, reverse=True)
-    return newest if query.top_k is None else newest[: query.top_k]
+        return [add_score(entries[hit.id], hit) for hit in rank_candidates(query, pool, now)]
+    return sorted(candidates, key=attrgetter("updated_at", "id"), reverse=True)[: query.top_k]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def build_candidate(entry: MemoryEntry, cosine: float | None = None) -> Candidat
 
 
 def get_group_position(entry: MemoryEntry) -> GroupPosition | None:
-    group = group_of(entry.metadata)
+    group = get_group(entry.metadata)
     return (group, entry.position) if group else None
 
 
@@ -92,15 +91,11 @@ def is_search(query: MemoryQuery) -> bool:
 
 
 def rank_candidates(
-    query: MemoryQuery, candidates: Iterable[Candidate], now: datetime
+    query: MemoryQuery, candidates: Sequence[Candidate], now: datetime
 ) -> list[RankedEntry]:
     """Return the best hits first, at most ``top_k``."""
-    pool = list(candidates)
     half_life = query.recency_days
-    cosines = {candidate.id: candidate.cosine for candidate in pool}
-    similarities = scale_cosines(
-        {id_: cosine for id_, cosine in cosines.items() if cosine is not None}
-    )
+    similarities = scale_cosines({c.id: c.cosine for c in candidates if c.cosine is not None})
     texts = [
         Text(
             candidate.text,
@@ -108,27 +103,20 @@ def rank_candidates(
             half_life and compute_recency(candidate.updated_at, now, half_life),
             similarities.get(candidate.id, 0.0) if similarities else None,
         )
-        for candidate in pool
+        for candidate in candidates
     ]
-    hits = rank(query.query_text or "", texts, language=query.language)
-    ranked = [
-        RankedEntry(
-            pool[hit.position].id,
-            hit.score,
-            explain_hit(query, hit.parts),
-            pool[hit.position].updated_at,
-            pool[hit.position].text[:MAX_EXCERPT_LENGTH],
-        )
-        for hit in hits
-    ]
+    ranked = []
+    for hit in rank(query.query_text or "", texts, language=query.language):
+        entry, explain = candidates[hit.position], explain_hit(query, hit.parts)
+        excerpt = entry.text[:MAX_EXCERPT_LENGTH]
+        ranked.append(RankedEntry(entry.id, hit.score, explain, entry.updated_at, excerpt))
     return sort_hits(query, ranked)
 
 
 def explain_hit(query: MemoryQuery, parts: ScoreParts) -> ScoreParts:
     """Return the parts, with a marker if the query has a meaning but the embedder did not answer."""
-    if query.meaning is None or query.meaning.vector:
-        return parts
-    return {**parts, NO_VECTOR: 0.0}
+    has_failed = query.meaning is not None and not query.meaning.vector
+    return {**parts, NO_VECTOR: 0.0} if has_failed else parts
 
 
 def sort_hits(
@@ -140,19 +128,15 @@ def sort_hits(
     """
     by_age = sorted(hits, key=lambda hit: (hit.score, hit.updated_at, hit.id), reverse=True)
     compute_likeness = build_likeness(query.query_text or "")
-
-    def likeness(hit: RankedEntry) -> float:
-        return compute_likeness(hit.excerpt)
-
     ordered: list[RankedEntry] = []
     for score, equals in groupby(by_age, key=attrgetter("score")):
         if query.top_k is not None and len(ordered) >= query.top_k:
             break
         group = list(equals)
         if 1 < len(group) <= MAX_TIES_COMPARED and score != crowd:
-            group.sort(key=likeness, reverse=True)
+            group.sort(key=lambda hit: compute_likeness(hit.excerpt), reverse=True)
         ordered += group
-    return ordered if query.top_k is None else ordered[: query.top_k]
+    return ordered[: query.top_k]
 
 
 def add_score(entry: MemoryEntry, hit: RankedEntry) -> MemoryEntry:
@@ -162,21 +146,7 @@ def add_score(entry: MemoryEntry, hit: RankedEntry) -> MemoryEntry:
 def category_of(metadata: Mapping[str, Json], default: str = "fact") -> str:
     """Return the category that the author wrote into the metadata, or the default."""
     category = metadata.get("category")
-    return category if isinstance(category, str) and _is_word(category) else default
-
-
-def _sort_key(entry: MemoryEntry) -> tuple[Any, str]:  # a datetime; every stored entry has one
-    return (entry.updated_at, entry.id)
-
-
-def _is_word(text: str) -> bool:
-    return (
-        0 < len(text) <= 40
-        and text.isascii()
-        and text.replace("-", "").replace("_", "").isalnum()
-        and text.islower()
-        and text[0].isalnum()
-    )
+    return category if isinstance(category, str) and _CATEGORY.fullmatch(category) else default
 
 
 def build_likeness(text: str) -> Callable[[str], float]:
@@ -196,9 +166,6 @@ def build_likeness(text: str) -> Callable[[str], float]:
         return 2 * common / total if total else 0.0
 
     return likeness
-
-
-_WORD = re.compile(r"[^\W_]+")
 
 
 def _count_pieces(text: str) -> Counter[str]:

@@ -19,13 +19,9 @@ def scale_cosines(cosines: Mapping[TextId, float]) -> dict[TextId, float]:
     if not highest:
         return {}
     best, floor = highest[0], highest[-1]
-    if best == floor:
-        return {name: 1.0 for name, cosine in cosines.items() if cosine == best}
-    return {
-        name: (cosine - floor) / (best - floor)
-        for name, cosine in cosines.items()
-        if cosine >= floor
-    }
+    span = best - floor
+    similar = {text: cosine for text, cosine in cosines.items() if cosine >= floor}
+    return {text: (cosine - floor) / span if span else 1.0 for text, cosine in similar.items()}
 
 
 def cosine(first: tuple[float, ...], second: tuple[float, ...]) -> float:

@@ -18,12 +18,53 @@ import Stemmer
 DEFAULT_LANGUAGE = "english"
 LANGUAGES = frozenset(Stemmer.algorithms())
 
+# Only the beginning of a longer text is searched: a million words would be a million postings.
+MAX_SEARCHED_CHARACTERS = 100_000
+# A longer word is data, and too long for an index.
+MAX_WORD_LENGTH = 64
+
+# Longer texts are not cached: they would fill the memory, and are rare.
+_MAX_CACHED_LENGTH = 2_000
+
+# The stemmer's language for each script. Too many languages share Latin, so the caller chooses.
+_LANGUAGE_OF_SCRIPT = {
+    "CYRILLIC": "russian",
+    "GREEK": "greek",
+    "ARABIC": "arabic",
+    "ARMENIAN": "armenian",
+    "HEBREW": "yiddish",
+    "DEVANAGARI": "hindi",
+    "TAMIL": "tamil",
+}
+_UNSPACED = frozenset(
+    ["CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"]
+)
+# Digits and characters common to all scripts count as Latin, so that B12 is one word.
+_COMMON = frozenset(
+    ["DIGIT", "LATIN", "MODIFIER", "COMBINING", "FULLWIDTH", "FEMININE", "MASCULINE"]
+)
+
+# Words that are frequent in questions and not in answers. Only queries drop them.
+_ENGLISH = """
+a about am an and any are as at be been being but by can could did do does doing for from had has have
+having he her hers him his how i if in into is it its itself just ll me my myself of on or our ours
+please re s say shall she should so some t tell than that the their them then there these they this
+those to too us ve very was we were what when where which who whom whose why will with would you
+your yours yourself
+"""
+
+_CHINESE = "的了是我你他她它们吗呢吧啊呀在有和与就都也很这那哪什么怎谁个为请问把被"
+
+_RUSSIAN = "а в во и из к как кто ли мне мой моя мы на не но о он она оно по с со то ты у что это я"
+
+STOP_WORDS = frozenset(_ENGLISH.split()) | frozenset(_CHINESE) | frozenset(_RUSSIAN.split())
+
 
 def extract_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     """Return every term of an entry, including stop words; a query decides which terms count."""
     if len(text) <= _MAX_CACHED_LENGTH:
         return _extract_cached_terms(text, language)
-    return tuple(term for term, _ in _tokenize(text[:MAX_SEARCHED_CHARACTERS], language))
+    return _extract_terms(text[:MAX_SEARCHED_CHARACTERS], language)
 
 
 def extract_query_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
@@ -53,38 +94,14 @@ def has_latin_words(text: str) -> bool:
     return any(script == "LATIN" for script, _ in _split_words(_normalize(text)))
 
 
-# Only the beginning of a longer text is searched: a million words would be a million postings.
-MAX_SEARCHED_CHARACTERS = 100_000
-# A longer word is data, and too long for an index.
-MAX_WORD_LENGTH = 64
-
-# Longer texts are not cached: they would fill the memory, and are rare.
-_MAX_CACHED_LENGTH = 2_000
-
-# The stemmer's language for each script. Too many languages share Latin, so the caller chooses.
-_LANGUAGE_OF_SCRIPT = {
-    "CYRILLIC": "russian",
-    "GREEK": "greek",
-    "ARABIC": "arabic",
-    "ARMENIAN": "armenian",
-    "HEBREW": "yiddish",
-    "DEVANAGARI": "hindi",
-    "TAMIL": "tamil",
-}
-_UNSPACED = frozenset(
-    {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"}
-)
-# Digits and characters common to all scripts count as Latin, so that B12 is one word.
-_COMMON = frozenset(
-    {"DIGIT", "LATIN", "MODIFIER", "COMBINING", "FULLWIDTH", "FEMININE", "MASCULINE"}
-)
-
 _local = threading.local()
 
 
-@lru_cache(maxsize=20_000)
-def _extract_cached_terms(text: str, language: str) -> tuple[str, ...]:
+def _extract_terms(text: str, language: str) -> tuple[str, ...]:
     return tuple(term for term, _ in _tokenize(text, language))
+
+
+_extract_cached_terms = lru_cache(maxsize=20_000)(_extract_terms)
 
 
 def _normalize(text: str) -> str:
@@ -158,19 +175,3 @@ def _stem(word: str, language: str) -> str:
         stemmers[language] = Stemmer.Stemmer(language)
     stem: str = stemmers[language].stemWord(word)
     return stem
-
-
-# Words that are frequent in questions and not in answers. Only queries drop them.
-_ENGLISH = """
-a about am an and any are as at be been being but by can could did do does doing for from had has have
-having he her hers him his how i if in into is it its itself just ll me my myself of on or our ours
-please re s say shall she should so some t tell than that the their them then there these they this
-those to too us ve very was we were what when where which who whom whose why will with would you
-your yours yourself
-"""
-
-_CHINESE = "的了是我你他她它们吗呢吧啊呀在有和与就都也很这那哪什么怎谁个为请问把被"
-
-_RUSSIAN = "а в во и из к как кто ли мне мой моя мы на не но о он она оно по с со то ты у что это я"
-
-STOP_WORDS = frozenset(_ENGLISH.split()) | frozenset(_CHINESE) | frozenset(_RUSSIAN.split())

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from memory.core.recall.groups import group_of
+from memory.core.recall.groups import get_group
 from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres.indexing import Index
 
@@ -67,7 +67,7 @@ class _ImportIndex(Index):
         self._shifts = shifts
 
     def add_imported(self, imported: ImportedEntry) -> None:
-        group = group_of(imported.entry.metadata)
+        group = get_group(imported.entry.metadata)
         if group and imported.position:
             self.reserve_until(group, imported.position - 1)
         self.put_in(imported.entry)

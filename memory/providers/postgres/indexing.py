@@ -7,7 +7,7 @@ from typing import Final
 from django.db import connection
 
 from config.sql import named_call, read_queries
-from memory.core.recall.groups import group_of
+from memory.core.recall.groups import get_group
 from memory.core.records import Tier
 from memory.models import Entry, Group, Namespace
 from memory.providers.postgres.postings import (
@@ -52,7 +52,7 @@ class Index:
 
     def put_in(self, entry: Entry) -> None:
         """Add the entry. Give it a number and a position if it has none or has changed its group."""
-        group = group_of(entry.metadata)
+        group = get_group(entry.metadata)
         if entry.number is None or entry.group != group:
             entry.number = self._assign_number(entry, group)
         if is_searched(entry):

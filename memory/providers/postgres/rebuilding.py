@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from config.sql import read_queries
-from memory.core.recall.groups import group_of
+from memory.core.recall.groups import get_group
 from memory.providers.postgres.postings import (
     BLOCK,
     REGISTER,
@@ -120,7 +120,7 @@ class NumberAllocator:
         if number is not None:
             return NumberedEntry(id_, number, text, is_searched, is_new=False)
         parsed_metadata = json.loads(metadata) if isinstance(metadata, str) else metadata
-        group, number = group_of(parsed_metadata), self.next_number
+        group, number = get_group(parsed_metadata), self.next_number
         self.next_number += 1
         if not group:
             return NumberedEntry(id_, number, text, is_searched, is_new=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from memory.core.entry_codec import CONTENT, from_json, to_json
-from memory.core.recall.groups import group_of
+from memory.core.recall.groups import get_group
 from memory.core.records import MemoryEntry, StoreParams
 
 
@@ -29,7 +29,7 @@ def encode_body(params: StoreParams) -> str:
 
 def encode_group(params: StoreParams) -> str:
     """Return the group as one line of JSON, or "" if there is none."""
-    group = group_of(params.metadata)
+    group = get_group(params.metadata)
     return json.dumps(group) if group else ""
 
 

@@ -68,7 +68,9 @@ def test_setting_that_is_refused_stops_the_round(alice: Person, tiny: Tiny) -> N
 
     def refused(texts: Any) -> Any:
         asked.append(len(texts))
-        raise EmbedderFault("The server answered with status 400.", retryable=False, of_texts=True)
+        raise EmbedderFault(
+            "The server answered with status 400.", retryable=False, rejects_texts=True
+        )
 
     tiny.answers = refused
     for number in range(12):

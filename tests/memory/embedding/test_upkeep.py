@@ -112,7 +112,7 @@ def test_failing_endpoint_is_asked_once_a_round(alice: Person, tiny: Tiny) -> No
 def test_one_text_that_is_refused_keeps_back_no_other(alice: Person, tiny: Tiny) -> None:
     def picky(texts: Any) -> Any:
         if any("bad" in text for text in texts):
-            raise EmbedderFault("The server answered with status 400.", of_texts=True)
+            raise EmbedderFault("The server answered with status 400.", rejects_texts=True)
         return [[1.0] * 5 for _ in texts]
 
     tiny.answers = picky
