@@ -275,4 +275,4 @@ def _build_stale_references(marks: Sequence[StaleMark]) -> list[StaleOut]:
 
 def _build_fold(view: FoldView) -> FoldOut:
     messages = [FoldedOut.from_object(text.line, content=text.content) for text in view.texts]
-    return FoldOut.from_object(view.fold, messages=messages)
+    return FoldOut.from_object(view.fold, by=view.fold.author, messages=messages)

@@ -62,4 +62,4 @@ def page(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 
 def _get_summarizer(view: FoldView) -> str:
     """Return the name of the summarizer, or an empty string if messages were only cut."""
-    return str(SUMMARIZERS.get(view.fold.by, view.fold.by))
+    return str(SUMMARIZERS.get(view.fold.author, view.fold.author))

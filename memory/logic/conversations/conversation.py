@@ -38,11 +38,19 @@ from memory.logic.entries.origins import get_untrusted_origin
 from memory.logic.ports import NewId
 
 
+KEY_PREFIX = "history:"  # of the keys of messages, summary and folds
+_MESSAGE, _SUMMARY, _FOLD = "history:message:", "history:summary", "history:fold:"
+_CATEGORY = {_MESSAGE: "message", _SUMMARY: "summary", _FOLD: "fold"}
+_MAX_FOLDS = 50
+_MAX_ROUNDS = 3
+
+
 @dataclass(frozen=True, slots=True)
 class ConversationView:
     """A history as a page shows it: its messages, the summary of the others, and the folds."""
 
     messages: tuple[Message, ...]
+    history: tuple[Message, ...]  # the messages for a model, with the summary
     summary: str
     folds: tuple[Fold, ...]  # newest first
     tokens: int
@@ -104,6 +112,38 @@ class ConversationMemory:
         """Return the history for a model, oldest first, with the summary after system messages."""
         return self._build_history(self._load_messages(), *self._load_summary())
 
+    def replace_summary(self, text: str, *, expected: str, author: str) -> bool:
+        """Replace the summary if it is still the expected one; a summary written by another fold covers more."""
+        summary, origin = self._load_summary()
+        if summary != expected:
+            return False
+        self._put_summary(text, {"by": author, **_build_origin_metadata(origin)})
+        return True
+
+    def store_held(self, params: StoreParams) -> MemoryEntry:
+        """Store an entry of this conversation that waits for a review beside the history."""
+        return self._entries.store(replace(params, source=self._source))
+
+    def clear(self) -> int:
+        """Delete the history and return its number of messages; other memory stays."""
+        messages = self._load_messages()
+        for entry in [entry for prefix in _CATEGORY for entry in self._load_entries(prefix)]:
+            self._delete(entry.key)
+        return len(messages)
+
+    def read_view(self) -> ConversationView:
+        compaction = self._folding.compaction
+        messages, (summary, origin) = self._load_messages(), self._load_summary()
+        history = self._build_history(messages, summary, origin)
+        return ConversationView(
+            messages=tuple(messages),
+            history=history,
+            summary=summary,
+            folds=self._load_folds(),
+            tokens=count_tokens(history),
+            budget=compaction.budget if compaction else None,
+        )
+
     def _build_history(
         self, messages: Sequence[Message], summary: str, origin: str
     ) -> tuple[Message, ...]:
@@ -113,33 +153,6 @@ class ConversationMemory:
         dialogue = [message for message in messages if message.role is not Role.SYSTEM]
         summary_message = replace(self._build_summary_message(summary), origin=origin)
         return (*instructions, summary_message, *dialogue)
-
-    def replace_summary(self, text: str, *, instead_of: str, by: str) -> bool:
-        """Replace the summary if it is still the expected one; a summary written by another fold covers more."""
-        summary, origin = self._load_summary()
-        if summary != instead_of:
-            return False
-        metadata: dict[str, Json] = {"by": by, **_build_origin_metadata(origin)}
-        self._put(_SUMMARY, self._limit_summary(text), category="summary", metadata=metadata)
-        return True
-
-    def clear(self) -> int:
-        """Delete the history and return its number of messages; other memory stays."""
-        messages = self._load_messages()
-        for key in [key for prefix in _PREFIXES for key in self._list_keys(prefix)]:
-            self._delete(key)
-        return len(messages)
-
-    def read_view(self) -> ConversationView:
-        compaction = self._folding.compaction
-        messages, (summary, origin) = self._load_messages(), self._load_summary()
-        return ConversationView(
-            messages=tuple(messages),
-            summary=summary,
-            folds=self._load_folds(),
-            tokens=count_tokens(self._build_history(messages, summary, origin)),
-            budget=compaction.budget if compaction else None,
-        )
 
     def _add(self, message: Message, history: list[Message]) -> Message:
         """Store the message, and append it to ``history`` if it stays."""
@@ -168,13 +181,12 @@ class ConversationMemory:
         """Fold, and again while a summary that grew makes the rest too long."""
         for _ in range(_MAX_ROUNDS):
             summary, origin = self._load_summary()
-            plan = plan_folding(
-                messages, self._folding, overhead=self._count_summary_tokens(summary)
-            )
+            overhead = count_tokens([self._build_summary_message(summary)]) if summary else 0
+            plan = plan_folding(messages, self._folding, overhead=overhead)
             if not plan.dropped and not plan.shortened:
                 return
-            by = self._summarise(summary, origin, [message for _, message in plan.dropped])
-            self._record_folds(build_folds(plan, by))
+            author = self._summarise(summary, origin, [message for _, message in plan.dropped])
+            self._record_folds(build_folds(plan, author))
             for _, after in plan.shortened:
                 self._store(after)
             for _, dropped in plan.dropped:
@@ -185,29 +197,23 @@ class ConversationMemory:
         """Update the summary and return its author; extracted sentences replace a failing model."""
         if self._summariser is None or not dropped:
             return "cut"
-        by = self._summariser.name
+        author = self._summariser.name
         try:
             text = self._summariser.summarise(before, dropped)
         except Exception as error:  # a model can raise any exception; the chat goes on
             fallback = ExtractiveSummariser()
             text = fallback.summarise(before, dropped)
-            by = f"{fallback.name} ({by}: {type(error).__name__})"
-        metadata = _build_origin_metadata(
-            next(filter(None, (origin, *(message.origin for message in dropped))), "")
-        )
-        self._put(_SUMMARY, self._limit_summary(text), category="summary", metadata=metadata)
-        return by
+            author = f"{fallback.name} ({author}: {type(error).__name__})"
+        origins = filter(None, (origin, *(message.origin for message in dropped)))
+        self._put_summary(text, _build_origin_metadata(next(origins, "")))
+        return author
 
-    def _limit_summary(self, summary: str) -> str:
-        """Cut a summary that takes more than a quarter of the budget."""
-        compaction = self._folding.compaction
-        if compaction is None:
-            return summary
-        limit = max(1, compaction.budget // 4)
-        return summary if estimate_tokens(summary) <= limit else summary[:limit]
-
-    def _count_summary_tokens(self, summary: str) -> int:
-        return count_tokens([self._build_summary_message(summary)]) if summary else 0
+    def _put_summary(self, summary: str, metadata: dict[str, Json]) -> None:
+        """Store the summary, cut if it takes more than a quarter of the budget."""
+        if compaction := self._folding.compaction:
+            limit = max(1, compaction.budget // 4)
+            summary = summary if estimate_tokens(summary) <= limit else summary[:limit]
+        self._put(_SUMMARY, summary, "summary", metadata)
 
     def _build_summary_message(self, summary: str) -> Message:
         return Message(Role.SYSTEM, f"{self._heading}\n{summary}")
@@ -217,24 +223,22 @@ class ConversationMemory:
         for fold in folds:
             key = f"{_FOLD}{_format_time(now)}:{self._new_id()}"
             value = f"{len(fold.messages)} messages: {fold.reason}"
-            self._put(key, value, category="fold", metadata={"fold": fold_to_json(fold, now)})
-        for key in (self._list_keys(_FOLD))[:-_MAX_FOLDS]:
-            self._delete(key)
+            self._put(key, value, "fold", {"fold": fold_to_json(fold, now)})
+        for entry in self._load_entries(_FOLD)[:-_MAX_FOLDS]:
+            self._delete(entry.key)
 
     def _store(self, message: Message) -> None:
         metadata = to_json(message)
         content = metadata.pop("content")
         metadata["group"] = self.session  # recall ranks neighbors of a hit higher
-        self._put(build_message_key(message), content, category="message", metadata=metadata)
+        self._put(build_message_key(message), content, "message", metadata)
 
-    def _put(
-        self, key: str, value: Json, *, category: str, metadata: dict[str, Json] | None = None
-    ) -> None:
+    def _put(self, key: str, value: Json, category: str, metadata: dict[str, Json]) -> None:
         params = StoreParams(
             self.namespace,
             key,
             value=value,
-            metadata=metadata or {},
+            metadata=metadata,
             category=category,
             source=self._source,
         )
@@ -254,9 +258,6 @@ class ConversationMemory:
         if not entries:
             return "", ""
         return str(entries[0].value), get_untrusted_origin(entries[0].metadata)
-
-    def _list_keys(self, prefix: str) -> list[str]:
-        return [entry.key for entry in self._load_entries(prefix)]
 
     def _load_entries(self, prefix: str) -> list[MemoryEntry]:
         """Return the entries in the order of their keys, which begin with the time."""
@@ -278,14 +279,6 @@ class ConversationMemory:
 def build_folded_key(line: FoldedMessage) -> str:
     """Return the key of a folded message's entry, whose revisions still have the whole text."""
     return f"{_MESSAGE}{_format_time(line.at)}:{line.id}"
-
-
-KEY_PREFIX = "history:"  # of the keys of messages, summary and folds
-_MESSAGE, _SUMMARY, _FOLD = "history:message:", "history:summary", "history:fold:"
-_PREFIXES = (_MESSAGE, _SUMMARY, _FOLD)
-_CATEGORY = {_MESSAGE: "message", _SUMMARY: "summary", _FOLD: "fold"}
-_MAX_FOLDS = 50
-_MAX_ROUNDS = 3
 
 
 def build_message_key(message: Message) -> str:

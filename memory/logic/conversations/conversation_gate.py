@@ -39,11 +39,14 @@ def screen_message(message: Message, value: Mapping[str, Json]) -> ScreenedMessa
     """Screen a message. ``value`` may name its origin, which otherwise follows from its role."""
     origin = parse_origin(value.get("origin"), ORIGIN_BY_ROLE[message.role])
     result = screen_params(StoreParams("", "", value=message.content), origin)
-    calls = tuple(
-        replace(call, arguments=str(redact(call.arguments).value)) for call in message.tool_calls
+    clean = replace(
+        message,
+        content=result.params.value,
+        tool_calls=tuple(
+            replace(c, arguments=redact(c.arguments).value) for c in message.tool_calls
+        ),
+        origin=str(origin) if origin in UNTRUSTED else "",
     )
-    untrusted_origin = str(origin) if origin in UNTRUSTED else ""
-    clean = replace(message, content=result.params.value, tool_calls=calls, origin=untrusted_origin)
     if result.params.tier is not Tier.QUARANTINE:
         return ScreenedMessage(clean)
     return ScreenedMessage(replace(clean, content=PLACEHOLDER), result)
@@ -57,8 +60,7 @@ def build_quarantined_message(
         return None
     fields = to_json(placeholder)
     del fields["content"]
-    metadata = {**screened.quarantined.params.metadata, **fields, "group": group}
-    params = replace(
-        screened.quarantined.params, namespace=namespace, metadata=metadata, category="message"
-    )
+    params = screened.quarantined.params
+    metadata = {**params.metadata, **fields, "group": group}
+    params = replace(params, namespace=namespace, metadata=metadata, category="message")
     return hold_entry(build_message_key(placeholder), params)

@@ -21,6 +21,10 @@ from memory.logic.entries.secrets import redact
 from memory.logic.ports import NewId
 
 
+_MESSAGE_LIMITS = ("max_turns", "max_messages")
+_TOKEN_LIMITS = ("reserved_tokens", "keep_recent")
+
+
 @dataclass(frozen=True, slots=True)
 class ConversationRequest:
     """A request. ``step`` identifies the step: a repeated request of a step adds no message a second time."""
@@ -31,7 +35,6 @@ class ConversationRequest:
     has_summary: bool = False
     step: str = ""
     summary_fields: Mapping[str, str] = field(default_factory=dict)  # text, instead_of, by
-    source: Source = field(default_factory=Source)  # of stored entries; ``handle_request`` sets it
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +85,15 @@ def handle_request(
 ) -> ConversationResult:
     summariser = ExtractiveSummariser() if request.has_summary else None
     memory = ConversationMemory(
-        session, entries, new_id=new_id, folding=request.folding, summariser=summariser,
-        clock=clock, source=source,
-    )  # fmt: skip
-    return _HANDLERS[request.action](replace(request, source=source), memory, entries)
+        session,
+        entries,
+        new_id=new_id,
+        folding=request.folding,
+        summariser=summariser,
+        clock=clock,
+        source=source,
+    )
+    return _HANDLERS[request.action](request, memory)
 
 
 def parse_message(value: Json) -> Message:
@@ -109,27 +117,17 @@ def parse_message(value: Json) -> Message:
 
 def parse_folding(rules: Mapping[str, Json]) -> FoldingPolicy:
     """Parse the rules; missing ones have the defaults of ``FoldingPolicy``."""
-    numbers = {
-        name: number for name in _NUMBERS if (number := _parse_number(rules, name)) is not None
-    }
-    window = numbers.pop("context_window", None)
-    limits = {
-        name: numbers.pop(name) for name in ("reserved_tokens", "keep_recent") if name in numbers
-    }
-    compaction = None if window is None else Compaction(window, **limits)
+    limits, window = _parse_numbers(rules, _MESSAGE_LIMITS), _parse_number(rules, "context_window")
+    token_limits = _parse_numbers(rules, _TOKEN_LIMITS)
+    compaction = None if window is None else Compaction(window, **token_limits)
     try:
         strategy = Strategy(rules.get("strategy") or Strategy.FULL)
     except ValueError:
         raise InvalidInput(f"strategy: use one of {', '.join(Strategy)}.") from None
-    return FoldingPolicy(strategy=strategy, compaction=compaction, **numbers)
+    return FoldingPolicy(strategy=strategy, compaction=compaction, **limits)
 
 
-_NUMBERS = ("max_turns", "max_messages", "context_window", "reserved_tokens", "keep_recent")
-
-
-def _append(
-    request: ConversationRequest, memory: ConversationMemory, entries: NamespaceStore
-) -> ConversationResult:
+def _append(request: ConversationRequest, memory: ConversationMemory) -> ConversationResult:
     before = memory.read_view()
     messages = (
         replace(screened.message, id=_build_message_id(request.step, index))
@@ -137,78 +135,57 @@ def _append(
     )
     added = memory.add_messages(tuple(messages))
     quarantined = [
-        entries.store(replace(params, source=request.source))
+        build_quarantined_message(screened, message, memory.namespace, memory.session)
         for screened, message in zip(request.messages, added, strict=True)
-        if (
-            params := build_quarantined_message(screened, message, memory.namespace, memory.session)
-        )
     ]
-    after = memory.read_view()
-    removed_ids = _collect_ids((*before.messages, *added)) - _collect_ids(after.messages)
+    held_entries = tuple(memory.store_held(params) for params in quarantined if params)
+    after, present = memory.read_view(), (*before.messages, *added)
+    removed_ids = _collect_ids(present) - _collect_ids(after.messages)
     return ConversationResult(
-        messages=tuple(map(to_json, memory.get_history())),
+        messages=tuple(map(to_json, after.history)),
         summary=after.summary,
         tokens=after.tokens,
         count=len(after.messages),
         removed_count=len(removed_ids),
         entries=memory.get_entries(added),
-        held_entries=tuple(quarantined),
-        removed=tuple(
-            to_json(message) for message in (*before.messages, *added) if message.id in removed_ids
-        ),
+        held_entries=held_entries,
+        removed=tuple(to_json(message) for message in present if message.id in removed_ids),
         previous_summary=before.summary,
     )
 
 
-def _read(
-    request: ConversationRequest, memory: ConversationMemory, entries: NamespaceStore
-) -> ConversationResult:
+def _read(request: ConversationRequest, memory: ConversationMemory) -> ConversationResult:
     """Return as much of the history as the rules allow; nothing is removed."""
-    history = memory.get_history()
     view = memory.read_view()
-    plan = plan_folding(history, request.folding)
+    remaining = plan_folding(view.history, request.folding).remaining
     return ConversationResult(
-        messages=tuple(to_json(message) for message in plan.remaining),
+        messages=tuple(map(to_json, remaining)),
         summary=view.summary,
-        tokens=count_tokens(plan.remaining),
+        tokens=count_tokens(remaining),
         count=len(view.messages),
-        removed_count=len(history) - len(plan.remaining),
-        entries=memory.get_entries(message for message in plan.remaining if message.id),
+        removed_count=len(view.history) - len(remaining),
+        entries=memory.get_entries(message for message in remaining if message.id),
     )
 
 
-def _summarise(
-    request: ConversationRequest, memory: ConversationMemory, entries: NamespaceStore
-) -> ConversationResult:
+def _summarise(request: ConversationRequest, memory: ConversationMemory) -> ConversationResult:
     """Replace the summary by a model's; ``count`` is 1 if it was replaced."""
-    text = str(redact(request.summary_fields["text"].strip()).value)
+    fields = request.summary_fields
+    text = str(redact(fields["text"].strip()).value)
     is_replaced = bool(text) and memory.replace_summary(
-        text, instead_of=request.summary_fields["instead_of"], by=request.summary_fields["by"]
+        text, expected=fields["instead_of"], author=fields["by"]
     )
-    history = memory.get_history()
     view = memory.read_view()
-    return ConversationResult(
-        messages=tuple(to_json(message) for message in history),
-        summary=view.summary,
-        tokens=view.tokens,
-        count=int(is_replaced),
-    )
+    messages = tuple(map(to_json, view.history))
+    return ConversationResult(messages, view.summary, view.tokens, count=int(is_replaced))
 
 
-def _clear(
-    request: ConversationRequest, memory: ConversationMemory, entries: NamespaceStore
-) -> ConversationResult:
+def _clear(request: ConversationRequest, memory: ConversationMemory) -> ConversationResult:
     return ConversationResult(count=memory.clear())
 
 
-_HANDLERS: dict[
-    str, Callable[[ConversationRequest, ConversationMemory, NamespaceStore], ConversationResult]
-] = {
-    "append": _append,
-    "read": _read,
-    "clear": _clear,
-    "summarise": _summarise,
-}
+_HANDLERS: dict[str, Callable[[ConversationRequest, ConversationMemory], ConversationResult]]
+_HANDLERS = {"append": _append, "read": _read, "clear": _clear, "summarise": _summarise}
 ACTIONS = tuple(_HANDLERS)
 
 
@@ -224,15 +201,19 @@ def _build_message_id(step: str, index: int) -> str:
 def _parse_call(value: Mapping[str, Json]) -> ToolCall:
     function = value.get("function")
     call = function if isinstance(function, Mapping) else value
-    return ToolCall(
-        _to_text(value.get("id")), _to_text(call.get("name")), _to_text(call.get("arguments"))
-    )
+    fields = (value.get("id"), call.get("name"), call.get("arguments"))
+    return ToolCall(*map(_to_text, fields))
 
 
 def _to_text(value: Json) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _parse_numbers(rules: Mapping[str, Json], names: Sequence[str]) -> dict[str, int]:
+    numbers = {name: _parse_number(rules, name) for name in names}
+    return {name: number for name, number in numbers.items() if number is not None}
 
 
 def _parse_number(rules: Mapping[str, Json], name: str) -> int | None:

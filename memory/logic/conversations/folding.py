@@ -5,14 +5,15 @@ first; then drop). A call and its results leave together or not at all. Every st
 that a member can read it later.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
 from memory.logic.conversations.messages import (
+    Group,
     Message,
     Role,
     count_message_tokens,
@@ -86,7 +87,7 @@ class Fold:
     """The messages of one fold, the reason, and its author: ``cut``, or the summariser's name."""
 
     reason: FoldReason
-    by: str
+    author: str
     messages: tuple[FoldedMessage, ...]
     at: datetime | None = None
 
@@ -113,7 +114,7 @@ def plan_folding(
 
 
 def build_fold(
-    reason: FoldReason, by: str, changes: Iterable[tuple[Message, Message | None]]
+    reason: FoldReason, author: str, changes: Iterable[tuple[Message, Message | None]]
 ) -> Fold:
     """Build a fold from pairs of messages; the second is None if the message left."""
     lines = tuple(
@@ -127,18 +128,16 @@ def build_fold(
         )
         for before, after in changes
     )
-    return Fold(reason, by, lines)
+    return Fold(reason, author, lines)
 
 
-def build_folds(plan: FoldingPlan, by: str) -> list[Fold]:
-    """Build the folds of a plan, one for each reason; ``by`` wrote the summary."""
-    folds = []
-    for reason in FoldReason:
-        dropped = [
-            (message, None) for message_reason, message in plan.dropped if message_reason is reason
-        ]
-        if dropped:
-            folds.append(build_fold(reason, by, dropped))
+def build_folds(plan: FoldingPlan, author: str) -> list[Fold]:
+    """Build the folds of a plan, one for each reason; ``author`` wrote the summary."""
+    folds = [
+        build_fold(reason, author, dropped)
+        for reason in FoldReason
+        if (dropped := [(message, None) for why, message in plan.dropped if why is reason])
+    ]
     if plan.shortened:
         folds.append(build_fold(FoldReason.TOKENS, "cut", plan.shortened))
     return folds
@@ -206,11 +205,11 @@ def _compact(state: _FoldingState, rules: Compaction, overhead: int) -> None:
     def fits() -> bool:
         return state.tokens + overhead <= rules.budget
 
-    for is_shortenable in _SHORTENING_ORDER:
+    for role in (Role.TOOL, Role.ASSISTANT, Role.USER):
         for position in range(len(state.messages) - rules.keep_recent):
             if fits():
                 return
-            if is_shortenable(state.messages[position]):
+            if state.messages[position].role is role:
                 state.shorten(position, rules.shortened_length)
     for group in _list_droppable_groups(state.messages, rules.keep_recent):
         if fits():
@@ -218,19 +217,10 @@ def _compact(state: _FoldingState, rules: Compaction, overhead: int) -> None:
         state.drop(group, FoldReason.TOKENS)
 
 
-_SHORTENING_ORDER: tuple[Callable[[Message], bool], ...] = (
-    lambda message: message.role is Role.TOOL,
-    lambda message: message.role is Role.ASSISTANT,
-    lambda message: message.role is Role.USER,
-)
-
-
-def _list_droppable_groups(
-    messages: Sequence[Message], keep_recent: int
-) -> list[tuple[Message, ...]]:
-    recent = {id(message) for message in messages[len(messages) - keep_recent :]}
+def _list_droppable_groups(messages: Sequence[Message], keep_recent: int) -> list[Group]:
     if keep_recent >= len(messages):
         return []
+    recent = {id(message) for message in messages[len(messages) - keep_recent :]}
     return [
         group
         for group in group_messages(messages)
@@ -241,28 +231,23 @@ def _list_droppable_groups(
 def shorten_message(message: Message, length: int) -> Message:
     """Keep head and tail, with the number of characters between them; shorten only once."""
     text = message.content
-    removed_count = len(text) - length
-    if removed_count <= 0 or message.shortened:
+    removed = len(text) - length
+    if removed <= 0 or message.shortened:
         return message
     head, tail = text[: -(-length * 2 // 3)], text[len(text) - length // 3 :]
-    return replace(
-        message, content=f"{head}\n[… {removed_count} …]\n{tail}", shortened=removed_count
-    )
+    return replace(message, content=f"{head}\n[… {removed} …]\n{tail}", shortened=removed)
 
 
 def fold_to_json(fold: Fold, now: datetime) -> Json:
     return {
         "reason": str(fold.reason),
-        "by": fold.by,
+        "by": fold.author,
         "at": now.isoformat(),
         "messages": [
             {
-                "id": line.id,
+                **asdict(line),
                 "role": str(line.role),
-                "excerpt": line.excerpt,
                 "at": line.at.isoformat() if line.at else None,
-                "tokens_before": line.tokens_before,
-                "tokens_after": line.tokens_after,
             }
             for line in fold.messages
         ],

@@ -1,7 +1,7 @@
 """The messages of a chat, their cost in tokens, and the groups of messages that belong together."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from math import ceil
@@ -9,6 +9,10 @@ from math import ceil
 from memory.core.errors import InvalidInput, Serialization
 from memory.core.records import Json
 from memory.logic.entries.origins import get_untrusted_origin
+
+
+_CHARACTERS_PER_TOKEN = 4
+_MESSAGE_OVERHEAD = 4
 
 
 class Role(StrEnum):
@@ -27,10 +31,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a chat.
-
-    ``id`` and ``at`` are set when it is added; ``shortened`` counts the characters that folding removed.
-    """
+    """A message. ``id`` and ``at`` are set when it is added; ``shortened`` counts the characters that folding removed."""
 
     role: Role
     content: str
@@ -46,10 +47,8 @@ Group = tuple[Message, ...]
 
 
 def count_message_tokens(message: Message) -> int:
-    call_tokens = sum(
-        estimate_tokens(call.name) + estimate_tokens(call.arguments) for call in message.tool_calls
-    )
-    return estimate_tokens(message.content) + call_tokens + _MESSAGE_OVERHEAD
+    calls = [text for call in message.tool_calls for text in (call.name, call.arguments)]
+    return sum(map(estimate_tokens, [message.content, *calls])) + _MESSAGE_OVERHEAD
 
 
 def count_tokens(messages: Iterable[Message]) -> int:
@@ -58,12 +57,8 @@ def count_tokens(messages: Iterable[Message]) -> int:
 
 def estimate_tokens(text: str) -> int:
     """Estimate a token for four letters, and for each character of an unspaced script."""
-    wide = sum(map(_is_wide, text)) if not text.isascii() else 0
+    wide = 0 if text.isascii() else sum(map(_is_wide, text))
     return wide + ceil((len(text) - wide) / _CHARACTERS_PER_TOKEN)
-
-
-_CHARACTERS_PER_TOKEN = 4
-_MESSAGE_OVERHEAD = 4
 
 
 def _is_wide(character: str) -> bool:
@@ -89,10 +84,7 @@ def group_messages(messages: Sequence[Message]) -> list[Group]:
 
 
 def split_turns(messages: Sequence[Message]) -> list[tuple[Group, ...]]:
-    """Split the messages into turns, each opened by a user message; messages before the first form a turn too.
-
-    System messages belong to no turn.
-    """
+    """Split into turns, each opened by a user message; those before the first form one, system messages are in none."""
     turns: list[list[Group]] = []
     for group in group_messages(messages):
         role = group[0].role
@@ -108,9 +100,7 @@ def is_orphan(message: Message, before: Iterable[Message]) -> bool:
     """Return whether the message is a result without its call in the history; no model accepts it."""
     if message.role is not Role.TOOL:
         return False
-    return all(
-        call.id != message.tool_call_id for previous in before for call in previous.tool_calls
-    )
+    return message.tool_call_id not in {call.id for prior in before for call in prior.tool_calls}
 
 
 def check_message(message: Message) -> None:
@@ -128,10 +118,7 @@ def check_message(message: Message) -> None:
 def to_json(message: Message) -> dict[str, Json]:
     result: dict[str, Json] = {"role": str(message.role), "content": message.content}
     if message.tool_calls:
-        result["tool_calls"] = [
-            {"id": call.id, "name": call.name, "arguments": call.arguments}
-            for call in message.tool_calls
-        ]
+        result["tool_calls"] = [asdict(call) for call in message.tool_calls]
     if message.tool_call_id:
         result["tool_call_id"] = message.tool_call_id
     if message.shortened:

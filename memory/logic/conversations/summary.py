@@ -7,10 +7,20 @@ keeps them within a length, so that a conversation without a model keeps its thr
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 from memory.core.recall.tokens import extract_terms
 from memory.logic.conversations.messages import Message, Role
+
+
+# A full stop needs a space after it (3.14, example.com); a Chinese one doesn't.
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。!?…])|\n+")
+
+_SPEAKER = {Role.USER: "user", Role.ASSISTANT: "assistant"}
+_SENTENCES_PER_MESSAGE = 2
+_MAX_SENTENCE_LENGTH = 240
+_MIN_TERMS = 4
 
 
 class Summariser(Protocol):
@@ -26,9 +36,7 @@ class Summariser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveSummariser:
-    """A summariser without a model. It copies sentences, one a line, and drops the least significant ones when space
-    runs out.
-    """
+    """A summariser without a model. It copies sentences, one a line; the least significant ones go when space runs out."""
 
     name: str = "extractive"
     max_length: int = 2_000  # characters
@@ -49,26 +57,12 @@ def split_sentences(text: str) -> list[str]:
     return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
 
 
-# A full stop needs a space after it (3.14, example.com); a Chinese one doesn't.
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。!?…])|\n+")
-
-_SPEAKER = {Role.USER: "user", Role.ASSISTANT: "assistant"}
-_SENTENCES_PER_MESSAGE = 2
-_MAX_SENTENCE_LENGTH = 240
-
-
 def _pick_sentences(content: str) -> Iterator[str]:
     """Yield the first few sentences that are more than small talk."""
-    significant = (
-        sentence_
-        for sentence_ in split_sentences(content)
-        if len(set(extract_terms(sentence_))) >= _MIN_TERMS
-    )
-    for _, sentence in zip(range(_SENTENCES_PER_MESSAGE), significant, strict=False):
+    sentences = split_sentences(content)
+    significant = (text for text in sentences if len(set(extract_terms(text))) >= _MIN_TERMS)
+    for sentence in islice(significant, _SENTENCES_PER_MESSAGE):
         yield sentence[:_MAX_SENTENCE_LENGTH]
-
-
-_MIN_TERMS = 4
 
 
 def _fit_lines(lines: list[str], max_length: int) -> list[str]:
@@ -85,5 +79,4 @@ def _fit_lines(lines: list[str], max_length: int) -> list[str]:
 
 
 def _rate_line(line: str) -> int:
-    digits = any(character.isdigit() for character in line)
-    return len(set(extract_terms(line))) + (5 if digits else 0)
+    return len(set(extract_terms(line))) + (5 if any(map(str.isdigit, line)) else 0)

@@ -210,7 +210,7 @@ def test_summariser_that_fails_is_stood_in_for_and_the_fold_says_so():
     view = memory.read_view()
 
     assert view.summary == "- user: The blue car belongs to Tom"
-    assert view.folds[0].by == "extractive (model x: TimeoutError)"
+    assert view.folds[0].author == "extractive (model x: TimeoutError)"
 
 
 def test_summary_of_a_talkative_model_is_cut_to_a_quarter_of_the_budget():
@@ -234,7 +234,7 @@ def test_view_tells_what_was_folded_why_and_by_what():
 
     assert [one.content for one in view.messages] == ["a1", "q2"]
     [fold] = view.folds
-    assert (fold.reason, fold.by) == (FoldReason.CAPACITY, "model x")
+    assert (fold.reason, fold.author) == (FoldReason.CAPACITY, "model x")
     [line] = fold.messages
     assert (line.role, line.excerpt, line.tokens_after) == (Role.USER, "q1", 0)
     assert line.tokens_before > 0
@@ -246,7 +246,7 @@ def test_view_tells_shortened_apart_from_dropped():
 
     [fold] = (memory.read_view()).folds
 
-    assert (fold.reason, fold.by) == (FoldReason.TOKENS, "cut")
+    assert (fold.reason, fold.author) == (FoldReason.TOKENS, "cut")
     assert [line.role for line in fold.messages] == [Role.TOOL]
     assert 0 < fold.messages[0].tokens_after < fold.messages[0].tokens_before
 

@@ -91,7 +91,7 @@ def test_folded_is_summarised_and_readable_word_for_word(alice: Person) -> None:
     assert len(view.messages) == 4
     assert "pilot waits" in view.summary
     (fold,) = view.folds
-    assert (fold.fold.reason, fold.fold.by) == ("window", "extractive")
+    assert (fold.fold.reason, fold.fold.author) == ("window", "extractive")
     assert [one.content for one in fold.texts] == [long]
     assert len(fold.texts[0].line.excerpt) < 130
 
