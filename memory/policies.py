@@ -20,6 +20,14 @@ DEFAULT = MemorySecurityPolicy(
 )
 DEFAULT_MAX_NAMESPACES = 1_000_000
 
+_FIND_NAMESPACE = FunctionCall(
+    named_call("memory_find_namespace", "p_team", "p_name", "p_app"),
+    "namespace",
+    Namespace,
+    "policies",
+)
+_POLICIES = Select(Policy, "WHERE team_id = %s AND app_id IN ('', %s)")
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -85,15 +93,6 @@ def load_policies(
         )
         policies[namespace.pk] = policy.narrow_by(limits)
     return policies
-
-
-_FIND_NAMESPACE = FunctionCall(
-    named_call("memory_find_namespace", "p_team", "p_name", "p_app"),
-    "namespace",
-    Namespace,
-    "policies",
-)
-_POLICIES = Select(Policy, "WHERE team_id = %s AND app_id IN ('', %s)")
 
 
 def _build_policy(row: Policy, default: MemorySecurityPolicy) -> MemorySecurityPolicy:

@@ -16,6 +16,14 @@ from accounts.principals import Principal
 from memory.host import RunDescription, get_host
 
 
+# Names of the background tasks that appear as actors in revisions.
+_UPKEEP: Mapping[str, str | Promise] = {
+    "expiry": gettext_lazy("Expiry"),
+    "promotion": gettext_lazy("Promotion"),
+    "curation": gettext_lazy("Curation"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """``actors`` are names by their ids in the audit log, ``runs`` descriptions by id, without the
@@ -41,14 +49,6 @@ def load_provenance(principal: Principal, actors: Iterable[str], runs: Iterable[
         {name: names.get(name) or _name_other_actor(name, descriptions) for name in actor_names},
         descriptions,
     )
-
-
-# Names of the background tasks that appear as actors in revisions.
-_UPKEEP: Mapping[str, str | Promise] = {
-    "expiry": gettext_lazy("Expiry"),
-    "promotion": gettext_lazy("Promotion"),
-    "curation": gettext_lazy("Curation"),
-}
 
 
 def _name_people(principal: Principal, actors: Iterable[str]) -> dict[str, str]:

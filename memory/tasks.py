@@ -20,6 +20,16 @@ log = logging.getLogger(__name__)
 SWEEP_EVERY_SECONDS = 60.0
 SETTLE_EVERY_SECONDS = 15 * 60.0
 
+# Rows for beat; ``config.celery`` merges what the apps offer.
+BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
+    "memory-sweep-expired": {"task": "memory.sweep_expired", "schedule": SWEEP_EVERY_SECONDS},
+    "memory-clear-notes": {"task": "memory.clear_notes", "schedule": SWEEP_EVERY_SECONDS},
+    "memory-settle-working": {"task": "memory.settle_working", "schedule": SETTLE_EVERY_SECONDS},
+    "memory-erase-waiting": {"task": "memory.erase_waiting", "schedule": SWEEP_EVERY_SECONDS},
+    "memory-embed-waiting": {"task": "memory.embed_waiting", "schedule": SWEEP_EVERY_SECONDS},
+    "memory-curate-waiting": {"task": "memory.curate_waiting", "schedule": SWEEP_EVERY_SECONDS},
+}
+
 
 @shared_task(name="memory.sweep_expired")
 def sweep_expired() -> int:
@@ -91,14 +101,3 @@ def wake_embedding(team_id: UUID, after: float) -> None:
         embed_one_team.apply_async((str(team_id),), countdown=after, retry=False)
     except (KombuError, OSError) as error:
         log.warning("wake_up_unheard", extra={"team": str(team_id), "why": str(error)})
-
-
-# Rows for beat; ``config.celery`` merges what the apps offer.
-BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
-    "memory-sweep-expired": {"task": "memory.sweep_expired", "schedule": SWEEP_EVERY_SECONDS},
-    "memory-clear-notes": {"task": "memory.clear_notes", "schedule": SWEEP_EVERY_SECONDS},
-    "memory-settle-working": {"task": "memory.settle_working", "schedule": SETTLE_EVERY_SECONDS},
-    "memory-erase-waiting": {"task": "memory.erase_waiting", "schedule": SWEEP_EVERY_SECONDS},
-    "memory-embed-waiting": {"task": "memory.embed_waiting", "schedule": SWEEP_EVERY_SECONDS},
-    "memory-curate-waiting": {"task": "memory.curate_waiting", "schedule": SWEEP_EVERY_SECONDS},
-}

@@ -16,6 +16,15 @@ from memory.core.records import Json, Tier
 from memory.core.scope_kinds import ScopeKind, ScopeTable, SeenBy
 
 
+# Visible ASCII without the colon: a reader can't distinguish similar characters of other scripts.
+MAX_ID_LENGTH = 80
+_ID = re.compile(r"[!-9;-~]{1,80}")
+
+NOTES_LIFETIME = 30 * 60.0  # seconds
+METADATA_LIFETIME = 3 * 24 * 60 * 60.0
+WORKING_LIFETIME = 24 * 60 * 60.0
+
+
 class Scope(StrEnum):
     """The built-in words; plug-ins add theirs with ``plug_in``."""
 
@@ -25,15 +34,6 @@ class Scope(StrEnum):
     WORKFLOW = "workflow"  # one for each workflow and group
     RUN = "run"  # notes, cleared when the run ends
     RUN_METADATA = "run_metadata"  # the metadata of a run; not for authors
-
-
-# Visible ASCII without the colon: a reader can't distinguish similar characters of other scripts.
-MAX_ID_LENGTH = 80
-_ID = re.compile(r"[!-9;-~]{1,80}")
-
-NOTES_LIFETIME = 30 * 60.0  # seconds
-METADATA_LIFETIME = 3 * 24 * 60 * 60.0
-WORKING_LIFETIME = 24 * 60 * 60.0
 
 
 @dataclass(frozen=True, slots=True)

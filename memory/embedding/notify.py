@@ -17,6 +17,9 @@ Notifier = Callable[[UUID, float], object]  # takes a team and the delay in seco
 
 DELAY: Final = 1.0  # seconds
 
+_NOTIFIED_UNTIL: dict[UUID, float] = {}  # the time until which further writes need no message
+_LOCK = threading.Lock()
+
 
 def register_notifier(notifier: Notifier | None) -> None:
     _registry.notifier = notifier
@@ -31,8 +34,6 @@ class _Registry:
 
 
 _registry = _Registry()
-_NOTIFIED_UNTIL: dict[UUID, float] = {}  # the time until which further writes need no message
-_LOCK = threading.Lock()
 
 
 def _notify(team_id: UUID) -> None:

@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 PAUSE: Final = 30.0  # seconds after a failure of the embedder
 MAX_CACHED: Final = 2_000
 
+_CACHE: OrderedDict[tuple[str, str], Vector] = OrderedDict()
+_LOCK = threading.Lock()
+
 
 def allow() -> bool:
     return True
@@ -70,8 +73,6 @@ class _State:
 
 
 _state = _State()
-_CACHE: OrderedDict[tuple[str, str], Vector] = OrderedDict()
-_LOCK = threading.Lock()
 
 
 def _embed_text(embedder: Embedder, text: str) -> Vector:

@@ -26,6 +26,8 @@ MISSING: Final = (
 )
 CHECK_INTERVAL: Final = 60.0  # seconds
 
+_LOCK = threading.Lock()
+
 
 def add(using: str) -> bool:
     """Add the column as the owner of the tables and return whether it exists now. Safe to repeat."""
@@ -72,7 +74,6 @@ class _Cache:
 
 
 _cache = _Cache()
-_LOCK = threading.Lock()
 
 
 def _has_column(using: str) -> bool:

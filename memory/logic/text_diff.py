@@ -16,6 +16,13 @@ from memory.logic.entries.texts import get_single_text, split_words
 
 SegmentKind = Literal["same", "removed", "added", "gap"]
 
+CONTEXT_LENGTH: Final = 120  # unchanged characters that stay before and after a change
+MAX_WORDS: Final = 4_000  # compared one by one; longer texts are compared by lines only
+MAX_LINES: Final = 10_000  # more are one change, from the first line that differs to the last
+# Above this many items, difflib ignores very frequent ones (spaces, say): with them it would take minutes.
+AUTOJUNK_ABOVE: Final = 400
+_MIN_SIMILARITY: Final = 0.4
+
 
 @dataclass(frozen=True, slots=True)
 class DiffSegment:
@@ -86,14 +93,6 @@ def replace_text(value: Json, text: str) -> Json:
     if isinstance(value, list):
         return [replace_text(item, text) for item in value]
     return text
-
-
-CONTEXT_LENGTH: Final = 120  # unchanged characters that stay before and after a change
-MAX_WORDS: Final = 4_000  # compared one by one; longer texts are compared by lines only
-MAX_LINES: Final = 10_000  # more are one change, from the first line that differs to the last
-# Above this many items, difflib ignores very frequent ones (spaces, say): with them it would take minutes.
-AUTOJUNK_ABOVE: Final = 400
-_MIN_SIMILARITY: Final = 0.4
 
 
 def _to_text(value: Json) -> str:

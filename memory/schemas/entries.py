@@ -19,6 +19,8 @@ from memory.services.entries.preview_forget import ForgetPreview
 
 Json = Any  # a stored value can be any JSON
 
+RECALLED_BY_TEXT: Final = 5  # the default of the recall node as well, to keep prompts short
+
 
 def _format_moment(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
@@ -155,9 +157,6 @@ class StoreIn(Body):
     ttl_seconds: float | None = Field(None, gt=0, le=10**10)
     reason: str = Field("", max_length=500)
     source: SourceIn | None = None
-
-
-RECALLED_BY_TEXT: Final = 5  # the default of the recall node as well, to keep prompts short
 
 
 class RecallIn(Body):

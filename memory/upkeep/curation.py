@@ -20,6 +20,9 @@ from memory.models.jobs import build_abandoned_condition
 OVERDUE_AFTER = timedelta(seconds=60)
 MAX_PER_SWEEP = 200
 
+_QUEUE: deque[tuple[UUID, UUID]] = deque()
+_QUEUE_LOCK = threading.Lock()
+
 
 def curate_queued(team_id: UUID, curation_id: UUID) -> int:
     """Queue the run, curate all queued runs and return their number. It is 0 if another thread of this process is
@@ -45,10 +48,6 @@ def sweep_curations(now: datetime | None = None) -> int:
         for curation_id in _list_abandoned(team_id, at)
     ]
     return sum(curate_queued(team_id, curation_id) for team_id, curation_id in abandoned)
-
-
-_QUEUE: deque[tuple[UUID, UUID]] = deque()
-_QUEUE_LOCK = threading.Lock()
 
 
 def _curate_queue() -> int:

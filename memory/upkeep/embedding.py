@@ -43,6 +43,11 @@ MIN_WAIT: Final = timedelta(seconds=30)  # before the second attempt, then twice
 MAX_WAIT: Final = timedelta(hours=1)
 MAX_PROBLEM_LENGTH: Final = 300
 
+_NEXT_CHECKS: dict[tuple[UUID, str], float] = {}
+_CHECK_LOCK = threading.Lock()
+
+_DIMENSIONS: dict[tuple[UUID, str], int] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingJob:
@@ -104,10 +109,6 @@ def enqueue_all(team_id: UUID) -> int:
 def reset_checks() -> None:
     """Check all teams in the next round. For tests, and for the command."""
     _NEXT_CHECKS.clear()
-
-
-_NEXT_CHECKS: dict[tuple[UUID, str], float] = {}
-_CHECK_LOCK = threading.Lock()
 
 
 def _enqueue_outdated_if_due(team_id: UUID, embedder: Embedder) -> None:
@@ -226,6 +227,3 @@ def _check_dimensions(team_id: UUID, embedder: Embedder, dimensions: int) -> Non
         dimensions,
         dimensions,
     )
-
-
-_DIMENSIONS: dict[tuple[UUID, str], int] = {}

@@ -24,6 +24,8 @@ CLAIM_DURATION: Final = timedelta(minutes=15)
 OVERDUE_AFTER: Final = timedelta(seconds=30)
 MAX_PER_SWEEP: Final = 50
 
+_ERASERS: dict[str, Eraser] = {}
+
 
 def register_eraser(eraser: Eraser) -> None:
     _ERASERS["person"] = eraser
@@ -46,9 +48,6 @@ def sweep_erasures(now: datetime | None = None) -> int:
         for team_id in Team.objects.values_list("id", flat=True)
         for erasure_id in _list_abandoned(team_id, at)
     )
-
-
-_ERASERS: dict[str, Eraser] = {}
 
 
 def _claim(team_id: UUID, erasure_id: UUID, now: datetime) -> bool:

@@ -9,6 +9,12 @@ from memory.logic.conversations.messages import estimate_tokens
 
 T = TypeVar("T")
 
+_GAP_MARKER_TOKENS = 8
+_MAX_TOKEN_LENGTH = 4  # characters, as ``estimate_tokens`` counts
+
+# From the best cut to the worst. The first half has none, so that there aren't many pieces.
+_PAUSES = ("\n\n", "\n", "。", ". ", "；", "; ", " ")
+
 
 def split_batches(
     items: Iterable[T], budget: int, cost: Callable[[T], int], *, max_items: int = 50
@@ -56,14 +62,6 @@ def clip_text(text: str, tokens: int) -> str:
     length = max(0, tokens - _GAP_MARKER_TOKENS)
     head, tail = _take_prefix(text, length * 2 // 3), _take_prefix(text[::-1], length // 3)[::-1]
     return f"{head}\n[… {len(text) - len(head) - len(tail)} …]\n{tail}"
-
-
-_GAP_MARKER_TOKENS = 8
-_MAX_TOKEN_LENGTH = 4  # characters, as ``estimate_tokens`` counts
-
-
-# From the best cut to the worst. The first half has none, so that there aren't many pieces.
-_PAUSES = ("\n\n", "\n", "。", ". ", "；", "; ", " ")
 
 
 def _find_cut(head: str) -> int:

@@ -45,6 +45,14 @@ from memory.logic.entries.write_batch import WriteBatch
 from memory.logic.ports import NewId
 
 
+_LEARNING_CATEGORY: Final = "result"
+
+# Memory of these namespaces is recalled where its origin is no longer known.
+_SHARED_PREFIXES: Final = ("user:", "global:")
+
+_DERIVED_SIMILARITY = 0.5  # of their words, alone and in pairs
+
+
 class Curator(Protocol):
     """An analysis of finished work; its name is shown to readers of the memory."""
 
@@ -200,12 +208,6 @@ def decide_draft(
     )
 
 
-_LEARNING_CATEGORY: Final = "result"
-
-# Memory of these namespaces is recalled where its origin is no longer known.
-_SHARED_PREFIXES: Final = ("user:", "global:")
-
-
 def find_original(draft: StoreParams, entries: Iterable[MemoryEntry]) -> MemoryEntry | None:
     """Return the entry that has the draft's statement as a single sentence."""
     text = get_single_text(draft.value)
@@ -245,9 +247,6 @@ def cap_importance(draft: StoreParams, entries: Sequence[MemoryEntry]) -> StoreP
         and measure_similarity(original_text, text) >= _DERIVED_SIMILARITY
     ]
     return replace(draft, importance=min([draft.importance, *importances]))
-
-
-_DERIVED_SIMILARITY = 0.5  # of their words, alone and in pairs
 
 
 def _exclude_quarantined(entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:

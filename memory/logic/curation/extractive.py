@@ -17,6 +17,27 @@ from memory.logic.entries.duplicates import Likeness, compare_values
 from memory.logic.entries.text_similarity import list_significant_terms
 
 
+_ENDINGS = {
+    "en": {"succeeded": "succeeded", "failed": "failed", "stopped": "was stopped"},
+    "zh": {"succeeded": "成功", "failed": "失败", "stopped": "已停止"},
+}
+_MAX_ERRORS = 10
+_MAX_TAGS = 5
+_MAX_ERROR_LENGTH = 300
+
+_CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_BULLET = re.compile(r"^(?:[-*•>]|\d{1,2}[.)])\s+|\*\*|^#{1,6}\s+")
+
+_NAMES_ERROR = re.compile(
+    r"(?:error|exception|fault)\b|\b(?:failed|failure|fatal|refused|denied|not found|timed? ?out|cannot|invalid)\b"
+    r"|错误|失败|异常|拒绝|超时|无法|找不到",
+    re.IGNORECASE,
+)
+_LOCATION = re.compile(
+    r"File \".+\", line \d+|at \S+\(|Traceback \(|raise \w+|\d{4}-\d\d-\d\d.*\bINFO\b"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ExtractiveCurator:
     name: str = "extractive"
@@ -42,15 +63,6 @@ class ExtractiveCurator:
         )
 
 
-_ENDINGS = {
-    "en": {"succeeded": "succeeded", "failed": "failed", "stopped": "was stopped"},
-    "zh": {"succeeded": "成功", "failed": "失败", "stopped": "已停止"},
-}
-_MAX_ERRORS = 10
-_MAX_TAGS = 5
-_MAX_ERROR_LENGTH = 300
-
-
 def _build_summary(work: FinishedWork) -> str:
     zh = work.language.casefold().startswith("zh")
     ending = _ENDINGS["zh" if zh else "en"][work.status]
@@ -64,10 +76,6 @@ def _list_new_sentences(texts: Iterable[str], known_texts: KnownTexts) -> Iterat
             plain = _BULLET.sub("", sentence).strip()
             if not known_texts.covers(plain):
                 yield plain
-
-
-_CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_BULLET = re.compile(r"^(?:[-*•>]|\d{1,2}[.)])\s+|\*\*|^#{1,6}\s+")
 
 
 def _pick_best(rated: Iterable[tuple[int, str]], limit: int) -> list[str]:
@@ -93,16 +101,6 @@ def _list_error_lines(texts: Iterable[str]) -> Iterator[str]:
             line for line in lines if _NAMES_ERROR.search(line) and not _LOCATION.match(line)
         ]
         yield from (line[:_MAX_ERROR_LENGTH] for line in (error_lines or lines[-1:])[-_MAX_ERRORS:])
-
-
-_NAMES_ERROR = re.compile(
-    r"(?:error|exception|fault)\b|\b(?:failed|failure|fatal|refused|denied|not found|timed? ?out|cannot|invalid)\b"
-    r"|错误|失败|异常|拒绝|超时|无法|找不到",
-    re.IGNORECASE,
-)
-_LOCATION = re.compile(
-    r"File \".+\", line \d+|at \S+\(|Traceback \(|raise \w+|\d{4}-\d\d-\d\d.*\bINFO\b"
-)
 
 
 def _pick_tags(work: FinishedWork) -> tuple[str, ...]:

@@ -20,6 +20,27 @@ from memory.logic.entries.text_similarity import is_unspaced
 
 Pair = tuple[str, str]
 
+_TERM_SHARE = 0.8
+_PAIR_SHARE = 0.75  # of the neighboring pairs in the sentence, in one of the texts
+
+# A generated key: said_01a2, task:01a2. "Rome: …" and "2.0: …" are ordinary text.
+_LIST_KEY = re.compile(
+    r"(?:^|(?<=\s))(?:[-*•]\s+)?[a-zA-Z]\w*[_:][\w:.@/-]*:\s+(?=\S)", re.MULTILINE
+)
+_MEMBER = re.compile(r"[\"'](?:summary|learnings|errors|solutions)[\"']\s*:")
+_QUOTES = re.compile(r"[“”„«»「」『』\"\n]")
+
+# Terms that introduce a repeated memory.
+_INTRODUCTORY_TERMS = frozenset(
+    term
+    for phrase in (
+        "as you told mentioned said before earlier previously remember recall noted according",
+        "to my memory memories records notes know known already based on previous conversation context",
+        "根据之前的记忆，你提到过、说过、告诉过我，如前所述，我记得，据我所知，记录显示",
+    )
+    for term in extract_query_terms(phrase)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class KnownTexts:
@@ -86,17 +107,6 @@ def strip_wrapping(text: str) -> str:
     return _MEMBER.sub(" ", _LIST_KEY.sub("", text))
 
 
-_TERM_SHARE = 0.8
-_PAIR_SHARE = 0.75  # of the neighboring pairs in the sentence, in one of the texts
-
-# A generated key: said_01a2, task:01a2. "Rome: …" and "2.0: …" are ordinary text.
-_LIST_KEY = re.compile(
-    r"(?:^|(?<=\s))(?:[-*•]\s+)?[a-zA-Z]\w*[_:][\w:.@/-]*:\s+(?=\S)", re.MULTILINE
-)
-_MEMBER = re.compile(r"[\"'](?:summary|learnings|errors|solutions)[\"']\s*:")
-_QUOTES = re.compile(r"[“”„«»「」『』\"\n]")
-
-
 def _is_within(text: frozenset[str], part: frozenset[str]) -> bool:
     new = part - text
     if any(map(is_significant, new)):
@@ -121,15 +131,3 @@ def _iterate_terms(text: str) -> Iterator[str]:
     for term in extract_query_terms(normalize(text)):
         if term not in _INTRODUCTORY_TERMS and not (len(term) > 1 and is_unspaced(term)):
             yield term
-
-
-# Terms that introduce a repeated memory.
-_INTRODUCTORY_TERMS = frozenset(
-    term
-    for phrase in (
-        "as you told mentioned said before earlier previously remember recall noted according",
-        "to my memory memories records notes know known already based on previous conversation context",
-        "根据之前的记忆，你提到过、说过、告诉过我，如前所述，我记得，据我所知，记录显示",
-    )
-    for term in extract_query_terms(phrase)
-)

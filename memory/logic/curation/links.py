@@ -11,6 +11,11 @@ from memory.logic.entries.text_similarity import list_significant_terms
 from memory.logic.entries.texts import list_texts
 
 
+_MIN_SHARED = 2
+_COMMON_SHARE = 0.5  # a term in more than half of the entries makes no links
+_MAX_ENTRIES = 200  # nor does one in so many entries: there would be too many pairs
+
+
 @dataclass(frozen=True, slots=True)
 class TermLink:
     """Two entries, by ids in order, and the terms that they share, the rarest first."""
@@ -38,11 +43,6 @@ def find_term_links(
     ]
     links.sort(key=lambda link: (-link.weight, link.first, link.second))
     return _limit_links(max_each, links)
-
-
-_MIN_SHARED = 2
-_COMMON_SHARE = 0.5  # a term in more than half of the entries makes no links
-_MAX_ENTRIES = 200  # nor does one in so many entries: there would be too many pairs
 
 
 def _list_terms(entry: MemoryEntry) -> frozenset[str]:

@@ -13,6 +13,14 @@ from memory.logic.curation.work import FinishedWork
 from memory.logic.ports import AskModel
 
 
+_FENCE = "~~~~"
+
+_RETRY = """Your last answer could not be read ({complaint}). It began:
+{answer}
+
+Answer again with the JSON object alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelCurator:
     ask: AskModel
@@ -85,19 +93,11 @@ class _PromptTexts:
     no: str
 
 
-_FENCE = "~~~~"
-
-
 def _quote(text: str, tokens: int) -> str:
     """Quote a string so that its content cannot close the quotation."""
     inside = clip_text(text, tokens).replace(_FENCE, "~ ~ ~ ~")
     return f"{_FENCE}\n{inside}\n{_FENCE}"
 
-
-_RETRY = """Your last answer could not be read ({complaint}). It began:
-{answer}
-
-Answer again with the JSON object alone."""
 
 _ENGLISH = _PromptTexts(
     who="You keep the memory of a team. Read the result of the task below and extract what is worth"

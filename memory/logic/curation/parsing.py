@@ -8,6 +8,20 @@ from memory.logic.curation.repair import UnreadableAnswer, read_object
 from memory.logic.ports import NewId
 
 
+_NAMES = frozenset({"summary", "key_learnings", "errors", "solutions", "tags", "category"})
+_CATEGORIES = {
+    "execution": "execution",
+    "result": "result",
+    "error": "error",
+    "执行": "execution",
+    "结果": "result",
+    "错误": "error",
+}
+_MAX_TEXT_LENGTH, _MAX_TEXTS = 1_000, 20
+_MAX_TAG_LENGTH, _MAX_TAGS = 60, 12
+_EMPTY = frozenset({"", "none", "n/a", "null", "无", "没有", "-"})
+
+
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """The memorable content of a piece of work; ``repairs`` lists the repairs that reading the response needed."""
@@ -77,20 +91,6 @@ def build_drafts(
         for prefix, category, value in [("task", "execution", task), *parts]
         if value is not task or analysis.summary
     ]
-
-
-_NAMES = frozenset({"summary", "key_learnings", "errors", "solutions", "tags", "category"})
-_CATEGORIES = {
-    "execution": "execution",
-    "result": "result",
-    "error": "error",
-    "执行": "execution",
-    "结果": "result",
-    "错误": "error",
-}
-_MAX_TEXT_LENGTH, _MAX_TEXTS = 1_000, 20
-_MAX_TAG_LENGTH, _MAX_TAGS = 60, 12
-_EMPTY = frozenset({"", "none", "n/a", "null", "无", "没有", "-"})
 
 
 def _parse_category(value: Json) -> str:

@@ -17,6 +17,28 @@ from memory.core.errors import InvalidInput
 from memory.core.records import Json
 
 
+_MAX_LENGTH = 400_000
+_MAX_CANDIDATES = 20
+_MAX_DEPTH = 40
+
+_WORDS: dict[str, Json] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "True": True,
+    "False": False,
+    "None": None,
+    "undefined": None,
+    "NaN": None,
+}
+_QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "‘": "’", "`": "`", "「": "」", "＂": "＂"}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_NAME = re.compile(r"[A-Za-z_\u0080-\uffff][\w-]*")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_SKIPPED = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|#[^\n]*|\ufeff)+", re.DOTALL)
+_SPACES = re.compile(r"\s+")
+
+
 class UnreadableAnswer(InvalidInput):
     """The answer contains no readable JSON object."""
 
@@ -49,11 +71,6 @@ def read_object(text: str, *, expected: frozenset[str] = frozenset()) -> Repaire
     if not candidates:
         raise UnreadableAnswer("The answer contains no JSON object.")
     return max(reversed(candidates), key=lambda candidate: len(expected & candidate.value.keys()))
-
-
-_MAX_LENGTH = 400_000
-_MAX_CANDIDATES = 20
-_MAX_DEPTH = 40
 
 
 def _parse_strictly(text: str) -> dict[str, Json] | None:
@@ -96,24 +113,6 @@ class _NoObject(Exception):
 
 class _EndOfText(Exception):
     """The input ended inside a value."""
-
-
-_WORDS: dict[str, Json] = {
-    "true": True,
-    "false": False,
-    "null": None,
-    "True": True,
-    "False": False,
-    "None": None,
-    "undefined": None,
-    "NaN": None,
-}
-_QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "‘": "’", "`": "`", "「": "」", "＂": "＂"}
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-_NAME = re.compile(r"[A-Za-z_\u0080-\uffff][\w-]*")
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_SKIPPED = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|#[^\n]*|\ufeff)+", re.DOTALL)
-_SPACES = re.compile(r"\s+")
 
 
 @dataclass

@@ -7,6 +7,23 @@ from memory.logic.curation.sentence_rating import rate_sentence
 from memory.logic.entries.texts import list_texts
 
 
+_CATEGORY_WEIGHTS = {
+    "learning": 0.35,
+    "result": 0.35,
+    "fact": 0.35,
+    "error": 0.3,
+    "execution": 0.1,
+    "note": 0.1,
+    "message": 0.05,
+}
+_DEFAULT_WEIGHT = 0.25
+_POINT_WEIGHT, _MAX_POINTS = 0.06, 6
+
+_PERMANENT_IMPORTANCE = 0.7
+# Everyday events expire soon; learned facts stay until a member forgets them.
+_LIFETIME_DAYS = {"execution": 30, "message": 30, "note": 1, "error": 90}
+
+
 def compute_importance(value: Json, category: str) -> float:
     """Return the importance by category and content, between 0 and 1."""
     points = max((rate_sentence(text).points for text in list_texts(value)), default=0)
@@ -28,20 +45,3 @@ def choose_ttl(params: StoreParams) -> float | None:
         return params.ttl_seconds
     lifetime = compute_lifetime(params.category, params.importance)
     return lifetime.total_seconds() if lifetime else None
-
-
-_CATEGORY_WEIGHTS = {
-    "learning": 0.35,
-    "result": 0.35,
-    "fact": 0.35,
-    "error": 0.3,
-    "execution": 0.1,
-    "note": 0.1,
-    "message": 0.05,
-}
-_DEFAULT_WEIGHT = 0.25
-_POINT_WEIGHT, _MAX_POINTS = 0.06, 6
-
-_PERMANENT_IMPORTANCE = 0.7
-# Everyday events expire soon; learned facts stay until a member forgets them.
-_LIFETIME_DAYS = {"execution": 30, "message": 30, "note": 1, "error": 90}

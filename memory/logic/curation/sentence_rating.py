@@ -11,6 +11,23 @@ from memory.core.recall.tokens import extract_query_terms
 from memory.logic.entries.text_similarity import is_unspaced
 
 
+MIN_POINTS = 2
+
+_MIN_TERMS = 3
+_MANY_TERMS = 4
+_MAX_LENGTH = 400
+
+_QUESTION = re.compile(r"[?？]\s*[\"')」”]*$|(?:吗|呢)[。！!]?$")
+
+# Sentences about the speaker, the listener, or "that" are mostly chat.
+_CHATTY = re.compile(
+    r"^(?:i|i'\w+|you|you'\w+|let'?s|that|this|it|it'?s|please|so|anyway|well|can|we can|to be"
+    r"|your|as|in)\b"
+    r"|^(?:我|你|您|这|那|请|咱)",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SentenceRating:
     """The points of a sentence, from 0, and the names of the rules that matched."""
@@ -21,9 +38,6 @@ class SentenceRating:
     @property
     def is_worth_keeping(self) -> bool:
         return self.points >= MIN_POINTS
-
-
-MIN_POINTS = 2
 
 
 def rate_sentence(sentence: str) -> SentenceRating:
@@ -46,11 +60,6 @@ def is_question(sentence: str) -> bool:
     return bool(_QUESTION.search(sentence.strip()))
 
 
-_MIN_TERMS = 3
-_MANY_TERMS = 4
-_MAX_LENGTH = 400
-
-
 def _count_terms(line: str) -> int:
     return sum(not (len(term) > 1 and is_unspaced(term)) for term in extract_query_terms(line))
 
@@ -62,8 +71,6 @@ def _build_talk_rule(name: str, pattern: str) -> tuple[str, re.Pattern[str]]:
 def _build_content_rule(name: str, points: int, pattern: str) -> tuple[str, int, re.Pattern[str]]:
     return name, points, re.compile(pattern, re.IGNORECASE)
 
-
-_QUESTION = re.compile(r"[?？]\s*[\"')」”]*$|(?:吗|呢)[。！!]?$")
 
 # A sentence that matches one of these rules is never stored.
 _TALK = (
@@ -152,13 +159,6 @@ _TALK = (
     ),
 )
 
-# Sentences about the speaker, the listener, or "that" are mostly chat.
-_CHATTY = re.compile(
-    r"^(?:i|i'\w+|you|you'\w+|let'?s|that|this|it|it'?s|please|so|anyway|well|can|we can|to be"
-    r"|your|as|in)\b"
-    r"|^(?:我|你|您|这|那|请|咱)",
-    re.IGNORECASE,
-)
 
 _CONTENT = (
     _build_content_rule(

@@ -22,6 +22,29 @@ from memory.logic.entries.text_similarity import build_grams, compute_dice_coeff
 
 T = TypeVar("T")
 
+# Chats repeat themselves, pages are matched by their names, notes are short-lived.
+NEVER_MERGED = frozenset({"message", "summary", "fold", "note", "page"})
+_MIN_SHARE = 0.8  # of the longer text that the shorter one has to have
+_MAX_WITNESSES = 50
+
+_WORD = re.compile(r"[\w]+")
+_CONTRACTIONS = (
+    (re.compile(r"[\u200b-\u200f\u2060\ufeff\u00ad]"), ""),
+    (re.compile(r"[’ʼ]"), "'"),
+    (re.compile(r"\bcan't\b"), "can not"),
+    (re.compile(r"\bwon't\b"), "will not"),
+    (re.compile(r"n't\b"), " not"),
+    (re.compile(r"\bcannot\b"), "can not"),
+)
+
+# A write compares a text with hundreds of others, most of them again the next time.
+_CACHED_LENGTH = 2_000
+
+# Names of pages: all of a knowledge base are compared whenever one of its pages is shown.
+_CACHED_NAME_LENGTH = 200
+
+_MIN_WORDS = 2
+
 
 class Likeness(StrEnum):
     SAME = "same"  # but for case, spaces, punctuation and articles
@@ -129,22 +152,6 @@ def count_evidence(entry: MemoryEntry) -> int:
     return count if isinstance(count, int) and count > 1 else 1
 
 
-# Chats repeat themselves, pages are matched by their names, notes are short-lived.
-NEVER_MERGED = frozenset({"message", "summary", "fold", "note", "page"})
-_MIN_SHARE = 0.8  # of the longer text that the shorter one has to have
-_MAX_WITNESSES = 50
-
-_WORD = re.compile(r"[\w]+")
-_CONTRACTIONS = (
-    (re.compile(r"[\u200b-\u200f\u2060\ufeff\u00ad]"), ""),
-    (re.compile(r"[’ʼ]"), "'"),
-    (re.compile(r"\bcan't\b"), "can not"),
-    (re.compile(r"\bwon't\b"), "will not"),
-    (re.compile(r"n't\b"), " not"),
-    (re.compile(r"\bcannot\b"), "can not"),
-)
-
-
 def _stems(words: str) -> frozenset[str]:
     return frozenset(stem for word in words.split() for stem in (word, *extract_terms(word)))
 
@@ -198,12 +205,8 @@ def _stem_words(text: str) -> tuple[str, ...]:
     )
 
 
-# A write compares a text with hundreds of others, most of them again the next time.
-_CACHED_LENGTH = 2_000
 _cached_stem_words = lru_cache(maxsize=20_000)(_stem_words)
 
-# Names of pages: all of a knowledge base are compared whenever one of its pages is shown.
-_CACHED_NAME_LENGTH = 200
 _cached_normalize = lru_cache(maxsize=20_000)(_normalize)
 
 
@@ -233,7 +236,6 @@ def differs_by_negation(first: str, second: str) -> bool:
 
 
 _IGNORED = _NEGATIONS | _stems("do does did")
-_MIN_WORDS = 2
 
 
 def _pick_least_alike(likenesses: Iterable[Likeness]) -> Likeness:

@@ -10,6 +10,20 @@ from memory.core.filters import parse_filter
 from memory.core.records import Json
 
 
+_PART: Final = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
+_CONDITION: Final = re.compile(
+    r"(?P<name>[^\s=<>!|\"]+)(?P<sign>!=|>=|<=|=|>|<)(?P<value>.*)", re.S
+)
+_BARE: Final = re.compile(r"(?P<not>!?)(?P<name>[^\s=<>!|\"?]+)\??")
+_SIGNS: Final[Mapping[str, str]] = {
+    "!=": "$ne",
+    ">=": "$gte",
+    "<=": "$lte",
+    ">": "$gt",
+    "<": "$lt",
+}
+
+
 def read_filter(text: str) -> dict[str, Json]:
     """Parse a filter, in the text syntax or the JSON of the filter language.
 
@@ -29,20 +43,6 @@ def _parse_json(text: str) -> dict[str, Json]:
     if not isinstance(conditions, dict):
         raise InvalidInput("must be an object")
     return conditions
-
-
-_PART: Final = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
-_CONDITION: Final = re.compile(
-    r"(?P<name>[^\s=<>!|\"]+)(?P<sign>!=|>=|<=|=|>|<)(?P<value>.*)", re.S
-)
-_BARE: Final = re.compile(r"(?P<not>!?)(?P<name>[^\s=<>!|\"?]+)\??")
-_SIGNS: Final[Mapping[str, str]] = {
-    "!=": "$ne",
-    ">=": "$gte",
-    "<=": "$lte",
-    ">": "$gt",
-    "<": "$lt",
-}
 
 
 def _parse_conditions(text: str) -> dict[str, Json]:

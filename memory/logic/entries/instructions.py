@@ -10,6 +10,30 @@ import unicodedata
 from dataclasses import dataclass
 
 
+_MAX_LENGTH = 200_000
+# A match may end within an address; the excerpt has the rest of it. Latin letters only, as other
+# scripts have no spaces at the end of a word.
+_REST_OF_WORD = re.compile(r"(?<=[a-z0-9/])[a-z0-9._/-]{0,80}[a-z0-9]")
+
+# Invisible characters that can spell a hidden text.
+_HIDDEN = re.compile("[\U000e0020-\U000e007f]|[\u200b\u200c\u200d\u2060]{4}")
+
+_SPACED_OUT = re.compile(r"\b(?:[A-Za-z] ){4,40}[A-Za-z]\b")
+
+_EARLIER = (
+    r"(?:previous|prior|preceding|earlier|above|existing|original|initial|former|foregoing"
+    r"|your|system|all)"
+)
+_INSTRUCTIONS = (
+    r"(?:instructions?|prompts?|rules?|directions?|guidelines?|commands?|directives?"
+    r"|constraints?|messages?|context|training)"
+)
+_GAP = r"(?:[^.!?]|\.(?=\w)){0,40}?"
+_SHORT_GAP = r"[^.!?,;\n]{0,30}?"
+_NOT_OWN = r"(?!(?: of)? (?:my|our|mine)\b)"
+_TO_ADDRESS = r"\b(?:to|at)\b[^!?\n]{0,40}?(?:\w@\w|https?://|\bwebhook\b|\bendpoint\b)"
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """A matching rule of the table below, and the words that it matched.
@@ -34,37 +58,12 @@ def find_instructions(text: str) -> tuple[Instruction, ...]:
     return tuple(instructions)
 
 
-_MAX_LENGTH = 200_000
-# A match may end within an address; the excerpt has the rest of it. Latin letters only, as other
-# scripts have no spaces at the end of a word.
-_REST_OF_WORD = re.compile(r"(?<=[a-z0-9/])[a-z0-9._/-]{0,80}[a-z0-9]")
-
-# Invisible characters that can spell a hidden text.
-_HIDDEN = re.compile("[\U000e0020-\U000e007f]|[\u200b\u200c\u200d\u2060]{4}")
-
-
 def _normalize_text(text: str) -> str:
     """Normalize the text as a model reads it: no invisible characters, spaced-out letters joined."""
     folded = unicodedata.normalize("NFKC", text)
     visible = "".join(character for character in folded if unicodedata.category(character) != "Cf")
     joined = _SPACED_OUT.sub(lambda match: match[0].replace(" ", ""), visible)
     return joined.casefold().replace("’", "'")
-
-
-_SPACED_OUT = re.compile(r"\b(?:[A-Za-z] ){4,40}[A-Za-z]\b")
-
-_EARLIER = (
-    r"(?:previous|prior|preceding|earlier|above|existing|original|initial|former|foregoing"
-    r"|your|system|all)"
-)
-_INSTRUCTIONS = (
-    r"(?:instructions?|prompts?|rules?|directions?|guidelines?|commands?|directives?"
-    r"|constraints?|messages?|context|training)"
-)
-_GAP = r"(?:[^.!?]|\.(?=\w)){0,40}?"
-_SHORT_GAP = r"[^.!?,;\n]{0,30}?"
-_NOT_OWN = r"(?!(?: of)? (?:my|our|mine)\b)"
-_TO_ADDRESS = r"\b(?:to|at)\b[^!?\n]{0,40}?(?:\w@\w|https?://|\bwebhook\b|\bendpoint\b)"
 
 
 def _build_rule(name: str, pattern: str) -> tuple[str, re.Pattern[str]]:

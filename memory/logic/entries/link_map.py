@@ -11,6 +11,10 @@ from enum import StrEnum
 from memory.core.records import MemoryEntry
 
 
+LINE, WIDTH = 36, 132  # pixels: the height of a row, and the width of the arcs beside it
+_INSET = 10
+
+
 class LinkKind(StrEnum):
     RELATED = "related"  # of different tasks about one subject
     SUPERSEDES = "supersedes"  # replaced the other
@@ -43,10 +47,6 @@ class LinkMap:
     dots: tuple[Dot, ...]
     arcs: tuple[Arc, ...]
     height: int
-
-
-LINE, WIDTH = 36, 132  # pixels: the height of a row, and the width of the arcs beside it
-_INSET = 10
 
 
 def list_references(entry: MemoryEntry) -> Iterator[tuple[LinkKind, str]]:

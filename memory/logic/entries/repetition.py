@@ -22,6 +22,9 @@ from memory.logic.entries.texts import list_texts
 
 REPETITIONS = "said_again"  # in the metadata: {run, node, key, at} each, the newest last
 
+_MIN_WORDS = 2
+_MAX_REPETITIONS = 50
+
 
 def is_generated_key(key: str, run_id: str) -> bool:
     """Return whether the run's id is a part of the key: ``r1`` of ``said_r1``, not of ``said_r12``."""
@@ -52,10 +55,6 @@ def merge_repetition(
         merged,
         metadata={**merged.metadata, REPETITIONS: [*repetitions, repetition][-_MAX_REPETITIONS:]},
     )
-
-
-_MIN_WORDS = 2
-_MAX_REPETITIONS = 50
 
 
 def _has_same_metadata(entry: MemoryEntry, params: StoreParams) -> bool:

@@ -14,6 +14,48 @@ from memory.core.records import Json
 
 _MIN_LENGTH = 4  # a secret of three letters would blank out half of every text
 
+_ISSUERS = re.compile(
+    r"4\d{12}(?:\d{3}(?:\d{3})?)?"  # Visa
+    r"|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"  # Mastercard
+    r"|3[47]\d{13}"  # American Express
+    r"|6(?:011|5\d\d|4[4-9]\d)\d{12}"  # Discover
+    r"|62\d{14,17}"  # UnionPay
+    r"|35(?:2[89]|[3-8]\d)\d{12}"  # JCB
+    r"|3(?:0[0-5]|[68]\d)\d{11}"  # Diners Club
+)
+
+_MIN_PASSWORD_LENGTH = 6
+_MIN_DISTINCT_CHARACTERS = 2
+_MIN_PASSWORD_CLASSES = 2
+_PLACEHOLDER = re.compile(
+    r"""
+    [<\[({$%*#] | x{4,} | \.{3} | \*
+    | (?: your | my | the | example | placeholder | changeme | change_me | required | optional
+        | redacted | string | none | null | true | false | undefined | missing | invalid | expired
+        | os\.environ | os\.getenv | process\.env | env\. | getenv | settings\. | config\. | self\.
+      ) (?: \b | _ | - )
+    | \w+\( | \w+\[
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+# Hyphenated and capitalised words, dates, versions, paths and addresses have two classes, too.
+_ORDINARY_TEXT = re.compile(
+    r"[A-Z]?[a-z]+(?:[-'’/][A-Za-z]+)*"
+    r"|[\d.,:/-]+(?:[a-z]{1,2})?"
+    r"|v?\d+(?:\.\d+)+"
+    r"|https?://\S+"
+    r"|(?:\.{0,2}/)?(?:[\w.-]+/)+[\w.-]*"
+)
+
+_NAME_PATTERN = (
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|client[_ -]?secret|secret[_ -]?key"
+    r"|api[_ -]?key|apikey"
+    r"|access[_ -]?key|(?:access|auth|refresh|bearer|session|id)?[_ -]?token|private[_ -]?key"
+    r"|credentials?|pin)"
+)
+_NAME = re.compile(rf"(?:[a-z0-9]+[_-]){{0,4}}{_NAME_PATTERN}|密码|口令|密钥|令牌", re.IGNORECASE)
+_EDGE, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9_-])"
+
 
 @dataclass(frozen=True, slots=True)
 class Secret:
@@ -129,17 +171,6 @@ def _has_issuer(digits: str) -> bool:
     return len(set(digits)) > 1 and _ISSUERS.fullmatch(digits) is not None
 
 
-_ISSUERS = re.compile(
-    r"4\d{12}(?:\d{3}(?:\d{3})?)?"  # Visa
-    r"|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"  # Mastercard
-    r"|3[47]\d{13}"  # American Express
-    r"|6(?:011|5\d\d|4[4-9]\d)\d{12}"  # Discover
-    r"|62\d{14,17}"  # UnionPay
-    r"|35(?:2[89]|[3-8]\d)\d{12}"  # JCB
-    r"|3(?:0[0-5]|[68]\d)\d{11}"  # Diners Club
-)
-
-
 def _is_real_value(text: str) -> bool:
     """Return whether a program would accept the text as a secret, unlike a placeholder."""
     plain = text.strip("\"'`")
@@ -156,39 +187,6 @@ def _is_likely_password(text: str) -> bool:
     kinds = (str.isdigit, str.islower, str.isupper, lambda character: not character.isalnum())
     classes = sum(any(map(kind, plain)) for kind in kinds)
     return classes >= _MIN_PASSWORD_CLASSES and not _ORDINARY_TEXT.fullmatch(plain)
-
-
-_MIN_PASSWORD_LENGTH = 6
-_MIN_DISTINCT_CHARACTERS = 2
-_MIN_PASSWORD_CLASSES = 2
-_PLACEHOLDER = re.compile(
-    r"""
-    [<\[({$%*#] | x{4,} | \.{3} | \*
-    | (?: your | my | the | example | placeholder | changeme | change_me | required | optional
-        | redacted | string | none | null | true | false | undefined | missing | invalid | expired
-        | os\.environ | os\.getenv | process\.env | env\. | getenv | settings\. | config\. | self\.
-      ) (?: \b | _ | - )
-    | \w+\( | \w+\[
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-# Hyphenated and capitalised words, dates, versions, paths and addresses have two classes, too.
-_ORDINARY_TEXT = re.compile(
-    r"[A-Z]?[a-z]+(?:[-'’/][A-Za-z]+)*"
-    r"|[\d.,:/-]+(?:[a-z]{1,2})?"
-    r"|v?\d+(?:\.\d+)+"
-    r"|https?://\S+"
-    r"|(?:\.{0,2}/)?(?:[\w.-]+/)+[\w.-]*"
-)
-
-_NAME_PATTERN = (
-    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|client[_ -]?secret|secret[_ -]?key"
-    r"|api[_ -]?key|apikey"
-    r"|access[_ -]?key|(?:access|auth|refresh|bearer|session|id)?[_ -]?token|private[_ -]?key"
-    r"|credentials?|pin)"
-)
-_NAME = re.compile(rf"(?:[a-z0-9]+[_-]){{0,4}}{_NAME_PATTERN}|密码|口令|密钥|令牌", re.IGNORECASE)
-_EDGE, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9_-])"
 
 
 def _build_shape(

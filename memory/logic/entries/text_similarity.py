@@ -8,6 +8,19 @@ from memory.core.recall.tokens import DEFAULT_LANGUAGE, extract_query_terms
 
 Grams = frozenset[tuple[str, ...]]
 
+_NO_STOP_WORD = "qzxjvk"
+
+_UNSPACED = (
+    ("\u0e00", "\u0fff"),  # Thai, Lao, Tibetan
+    ("\u1000", "\u109f"),  # Myanmar
+    ("\u1100", "\u11ff"),  # Hangul letters
+    ("\u1780", "\u17ff"),  # Khmer
+    ("\u3040", "\u9fff"),  # Japanese, Chinese
+    ("\uac00", "\ud7af"),  # Hangul
+    ("\uf900", "\ufaff"),  # compatibility ideographs
+    ("\U00020000", "\U0003ffff"),  # rarer ideographs
+)
+
 
 def extract_keywords(query: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     """Return the significant terms, each once: no stop words, no single characters."""
@@ -28,9 +41,6 @@ def list_significant_terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[
     return longer or [term for term in terms if is_unspaced(term)]
 
 
-_NO_STOP_WORD = "qzxjvk"
-
-
 def compute_dice_coefficient(first: Set[tuple[str, ...]], second: Set[tuple[str, ...]]) -> float:
     """Return the Dice coefficient of two sets, from 0.0 to 1.0: 2 × common / total."""
     if not first or not second:
@@ -45,15 +55,3 @@ def is_unspaced(term: str) -> bool:
 
 def _is_unspaced(character: str) -> bool:
     return any(first <= character <= last for first, last in _UNSPACED)
-
-
-_UNSPACED = (
-    ("\u0e00", "\u0fff"),  # Thai, Lao, Tibetan
-    ("\u1000", "\u109f"),  # Myanmar
-    ("\u1100", "\u11ff"),  # Hangul letters
-    ("\u1780", "\u17ff"),  # Khmer
-    ("\u3040", "\u9fff"),  # Japanese, Chinese
-    ("\uac00", "\ud7af"),  # Hangul
-    ("\uf900", "\ufaff"),  # compatibility ideographs
-    ("\U00020000", "\U0003ffff"),  # rarer ideographs
-)

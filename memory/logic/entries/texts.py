@@ -6,6 +6,11 @@ from collections.abc import Iterator, Mapping
 from memory.core.records import Json
 
 
+_WORD = re.compile(
+    r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\u3040-\u9fff\uac00-\ud7af]+|\s+|.", re.DOTALL
+)
+
+
 def list_texts(value: Json) -> list[str]:
     """Return all strings in the value in order, without the names of members."""
     return list(_iterate_strings(value))
@@ -20,11 +25,6 @@ def get_single_text(value: Json) -> str | None:
 def split_words(text: str) -> list[str]:
     """Split a string into words, spaces and single signs; in scripts without spaces, every character is a word."""
     return _WORD.findall(text)
-
-
-_WORD = re.compile(
-    r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\u3040-\u9fff\uac00-\ud7af]+|\s+|.", re.DOTALL
-)
 
 
 def _iterate_strings(value: Json) -> Iterator[str]:

@@ -18,6 +18,11 @@ from memory.logic.entries.duplicates import count_evidence, get_ttl
 
 WORKING_TTL = timedelta(seconds=WORKING_LIFETIME)
 
+_MIN_EVIDENCE = 2  # different steps that wrote it
+_MIN_RUNS = 2  # different runs that recalled it
+_MIN_IMPORTANCE = 0.7
+_PROMOTED_CATEGORIES = frozenset({"fact", "learning", "result", "error"})
+
 
 class TierAction(StrEnum):
     APPROVE = "approve"  # out of quarantine
@@ -133,11 +138,6 @@ def _expires_soon(entry: MemoryEntry, now: datetime, margin: timedelta) -> bool:
         return False
     return now < entry.expires_at <= now + margin
 
-
-_MIN_EVIDENCE = 2  # different steps that wrote it
-_MIN_RUNS = 2  # different runs that recalled it
-_MIN_IMPORTANCE = 0.7
-_PROMOTED_CATEGORIES = frozenset({"fact", "learning", "result", "error"})
 
 _RULES: tuple[tuple[PromotionReason, Callable[[MemoryEntry, int], bool]], ...] = (
     (PromotionReason.BY_HAND, lambda entry, _runs: is_verified(entry)),

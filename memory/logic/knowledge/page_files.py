@@ -18,6 +18,23 @@ from memory.core.errors import InvalidInput
 from memory.logic.knowledge.pages import Header, KnowledgePage, build_slug, normalize_page
 
 
+_HEADER = re.compile(
+    r"\ufeff?---[ \t]*\r?\n(?P<yaml>(?:[^\n]*\n)*?)---[ \t]*(?:\r?\n|\Z)",
+)
+_MAX_HEADER_LENGTH = 64_000
+_BYTE_ORDER_MARK = "\ufeff"
+_CREATED = ("created_at", "created", "date")
+_UPDATED = ("updated_at", "updated", "modified")
+_HEADING = re.compile(r"^[ ]{0,3}#[ \t]+(\S[^\r\n]{0,300})", re.MULTILINE)
+
+# Characters that YAML reads as line ends, or refuses, inside quotes.
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+_KNOWN_NAMES = frozenset(
+    ("id", "title", "summary", "description", "tags", "keywords", "aliases", "references", "links")
+) | frozenset((*_CREATED, *_UPDATED))
+
+
 def export_page(page: KnowledgePage) -> bytes:
     header = page.header or Header("", "")
     fields = _parse_header(header.text)
@@ -67,19 +84,6 @@ def build_file_name(page: KnowledgePage) -> str:
     return f"{build_slug(page.id)}.md"
 
 
-_HEADER = re.compile(
-    r"\ufeff?---[ \t]*\r?\n(?P<yaml>(?:[^\n]*\n)*?)---[ \t]*(?:\r?\n|\Z)",
-)
-_MAX_HEADER_LENGTH = 64_000
-_BYTE_ORDER_MARK = "\ufeff"
-_CREATED = ("created_at", "created", "date")
-_UPDATED = ("updated_at", "updated", "modified")
-_HEADING = re.compile(r"^[ ]{0,3}#[ \t]+(\S[^\r\n]{0,300})", re.MULTILINE)
-
-# Characters that YAML reads as line ends, or refuses, inside quotes.
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-
-
 def _build_header(page: KnowledgePage, other_fields: Mapping[str, Any]) -> str:
     """Write each value as JSON on its own line, which is YAML too. ``other_fields``: unknown names."""
     fields: dict[str, Any] = {
@@ -97,11 +101,6 @@ def _build_header(page: KnowledgePage, other_fields: Mapping[str, Any]) -> str:
     fields |= {name: value for name, value in other_fields.items() if name not in _KNOWN_NAMES}
     lines = (f"{_quote_name(name)}: {_quote(value)}\n" for name, value in fields.items())
     return f"---\n{''.join(lines)}---\n"
-
-
-_KNOWN_NAMES = frozenset(
-    ("id", "title", "summary", "description", "tags", "keywords", "aliases", "references", "links")
-) | frozenset((*_CREATED, *_UPDATED))
 
 
 def _quote(value: Any) -> str:

@@ -8,6 +8,10 @@ from memory.logic.entries.duplicates import Likeness, compare_values, measure_si
 from memory.logic.knowledge.pages import KnowledgePage, normalize_page
 
 
+_MIN_SIMILARITY = 0.85
+_MIN_CONTENT = 40  # characters; less says too little to be compared
+
+
 class MatchReason(StrEnum):
     TITLE = "title"
     ALIAS = "alias"
@@ -75,10 +79,6 @@ def _find_paragraph(paragraph: str, paragraphs: list[str]) -> int | None:
         if compare_values(paragraph, candidate) is not Likeness.DIFFERENT:
             return position
     return None
-
-
-_MIN_SIMILARITY = 0.85
-_MIN_CONTENT = 40  # characters; less says too little to be compared
 
 
 def _list_names(page: KnowledgePage) -> set[str]:

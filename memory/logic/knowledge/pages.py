@@ -11,6 +11,13 @@ from memory.core.records import Json, MemoryEntry
 from memory.logic.entries.origins import get_untrusted_origin
 
 
+CATEGORY = "page"
+
+_MAX_ID_LENGTH = 200
+_NO_WORD = re.compile(r"[\W_]+")
+_WIKI_LINK = re.compile(r"\[\[([^\[\]|\n]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]")
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """The header of the file that a page was imported from, to be exported unchanged.
@@ -39,9 +46,6 @@ class KnowledgePage:
     header: Header | None = None
     revision: int = 1
     origin: str = ""  # tool or web, if a part is untrusted
-
-
-CATEGORY = "page"
 
 
 def build_page_key(page_id: str) -> str:
@@ -127,11 +131,6 @@ def build_slug(title: str) -> str:
 def list_wiki_links(content: str) -> tuple[str, ...]:
     """List the ids, titles or aliases in links such as ``[[target]]`` and ``[[target|label]]``."""
     return _deduplicate(name.strip() for name in _WIKI_LINK.findall(content))
-
-
-_MAX_ID_LENGTH = 200
-_NO_WORD = re.compile(r"[\W_]+")
-_WIKI_LINK = re.compile(r"\[\[([^\[\]|\n]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]")
 
 
 def _deduplicate(texts: Iterable[str]) -> tuple[str, ...]:

@@ -25,6 +25,11 @@ from memory.logic.knowledge.pages import KnowledgePage
 
 NO_SIMILARITIES: Mapping[str, float] = {}
 
+# The most that a field alone contributes; a title that equals the query is the answer.
+_WEIGHTS = {"title": 1.0, "tags": 0.8, "summary": 0.9, "content": 0.8}
+_NO_OVERLAP = dict.fromkeys(_WEIGHTS, 0.0)
+_SIMILARITY_WEIGHT = 0.5  # even the nearest page may be about something else
+
 
 @dataclass(frozen=True, slots=True)
 class RetrieverConfig:
@@ -116,12 +121,6 @@ def combine_scores(parts: Mapping[str, float]) -> float:
     for name, weight in _WEIGHTS.items():
         doubt *= 1.0 - weight * parts[name]
     return 1.0 - doubt
-
-
-# The most that a field alone contributes; a title that equals the query is the answer.
-_WEIGHTS = {"title": 1.0, "tags": 0.8, "summary": 0.9, "content": 0.8}
-_NO_OVERLAP = dict.fromkeys(_WEIGHTS, 0.0)
-_SIMILARITY_WEIGHT = 0.5  # even the nearest page may be about something else
 
 
 def _score_passages(query_grams: Grams, text: str, language: str) -> float:

@@ -20,6 +20,54 @@ from memory.logic.entries.duplicates import (
 from memory.logic.entries.texts import get_single_text
 
 
+_MAX_LENGTH = 300  # a longer text has several statements
+
+# Attributes with a single value, and the verbs that state it.
+_ENGLISH = {
+    "home": r"lives? in|is living in|moved to|resides? in",
+    "work": r"works? (?:at|for)|is employed (?:at|by)|joined",
+    "price": r"costs?|is priced at",
+    "start": r"starts?(?: at| on| in)?|begins?(?: at| on| in)?|opens?(?: at| on)?",
+    "end": r"ends?(?: at| on| in)?|closes?(?: at| on)?|is due(?: on| at| by)?|expires?(?: on| at)?",
+    "birth": r"was born (?:in|on|at)",
+    "name": r"is (?:called|named)",
+    "place": r"is (?:located|based) (?:in|at)|takes place (?:in|at|on)",
+    "preference": r"prefers?",
+    "version": r"runs on|uses version",
+    "is": r"is(?: now)?|are(?: now)?|was|were|=",
+}
+_CHINESE = {
+    "home": "住在|搬到了?|定居于?",
+    "work": "就职于|任职于|供职于",
+    "price": "售价为?|价格是|花费",
+    "start": "开始于|始于",
+    "end": "截止于?|结束于|到期于",
+    "birth": "出生于|生于",
+    "name": "名叫|叫做?",
+    "place": "位于|坐落于",
+    "is": "是|为|改为|定在|等于",
+}
+
+_NEGATION = r"(?:not |n't |no longer |never )"
+_ENGLISH_CLAIMS = [
+    (
+        attribute,
+        re.compile(rf"^(?P<subject>.+?)\s+(?:{verbs})\s+(?!{_NEGATION})(?P<value>.+)$", re.I),
+    )
+    for attribute, verbs in _ENGLISH.items()
+]
+_CHINESE_CLAIMS = [
+    (attribute, re.compile(rf"^(?P<subject>[^不没]{{1,30}}?)(?:现在)?(?:{verbs})(?P<value>.+)$"))
+    for attribute, verbs in _CHINESE.items()
+]
+
+# "is" states the single value of a possession (the deadline, my name, Ann's desk); a thing can be several things.
+_POSSESSIVE = re.compile(r"^(?:the|my|our|your|his|her|its|their)\s|'s\s|的", re.I)
+_ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.I)
+
+_SEVERAL_SENTENCES = re.compile(r"[.!?]\s|[。！？;；\n]|\?$|？$")
+
+
 class ContradictionKind(StrEnum):
     VALUE = "value"  # the same thing, another value
     NEGATION = "negation"  # the same sentence, denied
@@ -81,52 +129,6 @@ def parse_claim(value: Json) -> Claim | None:
     return _parse_sentence(" ".join(text.split())) if text and len(text) <= _MAX_LENGTH else None
 
 
-_MAX_LENGTH = 300  # a longer text has several statements
-
-# Attributes with a single value, and the verbs that state it.
-_ENGLISH = {
-    "home": r"lives? in|is living in|moved to|resides? in",
-    "work": r"works? (?:at|for)|is employed (?:at|by)|joined",
-    "price": r"costs?|is priced at",
-    "start": r"starts?(?: at| on| in)?|begins?(?: at| on| in)?|opens?(?: at| on)?",
-    "end": r"ends?(?: at| on| in)?|closes?(?: at| on)?|is due(?: on| at| by)?|expires?(?: on| at)?",
-    "birth": r"was born (?:in|on|at)",
-    "name": r"is (?:called|named)",
-    "place": r"is (?:located|based) (?:in|at)|takes place (?:in|at|on)",
-    "preference": r"prefers?",
-    "version": r"runs on|uses version",
-    "is": r"is(?: now)?|are(?: now)?|was|were|=",
-}
-_CHINESE = {
-    "home": "住在|搬到了?|定居于?",
-    "work": "就职于|任职于|供职于",
-    "price": "售价为?|价格是|花费",
-    "start": "开始于|始于",
-    "end": "截止于?|结束于|到期于",
-    "birth": "出生于|生于",
-    "name": "名叫|叫做?",
-    "place": "位于|坐落于",
-    "is": "是|为|改为|定在|等于",
-}
-
-_NEGATION = r"(?:not |n't |no longer |never )"
-_ENGLISH_CLAIMS = [
-    (
-        attribute,
-        re.compile(rf"^(?P<subject>.+?)\s+(?:{verbs})\s+(?!{_NEGATION})(?P<value>.+)$", re.I),
-    )
-    for attribute, verbs in _ENGLISH.items()
-]
-_CHINESE_CLAIMS = [
-    (attribute, re.compile(rf"^(?P<subject>[^不没]{{1,30}}?)(?:现在)?(?:{verbs})(?P<value>.+)$"))
-    for attribute, verbs in _CHINESE.items()
-]
-
-# "is" states the single value of a possession (the deadline, my name, Ann's desk); a thing can be several things.
-_POSSESSIVE = re.compile(r"^(?:the|my|our|your|his|her|its|their)\s|'s\s|的", re.I)
-_ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.I)
-
-
 def _parse_sentence(text: str) -> Claim | None:
     sentence = text.rstrip(".!。！ ").replace("’", "'")
     if _SEVERAL_SENTENCES.search(sentence):
@@ -138,9 +140,6 @@ def _parse_sentence(text: str) -> Claim | None:
             subject = normalize(_ARTICLE.sub("", match["subject"]))
             return Claim(subject, attribute, normalize(match["value"]))
     return None
-
-
-_SEVERAL_SENTENCES = re.compile(r"[.!?]\s|[。！？;；\n]|\?$|？$")
 
 
 def _have_same_subject(first: Claim, second: Claim) -> bool:

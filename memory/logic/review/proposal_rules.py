@@ -18,6 +18,9 @@ from memory.logic.review.contradictions import Contradiction
 from memory.logic.review.proposals import ChangeKind, Proposal, Target
 
 
+_MAX_MERGED = 20
+
+
 def propose_addition(draft: StoreParams, new_id: NewId, *, by: str, reason: str = "") -> Proposal:
     """Propose a draft that is stored only after a review."""
     return Proposal(
@@ -94,9 +97,6 @@ def propose_links(
         for link in links
         if by_id[link.first].namespace == by_id[link.second].namespace
     ]
-
-
-_MAX_MERGED = 20
 
 
 def _list_similar(

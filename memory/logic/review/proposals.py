@@ -16,6 +16,9 @@ from memory.logic.entries.duplicates import count_evidence, stem_words
 from memory.logic.entries.texts import list_texts
 
 
+_MAX_TARGETS = 1_000
+
+
 class ChangeKind(StrEnum):
     ADD = "add"
     EDIT = "edit"
@@ -84,7 +87,6 @@ class Proposal:
             raise InvalidInput("new: must be in the namespace of the proposal.")
 
 
-_MAX_TARGETS = 1_000
 # The least and most targets of each kind, and whether it needs a value.
 _SHAPE: dict[ChangeKind, tuple[int, int, bool]] = {
     ChangeKind.ADD: (0, 0, True),

@@ -9,6 +9,9 @@ from memory.core.errors import InvalidInput
 from memory.logic.review.proposals import ChangeKind, Proposal, ReviewState, compute_fingerprint
 
 
+_HARMLESS = frozenset({ChangeKind.ADD, ChangeKind.LINK, ChangeKind.PROMOTE})
+
+
 class ReviewMode(StrEnum):
     OFF = "off"  # harmless changes are applied at once
     SAMPLE = "sample"  # a share of them waits, to measure the precision
@@ -58,9 +61,6 @@ def compute_precision(outcomes: Iterable[tuple[ReviewState, bool]]) -> Precision
             case ReviewState.REJECTED | ReviewState.REJECTED_ALWAYS | ReviewState.UNDONE:
                 counts["rejected"] += 1  # undoing is a late rejection
     return Precision(**counts)
-
-
-_HARMLESS = frozenset({ChangeKind.ADD, ChangeKind.LINK, ChangeKind.PROMOTE})
 
 
 def _get_sample_position(proposal: Proposal) -> float:
