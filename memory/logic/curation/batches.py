@@ -39,16 +39,11 @@ def split_batches(
 
 
 def split_text(text: str, budget: int) -> Iterator[str]:
-    """Yield pieces of a string within the budget.
-
-    They are cut at an empty line, the end of a line or a sentence, or a space; within a word only if there is none of
-    these.
-    """
+    """Yield pieces within the budget, cut at an empty line, a line end, a sentence end, a space, or else in a word."""
     if budget < 1:
         raise InvalidInput("budget: must be at least 1.")
     while len(text) > budget * _MAX_TOKEN_LENGTH or estimate_tokens(text) > budget:
-        head = _take_prefix(text, budget)
-        position = _find_cut(head)
+        position = _find_cut(_take_prefix(text, budget))
         yield text[:position].rstrip()
         text = text[position:].lstrip()
     if text:
@@ -65,12 +60,9 @@ def clip_text(text: str, tokens: int) -> str:
 
 
 def _find_cut(head: str) -> int:
-    cuts = (
-        head.rfind(pause, len(head) // 2) + len(pause)
-        for pause in _PAUSES
-        if pause in head[len(head) // 2 :]
-    )
-    return next(cuts, max(1, len(head)))
+    middle = len(head) // 2
+    pauses = (pause for pause in _PAUSES if pause in head[middle:])
+    return next((head.rfind(pause, middle) + len(pause) for pause in pauses), max(1, len(head)))
 
 
 def _take_prefix(text: str, tokens: int) -> str:

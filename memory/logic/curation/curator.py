@@ -91,10 +91,7 @@ async def curate(
     known_secrets: Sequence[str] = (),
     seconds: float = 60.0,
 ) -> CurationResult:
-    """Analyse the work into drafts.
-
-    Any failure, such as a model's error, timeout or unreadable response, is returned in ``problem``.
-    """
+    """Analyse the work into drafts; a failure (a model's error, a timeout) is returned in ``problem``, never raised."""
     work = redact_work(work, known_secrets)
     try:
         async with asyncio.timeout(seconds):
@@ -105,21 +102,16 @@ async def curate(
         return CurationResult((), curator.name, problem=f"{type(error).__name__}: {error}"[:500])
     drafts = build_drafts(_remove_known(analysis, work), namespace, new_id, work.source)
     if work.is_untrusted:
-        drafts = [
-            replace(draft, metadata={**draft.metadata, "origin": str(ContentOrigin.WEB)})
-            for draft in drafts
-        ]
+        origin = {"origin": str(ContentOrigin.WEB)}
+        drafts = [replace(draft, metadata={**draft.metadata, **origin}) for draft in drafts]
     return CurationResult(tuple(map(_set_importance, drafts)), curator.name, analysis.repairs)
 
 
 def split_work(work: FinishedWork, budget: int) -> list[FinishedWork]:
     """Split work whose outputs are too long for one prompt; errors go with the first piece."""
-    texts = (text_part for text in work.outputs for text_part in split_text(text, budget))
-    pieces = [
-        replace(work, outputs=tuple(piece))
-        for piece in split_batches(texts, budget, estimate_tokens)
-    ]
-    first, *rest = pieces or [work]
+    texts = (part for text in work.outputs for part in split_text(text, budget))
+    batches = split_batches(texts, budget, estimate_tokens)
+    first, *rest = [replace(work, outputs=tuple(batch)) for batch in batches] or [work]
     return [first, *(replace(piece, errors=()) for piece in rest)]
 
 
@@ -151,7 +143,7 @@ def store_drafts(
 
 def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:
     """Remove content that was known already, and the summary as well if no other content is left."""
-    known_texts = KnownTexts.of([*work.recalled_texts, *work.stored_texts])
+    known_texts = KnownTexts.from_texts([*work.recalled_texts, *work.stored_texts])
     new = replace(
         analysis,
         key_learnings=exclude_known(analysis.key_learnings, known_texts),
@@ -160,23 +152,21 @@ def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:
     )
     if new.key_learnings or new.solutions or work.errors or not work.has_succeeded:
         return new
-    return (
-        replace(new, summary="") if _is_summary_known(analysis.summary, work, known_texts) else new
-    )
+    is_known = _is_summary_known(analysis.summary, work, known_texts)
+    return replace(new, summary="") if is_known else new
 
 
 def _is_summary_known(summary: str, work: FinishedWork, known_texts: KnownTexts) -> bool:
     """Return whether the summary only repeats known content or content that the run itself stored."""
     return (
         (known_texts.covers(summary) and not mentions_task(work.task, summary))
-        or KnownTexts.of(work.stored_texts).covers(work.task)
+        or KnownTexts.from_texts(work.stored_texts).covers(work.task)
         or only_repeats(work.task, work.outputs, known_texts)
     )
 
 
 def _set_importance(draft: StoreParams) -> StoreParams:
-    importance = compute_importance(draft.value, draft.category)
-    scored = replace(draft, importance=importance)
+    scored = replace(draft, importance=compute_importance(draft.value, draft.category))
     return replace(scored, ttl_seconds=choose_ttl(scored))
 
 
@@ -187,16 +177,13 @@ def decide_draft(
     known_secrets: tuple[str, ...],
     limits: IngressLimits,
 ) -> IngressDecision:
-    query = MemoryQuery(
-        draft.namespace, filter={"category": draft.category}, top_k=limits.recent_count
-    )
-    recent = entries.recall(query)
+    """Pass the draft through the content filter; a repeated statement becomes evidence for its original entry."""
+    query = MemoryQuery(draft.namespace, top_k=limits.recent_count)
+    recent = entries.recall(replace(query, filter={"category": draft.category}))
     is_untrusted = bool(get_untrusted_origin(draft.metadata))
     if draft.category == _LEARNING_CATEGORY:
-        originals_filter: Json = {
-            "$not": {"category": {"$in": [_LEARNING_CATEGORY, "execution", *NEVER_MERGED]}}
-        }
-        originals = entries.recall(replace(query, filter=originals_filter))
+        derived = [_LEARNING_CATEGORY, "execution", *NEVER_MERGED]
+        originals = entries.recall(replace(query, filter={"$not": {"category": {"$in": derived}}}))
         draft = cap_importance(draft, originals)
         original = None if is_untrusted else find_original(draft, originals)
         if original is not None:
@@ -213,14 +200,8 @@ def find_original(draft: StoreParams, entries: Iterable[MemoryEntry]) -> MemoryE
     text = get_single_text(draft.value)
     if text is None:
         return None
-    return next(
-        (
-            entry
-            for entry in _exclude_quarantined(entries)
-            if _is_like(get_single_text(entry.value), text)
-        ),
-        None,
-    )
+    usable = _exclude_quarantined(entries)
+    return next((entry for entry in usable if _is_like(get_single_text(entry.value), text)), None)
 
 
 def confirm_original(draft: StoreParams, original: MemoryEntry) -> IngressDecision:
@@ -228,11 +209,10 @@ def confirm_original(draft: StoreParams, original: MemoryEntry) -> IngressDecisi
     repeated = replace(
         draft, value=original.value, metadata={}, importance=0.0, category=original.category
     )
-    finding = RuleFinding(FindingReason.DUPLICATE, IngressOutcome.MERGE, original.key)
-    params = merge_duplicate(Duplicate(original, Likeness.SAME), repeated)
-    return IngressDecision(
-        IngressOutcome.MERGE, (finding,), replace(params, source=original.source), original
-    )
+    merged = merge_duplicate(Duplicate(original, Likeness.SAME), repeated)
+    params, outcome = replace(merged, source=original.source), IngressOutcome.MERGE
+    finding = RuleFinding(FindingReason.DUPLICATE, outcome, original.key)
+    return IngressDecision(outcome, (finding,), params, original)
 
 
 def cap_importance(draft: StoreParams, entries: Sequence[MemoryEntry]) -> StoreParams:

@@ -44,7 +44,7 @@ class ExtractiveCurator:
     max_learnings: int = 20
 
     async def analyse(self, work: FinishedWork) -> Analysis:
-        known_texts = KnownTexts.of([*work.recalled_texts, *work.stored_texts])
+        known_texts = KnownTexts.from_texts([*work.recalled_texts, *work.stored_texts])
         learnings: list[tuple[int, str]] = []
         solutions: list[tuple[int, str]] = []
         for sentence in _list_new_sentences(work.outputs, known_texts):
@@ -97,10 +97,8 @@ def _list_error_lines(texts: Iterable[str]) -> Iterator[str]:
     """Yield the lines that name an error, or else the last line, as of a stack trace."""
     for text in texts:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        error_lines = [
-            line for line in lines if _NAMES_ERROR.search(line) and not _LOCATION.match(line)
-        ]
-        yield from (line[:_MAX_ERROR_LENGTH] for line in (error_lines or lines[-1:])[-_MAX_ERRORS:])
+        errors = [line for line in lines if _NAMES_ERROR.search(line) and not _LOCATION.match(line)]
+        yield from (line[:_MAX_ERROR_LENGTH] for line in (errors or lines[-1:])[-_MAX_ERRORS:])
 
 
 def _pick_tags(work: FinishedWork) -> tuple[str, ...]:

@@ -51,28 +51,24 @@ class KnownTexts:
     pairs: frozenset[Pair] = frozenset()
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> "KnownTexts":
+    def from_texts(cls, texts: Iterable[str]) -> "KnownTexts":
         plain = [strip_wrapping(text) for text in dict.fromkeys(texts)]
         terms = tuple(filter(None, map(_list_terms, plain)))
         return cls(terms, frozenset().union(*terms), frozenset().union(*map(_list_pairs, plain)))
 
     def covers(self, sentence: str) -> bool:
         """Return whether the sentence contains only content of these strings and introductory phrases."""
-        quoted = [
-            part for part in _QUOTES.split(strip_wrapping(sentence)) if _list_content_terms(part)
-        ]
-        return bool(quoted) and all(map(self._covers_part, quoted))
+        parts = _QUOTES.split(strip_wrapping(sentence))
+        quoted = [(part, terms) for part in parts if (terms := _list_content_terms(part))]
+        return bool(quoted) and all(self._covers_part(part, terms) for part, terms in quoted)
 
-    def _covers_part(self, part: str) -> bool:
-        part_terms = _list_content_terms(part)
-        return any(_is_within(text, part_terms) for text in self.terms) or self._covers_together(
-            part, part_terms
-        )
-
-    def _covers_together(self, part: str, part_terms: frozenset[str]) -> bool:
+    def _covers_part(self, part: str, terms: frozenset[str]) -> bool:
+        """Return whether one of the strings has the terms, or all have them together with most of the pairs."""
+        if any(_is_within(known, terms) for known in self.terms):
+            return True
         pairs = _list_pairs(part)
         unknown_count = sum(pair not in self.pairs for pair in pairs)
-        return _is_within(self.all, part_terms) and unknown_count <= (1 - _PAIR_SHARE) * len(pairs)
+        return _is_within(self.all, terms) and unknown_count <= (1 - _PAIR_SHARE) * len(pairs)
 
 
 def exclude_known(sentences: Sequence[str], known_texts: KnownTexts) -> tuple[str, ...]:
@@ -109,9 +105,7 @@ def strip_wrapping(text: str) -> str:
 
 def _is_within(text: frozenset[str], part: frozenset[str]) -> bool:
     new = part - text
-    if any(map(is_significant, new)):
-        return False
-    return len(new) <= (1 - _TERM_SHARE) * len(part)
+    return len(new) <= (1 - _TERM_SHARE) * len(part) and not any(map(is_significant, new))
 
 
 def _list_terms(text: str) -> frozenset[str]:

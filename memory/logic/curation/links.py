@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -32,13 +32,14 @@ def find_term_links(
     """Return the links, the strongest first; entries of one run belong together anyway."""
     terms = {entry.id: _list_terms(entry) for entry in entries}
     rarity = _compute_rarity(terms)
-    candidates = _list_candidate_pairs(terms)
+    # Terms that are too frequent make no links.
+    rare = {id_: entry_terms & rarity.keys() for id_, entry_terms in terms.items()}
     runs = {entry.id: entry.source.run_id for entry in entries}
     links = [
         link
-        for first, second in sorted(candidates)
+        for first, second in sorted(_list_candidate_pairs(rare))
         if not (runs[first] and runs[first] == runs[second])
-        and (link := _build_link(first, second, terms, rarity)).weight >= min_weight
+        and (link := _build_link(first, second, rare, rarity)).weight >= min_weight
         and len(link.terms) >= _MIN_SHARED
     ]
     links.sort(key=lambda link: (-link.weight, link.first, link.second))
@@ -60,9 +61,8 @@ def _compute_rarity(terms: Mapping[str, frozenset[str]]) -> dict[str, float]:
 
 def _list_candidate_pairs(terms: Mapping[str, frozenset[str]]) -> set[tuple[str, str]]:
     entries_by_term: dict[str, list[str]] = defaultdict(list)
-    rarity = _compute_rarity(terms)
     for entry in sorted(terms):
-        for term in terms[entry] & rarity.keys():
+        for term in terms[entry]:
             entries_by_term[term].append(entry)
     return {pair for entries in entries_by_term.values() for pair in combinations(entries, 2)}
 
@@ -71,14 +71,13 @@ def _build_link(
     first: str, second: str, terms: Mapping[str, frozenset[str]], rarity: Mapping[str, float]
 ) -> TermLink:
     """Weigh the link by the cosine of both sets of terms, each term weighted by its rarity."""
-    first_terms, second_terms = terms[first] & rarity.keys(), terms[second] & rarity.keys()
-    shared = sorted(first_terms & second_terms, key=lambda term: (-rarity[term], term))
-    norm = math.sqrt(_sum_squares(first_terms, rarity) * _sum_squares(second_terms, rarity))
+    shared = sorted(terms[first] & terms[second], key=lambda term: (-rarity[term], term))
+    norm = math.sqrt(_sum_squares(terms[first], rarity) * _sum_squares(terms[second], rarity))
     weight = _sum_squares(shared, rarity) / norm if norm else 0.0
     return TermLink(first, second, round(weight, 6), tuple(shared))
 
 
-def _sum_squares(terms: "Sequence[str] | frozenset[str]", rarity: Mapping[str, float]) -> float:
+def _sum_squares(terms: Iterable[str], rarity: Mapping[str, float]) -> float:
     return sum(rarity[term] ** 2 for term in sorted(terms))
 
 

@@ -9,14 +9,8 @@ from memory.logic.ports import NewId
 
 
 _NAMES = frozenset({"summary", "key_learnings", "errors", "solutions", "tags", "category"})
-_CATEGORIES = {
-    "execution": "execution",
-    "result": "result",
-    "error": "error",
-    "执行": "execution",
-    "结果": "result",
-    "错误": "error",
-}
+_CATEGORIES = {name: name for name in ("execution", "result", "error")}
+_CATEGORIES |= {"执行": "execution", "结果": "result", "错误": "error"}
 _MAX_TEXT_LENGTH, _MAX_TEXTS = 1_000, 20
 _MAX_TAG_LENGTH, _MAX_TAGS = 60, 12
 _EMPTY = frozenset({"", "none", "n/a", "null", "无", "没有", "-"})
@@ -38,9 +32,7 @@ class Analysis:
 def parse_analysis(answer: str) -> Analysis:
     """Parse the response; raise ``UnreadableAnswer`` with a message that can be shown to the model."""
     parsed = read_object(answer, expected=_NAMES)
-    value = {
-        name.strip().casefold().replace(" ", "_"): member for name, member in parsed.value.items()
-    }
+    value = {name.strip().casefold().replace(" ", "_"): v for name, v in parsed.value.items()}
     summary = value.get("summary")
     if not isinstance(summary, str) or not summary.strip():
         raise UnreadableAnswer("summary: must be a text.")
@@ -66,18 +58,14 @@ def build_drafts(
     Each learning is a separate entry, so that it is found, merged, contradicted and rejected alone. The solutions are
     stored with the error, or with the task if there was none.
     """
-    solutions: dict[str, Json] = (
-        {"solutions": list(analysis.solutions)} if analysis.solutions else {}
-    )
+    solutions = {"solutions": list(analysis.solutions)} if analysis.solutions else {}
     task: dict[str, Json] = {"summary": analysis.summary}
     parts: list[tuple[str, str, dict[str, Json]]] = []
     if analysis.errors:
         parts.append(("error", "error", {"errors": list(analysis.errors), **solutions}))
     else:
         task |= solutions
-    parts += (
-        ("learning", "result", {"learnings": [learning]}) for learning in analysis.key_learnings
-    )
+    parts += [("learning", "result", {"learnings": [text]}) for text in analysis.key_learnings]
     metadata: dict[str, Json] = {"tags": list(analysis.tags), "outcome": analysis.category}
     return [
         StoreParams(

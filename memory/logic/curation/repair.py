@@ -11,6 +11,7 @@ seconds.
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from memory.core.errors import InvalidInput
@@ -21,22 +22,15 @@ _MAX_LENGTH = 400_000
 _MAX_CANDIDATES = 20
 _MAX_DEPTH = 40
 
-_WORDS: dict[str, Json] = {
-    "true": True,
-    "false": False,
-    "null": None,
-    "True": True,
-    "False": False,
-    "None": None,
-    "undefined": None,
-    "NaN": None,
-}
+_WORDS: dict[str, Json] = {"true": True, "false": False, "True": True, "False": False}
+_WORDS |= dict.fromkeys(["null", "None", "undefined", "NaN"])
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "‘": "’", "`": "`", "「": "」", "＂": "＂"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _NAME = re.compile(r"[A-Za-z_\u0080-\uffff][\w-]*")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _SKIPPED = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|#[^\n]*|\ufeff)+", re.DOTALL)
 _SPACES = re.compile(r"\s+")
+_LOW_SURROGATE = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 
 class UnreadableAnswer(InvalidInput):
@@ -50,20 +44,14 @@ class RepairedObject:
     value: dict[str, Json]
     repairs: tuple[str, ...] = ()
 
-    @property
-    def is_cut(self) -> bool:
-        return "missing end" in self.repairs
-
 
 def read_object(text: str, *, expected: frozenset[str] = frozenset()) -> RepairedObject:
-    """Return the object with the most expected names; of several, the last.
+    """Return the object with the most expected names, of several the last, as models show drafts before their answer.
 
-    A model that thinks aloud shows drafts before its answer. Raises ``UnreadableAnswer``.
+    Raise ``UnreadableAnswer`` if there is none.
     """
-    if len(text) > _MAX_LENGTH:
-        raise UnreadableAnswer(
-            f"The answer has {len(text)} characters; the limit is {_MAX_LENGTH}."
-        )
+    if (length := len(text)) > _MAX_LENGTH:
+        raise UnreadableAnswer(f"The answer has {length} characters; the limit is {_MAX_LENGTH}.")
     value = _parse_strictly(text.strip())
     if value is not None:
         return RepairedObject(value)
@@ -100,9 +88,8 @@ def _list_candidates(text: str) -> list[RepairedObject]:
             continue
         repairs = ["text around"] if text[:start].strip() or text[reader.position :].strip() else []
         if value:
-            candidates.append(
-                RepairedObject(value, tuple(dict.fromkeys([*repairs, *reader.repairs])))
-            )
+            repairs = list(dict.fromkeys([*repairs, *reader.repairs]))
+            candidates.append(RepairedObject(value, tuple(repairs)))
         start = text.find("{", max(reader.position, start + 1))
     return candidates
 
@@ -125,45 +112,39 @@ class _Reader:
     depth: int = 0
 
     def read_object(self) -> dict[str, Json]:
-        self._enter()
         members: dict[str, Json] = {}
-        try:
-            while self._peek() != "}":
-                name = self._read_name()
-                if self._peek() not in ":：=":
-                    raise _NoObject
-                self._note_repair("colon", self.text[self.position] != ":")
-                self.position += 1
-                members[name] = self._read_value()
-                self._read_comma("}")
+
+        def read_member() -> None:
+            name = self._read_name()
+            if self._peek() not in ":：=":
+                raise _NoObject
+            self._note_repair("colon", self.text[self.position] != ":")
             self.position += 1
-        except _EndOfText:
-            self._mark_end()
-        self.depth -= 1
+            members[name] = self._read_value()
+
+        self._read_until("}", read_member)
         return members
 
     def _read_list(self) -> list[Json]:
-        self._enter()
         items: list[Json] = []
-        try:
-            while self._peek() != "]":
-                items.append(self._read_value())
-                self._read_comma("]")
-            self.position += 1
-        except _EndOfText:
-            self._mark_end()
-        self.depth -= 1
+        self._read_until("]", lambda: items.append(self._read_value()))
         return items
 
-    def _enter(self) -> None:
+    def _read_until(self, closing: str, read_item: Callable[[], None]) -> None:
+        """Read the items up to the closing bracket; if the text ends before it, the complete items stay."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise _NoObject
         self.position += 1
-
-    def _mark_end(self) -> None:
-        self.position = len(self.text)
-        self._note_repair("missing end")
+        try:
+            while self._peek() != closing:
+                read_item()
+                self._read_comma(closing)
+            self.position += 1
+        except _EndOfText:
+            self.position = len(self.text)
+            self._note_repair("missing end")
+        self.depth -= 1
 
     def _read_value(self) -> Json:
         character = self._peek()
@@ -246,9 +227,7 @@ class _Reader:
         """Join two escapes that are one character; half of one becomes a replacement character."""
         if not "\ud800" <= first <= "\udfff":
             return first
-        second = re.match(
-            r"\\u([dD][c-fC-F][0-9a-fA-F]{2})", self.text[self.position : self.position + 6]
-        )
+        second = _LOW_SURROGATE.match(self.text, self.position)
         if first > "\udbff" or second is None:
             self._note_repair("escape")
             return "\ufffd"

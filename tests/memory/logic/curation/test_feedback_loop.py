@@ -5,7 +5,7 @@ import pytest
 from memory.logic.curation.feedback_loop import KnownTexts, only_repeats
 
 
-KNOWN = KnownTexts.of(
+KNOWN = KnownTexts.from_texts(
     [
         "I'm Zoe, and I'm allergic to walnuts.",
         "My cat is called Mimi.",

@@ -45,7 +45,9 @@ def test_judgement_says_why():
     assert rate_sentence("Go is fast here") == SentenceRating(1, ("state of things",))
 
 
-RECALLED = KnownTexts.of(["Alice prefers green tea from Japan", "截止日期是3月31日", "", "the of"])
+RECALLED = KnownTexts.from_texts(
+    ["Alice prefers green tea from Japan", "截止日期是3月31日", "", "the of"]
+)
 
 REPEATED = [
     ("Alice prefers green tea from Japan.", True),
