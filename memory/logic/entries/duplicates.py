@@ -8,10 +8,10 @@ which a member decides.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import TypeVar
 
 from memory.core.filters import is_same_json
@@ -36,12 +36,6 @@ _CONTRACTIONS = (
     (re.compile(r"n't\b"), " not"),
     (re.compile(r"\bcannot\b"), "can not"),
 )
-
-# A write compares a text with hundreds of others, most of them again the next time.
-_CACHED_LENGTH = 2_000
-
-# Names of pages: all of a knowledge base are compared whenever one of its pages is shown.
-_CACHED_NAME_LENGTH = 200
 
 _MIN_WORDS = 2
 
@@ -70,22 +64,35 @@ def compare_values(first: Json, second: Json) -> Likeness:
     return Likeness.SAME if is_same_json(first, second) else Likeness.DIFFERENT
 
 
+def _cache_up_to(max_length: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Cache the results of a function for texts up to this length."""
+
+    def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
+        cached = lru_cache(maxsize=20_000)(function)
+        return wraps(function)(lambda text: (cached if len(text) <= max_length else function)(text))
+
+    return decorate
+
+
+# Names of pages: all of a knowledge base are compared whenever one of its pages is shown.
+@_cache_up_to(200)
 def normalize(text: str) -> str:
     """Remove the parts of a string that don't change its meaning: case, spaces, punctuation, invisible characters."""
-    return _cached_normalize(text) if len(text) <= _CACHED_NAME_LENGTH else _normalize(text)
-
-
-def _normalize(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(_WORD.findall(_expand_contractions(plain)))
+    for pattern, replacement in _CONTRACTIONS:
+        plain = pattern.sub(replacement, plain)
+    return " ".join(_WORD.findall(plain))
 
 
+# A write compares a text with hundreds of others, most of them again the next time.
+@_cache_up_to(2_000)
 def stem_words(text: str) -> tuple[str, ...]:
-    """Return the stemmed words in order, without insignificant ones.
-
-    In unspaced scripts, every character is a word.
-    """
-    return _stem_words(text) if len(text) > _CACHED_LENGTH else _cached_stem_words(text)
+    """Return the stemmed words in order, without insignificant ones; in unspaced scripts, every character is a word."""
+    return tuple(
+        term
+        for term in extract_terms(normalize(text))
+        if term not in _HARMLESS and not (len(term) > 1 and is_unspaced(term))
+    )
 
 
 def measure_similarity(first: str, second: str) -> float:
@@ -102,12 +109,12 @@ def find_duplicate(params: StoreParams, candidates: Iterable[MemoryEntry]) -> Du
     if params.category in NEVER_MERGED or params.tier is Tier.QUARANTINE:
         return None
     duplicates = [
-        Duplicate(entry, compare_values(entry.value, params.value))
+        Duplicate(entry, likeness)
         for entry in candidates
         if _is_comparable(entry, params)
+        and (likeness := compare_values(entry.value, params.value)) is not Likeness.DIFFERENT
     ]
-    alike = [duplicate for duplicate in duplicates if duplicate.likeness is not Likeness.DIFFERENT]
-    return max(alike, key=_rank_duplicate, default=None)
+    return max(duplicates, key=_rank_duplicate, default=None)
 
 
 def merge_duplicate(duplicate: Duplicate, params: StoreParams) -> StoreParams:
@@ -117,28 +124,23 @@ def merge_duplicate(duplicate: Duplicate, params: StoreParams) -> StoreParams:
     expiry gets none. If the same step of the same run repeats it, as a retry does, no evidence is added.
     """
     entry = duplicate.entry
-    tier = _pick_tier(entry.tier, params.tier)
     return replace(
         params,
         key=entry.key,
         value=_pick_fuller(entry.value, params.value),
         metadata={**entry.metadata, **params.metadata, **_merge_evidence(entry, params)},
         category=entry.category,
-        tier=tier,
+        tier=Tier.LONG_TERM if entry.tier is Tier.LONG_TERM else params.tier,
         importance=max(entry.importance, params.importance),
         ttl_seconds=_merge_ttl(entry, params),
     )
 
 
 def get_metadata_list(metadata: Mapping[str, Json], name: str, kind: type[T]) -> list[T]:
-    """Return a list from the metadata, or an empty list if its items have another type.
-
-    Authors can write any metadata, so a malformed list is not the application's and is ignored.
-    """
+    """Return a list from the metadata, or an empty list if authors wrote items of another type into it."""
     items = metadata.get(name)
-    if not isinstance(items, list) or not all(isinstance(item, kind) for item in items):
-        return []
-    return items
+    is_valid = isinstance(items, list) and all(isinstance(item, kind) for item in items)
+    return items if is_valid else []
 
 
 def get_age_key(entry: MemoryEntry) -> tuple[str, str]:
@@ -176,12 +178,6 @@ _SIGNIFICANT = _NEGATIONS | _stems(
 )
 
 
-def _expand_contractions(text: str) -> str:
-    for pattern, instead in _CONTRACTIONS:
-        text = pattern.sub(instead, text)
-    return text
-
-
 def _compare_texts(first: str, second: str) -> Likeness:
     first_words, second_words = stem_words(first), stem_words(second)
     if first_words == second_words:
@@ -192,22 +188,8 @@ def _compare_texts(first: str, second: str) -> Likeness:
     if len(shorter) < _MIN_SHARE * len(longer):
         return Likeness.DIFFERENT
     added = _find_added(shorter, longer)
-    if added is None or any(map(is_significant, added)):
-        return Likeness.DIFFERENT
-    return Likeness.NEAR
-
-
-def _stem_words(text: str) -> tuple[str, ...]:
-    return tuple(
-        term
-        for term in extract_terms(normalize(text))
-        if term not in _HARMLESS and not (len(term) > 1 and is_unspaced(term))
-    )
-
-
-_cached_stem_words = lru_cache(maxsize=20_000)(_stem_words)
-
-_cached_normalize = lru_cache(maxsize=20_000)(_normalize)
+    is_near = added is not None and not any(map(is_significant, added))
+    return Likeness.NEAR if is_near else Likeness.DIFFERENT
 
 
 def is_significant(term: str) -> bool:
@@ -252,14 +234,8 @@ def _is_comparable(entry: MemoryEntry, params: StoreParams) -> bool:
     )
 
 
-def _rank_duplicate(duplicate: Duplicate) -> tuple[bool, str, str]:
-    entry = duplicate.entry
-    moment = entry.updated_at.isoformat() if entry.updated_at else ""
-    return (duplicate.likeness is Likeness.SAME, moment, entry.id)
-
-
-def _pick_tier(first: Tier, second: Tier) -> Tier:
-    return Tier.LONG_TERM if Tier.LONG_TERM in (first, second) else second
+def _rank_duplicate(duplicate: Duplicate) -> tuple[bool, tuple[str, str]]:
+    return (duplicate.likeness is Likeness.SAME, get_age_key(duplicate.entry))
 
 
 def _merge_ttl(entry: MemoryEntry, params: StoreParams) -> float | None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Final
 
 from memory.core.errors import InvalidInput
@@ -15,20 +14,11 @@ _CONDITION: Final = re.compile(
     r"(?P<name>[^\s=<>!|\"]+)(?P<sign>!=|>=|<=|=|>|<)(?P<value>.*)", re.S
 )
 _BARE: Final = re.compile(r"(?P<not>!?)(?P<name>[^\s=<>!|\"?]+)\??")
-_SIGNS: Final[Mapping[str, str]] = {
-    "!=": "$ne",
-    ">=": "$gte",
-    "<=": "$lte",
-    ">": "$gt",
-    "<": "$lt",
-}
+_SIGNS: Final = {"!=": "$ne", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt"}
 
 
 def read_filter(text: str) -> dict[str, Json]:
-    """Parse a filter, in the text syntax or the JSON of the filter language.
-
-    All conditions must hold. Quotes keep spaces together: ``title="the big one"``.
-    """
+    """Parse conditions that all must hold, in the text syntax (quotes keep spaces together) or as the filter's JSON."""
     text = text.strip()
     conditions = _parse_json(text) if text.startswith("{") else _parse_conditions(text)
     parse_filter(conditions)  # raises the same error as the query

@@ -58,10 +58,7 @@ class IngressLimits:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A value about to be stored.
-
-    ``recent``: the newest entries of the namespace; ``rejected``: the values that members rejected there.
-    """
+    """A value to store, with the newest entries of its namespace, and the values that members rejected there."""
 
     params: StoreParams
     origin: ContentOrigin = ContentOrigin.MODEL
@@ -104,18 +101,15 @@ IngressRule = Callable[[Incoming], RuleFinding | None]
 
 
 def decide_ingress(incoming: Incoming) -> IngressDecision:
-    results = [rule(incoming) for rule in RULES]
-    findings = tuple(finding for finding in results if finding)
+    findings = _apply_rules(incoming, RULES)
     params, _ = _redact_params(incoming)
-    outcome = max(
-        (finding.outcome for finding in findings), key=_rank_outcome, default=IngressOutcome.ADMIT
-    )
+    outcomes = (finding.outcome for finding in findings)
+    outcome = max(outcomes, key=list(IngressOutcome).index, default=IngressOutcome.ADMIT)
     match outcome:
         case IngressOutcome.REFUSE:
             return IngressDecision(outcome, findings, None)
         case IngressOutcome.QUARANTINE:
-            quarantined = replace(params, tier=Tier.QUARANTINE, ttl_seconds=None)
-            return IngressDecision(outcome, findings, _add_reasons(quarantined, findings))
+            return IngressDecision(outcome, findings, _quarantine(params, findings))
         case IngressOutcome.MERGE:
             return _decide_merge(incoming, params, findings)
         case _:
@@ -125,41 +119,27 @@ def decide_ingress(incoming: Incoming) -> IngressDecision:
 def screen_params(
     params: StoreParams, origin: ContentOrigin, *, hold: bool = False
 ) -> ScreeningResult:
-    """Remove secrets from a value to store, and quarantine untrusted instructions.
-
-    Length and repetition are up to the author.
-    """
+    """Remove secrets, and quarantine untrusted instructions; length and repetition are up to the author."""
     incoming = Incoming(params, origin, hold=hold)
     redacted, kinds = _redact_params(incoming)
-    secret = (
-        RuleFinding(FindingReason.SECRET, IngressOutcome.ADMIT, ", ".join(kinds)) if kinds else None
-    )
-    objections = [
-        finding for finding in (check_hold(incoming), check_instructions(incoming)) if finding
-    ]
-    findings = tuple(finding for finding in (secret, *objections) if finding)
-    if secret:
+    objections = _apply_rules(incoming, (check_hold, check_instructions))
+    findings = objections
+    if kinds:
+        secret = RuleFinding(FindingReason.SECRET, IngressOutcome.ADMIT, ", ".join(kinds))
+        findings = (secret, *objections)
         redacted = replace(redacted, metadata={**redacted.metadata, "redacted": list(kinds)})
     if not objections:
         return ScreeningResult(IngressOutcome.ADMIT, findings, redacted)
-    quarantined = replace(redacted, tier=Tier.QUARANTINE, ttl_seconds=None)
-    return ScreeningResult(
-        IngressOutcome.QUARANTINE, findings, _add_reasons(quarantined, objections)
-    )
+    return ScreeningResult(IngressOutcome.QUARANTINE, findings, _quarantine(redacted, objections))
 
 
 def list_quarantine_reasons(entry: MemoryEntry) -> tuple[str, ...]:
-    """Return the reasons why an entry waits in quarantine; none if it is in use.
-
-    An author's metadata may have the same shape.
-    """
+    """Return the reasons why an entry waits in quarantine, or none if it is in use; ignore malformed metadata."""
     reasons = entry.metadata.get(QUARANTINE_REASONS)
     if entry.tier is not Tier.QUARANTINE or not isinstance(reasons, list):
         return ()
     return tuple(
-        str(reason["reason"])
-        for reason in reasons
-        if isinstance(reason, dict) and "reason" in reason
+        str(item["reason"]) for item in reasons if isinstance(item, dict) and "reason" in item
     )
 
 
@@ -170,47 +150,38 @@ def get_origin(params: StoreParams) -> ContentOrigin:
 
 def check_length(incoming: Incoming) -> RuleFinding | None:
     """Refuse strings with too few words. A value that is no string, such as a number, may be short."""
-    value, limits = incoming.params.value, incoming.limits
-    if not isinstance(value, str) or _count_words(value) >= limits.min_terms:
+    value, minimum = incoming.params.value, incoming.limits.min_terms
+    if not isinstance(value, str) or _count_words(value) >= minimum:
         return None
-    return RuleFinding(
-        FindingReason.TOO_SHORT, IngressOutcome.REFUSE, f"fewer than {limits.min_terms} words"
-    )
+    detail = f"fewer than {minimum} words"
+    return RuleFinding(FindingReason.TOO_SHORT, IngressOutcome.REFUSE, detail)
 
 
 def check_duplicate(incoming: Incoming) -> RuleFinding | None:
-    duplicate = _find_recent_duplicate(incoming)
-    return (
-        RuleFinding(FindingReason.DUPLICATE, IngressOutcome.MERGE, duplicate.entry.key)
-        if duplicate
-        else None
-    )
+    if (duplicate := _find_recent_duplicate(incoming)) is None:
+        return None
+    return RuleFinding(FindingReason.DUPLICATE, IngressOutcome.MERGE, duplicate.entry.key)
 
 
 def check_secret(incoming: Incoming) -> RuleFinding | None:
     _, kinds = _redact_params(incoming)
-    return (
-        RuleFinding(FindingReason.SECRET, IngressOutcome.QUARANTINE, ", ".join(kinds))
-        if kinds
-        else None
-    )
+    if not kinds:
+        return None
+    return RuleFinding(FindingReason.SECRET, IngressOutcome.QUARANTINE, ", ".join(kinds))
 
 
 def check_size(incoming: Incoming) -> RuleFinding | None:
     size, limit = size_of(incoming.params.value), incoming.limits.max_bytes
     if size <= limit:
         return None
-    return RuleFinding(
-        FindingReason.TOO_LARGE, IngressOutcome.QUARANTINE, f"{size} bytes of {limit}"
-    )
+    detail = f"{size} bytes of {limit}"
+    return RuleFinding(FindingReason.TOO_LARGE, IngressOutcome.QUARANTINE, detail)
 
 
 def check_hold(incoming: Incoming) -> RuleFinding | None:
-    return (
-        RuleFinding(FindingReason.EXTERNAL_SOURCE, IngressOutcome.QUARANTINE)
-        if incoming.hold
-        else None
-    )
+    if not incoming.hold:
+        return None
+    return RuleFinding(FindingReason.EXTERNAL_SOURCE, IngressOutcome.QUARANTINE)
 
 
 def check_instructions(incoming: Incoming) -> RuleFinding | None:
@@ -220,10 +191,7 @@ def check_instructions(incoming: Incoming) -> RuleFinding | None:
     instructions = find_instructions(value if isinstance(value, str) else to_compact_json(value))
     if not instructions:
         return None
-    detail = "; ".join(
-        f"{instruction.rule}: {instruction.excerpt}" if instruction.excerpt else instruction.rule
-        for instruction in instructions
-    )
+    detail = "; ".join(f"{i.rule}: {i.excerpt}" if i.excerpt else i.rule for i in instructions)
     return RuleFinding(FindingReason.HAS_INSTRUCTIONS, IngressOutcome.QUARANTINE, detail[:500])
 
 
@@ -245,8 +213,8 @@ RULES: tuple[IngressRule, ...] = (
 )
 
 
-def _rank_outcome(outcome: IngressOutcome) -> int:
-    return list(IngressOutcome).index(outcome)
+def _apply_rules(incoming: Incoming, rules: Iterable[IngressRule]) -> tuple[RuleFinding, ...]:
+    return tuple(finding for rule in rules if (finding := rule(incoming)))
 
 
 def _count_words(text: str) -> int:
@@ -276,14 +244,11 @@ def _decide_merge(
     duplicate = _find_recent_duplicate(incoming)
     if duplicate is None:  # no rule but the duplicate's asks for a merge
         raise AssertionError(findings)
-    return IngressDecision(
-        IngressOutcome.MERGE,
-        findings,
-        merge_duplicate(duplicate, set_default_ttl(params)),
-        duplicate.entry,
-    )
+    merged = merge_duplicate(duplicate, set_default_ttl(params))
+    return IngressDecision(IngressOutcome.MERGE, findings, merged, duplicate.entry)
 
 
-def _add_reasons(params: StoreParams, findings: Iterable[RuleFinding]) -> StoreParams:
+def _quarantine(params: StoreParams, findings: Iterable[RuleFinding]) -> StoreParams:
     reasons = [{"reason": str(finding.reason), "detail": finding.detail} for finding in findings]
-    return replace(params, metadata={**params.metadata, QUARANTINE_REASONS: reasons})
+    metadata = {**params.metadata, QUARANTINE_REASONS: reasons}
+    return replace(params, tier=Tier.QUARANTINE, ttl_seconds=None, metadata=metadata)

@@ -36,10 +36,7 @@ _TO_ADDRESS = r"\b(?:to|at)\b[^!?\n]{0,40}?(?:\w@\w|https?://|\bwebhook\b|\bendp
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A matching rule of the table below, and the words that it matched.
-
-    Both are stored with the quarantined entry; pages translate the rule's id.
-    """
+    """A matching rule and the words that it matched, as stored with the quarantined entry; pages translate the rule."""
 
     rule: str
     excerpt: str

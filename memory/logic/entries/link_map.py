@@ -23,7 +23,7 @@ class LinkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EntryLink:
-    """``source`` and ``target`` are ids."""
+    """A link between two entries; ``source`` and ``target`` are their ids."""
 
     source: str
     target: str
@@ -51,15 +51,16 @@ class LinkMap:
 
 def list_references(entry: MemoryEntry) -> Iterator[tuple[LinkKind, str]]:
     """Yield the keys and ids of the entries that the metadata names; ignore malformed metadata."""
-    for key in _filter_texts(entry.metadata.get("related")):
-        yield LinkKind.RELATED, key
-    for key in _filter_texts([entry.metadata.get("supersedes")]):
-        yield LinkKind.SUPERSEDES, key
     merged = entry.metadata.get("merged_from")
-    for source in merged if isinstance(merged, list | tuple) else ():
-        if isinstance(source, Mapping):
-            for id_ in _filter_texts([source.get("id")]):
-                yield LinkKind.MERGED, id_
+    sources = merged if isinstance(merged, list | tuple) else ()
+    names = {
+        LinkKind.RELATED: entry.metadata.get("related"),
+        LinkKind.SUPERSEDES: [entry.metadata.get("supersedes")],
+        LinkKind.MERGED: [item.get("id") for item in sources if isinstance(item, Mapping)],
+    }
+    for kind, values in names.items():
+        if isinstance(values, list | tuple):
+            yield from ((kind, value) for value in values if isinstance(value, str))
 
 
 def find_links(entries: Sequence[MemoryEntry]) -> list[EntryLink]:
@@ -80,10 +81,7 @@ def find_links(entries: Sequence[MemoryEntry]) -> list[EntryLink]:
 
 
 def draw_map(ids: Sequence[str], links: Iterable[EntryLink]) -> LinkMap:
-    """Lay out linked entries in the given order, but each cluster together at its first entry.
-
-    Entries without links are left out.
-    """
+    """Lay out the linked entries in the given order, but each cluster together at its first entry."""
     visible = [link for link in links if link.source in ids and link.target in ids]
     ordered = _order_by_cluster(ids, visible)
     rows = {id_: number for number, id_ in enumerate(ordered)}
@@ -117,10 +115,5 @@ def _draw_arc(first: int, second: int) -> str:
     """Return the SVG path between two rows; it is wider the further they are apart."""
     x = WIDTH - _INSET
     bend = x - min(WIDTH - 2 * _INSET, 24 + 12 * abs(first - second))
-    return f"M{x} {_compute_y(first)}C{bend} {_compute_y(first)} {bend} {_compute_y(second)} {x} {_compute_y(second)}"
-
-
-def _filter_texts(value: object) -> list[str]:
-    if not isinstance(value, list | tuple):
-        return []
-    return [item for item in value if isinstance(item, str)]
+    start, end = _compute_y(first), _compute_y(second)
+    return f"M{x} {start}C{bend} {start} {bend} {end} {x} {end}"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memory.core.filters import is_same_json
-from memory.core.records import Json, MemoryEntry, Source, StoreParams
+from memory.core.records import Json, MemoryEntry, StoreParams
 from memory.logic.entries.duplicates import (
     find_duplicate,
     get_metadata_list,
@@ -43,35 +43,21 @@ def merge_repetition(
 ) -> StoreParams | None:
     """Return the parameters to store under the key of the entry with the same statement, or None if there is none."""
     duplicate = find_duplicate(
-        params, [item for item in candidates if _has_same_metadata(item, params)]
+        params, [entry for entry in candidates if _has_same_metadata(entry, params)]
     )
     if duplicate is None:
         return None
-    merged = merge_duplicate(duplicate, params)
-    repetition = _build_repetition(params, now)
+    merged, source, key = merge_duplicate(duplicate, params), params.source, params.key
     previous = get_metadata_list(duplicate.entry.metadata, REPETITIONS, dict)
-    repetitions = [item for item in previous if item.get("key") != repetition["key"]]
-    return replace(
-        merged,
-        metadata={**merged.metadata, REPETITIONS: [*repetitions, repetition][-_MAX_REPETITIONS:]},
+    repetitions = [item for item in previous if item.get("key") != key]
+    repetitions.append(
+        {"run": source.run_id, "node": source.node_id, "key": key, "at": now.isoformat()}
     )
+    metadata = {**merged.metadata, REPETITIONS: repetitions[-_MAX_REPETITIONS:]}
+    return replace(merged, metadata=metadata)
 
 
 def _has_same_metadata(entry: MemoryEntry, params: StoreParams) -> bool:
     """Return whether shared metadata agree; the same words about another account are another fact."""
-    metadata = entry.metadata
-    return all(
-        is_same_json(metadata[name], value)
-        for name, value in params.metadata.items()
-        if name in metadata
-    )
-
-
-def _build_repetition(params: StoreParams, now: datetime) -> dict[str, Json]:
-    source: Source = params.source
-    return {
-        "run": source.run_id,
-        "node": source.node_id,
-        "key": params.key,
-        "at": now.isoformat(),
-    }
+    shared = entry.metadata.keys() & params.metadata.keys()
+    return all(is_same_json(entry.metadata[name], params.metadata[name]) for name in shared)

@@ -73,11 +73,7 @@ class Redaction:
 
 
 def find_secrets(text: str, known_secrets: Iterable[str] = ()) -> tuple[Secret, ...]:
-    """Find secrets in order, without overlaps.
-
-    ``known_secrets`` are secrets that are live here, in every form in which they may appear; they
-    need no known shape.
-    """
+    """Find secrets in order, without overlaps. ``known_secrets`` may have any shape, and are in every form they occur in."""
     secrets = [
         Secret("known secret", *span)
         for form in known_secrets
@@ -99,9 +95,8 @@ def redact(text: str, known_secrets: Iterable[str] = ()) -> Redaction:
     for secret in secrets:
         parts += [text[position : secret.start], f"[redacted: {secret.kind}]"]
         position = secret.end
-    return Redaction(
-        "".join([*parts, text[position:]]), _deduplicate(item.kind for item in secrets)
-    )
+    kinds = tuple(dict.fromkeys(secret.kind for secret in secrets))
+    return Redaction("".join([*parts, text[position:]]), kinds)
 
 
 def redact_json(value: Json, known_secrets: Iterable[str] = ()) -> Redaction:
@@ -126,14 +121,14 @@ def redact_json(value: Json, known_secrets: Iterable[str] = ()) -> Redaction:
             return "[redacted: password]"
         return clean(inner)
 
-    return Redaction(clean(value), _deduplicate(kinds))
+    return Redaction(clean(value), tuple(dict.fromkeys(kinds)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
     kind: str
     pattern: re.Pattern[str]
-    is_valid: Callable[[str], bool] = lambda _: True
+    is_valid: Callable[[str], bool]
 
 
 def _find_all(form: str, text: str) -> Iterator[tuple[int, int]]:
@@ -154,29 +149,20 @@ def _remove_overlaps(secrets: Iterable[Secret]) -> tuple[Secret, ...]:
     return tuple(result)
 
 
-def _deduplicate(kinds: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(kinds))
-
-
 def _is_valid_card(text: str) -> bool:
+    """Check issuer, length and check digit; otherwise one long number in ten would pass for a card."""
     digits = [int(character) for character in text if character.isascii() and character.isdigit()]
-    if not _has_issuer("".join(map(str, digits))):
+    if len(set(digits)) == 1 or not _ISSUERS.fullmatch("".join(map(str, digits))):
         return False
     doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
     return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
-def _has_issuer(digits: str) -> bool:
-    """Check issuer and length; otherwise one long number in ten would pass for a card."""
-    return len(set(digits)) > 1 and _ISSUERS.fullmatch(digits) is not None
-
-
 def _is_real_value(text: str) -> bool:
     """Return whether a program would accept the text as a secret, unlike a placeholder."""
     plain = text.strip("\"'`")
-    if len(plain) < _MIN_PASSWORD_LENGTH or _PLACEHOLDER.match(plain):
-        return False
-    return len(set(plain)) > _MIN_DISTINCT_CHARACTERS
+    has_variety = len(plain) >= _MIN_PASSWORD_LENGTH and len(set(plain)) > _MIN_DISTINCT_CHARACTERS
+    return has_variety and not _PLACEHOLDER.match(plain)
 
 
 def _is_likely_password(text: str) -> bool:
@@ -248,17 +234,14 @@ _SHAPES = (
     _build_shape(
         "account key", r"(?i:\b(?:Account|SharedAccess)Key)=(?P<secret>[A-Za-z0-9+/=]{20,200})"
     ),
-    _build_shape(
-        "password",
-        rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})[\"']?\s{{0,3}}(?:[:=]|=>"
-        rf"|:=)\s{{0,3}}\"(?P<secret>[^\"\n]{{6,300}})\"",
-        _is_real_value,
-    ),
-    _build_shape(
-        "password",
-        rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})[\"']?\s{{0,3}}(?:[:=]|=>"
-        rf"|:=)\s{{0,3}}'(?P<secret>[^'\n]{{6,300}})'",
-        _is_real_value,
+    *(
+        _build_shape(
+            "password",
+            rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})[\"']?\s{{0,3}}(?:[:=]|=>"
+            rf"|:=)\s{{0,3}}{quote}(?P<secret>[^{quote}\n]{{6,300}}){quote}",
+            _is_real_value,
+        )
+        for quote in "\"'"
     ),
     _build_shape(
         "password",

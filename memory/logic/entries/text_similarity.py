@@ -50,8 +50,6 @@ def compute_dice_coefficient(first: Set[tuple[str, ...]], second: Set[tuple[str,
 
 def is_unspaced(term: str) -> bool:
     """Return whether the term is of a script that is written without spaces."""
-    return bool(term) and not term.isascii() and all(map(_is_unspaced, term))
-
-
-def _is_unspaced(character: str) -> bool:
-    return any(first <= character <= last for first, last in _UNSPACED)
+    if not term or term.isascii():
+        return False
+    return all(any(first <= sign <= last for first, last in _UNSPACED) for sign in term)

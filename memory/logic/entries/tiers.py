@@ -121,10 +121,7 @@ def set_default_ttl(params: StoreParams) -> StoreParams:
 
 
 def is_verified(entry: MemoryEntry) -> bool:
-    """Return whether the entry is long-term without an expiry, or marked as verified.
-
-    The author of a long-term entry with an expiry has set it on purpose.
-    """
+    """Return whether the entry is long-term without an expiry, which an author sets on purpose, or marked as verified."""
     endless = entry.tier is Tier.LONG_TERM and entry.expires_at is None
     return endless or entry.metadata.get("verified") is True
 
@@ -134,9 +131,8 @@ def is_rejected(entry: MemoryEntry) -> bool:
 
 
 def _expires_soon(entry: MemoryEntry, now: datetime, margin: timedelta) -> bool:
-    if entry.tier is not Tier.WORKING or entry.expires_at is None:
-        return False
-    return now < entry.expires_at <= now + margin
+    ends_at = entry.expires_at
+    return entry.tier is Tier.WORKING and ends_at is not None and now < ends_at <= now + margin
 
 
 _RULES: tuple[tuple[PromotionReason, Callable[[MemoryEntry, int], bool]], ...] = (

@@ -55,17 +55,8 @@ def find_entry(entries: NamespaceStore, namespace: str, key: str) -> MemoryEntry
 
 
 def build_restore_params(entry: MemoryEntry, now: datetime | None = None) -> StoreParams:
-    """Return the parameters to store an entry again, as a new revision.
-
-    With ``now`` it expires when it would have expired; without, its whole time to live starts again.
-    """
-    life = get_ttl(entry)
-    if life is not None and now is not None and entry.expires_at is not None:
-        life = (entry.expires_at - now).total_seconds()
-    return StoreParams(
-        entry.namespace,
-        entry.key,
-        ttl_seconds=life,
-        source=entry.source,
-        **get_state(entry, CONTENT),
-    )
+    """Return the parameters to store an entry again, with its whole time to live, or with ``now`` what remains of it."""
+    ttl, content = get_ttl(entry), get_state(entry, CONTENT)
+    if ttl is not None and now is not None and entry.expires_at is not None:
+        ttl = (entry.expires_at - now).total_seconds()
+    return StoreParams(entry.namespace, entry.key, ttl_seconds=ttl, source=entry.source, **content)
