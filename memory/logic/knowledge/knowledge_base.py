@@ -8,8 +8,7 @@ from memory.core.provider import Clock, NamespaceStore, utc_now
 from memory.core.recall.tokens import DEFAULT_LANGUAGE
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams
 from memory.logic.entries.text_similarity import extract_keywords
-from memory.logic.knowledge.page_files import export_page, import_page
-from memory.logic.knowledge.page_index import PageIndex, PageIndexEntry, StaleMark
+from memory.logic.knowledge.page_index import PageIndex, PageIndexEntry
 from memory.logic.knowledge.page_merge import MatchReason, find_matching_page, merge_pages
 from memory.logic.knowledge.pages import (
     CATEGORY,
@@ -58,9 +57,8 @@ class KnowledgeStore:
 
     def update_page(self, page: KnowledgePage) -> KnowledgePage:
         """Store a new revision of the page; its time of creation stays."""
-        before = self._require_page(page.id)
-        created = before.created_at
-        return self.put_page(replace(page, created_at=created, updated_at=self._clock()))
+        created_at = self._require_page(page.id).created_at
+        return self.put_page(replace(page, created_at=created_at, updated_at=self._clock()))
 
     def delete_page(self, page_id: str) -> bool:
         """Delete the page; pages that refer to it become outdated."""
@@ -100,15 +98,6 @@ class KnowledgeStore:
     def get_index(self) -> tuple[PageIndexEntry, ...]:
         return self.build_index().entries
 
-    def get_references(self, page_id: str) -> tuple[str, ...]:
-        return self.build_index().links.get(page_id, ())
-
-    def get_backlinks(self, page_id: str) -> tuple[str, ...]:
-        return self.build_index().backlinks.get(page_id, ())
-
-    def list_stale_marks(self) -> tuple[StaleMark, ...]:
-        return self.build_index().stale
-
     def confirm(self, page_id: str) -> KnowledgePage:
         """Mark the page as checked, so that it is no longer outdated; other pages aren't affected."""
         page = self._require_page(page_id)
@@ -119,16 +108,8 @@ class KnowledgeStore:
         entries = self._entries.history(self._namespace, build_page_key(page_id))
         return [from_entry(entry) for entry in entries if is_page(entry)]
 
-    def import_file(self, data: bytes, name: str) -> KnowledgePage:
-        """Store the page of a file with its own times, so that exporting it gives the same file."""
-        return self.put_page(import_page(data, name=name, now=self._clock()))
-
-    def export_file(self, page_id: str) -> bytes:
-        return export_page(self._require_page(page_id))
-
     def _require_page(self, page_id: str) -> KnowledgePage:
-        page = self.get_page(page_id)
-        if page is None:
+        if (page := self.get_page(page_id)) is None:
             raise NotFound(f"Page {page_id} not found.")
         return page
 
@@ -164,7 +145,5 @@ def list_page_entries(store: NamespaceStore, namespace: str) -> list[MemoryEntry
 
 
 def _count_hits(page: KnowledgePage, keywords: Sequence[str], language: str) -> int:
-    page_keywords = set(
-        extract_keywords(" \n ".join((page.title, page.summary, *page.tags)), language)
-    )
-    return sum(keyword in page_keywords for keyword in keywords)
+    text = " \n ".join((page.title, page.summary, *page.tags))
+    return len(set(extract_keywords(text, language)).intersection(keywords))

@@ -18,9 +18,7 @@ from memory.core.errors import InvalidInput
 from memory.logic.knowledge.pages import Header, KnowledgePage, build_slug, normalize_page
 
 
-_HEADER = re.compile(
-    r"\ufeff?---[ \t]*\r?\n(?P<yaml>(?:[^\n]*\n)*?)---[ \t]*(?:\r?\n|\Z)",
-)
+_HEADER = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<yaml>(?:[^\n]*\n)*?)---[ \t]*(?:\r?\n|\Z)")
 _MAX_HEADER_LENGTH = 64_000
 _BYTE_ORDER_MARK = "\ufeff"
 _CREATED = ("created_at", "created", "date")
@@ -31,8 +29,9 @@ _HEADING = re.compile(r"^[ ]{0,3}#[ \t]+(\S[^\r\n]{0,300})", re.MULTILINE)
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 _KNOWN_NAMES = frozenset(
-    ("id", "title", "summary", "description", "tags", "keywords", "aliases", "references", "links")
-) | frozenset((*_CREATED, *_UPDATED))
+    ["id", "title", "summary", "description", "tags", "keywords", "aliases", "references", "links"]
+)
+_KNOWN_NAMES |= {*_CREATED, *_UPDATED}
 
 
 def export_page(page: KnowledgePage) -> bytes:
@@ -52,10 +51,10 @@ def import_page(data: bytes, *, name: str, now: datetime) -> KnowledgePage:
     header, content = split_header(text)
     fields = _parse_header(header)
     stem = re.sub(r"\.(?:md|markdown|txt)$", "", name, flags=re.IGNORECASE)
-    title = _get_text(fields, "title") or _find_heading(content) or stem
+    heading = _HEADING.search(content)
     page = KnowledgePage(
         id=_get_text(fields, "id") or build_slug(stem),
-        title=title,
+        title=_get_text(fields, "title") or (heading[1].strip() if heading else "") or stem,
         summary=_get_text(fields, "summary", "description"),
         content=content,
         tags=_get_texts(fields, "tags", "keywords"),
@@ -91,13 +90,11 @@ def _build_header(page: KnowledgePage, other_fields: Mapping[str, Any]) -> str:
         "title": page.title,
         "summary": page.summary,
         "tags": list(page.tags),
-        "aliases": list(page.aliases),
+        **({"aliases": list(page.aliases)} if page.aliases else {}),
         "references": list(page.references),
         "created_at": page.created_at.isoformat() if page.created_at else "",
         "updated_at": page.updated_at.isoformat() if page.updated_at else "",
     }
-    if not page.aliases:
-        del fields["aliases"]
     fields |= {name: value for name, value in other_fields.items() if name not in _KNOWN_NAMES}
     lines = (f"{_quote_name(name)}: {_quote(value)}\n" for name, value in fields.items())
     return f"---\n{''.join(lines)}---\n"
@@ -158,16 +155,9 @@ def _get_time(fields: Mapping[str, Any], *names: str) -> datetime | None:
     return None
 
 
-def _find_heading(content: str) -> str:
-    match = _HEADING.search(content)
-    return match[1].strip() if match else ""
-
-
 def _compute_digest(page: KnowledgePage, fields: Mapping[str, Any]) -> str:
     """Hash the header's values; a time that it doesn't name came from the clock and is left out."""
     values = [page.id, page.title, page.summary, page.tags, page.aliases, page.references]
-    if _get_time(fields, *_CREATED):
-        values.append(str(page.created_at))
-    if _get_time(fields, *_UPDATED):
-        values.append(str(page.updated_at))
+    times = ((_CREATED, page.created_at), (_UPDATED, page.updated_at))
+    values += [str(time) for names, time in times if _get_time(fields, *names)]
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()

@@ -25,12 +25,12 @@ def screen_page(
 ) -> tuple[KnowledgePage, Sequence[Json]]:
     """Return the page without secrets, and the reasons for a quarantine, {reason, detail} each.
 
-    ``default``: the origin if the draft names none.
+    ``default`` is the origin for the screening if the draft names none.
     """
-    hold = draft.get("hold") is True
     origin = parse_origin(draft.get("origin"))
-    screening_origin = parse_origin(draft.get("origin"), default)
-    clean, params = _screen_texts(page, screening_origin, hold=hold)
+    clean, params = _screen_texts(
+        page, parse_origin(draft.get("origin"), default), hold=draft.get("hold") is True
+    )
     untrusted_origin = str(origin) if origin in UNTRUSTED else ""
     return replace(clean, origin=untrusted_origin), params.metadata.get(QUARANTINE_REASONS, ())
 
@@ -45,23 +45,18 @@ class ScreenedFile:
 
 
 def screen_file(data: bytes, *, name: str, now: datetime) -> ScreenedFile:
-    """Screen a file, header included. It is untrusted, whether a member or a workflow sends it.
-
-    A file without findings stays unchanged to the byte.
-    """
+    """Screen an untrusted file, header included; a file without findings stays unchanged to the byte."""
     page = import_page(data, name=name, now=now)
-    file_params = screen_params(
-        StoreParams("", name, value=data.decode()), ContentOrigin.TOOL
-    ).params
-    if _SECRETS in file_params.metadata:
-        page = import_page(file_params.value.encode(), name=file_params.key, now=now)
+    params = StoreParams("", name, value=data.decode())
+    screened = screen_params(params, ContentOrigin.TOOL).params
+    if _SECRETS in screened.metadata:
+        page = import_page(screened.value.encode(), name=screened.key, now=now)
     clean, params = _screen_texts(page, ContentOrigin.TOOL)
     if _SECRETS in params.metadata:  # only the header has it: drop the header
         clean = replace(clean, header=None)
-    kinds = (*file_params.metadata.get(_SECRETS, ()), *params.metadata.get(_SECRETS, ()))
-    reasons = file_params.metadata.get(QUARANTINE_REASONS) or params.metadata.get(
-        QUARANTINE_REASONS, ()
-    )
+    kinds = (*screened.metadata.get(_SECRETS, ()), *params.metadata.get(_SECRETS, ()))
+    reasons = params.metadata.get(QUARANTINE_REASONS, ())
+    reasons = screened.metadata.get(QUARANTINE_REASONS) or reasons
     return ScreenedFile(clean, tuple(dict.fromkeys(kinds)), reasons)
 
 
@@ -70,16 +65,12 @@ def build_quarantined_page(
 ) -> StoreParams:
     """Return the quarantined entry; once approved, it becomes the page of that title."""
     title = normalize(page.title)
-    existing = next(
-        (candidate for candidate in store.list_pages() if normalize(candidate.title) == title), None
-    )
-    page_with_id = replace(
-        page, id=page.id or (existing.id if existing else build_slug(page.title))
-    )
-    params = store.build_params(page_with_id)
+    same_ids = [other.id for other in store.list_pages() if normalize(other.title) == title]
+    page_id = page.id or next(iter(same_ids), build_slug(page.title))
+    params = store.build_params(replace(page, id=page_id))
     metadata = {**params.metadata, QUARANTINE_REASONS: list(reasons)}
     quarantined = replace(params, tier=Tier.QUARANTINE, metadata=metadata)
-    return hold_entry(build_page_key(page_with_id.id), quarantined)
+    return hold_entry(build_page_key(page_id), quarantined)
 
 
 def _screen_texts(
@@ -88,7 +79,5 @@ def _screen_texts(
     texts = {name: getattr(page, name) for name in _TEXTS}
     texts |= {name: list(getattr(page, name)) for name in _LISTS}
     params = screen_params(StoreParams("", "", value=texts), origin, hold=hold).params
-    clean: dict[str, Any] = {
-        name: tuple(v) if name in _LISTS else v for name, v in params.value.items()
-    }
+    clean: dict[str, Any] = {**params.value, **{name: tuple(params.value[name]) for name in _LISTS}}
     return replace(page, **clean), params

@@ -5,7 +5,7 @@ a separate list could.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -52,27 +52,21 @@ class PageIndex:
         by_name = _map_names(ordered)
         links = {page.id: _list_links(page, by_id, by_name) for page in ordered}
         return cls(
-            entries=tuple(map(_build_entry, ordered)),
+            entries=tuple(
+                PageIndexEntry(page.id, page.title, page.summary, page.tags, page.updated_at)
+                for page in ordered
+            ),
             links=links,
             backlinks=_invert_links(links),
             stale=tuple(mark for page in ordered for mark in _find_stale_marks(page, links, by_id)),
         )
 
 
-def _build_entry(page: KnowledgePage) -> PageIndexEntry:
-    return PageIndexEntry(page.id, page.title, page.summary, page.tags, page.updated_at)
-
-
-def _map_names(pages: Iterable[KnowledgePage]) -> dict[str, str]:
+def _map_names(pages: Sequence[KnowledgePage]) -> dict[str, str]:
     """Map titles, then aliases to page ids; the first of two pages gets a shared name."""
-    pages = list(pages)
-    names: dict[str, str] = {}
-    for page in pages:
-        names.setdefault(normalize(page.title), page.id)
-    for page in pages:
-        for alias in page.aliases:
-            names.setdefault(normalize(alias), page.id)
-    return names
+    names = [(page.title, page.id) for page in pages]
+    names += [(alias, page.id) for page in pages for alias in page.aliases]
+    return {normalize(name): page_id for name, page_id in reversed(names)}
 
 
 def _list_links(
@@ -96,9 +90,7 @@ def _invert_links(links: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, 
 
 
 def _find_stale_marks(
-    page: KnowledgePage,
-    links: Mapping[str, tuple[str, ...]],
-    by_id: Mapping[str, KnowledgePage],
+    page: KnowledgePage, links: Mapping[str, tuple[str, ...]], by_id: Mapping[str, KnowledgePage]
 ) -> Iterable[StaleMark]:
     confirmed_at = max(filter(None, (page.updated_at, page.checked_at)), default=None)
     for target in links[page.id]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from operator import attrgetter
 
 from memory.logic.entries.duplicates import Likeness, compare_values, measure_similarity, normalize
 from memory.logic.knowledge.pages import KnowledgePage, normalize_page
@@ -26,32 +27,24 @@ class PageMatch:
 
 def find_matching_page(page: KnowledgePage, pages: Iterable[KnowledgePage]) -> PageMatch | None:
     """Find a page about the same subject: by title, then by another name, then by content."""
-    candidates = sorted(
-        (candidate for candidate in pages if candidate.id != page.id),
-        key=lambda candidate: candidate.id,
-    )
+    others = sorted((other for other in pages if other.id != page.id), key=attrgetter("id"))
     for reason, matches in _MATCHERS:
-        for other_page in candidates:
-            if matches(page, other_page):
-                return PageMatch(other_page, reason)
+        for other in others:
+            if matches(page, other):
+                return PageMatch(other, reason)
     return None
 
 
 def merge_pages(old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
-    """Add the content that only the new page has to the old page; no content of the old page is lost.
-
-    A longer paragraph replaces a shorter one with the same statement.
-    """
-    references = [
-        reference for reference in (*old.references, *new.references) if reference != old.id
-    ]
+    """Add what only the new page has to the old one; of two paragraphs with the same statement the longer stays."""
+    references = (*old.references, *new.references)
     return normalize_page(
         replace(
             old,
             summary=new.summary or old.summary,
             content=merge_contents(old.content, new.content),
             tags=(*old.tags, *new.tags),
-            references=tuple(references),
+            references=tuple(reference for reference in references if reference != old.id),
             aliases=(*old.aliases, new.title, *new.aliases),
             origin=new.origin or old.origin,
         )
@@ -75,10 +68,8 @@ def merge_contents(old: str, new: str) -> str:
 
 def _find_paragraph(paragraph: str, paragraphs: list[str]) -> int | None:
     """Return the position of a paragraph that says the same in nearly the same words."""
-    for position, candidate in enumerate(paragraphs):
-        if compare_values(paragraph, candidate) is not Likeness.DIFFERENT:
-            return position
-    return None
+    likenesses = (compare_values(paragraph, candidate) for candidate in paragraphs)
+    return next((n for n, like in enumerate(likenesses) if like is not Likeness.DIFFERENT), None)
 
 
 def _list_names(page: KnowledgePage) -> set[str]:

@@ -1,8 +1,8 @@
 """Searches and writes of knowledge pages that workflows request: parsed from a node's JSON, carried out on a store."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count
 
 from memory.core.errors import InvalidInput
 from memory.core.provider import Clock, NamespaceStore, utc_now
@@ -83,10 +83,7 @@ def search_pages(
     entries: Iterable[MemoryEntry],
     similarities: Mapping[str, float] = NO_SIMILARITIES,
 ) -> tuple[PageHit, ...]:
-    """Rank the pages among ``entries``, which must all be pages. An empty query matches no page, as in Dify.
-
-    ``similarities`` are semantic similarities by key.
-    """
+    """Rank ``entries``, which must be pages; an empty query matches none. ``similarities`` are semantic, by key."""
     if not query.text.strip():
         return ()
     entries_by_key = {entry.key: entry for entry in entries}
@@ -94,16 +91,11 @@ def search_pages(
     tags = {tag.casefold() for tag in query.tags}
     if tags:
         pages = [page for page in pages if not tags.isdisjoint(map(str.casefold, page.tags))]
-    page_similarities = {
-        page.id: similarities[key]
-        for page in pages
-        if (key := build_page_key(page.id)) in similarities
-    }
+    keys = {page.id: build_page_key(page.id) for page in pages}
+    near = {id_: similarities[key] for id_, key in keys.items() if key in similarities}
     config = RetrieverConfig(query.max_results, query.min_score, 1.0, query.language)
-    return tuple(
-        _build_hit(item, entries_by_key[build_page_key(item.page.id)])
-        for item in rank_pages(query.text, pages, config, page_similarities)
-    )
+    items = rank_pages(query.text, pages, config, near)
+    return tuple(_build_hit(item, entries_by_key[keys[item.page.id]]) for item in items)
 
 
 def write_drafts(
@@ -124,23 +116,17 @@ def write_drafts(
     if mode not in MODES:
         raise InvalidInput(f"mode: use one of {', '.join(MODES)}.")
     screened = [screen_page(parse_draft(draft), draft, origin) for draft in drafts]
-    knowledge_base = KnowledgeStore(namespace, entry_store, clock=clock, source=source)
+    store = KnowledgeStore(namespace, entry_store, clock=clock, source=source)
     results = []
     for page, reasons in screened:
         if reasons:
-            entry = entry_store.store(build_quarantined_page(knowledge_base, page, reasons))
-            results.append(
-                PageWriteResult(
-                    PageWrite(page), entry, tuple(reason["reason"] for reason in reasons)
-                )
-            )
-            continue
-        page_write = _write_page(knowledge_base, page, mode)
-        results.append(
-            PageWriteResult(
-                page_write, knowledge_base.entries_by_key[build_page_key(page_write.page.id)]
-            )
-        )
+            entry = entry_store.store(build_quarantined_page(store, page, reasons))
+            held = tuple(reason["reason"] for reason in reasons)
+            results.append(PageWriteResult(PageWrite(page), entry, held))
+        else:
+            write = _write_page(store, page, mode)
+            entry = store.entries_by_key[build_page_key(write.page.id)]
+            results.append(PageWriteResult(write, entry))
     return tuple(results)
 
 
@@ -186,58 +172,48 @@ def build_page_json(page: KnowledgePage) -> dict[str, Json]:
     }
 
 
-def _write_page(knowledge_base: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWrite:
+def _write_page(store: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWrite:
     if not page.id:
-        return _write_by_title(knowledge_base, page, mode)
-    existing_page = knowledge_base.get_page(page.id)
-    if existing_page is None:
-        return (
-            knowledge_base.write(page)
-            if mode == MERGE
-            else PageWrite(knowledge_base.add_page(page))
-        )
+        return _write_by_title(store, page, mode)
+    existing = store.get_page(page.id)
+    if existing is None:
+        return store.write(page) if mode == MERGE else PageWrite(store.add_page(page))
     if mode == MERGE:
-        return PageWrite(knowledge_base.merge_page(existing_page, page), MatchReason.TITLE)
-    return PageWrite(_replace_page(knowledge_base, existing_page, page))
+        return PageWrite(store.merge_page(existing, page), MatchReason.TITLE)
+    return PageWrite(_replace_page(store, existing, page))
 
 
-def _write_by_title(knowledge_base: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWrite:
-    pages = knowledge_base.list_pages()
-    page_with_id = replace(page, id=_pick_free_id(page.title, {existing.id for existing in pages}))
+def _write_by_title(store: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWrite:
+    pages, title = store.list_pages(), normalize(page.title)
+    page = replace(page, id=_pick_free_id(page.title, {existing.id for existing in pages}))
     if mode == MERGE:
-        return knowledge_base.write(page_with_id)
-    title = normalize(page.title)
-    existing_page = next(
-        (existing for existing in pages if normalize(existing.title) == title), None
-    )
-    if existing_page is None:
-        return PageWrite(knowledge_base.add_page(page_with_id))
-    return PageWrite(
-        _replace_page(knowledge_base, existing_page, replace(page, id=existing_page.id))
-    )
+        return store.write(page)
+    existing = next((other for other in pages if normalize(other.title) == title), None)
+    return PageWrite(_replace_page(store, existing, page) if existing else store.add_page(page))
 
 
 def _replace_page(
-    knowledge_base: KnowledgeStore, existing_page: KnowledgePage, page: KnowledgePage
+    store: KnowledgeStore, existing: KnowledgePage, page: KnowledgePage
 ) -> KnowledgePage:
     """Replace the page, but keep its aliases if the new page has none; write only if something changes."""
-    updated_page = replace(
-        existing_page, title=page.title, summary=page.summary, content=page.content, tags=page.tags,
-        references=page.references, aliases=page.aliases or existing_page.aliases, origin=page.origin,
-    )  # fmt: skip
-    return (
-        existing_page if updated_page == existing_page else knowledge_base.update_page(updated_page)
+    updated = replace(
+        existing,
+        title=page.title,
+        summary=page.summary,
+        content=page.content,
+        tags=page.tags,
+        references=page.references,
+        aliases=page.aliases or existing.aliases,
+        origin=page.origin,
     )
+    return existing if updated == existing else store.update_page(updated)
 
 
-def _pick_free_id(title: str, used_ids: Iterable[str]) -> str:
+def _pick_free_id(title: str, used_ids: Set[str]) -> str:
     """Return an unused id; two titles such as C and C++ have the same slug."""
-    slug, used_ids = build_slug(title), frozenset(used_ids)
-    if slug not in used_ids:
-        return slug
-    return next(
-        candidate for number in count(2) if (candidate := f"{slug}-{number}") not in used_ids
-    )
+    slug = build_slug(title)
+    candidates = chain([slug], (f"{slug}-{number}" for number in count(2)))
+    return next(candidate for candidate in candidates if candidate not in used_ids)
 
 
 def _build_hit(item: ScoredItem, entry: MemoryEntry) -> PageHit:

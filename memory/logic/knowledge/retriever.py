@@ -6,6 +6,7 @@ two partial matches score higher than one and the score never exceeds 1. BM25 ca
 one more field, whose absence lowers no score.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -57,11 +58,7 @@ class RetrievalResult:
 
 
 class MemoryRetriever:
-    def __init__(
-        self,
-        store: KnowledgeStore,
-        config: RetrieverConfig = RetrieverConfig(),
-    ) -> None:
+    def __init__(self, store: KnowledgeStore, config: RetrieverConfig = RetrieverConfig()) -> None:
         self._store = store
         self._config = config
 
@@ -75,10 +72,7 @@ def rank_pages(
     config: RetrieverConfig = RetrieverConfig(),
     similarities: Mapping[str, float] = NO_SIMILARITIES,
 ) -> tuple[ScoredItem, ...]:
-    """Return the pages with at least ``min_score``, best first, ties by id.
-
-    ``similarities``: semantic similarities from 0 to 1, by page.
-    """
+    """Return the pages with at least ``min_score``, best first, ties by id. ``similarities`` are semantic, by page id."""
     if not extract_keywords(query, config.language):
         return ()
     lexical_scores = (
@@ -101,42 +95,28 @@ def compute_overlap(
     query: str, page: KnowledgePage, language: str = DEFAULT_LANGUAGE
 ) -> dict[str, float]:
     """Compute Dice's coefficient of the query with each field, from 0 to 1."""
-    query_grams = build_grams(query, language)
+    grams = build_grams(query, language)
     return {
-        "title": compute_dice_coefficient(query_grams, build_grams(page.title, language)),
-        "tags": max(
-            (
-                compute_dice_coefficient(query_grams, build_grams(tag, language))
-                for tag in page.tags
-            ),
-            default=0.0,
-        ),
-        "summary": _score_passages(query_grams, page.summary, language),
-        "content": _score_passages(query_grams, page.content, language),
+        "title": _score_best(grams, [page.title], language),
+        "tags": _score_best(grams, page.tags, language),
+        "summary": _score_best(grams, _list_passages(page.summary), language),
+        "content": _score_best(grams, _list_passages(page.content), language),
     }
 
 
 def combine_scores(parts: Mapping[str, float]) -> float:
-    doubt = 1.0
-    for name, weight in _WEIGHTS.items():
-        doubt *= 1.0 - weight * parts[name]
-    return 1.0 - doubt
+    return 1.0 - math.prod(1.0 - weight * parts[name] for name, weight in _WEIGHTS.items())
 
 
-def _score_passages(query_grams: Grams, text: str, language: str) -> float:
-    """Return the score of the best sentence, or of two neighboring ones."""
+def _score_best(grams: Grams, texts: Sequence[str], language: str) -> float:
+    scores = (compute_dice_coefficient(grams, build_grams(text, language)) for text in texts)
+    return max(scores, default=0.0)
+
+
+def _list_passages(text: str) -> list[str]:
+    """List the sentences, and each two neighboring ones."""
     sentences = split_sentences(text)
-    passages = [
-        *sentences,
-        *(f"{passage} {following}" for passage, following in pairwise(sentences)),
-    ]
-    return max(
-        (
-            compute_dice_coefficient(query_grams, build_grams(passage, language))
-            for passage in passages
-        ),
-        default=0.0,
-    )
+    return [*sentences, *map(" ".join, pairwise(sentences))]
 
 
 def _build_scored_item(
@@ -155,10 +135,9 @@ def _score_lexically(
     query: str, pages: Sequence[KnowledgePage], config: RetrieverConfig
 ) -> list[float]:
     """Score the pages from 0 to 1 as the store scores entries; pages without any term get 0."""
-    hits = rank(query, [Text(_build_text(page)) for page in pages], language=config.language)
+    texts = [
+        "\n".join((page.title, page.summary, " ".join(page.tags), page.content)) for page in pages
+    ]
+    hits = rank(query, list(map(Text, texts)), language=config.language)
     scores = {hit.position: hit.score for hit in hits}
     return [scores.get(position, 0.0) for position in range(len(pages))]
-
-
-def _build_text(page: KnowledgePage) -> str:
-    return "\n".join((page.title, page.summary, " ".join(page.tags), page.content))
