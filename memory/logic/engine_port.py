@@ -143,10 +143,8 @@ class EnginePort(ABC):
         ttl_seconds: float | None = None,
     ) -> MemoryEntry:
         step = Step(scope, identity, origin)
-        redact = self._redact
-        request = StoreRequest(
-            redact(key), redact(value), redact(metadata or {}), tier, ttl_seconds
-        )
+        key, value, metadata = map(self._redact, (key, value, metadata or {}))
+        request = StoreRequest(key, value, metadata, tier, ttl_seconds)
         return await self.run(lambda: self._store(step, request))
 
     async def delete(

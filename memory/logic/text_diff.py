@@ -5,9 +5,12 @@ character by character. Large texts are compared more coarsely, so that a compar
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import groupby
+from operator import attrgetter
 from typing import Final, Literal
 
 from memory.core.records import Json
@@ -124,12 +127,11 @@ def _copy_whole(value: Json | _Absent) -> tuple[DiffSegment, ...] | None:
 
 def _measure_similarity(segments: Iterable[DiffSegment]) -> float:
     """Return the share of words that both sides have in common, from 0 to 1."""
-    common = total = 0
+    counts = Counter[str]()
     for segment in segments:
-        count = len(split_words(segment.text))
-        total += 2 * count if segment.kind == "same" else count
-        common += 2 * count if segment.kind == "same" else 0
-    return common / total
+        counts["common" if segment.kind == "same" else "changed"] += len(split_words(segment.text))
+    common = 2 * counts["common"]
+    return common / (common + counts["changed"])
 
 
 def _diff_texts(old: str, new: str) -> tuple[DiffSegment, ...]:
@@ -167,34 +169,23 @@ def _diff_words(old: str, new: str) -> Iterator[DiffSegment]:
     if len(before) + len(after) > MAX_WORDS:
         before, after = [old], [new]
     for tag, a, b, c, d in _compute_opcodes(before, after):
-        if tag == "equal":
-            yield DiffSegment("same", "".join(before[a:b]))
-            continue
-        yield DiffSegment("removed", "".join(before[a:b]))
-        yield DiffSegment("added", "".join(after[c:d]))
+        yield DiffSegment("same" if tag == "equal" else "removed", "".join(before[a:b]))
+        if tag != "equal":
+            yield DiffSegment("added", "".join(after[c:d]))
 
 
 def _compute_opcodes(
     before: Sequence[str], after: Sequence[str]
 ) -> Sequence[tuple[str, int, int, int, int]]:
-    junk = len(before) + len(after) > AUTOJUNK_ABOVE
-    return SequenceMatcher(a=before, b=after, autojunk=junk).get_opcodes()
+    has_junk = len(before) + len(after) > AUTOJUNK_ABOVE
+    return SequenceMatcher(a=before, b=after, autojunk=has_junk).get_opcodes()
 
 
 def _join_neighbors(segments: Iterable[DiffSegment]) -> Iterator[DiffSegment]:
     """Join neighboring segments of one kind, and leave out empty ones."""
-    previous: DiffSegment | None = None
-    for segment in segments:
-        if not segment.text:
-            continue
-        if previous and previous.kind == segment.kind:
-            previous = DiffSegment(previous.kind, previous.text + segment.text)
-            continue
-        if previous:
-            yield previous
-        previous = segment
-    if previous:
-        yield previous
+    filled = (segment for segment in segments if segment.text)
+    for kind, neighbors in groupby(filled, key=attrgetter("kind")):
+        yield DiffSegment(kind, "".join(segment.text for segment in neighbors))
 
 
 def _shorten(segment: DiffSegment, *, is_first: bool, is_last: bool) -> Iterator[DiffSegment]:

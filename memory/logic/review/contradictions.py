@@ -50,11 +50,8 @@ _CHINESE = {
 
 _NEGATION = r"(?:not |n't |no longer |never )"
 _ENGLISH_CLAIMS = [
-    (
-        attribute,
-        re.compile(rf"^(?P<subject>.+?)\s+(?:{verbs})\s+(?!{_NEGATION})(?P<value>.+)$", re.I),
-    )
-    for attribute, verbs in _ENGLISH.items()
+    (name, re.compile(rf"^(?P<subject>.+?)\s+(?:{verbs})\s+(?!{_NEGATION})(?P<value>.+)$", re.I))
+    for name, verbs in _ENGLISH.items()
 ]
 _CHINESE_CLAIMS = [
     (attribute, re.compile(rf"^(?P<subject>[^不没]{{1,30}}?)(?:现在)?(?:{verbs})(?P<value>.+)$"))
@@ -86,33 +83,27 @@ class Contradiction:
 
     older: MemoryEntry
     newer: MemoryEntry
-    conflict: ContradictionKind
-    about: str
+    kind: ContradictionKind
+    subject: str
 
 
 def find_contradictions(
     entry: MemoryEntry, candidates: Iterable[MemoryEntry]
 ) -> list[Contradiction]:
-    contradictions = []
-    for candidate in candidates:
-        if candidate.id != entry.id and candidate.namespace == entry.namespace:
-            conflict = find_conflict(entry.value, candidate.value)
-            if conflict:
-                older, newer = sorted((entry, candidate), key=get_age_key)
-                contradictions.append(Contradiction(older, newer, *conflict))
-    return contradictions
+    return [
+        Contradiction(*sorted((entry, candidate), key=get_age_key), *conflict)
+        for candidate in candidates
+        if candidate.id != entry.id
+        and candidate.namespace == entry.namespace
+        and (conflict := find_conflict(entry.value, candidate.value))
+    ]
 
 
 def find_conflict(first: Json, second: Json) -> tuple[ContradictionKind, str] | None:
     """Return the kind of the conflict and its subject, or None; values may be strings or claims."""
-    first_claim, second_claim = parse_claim(first), parse_claim(second)
-    if (
-        first_claim
-        and second_claim
-        and _have_same_subject(first_claim, second_claim)
-        and _values_differ(first_claim.value, second_claim.value)
-    ):
-        return ContradictionKind.VALUE, f"{first_claim.subject}: {first_claim.attribute}"
+    claim, other = parse_claim(first), parse_claim(second)
+    if claim and other and _contradicts(claim, other):
+        return ContradictionKind.VALUE, f"{claim.subject}: {claim.attribute}"
     first_text, second_text = get_single_text(first), get_single_text(second)
     if first_text and second_text and differs_by_negation(first_text, second_text):
         return ContradictionKind.NEGATION, normalize(first_text)
@@ -123,8 +114,7 @@ def parse_claim(value: Json) -> Claim | None:
     if isinstance(value, dict):
         parts = [value.get(name) for name in ("subject", "attribute", "value")]
         if all(isinstance(part, str | int | float) for part in parts):
-            subject, attribute, claimed_value = (normalize(str(part)) for part in parts)
-            return Claim(subject, attribute, claimed_value)
+            return Claim(*(normalize(str(part)) for part in parts))
     text = get_single_text(value)
     return _parse_sentence(" ".join(text.split())) if text and len(text) <= _MAX_LENGTH else None
 
@@ -142,22 +132,17 @@ def _parse_sentence(text: str) -> Claim | None:
     return None
 
 
-def _have_same_subject(first: Claim, second: Claim) -> bool:
-    return (first.subject, first.attribute) == (second.subject, second.attribute)
-
-
-def _values_differ(first: str, second: str) -> bool:
-    """Return whether the values disagree; "Lyon" and "Lyon in France" don't."""
+def _contradicts(claim: Claim, other: Claim) -> bool:
+    """Return whether the claims disagree about one thing; "Lyon" and "Lyon in France" don't."""
+    first, second = claim.value, other.value
+    if (claim.subject, claim.attribute) != (other.subject, other.attribute):
+        return False
     if compare_values(first, second) is not Likeness.DIFFERENT:
         return False
     return not (_contains_phrase(first, second) or _contains_phrase(second, first))
 
 
 def _contains_phrase(phrase: str, text: str) -> bool:
-    """Return whether the text contains the phrase as whole words.
-
-    Chinese has no spaces, but 5 is not within 50 there either.
-    """
-    if f" {phrase} " in f" {text} ":
-        return True
-    return not phrase.isascii() and not any(map(str.isdigit, phrase)) and phrase in text
+    """Return whether the text contains the phrase as whole words, or without spaces in Chinese, but not 5 within 50."""
+    is_word_itself = not phrase.isascii() and not any(map(str.isdigit, phrase))
+    return f" {phrase} " in f" {text} " or (is_word_itself and phrase in text)

@@ -49,10 +49,7 @@ def apply_proposal(proposal: Proposal, entries: NamespaceStore) -> AppliedPropos
 
 
 def undo_proposal(applied: AppliedProposal, entries: NamespaceStore, now: datetime) -> Proposal:
-    """Restore all entries as they were before; raise ``OutdatedProposal`` if one was changed since.
-
-    An entry that would have expired in the meantime is not restored.
-    """
+    """Restore all entries that would not have expired since; raise ``OutdatedProposal`` if one was changed since."""
     undone = change_state(applied.proposal, ReviewState.UNDONE)
     for write in applied.writes:
         if not _is_unchanged(write.after, find_entry(entries, write.namespace, write.key)):

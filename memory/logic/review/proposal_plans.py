@@ -134,23 +134,19 @@ def _forget(_proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryCh
 def _promote(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
     for entry in entries:
         if entry.tier is Tier.WORKING:
-            promoted = build_transition(
-                entry, TierAction.PROMOTE, Tier.LONG_TERM, reason=proposal.reason
-            )
+            tier, action = Tier.LONG_TERM, TierAction.PROMOTE
+            promoted = build_transition(entry, action, tier, reason=proposal.reason)
             yield EntryChange(entry.key, entry, promoted)
 
 
 def _link(_proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
     for entry in entries:
-        related = [other for other in entry.metadata.get("related", ()) if isinstance(other, str)]
-        new = [
-            other.key for other in entries if other.key != entry.key and other.key not in related
-        ]
+        related = [key for key in entry.metadata.get("related", ()) if isinstance(key, str)]
+        new = [other.key for other in entries if other.key not in (entry.key, *related)]
         if new:
             metadata = {**entry.metadata, "related": [*related, *new]}
-            yield EntryChange(
-                entry.key, entry, replace(build_restore_params(entry), metadata=metadata)
-            )
+            after = replace(build_restore_params(entry), metadata=metadata)
+            yield EntryChange(entry.key, entry, after)
 
 
 _CHANGES: dict[ChangeKind, Callable[[Proposal, list[MemoryEntry]], Iterable[EntryChange]]] = {

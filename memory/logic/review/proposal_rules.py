@@ -30,20 +30,12 @@ def propose_addition(draft: StoreParams, new_id: NewId, *, by: str, reason: str 
 
 def propose_replacement(contradiction: Contradiction, new_id: NewId, *, by: str) -> Proposal:
     """Propose that the newer entry replaces the older one, which it then lists as superseded."""
-    new = replace(
-        build_restore_params(contradiction.newer),
-        metadata={"supersedes": contradiction.older.key},
-        source=Source(rule=by),
-    )
-    return Proposal(
-        new_id(),
-        ChangeKind.MERGE,
-        contradiction.newer.namespace,
-        (Target.of(contradiction.newer), Target.of(contradiction.older)),
-        new,
-        f"{contradiction.conflict}: {contradiction.about}",
-        by,
-    )
+    older, newer = contradiction.older, contradiction.newer
+    metadata = {"supersedes": older.key}
+    new = replace(build_restore_params(newer), metadata=metadata, source=Source(rule=by))
+    namespace, reason = newer.namespace, f"{contradiction.kind}: {contradiction.subject}"
+    targets = (Target.from_entry(newer), Target.from_entry(older))
+    return Proposal(new_id(), ChangeKind.MERGE, namespace, targets, new, reason, by)
 
 
 def propose_merges(
@@ -54,68 +46,51 @@ def propose_merges(
     merged_ids: set[str] = set()
     ordered = sorted(entries, key=get_age_key, reverse=True)
     for position, newer in enumerate(ordered):
-        similar = (
-            []
-            if newer.id in merged_ids
-            else _list_similar(newer, ordered[position + 1 :], merged_ids, min_similarity)
-        )
+        others = [] if newer.id in merged_ids else ordered[position + 1 :]
+        similar = _list_similar(newer, others, merged_ids, min_similarity)
         if similar:
-            merged_ids |= {newer.id, *(entry.id for entry, _ in similar)}
-            targets = (Target.of(newer), *(Target.of(entry) for entry, _ in similar))
-            score = min(score for _, score in similar)
+            merged = [newer, *(entry for entry, _ in similar)]
+            merged_ids |= {entry.id for entry in merged}
+            targets = tuple(map(Target.from_entry, merged))
+            score = round(min(score for _, score in similar), 4)
             new = replace(build_restore_params(newer), source=Source(rule=by))
-            proposals.append(
-                Proposal(
-                    new_id(),
-                    ChangeKind.MERGE,
-                    newer.namespace,
-                    targets,
-                    new,
-                    "alike",
-                    by,
-                    round(score, 4),
-                )
-            )
+            kind, namespace = ChangeKind.MERGE, newer.namespace
+            proposals.append(Proposal(new_id(), kind, namespace, targets, new, "alike", by, score))
     return proposals
 
 
 def propose_links(
     links: Iterable[TermLink], entries: Iterable[MemoryEntry], new_id: NewId, *, by: str
 ) -> list[Proposal]:
+    """Propose links between entries of one namespace that share rare terms."""
     by_id = {entry.id: entry for entry in entries}
-    return [
-        Proposal(
-            new_id(),
-            ChangeKind.LINK,
-            by_id[link.first].namespace,
-            (Target.of(by_id[link.first]), Target.of(by_id[link.second])),
-            None,
-            ", ".join(link.terms[:8]),
-            by,
-            link.weight,
-        )
-        for link in links
-        if by_id[link.first].namespace == by_id[link.second].namespace
-    ]
+    proposals = []
+    for link in links:
+        first, second = by_id[link.first], by_id[link.second]
+        if first.namespace == second.namespace:
+            targets, reason = (
+                tuple(map(Target.from_entry, (first, second))),
+                ", ".join(link.terms[:8]),
+            )
+            kind, namespace, score = ChangeKind.LINK, first.namespace, link.weight
+            proposals.append(Proposal(new_id(), kind, namespace, targets, None, reason, by, score))
+    return proposals
 
 
 def _list_similar(
     newer: MemoryEntry, older: Sequence[MemoryEntry], merged_ids: set[str], min_similarity: float
 ) -> list[tuple[MemoryEntry, float]]:
-    similarities = [
-        (entry, _measure_similarity(newer, entry))
+    similar = [
+        (entry, score)
         for entry in older
         if entry.id not in merged_ids
         and (entry.namespace, entry.category) == (newer.namespace, newer.category)
+        and (score := _measure_similarity(newer, entry)) >= min_similarity
     ]
-    return [(entry, score) for entry, score in similarities if score >= min_similarity][
-        :_MAX_MERGED
-    ]
+    return similar[:_MAX_MERGED]
 
 
 def _measure_similarity(first: MemoryEntry, second: MemoryEntry) -> float:
     if compare_values(first.value, second.value) is not Likeness.DIFFERENT:
         return 1.0
-    return measure_similarity(
-        "\n".join(list_texts(first.value)), "\n".join(list_texts(second.value))
-    )
+    return measure_similarity(*("\n".join(list_texts(entry.value)) for entry in (first, second)))

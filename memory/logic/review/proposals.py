@@ -57,7 +57,7 @@ class Target:
     value: Json
 
     @classmethod
-    def of(cls, entry: MemoryEntry) -> "Target":
+    def from_entry(cls, entry: MemoryEntry) -> "Target":
         return cls(entry.key, entry.revision, entry.value)
 
 
@@ -102,20 +102,16 @@ def merge_into(proposal: Proposal, present: MemoryEntry, value: Json) -> Proposa
     """Turn an addition into an edit of an existing entry, whose new value contains both."""
     if proposal.kind is not ChangeKind.ADD or proposal.new is None:
         raise InvalidInput(f"kind: {proposal.kind} has nothing to merge.")
-    metadata: dict[str, Json] = {
-        **proposal.new.metadata,
-        **present.metadata,
-        "proofs": count_evidence(present) + 1,
-    }
+    evidence: dict[str, Json] = {"proofs": count_evidence(present) + 1}
     new = replace(
         proposal.new,
         key=present.key,
         value=value,
-        metadata=metadata,
+        metadata={**proposal.new.metadata, **present.metadata, **evidence},
         category=present.category,
         importance=max(present.importance, proposal.new.importance),
     )
-    return replace(proposal, kind=ChangeKind.EDIT, targets=(Target.of(present),), new=new)
+    return replace(proposal, kind=ChangeKind.EDIT, targets=(Target.from_entry(present),), new=new)
 
 
 def change_state(proposal: Proposal, state: ReviewState) -> Proposal:
@@ -129,10 +125,8 @@ def compute_fingerprint(proposal: Proposal) -> str:
 
     Case, punctuation, articles and the key of a new entry don't matter; order, numbers and negations do.
     """
-    meaning: list[Json] = [str(proposal.kind), proposal.namespace]
-    meaning.append(
-        sorted([target.key, _normalize_value(target.value)] for target in proposal.targets)
-    )
+    targets = sorted([target.key, _normalize_value(target.value)] for target in proposal.targets)
+    meaning: list[Json] = [str(proposal.kind), proposal.namespace, targets]
     if proposal.new is not None and proposal.kind is not ChangeKind.MERGE:
         meaning.append([proposal.new.category, _normalize_value(proposal.new.value)])
     return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()

@@ -294,4 +294,4 @@ def test_contradiction_names_the_older_and_the_newer():
 
     [found] = find_contradictions(old, [new, elsewhere, old])
 
-    assert (found.older, found.newer, found.about) == (old, new, "alice: home")
+    assert (found.older, found.newer, found.subject) == (old, new, "alice: home")

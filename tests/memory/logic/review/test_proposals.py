@@ -54,7 +54,9 @@ def state(entries: InMemoryProvider) -> dict[str, tuple[Any, ...]]:
 
 
 def proposal(kind: ChangeKind, *targets: MemoryEntry, new: StoreParams | None = None) -> Proposal:
-    return Proposal("p1", kind, NAMESPACE, tuple(map(Target.of, targets)), new, "because", "test")
+    return Proposal(
+        "p1", kind, NAMESPACE, tuple(map(Target.from_entry, targets)), new, "because", "test"
+    )
 
 
 def new(value: Any, key: str = "new", **fields: Any) -> StoreParams:
@@ -341,12 +343,12 @@ OTHER = MemoryEntry("e2", NAMESPACE, "k2", value="Bob likes tea")
 
 MISSHAPEN: list[dict[str, Any]] = [
     {"kind": ChangeKind.ADD},
-    {"kind": ChangeKind.ADD, "targets": (Target.of(ENTRY),), "new": new("x")},
-    {"kind": ChangeKind.EDIT, "targets": (Target.of(ENTRY),)},
-    {"kind": ChangeKind.MERGE, "targets": (Target.of(ENTRY),), "new": new("x")},
+    {"kind": ChangeKind.ADD, "targets": (Target.from_entry(ENTRY),), "new": new("x")},
+    {"kind": ChangeKind.EDIT, "targets": (Target.from_entry(ENTRY),)},
+    {"kind": ChangeKind.MERGE, "targets": (Target.from_entry(ENTRY),), "new": new("x")},
     {"kind": ChangeKind.FORGET},
-    {"kind": ChangeKind.FORGET, "targets": (Target.of(ENTRY),), "new": new("x")},
-    {"kind": ChangeKind.LINK, "targets": (Target.of(ENTRY), Target.of(ENTRY))},
+    {"kind": ChangeKind.FORGET, "targets": (Target.from_entry(ENTRY),), "new": new("x")},
+    {"kind": ChangeKind.LINK, "targets": (Target.from_entry(ENTRY), Target.from_entry(ENTRY))},
     {"kind": ChangeKind.ADD, "new": StoreParams("user:bob", "k", value=1)},
 ]
 

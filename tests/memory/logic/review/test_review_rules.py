@@ -19,7 +19,7 @@ FORGETTING = Proposal(
     "p",
     ChangeKind.FORGET,
     NAMESPACE,
-    (Target.of(MemoryEntry("e", NAMESPACE, "k", value="Alice likes tea")),),
+    (Target.from_entry(MemoryEntry("e", NAMESPACE, "k", value="Alice likes tea")),),
 )
 
 WAITING = [
