@@ -15,22 +15,8 @@ from django.template.response import TemplateResponse
 
 from accounts.audit import record
 from accounts.principals import get_principal
+from memory import models
 from memory.core.entry_codec import STATE
-from memory.models import (
-    Change,
-    Curation,
-    CurationRule,
-    Embedding,
-    EmergencyAccess,
-    Entry,
-    Erasure,
-    Group,
-    Namespace,
-    Policy,
-    Proposal,
-    Read,
-    Revision,
-)
 
 
 class VisibleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -87,7 +73,7 @@ class ContentsAdmin(VisibleAdmin):
         )
 
 
-@admin.register(Namespace)
+@admin.register(models.Namespace)
 class NamespaceAdmin(VisibleAdmin):
     list_display = ("text", "scope", "team", "entry_count", "byte_count", "created_at")
     list_filter = ("scope",)
@@ -95,7 +81,7 @@ class NamespaceAdmin(VisibleAdmin):
     list_select_related = ("team",)
 
 
-@admin.register(Entry)
+@admin.register(models.Entry)
 class EntryAdmin(ContentsAdmin):
     list_display = ("key", "namespace", "category", "tier", "revision", "updated_at", "deleted_at")
     list_filter = ("tier", "category")
@@ -103,7 +89,7 @@ class EntryAdmin(ContentsAdmin):
     list_select_related = ("namespace",)
 
 
-@admin.register(Group)
+@admin.register(models.Group)
 class GroupAdmin(VisibleAdmin):
     list_display = ("name", "namespace", "last_number", "last_position")
     search_fields = ("name",)
@@ -111,18 +97,18 @@ class GroupAdmin(VisibleAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         # A group is as private as its entries.
-        namespaces = Namespace.objects.visible_to(get_principal(request))
-        return Group.objects.visible_to(get_principal(request)).filter(namespace__in=namespaces)
+        namespaces = models.Namespace.objects.visible_to(get_principal(request))
+        return super().get_queryset(request).filter(namespace__in=namespaces)
 
 
-@admin.register(Embedding)
+@admin.register(models.Embedding)
 class EmbeddingAdmin(VisibleAdmin):
     list_display = ("entry", "model", "dimensions", "embedded_at", "due_at", "attempts", "problem")
     list_filter = ("model",)
     list_select_related = ("entry",)
 
 
-@admin.register(Revision)
+@admin.register(models.Revision)
 class RevisionAdmin(ContentsAdmin):
     list_display = ("entry", "number", "operation", "actor", "reason", "at")
     list_filter = ("operation",)
@@ -130,53 +116,53 @@ class RevisionAdmin(ContentsAdmin):
     exclude = STATE
 
 
-@admin.register(Change)
+@admin.register(models.Change)
 class ChangeAdmin(VisibleAdmin):
     list_display = ("operation", "namespace", "entry_count", "actor", "at", "undone_at")
     list_select_related = ("namespace",)
 
 
-@admin.register(Read)
+@admin.register(models.Read)
 class ReadAdmin(VisibleAdmin):
     list_display = ("entry", "run_id", "node_id", "score", "injected", "at")
     list_select_related = ("entry",)
 
 
-@admin.register(CurationRule)
+@admin.register(models.CurationRule)
 class CurationRuleAdmin(VisibleAdmin):
     list_display = ("app_id", "team", "auto_memory", "scope", "review", "provider", "model")
     list_filter = ("auto_memory", "review")
     list_select_related = ("team",)
 
 
-@admin.register(Curation)
+@admin.register(models.Curation)
 class CurationAdmin(VisibleAdmin):
     list_display = ("run_id", "place", "status", "curator", "problem", "created_at", "finished_at")
     list_filter = ("status",)
     search_fields = ("run_id",)
 
 
-@admin.register(Proposal)
+@admin.register(models.Proposal)
 class ProposalAdmin(ContentsAdmin):
     list_display = ("kind", "namespace", "state", "reason", "by", "score", "decided_by")
     list_filter = ("state", "kind")
     list_select_related = ("namespace",)
 
 
-@admin.register(EmergencyAccess)
+@admin.register(models.EmergencyAccess)
 class EmergencyAccessAdmin(VisibleAdmin):
     list_display = ("by", "namespace", "reason", "created_at", "expires_at", "ended_at")
     list_select_related = ("by", "namespace")
 
 
-@admin.register(Erasure)
+@admin.register(models.Erasure)
 class ErasureAdmin(VisibleAdmin):
     list_display = ("subject", "asked_by", "status", "created_at", "finished_at")
     list_filter = ("status",)
     list_select_related = ("asked_by",)
 
 
-@admin.register(Policy)
+@admin.register(models.Policy)
 class PolicyAdmin(VisibleAdmin):
     list_display = ("team", "app_id", "max_entries", "max_value_bytes", "subjects_write_global")
     list_select_related = ("team",)

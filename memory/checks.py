@@ -19,8 +19,5 @@ def check_pgvector(databases: Sequence[str] | None = None, **_: Any) -> list[Che
         can_exist = vector_column.can_exist("default")
     except DatabaseError:
         return []  # another check reports that the database doesn't respond
-    return (
-        []
-        if can_exist
-        else [Warning(f"MEMORY_EMBEDDER: {vector_column.MISSING}", id="memory.W001")]
-    )
+    warning = Warning(f"MEMORY_EMBEDDER: {vector_column.MISSING}", id="memory.W001")
+    return [] if can_exist else [warning]

@@ -13,9 +13,7 @@ JSON_LINES = "application/jsonl; charset=utf-8"
 
 
 class FileDownload(StreamingHttpResponse):
-    """A streamed response. Django itself would read a synchronous file into memory before sending it
-    to an asynchronous server.
-    """
+    """A streamed response. Django would read a file into memory before sending it to an asynchronous server."""
 
     def __init__(self, export: ExportFile, name: str) -> None:
         safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:80] or "memory"

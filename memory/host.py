@@ -31,9 +31,7 @@ class NodeTrials(Protocol):
     def prepare(
         self, principal: Principal, team_id: UUID, *, own: str, shared: str
     ) -> Mapping[str, str]:
-        """Create a workflow that contains ``shared``, and a run and a conversation that contain ``own``. Return their
-        ids by kind.
-        """
+        """Create a workflow with ``shared``, and a run and a conversation with ``own``; return their ids by kind."""
         ...
 
     def run_nodes(
@@ -85,11 +83,11 @@ class Host(Protocol):
         ...
 
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
-        """Erase what the host stores about a person and return the number of rows by table.
-
-        It raises an error rather than erase only a part.
-        """
+        """Erase all that the host stores about a person, or raise an error; return the number of rows by table."""
         ...
+
+
+_registered: list[Host] = []
 
 
 def register_host(host: Host) -> None:
@@ -101,6 +99,3 @@ def get_host() -> Host:
     if not _registered:
         raise RuntimeError("No host is registered with memory: see memory.host.register_host.")
     return _registered[0]
-
-
-_registered: list[Host] = []

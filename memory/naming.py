@@ -28,40 +28,32 @@ class NamedNamespace:
 
 
 def name_namespaces(rows: Sequence[Namespace], *, reader_id: UUID | None) -> list[NamedNamespace]:
-    """Return the rows with their titles, in the same order. There are as many queries as kinds of
-    names, whatever the number of rows.
-    """
-    first_ids = {row.pk: parse_namespace(row.text).ids[0] for row in rows}
-    titles: dict[tuple[str, str], str] = {}
+    """Return the rows with their titles, in the same order, by one query for each kind of names."""
+    ids = {row.pk: parse_namespace(row.text).ids[0] for row in rows}
+    titles: dict[str, Mapping[str, str]] = {}  # by scope and first id
     for scope in dict.fromkeys(row.scope for row in rows):
         scope_rows = [row for row in rows if row.scope == scope]
-        titles |= _find_titles(
-            scope, scope_rows, [first_ids[row.pk] for row in scope_rows], reader_id
-        )
+        titles[scope] = _find_titles(scope_rows, [ids[row.pk] for row in scope_rows], reader_id)
     return [
         NamedNamespace(
             row,
-            titles.get((row.scope, first_ids[row.pk]), first_ids[row.pk]),
+            titles[row.scope].get(ids[row.pk]) or ids[row.pk],
             is_own=reader_id is not None and row.owner_user_id == reader_id,
         )
         for row in rows
     ]
 
 
-Titles = dict[tuple[str, str], str]  # scope and first id → what people say
-
-
 def _find_titles(
-    scope: str, rows: Sequence[Namespace], ids: Sequence[str], reader_id: UUID | None
-) -> Titles:
+    rows: Sequence[Namespace], ids: Sequence[str], reader_id: UUID | None
+) -> Mapping[str, str]:
+    """Return the titles by first id; ``rows`` are of one scope."""
     if parse_namespace(rows[0].text).seen_by is SeenBy.PERSON:
-        names = _name_people(rows, ids, reader_id)
-    else:
-        names = get_host().list_names(rows[0].team_id, scope, ids)
-    titles: Titles = {(scope, subject): name for subject, name in names.items() if name}
-    if scope == Scope.GLOBAL:
-        titles.setdefault((scope, "default"), _("Everyone in the team"))
-    return titles
+        return _name_people(rows, ids, reader_id)
+    names = get_host().list_names(rows[0].team_id, rows[0].scope, ids)
+    if rows[0].scope == Scope.GLOBAL and not names.get("default"):
+        return {**names, "default": _("Everyone in the team")}
+    return names
 
 
 def _name_people(
@@ -75,14 +67,8 @@ def _name_people(
         names = {str(pk): name or email for pk, name, email in people}
     if reader_id is not None:
         names[str(reader_id)] = _("You")
-    return {
-        **names,
-        **{
-            subject: _name_non_member(subject, names, reader_id)
-            for subject in ids
-            if subject not in names
-        },
-    }
+    others = [subject for subject in ids if subject not in names]
+    return {**names, **{subject: _name_non_member(subject, names, reader_id) for subject in others}}
 
 
 def _name_non_member(subject: str, names: Mapping[str, str], reader_id: UUID | None) -> str:
@@ -114,11 +100,8 @@ def name_for_audit_log(
     scopes = [kind.word for kind in list_scope_kinds()]  # no names of removed plug-ins
     matches = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
     rows = list(matches.filter(scope__in=scopes))
-    visible_ids = set(
-        Namespace.objects.visible_to(principal)
-        .filter(pk__in=[row.pk for row in rows])
-        .values_list("pk", flat=True)
-    )
+    visible = Namespace.objects.visible_to(principal).filter(pk__in=[row.pk for row in rows])
+    visible_ids = set(visible.values_list("pk", flat=True))
     names = {}
     for namespace in name_namespaces(rows, reader_id=reader.user_id):
         row = namespace.row

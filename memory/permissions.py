@@ -80,9 +80,7 @@ def build_target(row: Namespace) -> NamespaceTarget:
 
 
 class AccessFacts:
-    """The facts about one namespace that the rules read from the database, each at most once and
-    only when it is needed.
-    """
+    """The facts about one namespace that the rules need, each read at most once, when it is needed."""
 
     def __init__(self, target: NamespaceTarget) -> None:
         self.target = target
@@ -129,18 +127,14 @@ def can_export(principal: Principal, target: NamespaceTarget) -> bool:
 
 
 def is_allowed_by_name(principal: Principal, verb: Verb, row: Namespace) -> bool:
-    """Return whether a key has access because it names the external user. Lists over many namespaces don't include
-    these.
-    """
+    """Return whether a key has access because it names the external user; lists of namespaces don't include these."""
     return AccessReason.NAMES in find_reasons(principal, verb, build_target(row))
 
 
 def find_reasons(
     principal: Principal, verb: Verb, target: NamespaceTarget, facts: AccessFacts | None = None
 ) -> Iterator[AccessReason]:
-    """Yield the reasons for which the principal is allowed to do this; without any they aren't. Each reason is
-    checked only when the iterator reaches it.
-    """
+    """Yield the reasons why the principal may do this, each checked when the iterator reaches it; none if they may not."""
     facts = facts or AccessFacts(target)
     if principal.get_role(target.team_id) is None or not principal.allows(SCOPE_OF_VERB[verb]):
         return
@@ -153,11 +147,8 @@ def find_reasons(
         yield AccessReason.GRANT
     if _is_guest_memory(principal, target, facts):
         yield AccessReason.GUEST
-    if (
-        verb == "view"
-        and allows_emergency_access(target)
-        and facts.find_emergency_access(principal)
-    ):
+    can_look = verb == "view" and allows_emergency_access(target)
+    if can_look and facts.find_emergency_access(principal):
         yield AccessReason.EMERGENCY_ACCESS
 
 
@@ -172,22 +163,19 @@ def _find_team_reasons(
 
 
 def record_emergency_read(principal: Principal, target: NamespaceTarget, **detail: str) -> bool:
-    """Record in the audit log that something was shown which only emergency access opens, and return
-    whether that was so.
+    """Record in the audit log what only emergency access shows, and return whether that was so.
 
     Raise ``NotFound`` if the access ended since the row was found.
     """
-    row, facts = target.row, AccessFacts(target)
-    if row is None or _is_owner_by_row(principal, target):
+    if target.row is None or _is_owner_by_row(principal, target):
         return False
+    facts = AccessFacts(target)
     reason = next(find_reasons(principal, "view", target, facts), None)
-    emergency_access = (
-        facts.find_emergency_access(principal) if reason is AccessReason.EMERGENCY_ACCESS else None
-    )
-    if reason is None or (reason is AccessReason.EMERGENCY_ACCESS and emergency_access is None):
-        raise NotFound(_("Memory not found."))
-    if emergency_access is None:
+    if reason not in (None, AccessReason.EMERGENCY_ACCESS):
         return False
+    emergency_access = facts.find_emergency_access(principal) if reason else None
+    if emergency_access is None:
+        raise NotFound(_("Memory not found."))
     audit.record(
         team_id=target.team_id,
         actor=principal.actor,
@@ -206,9 +194,8 @@ def find_sole_emergency_access(principal: Principal, row: Namespace) -> Emergenc
         return None
     facts = AccessFacts(target)
     reason = next(find_reasons(principal, "view", target, facts), None)
-    return (
-        facts.find_emergency_access(principal) if reason is AccessReason.EMERGENCY_ACCESS else None
-    )
+    is_only_way = reason is AccessReason.EMERGENCY_ACCESS
+    return facts.find_emergency_access(principal) if is_only_way else None
 
 
 def allows_emergency_access(target: NamespaceTarget) -> bool:
@@ -226,12 +213,9 @@ def is_owner(principal: Principal, target: NamespaceTarget) -> bool:
 
 
 def get_guest_key_id(principal: Principal) -> UUID | None:
-    """Return the id of the key if it belongs to another installation that keeps its memory here. Its
-    runs don't count.
-    """
-    if principal.kind != "key" or not principal.allows("memory:serve"):
-        return None
-    return get_key_id(principal)
+    """Return the id of a key of another installation that keeps its memory here; the key's runs have none."""
+    is_guest = principal.kind == "key" and principal.allows("memory:serve")
+    return get_key_id(principal) if is_guest else None
 
 
 def is_shared_with(principal: Principal, verb: Verb, target: NamespaceTarget) -> bool:
@@ -316,9 +300,7 @@ def _find_person_reason(
 
 
 def _is_owner_by_row(principal: Principal, target: NamespaceTarget) -> bool:
-    """Return whether the row alone shows that the principal needs no emergency access. Most pages
-    are opened by their owners, and cost no further query.
-    """
+    """Return whether the row alone shows that the principal needs no emergency access, which saves owners a query."""
     row, user_id = target.row, principal.user_id
     if row is None or user_id is None or not allows_emergency_access(target):
         return True

@@ -85,36 +85,27 @@ class PersonalMemory:
 
 def load_personal_memory(caller: MemoryCaller, *, text: str = "") -> PersonalMemory:
     """Return the caller's own memory first, then that of their test persons."""
+    user_id = caller.principal.user_id
     with tenant([caller.team_id]):
         namespaces = _list_own_namespaces(caller)
         ids = [row.pk for row in namespaces]
-        visible: Any = Entry.objects.visible_to(
-            caller.principal
-        )  # Any: the manager's queryset is untyped
+        # Any: the manager's queryset is untyped
+        visible: Any = Entry.objects.visible_to(caller.principal)
         living = visible.living().filter(namespace_id__in=ids)
         rows = _search_text(living, text) if text else _list_newest(caller, namespaces)
         entries = _add_sources(caller, rows)
         total = living.count() if text or len(rows) == MAX_SHOWN else len(rows)
         forgotten = _list_recently_forgotten(visible.filter(namespace_id__in=ids))
-        own_namespace = next(
-            (row for row in namespaces if row.owner_user_id == caller.principal.user_id), None
-        )
-        is_shared = own_namespace is not None and any(
-            grant.user for grant in access.list_grants(own_namespace)
-        )
+        own = next((row for row in namespaces if row.owner_user_id == user_id), None)
+        is_shared = own is not None and any(grant.user for grant in access.list_grants(own))
     by_namespace: dict[UUID, list[PersonalEntry]] = {}
     for row in rows:
         by_namespace.setdefault(row.namespace_id, []).append(entries[row.pk])
     people = tuple(
-        PersonMemory(
-            namespace.row,
-            namespace.title,
-            namespace.is_own,
-            tuple(by_namespace.get(namespace.row.pk, ())),
-        )
-        for namespace in naming.name_namespaces(namespaces, reader_id=caller.principal.user_id)
+        PersonMemory(each.row, each.title, each.is_own, tuple(by_namespace.get(each.row.pk, ())))
+        for each in naming.name_namespaces(namespaces, reader_id=user_id)
     )
-    pause = get_active_pause(own_namespace, timezone.now())
+    pause = get_active_pause(own, timezone.now())
     return PersonalMemory(people, total, len(rows), pause, is_shared, forgotten)
 
 
@@ -125,10 +116,8 @@ def load_personal_entries(
     if not ids:
         return {}
     with tenant([caller.team_id]):
-        entries = Entry.objects.visible_to(caller.principal).filter(
-            team_id=caller.team_id, pk__in=ids
-        )
-        return {row.pk: PersonalEntry(row, format_value(row.value)) for row in entries}
+        rows = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id, pk__in=ids)
+        return {row.pk: PersonalEntry(row, format_value(row.value)) for row in rows}
 
 
 def find_own_entry(caller: MemoryCaller, *, entry_id: UUID) -> PersonalEntry:
@@ -144,17 +133,10 @@ def find_own_entry(caller: MemoryCaller, *, entry_id: UUID) -> PersonalEntry:
 
 def find_own_namespace(caller: MemoryCaller, *, namespace_id: UUID) -> Namespace:
     with tenant([caller.team_id]):
-        row = next(
-            (
-                namespace
-                for namespace in _list_own_namespaces(caller)
-                if namespace.pk == namespace_id
-            ),
-            None,
-        )
-    if row is None:
+        rows = {row.pk: row for row in _list_own_namespaces(caller)}
+    if namespace_id not in rows:
         raise NotFound(_("Namespace not found."))
-    return row
+    return rows[namespace_id]
 
 
 def format_value(value: object) -> str:
@@ -192,10 +174,8 @@ def _indent(mark: str, text: str) -> str:
 def _list_own_namespaces(caller: MemoryCaller) -> list[Namespace]:
     if caller.principal.kind != "user":
         raise AccessDenied(_("API keys have to name the user."))
-    user = caller.principal.user_id
-    return sorted(
-        _filter_own_namespaces(caller), key=lambda row: (row.owner_user_id != user, row.text)
-    )
+    rows, user = _filter_own_namespaces(caller), caller.principal.user_id
+    return sorted(rows, key=lambda row: (row.owner_user_id != user, row.text))
 
 
 def _filter_own_namespaces(caller: MemoryCaller) -> QuerySet[Namespace]:
@@ -206,10 +186,8 @@ def _filter_own_namespaces(caller: MemoryCaller) -> QuerySet[Namespace]:
 
 
 def _list_newest(caller: MemoryCaller, namespaces: Sequence[Namespace]) -> list[Entry]:
-    by_id = {row.pk: row for row in namespaces}
-    return fetch_newest(
-        _filter_own_namespaces(caller), caller.team_id, timezone.now(), MAX_SHOWN, loaded=by_id
-    )
+    own, loaded = _filter_own_namespaces(caller), {row.pk: row for row in namespaces}
+    return fetch_newest(own, caller.team_id, timezone.now(), MAX_SHOWN, loaded=loaded)
 
 
 def _search_text(living: Any, text: str) -> list[Entry]:  # Any: as above
@@ -219,10 +197,9 @@ def _search_text(living: Any, text: str) -> list[Entry]:  # Any: as above
 def _list_recently_forgotten(visible: Any) -> tuple[PersonalEntry, ...]:  # Any: as above
     now = timezone.now()
     not_expired = Q(expires_at=None) | Q(expires_at__gt=now)
-    entries = visible.filter(not_expired, deleted_at__gt=now - FORGOTTEN_PERIOD).order_by(
-        "-deleted_at", "-id"
-    )
-    return tuple(PersonalEntry(row, format_value(row.value)) for row in entries[:MAX_FORGOTTEN])
+    forgotten = visible.filter(not_expired, deleted_at__gt=now - FORGOTTEN_PERIOD)
+    rows = forgotten.order_by("-deleted_at", "-id")[:MAX_FORGOTTEN]
+    return tuple(PersonalEntry(row, format_value(row.value)) for row in rows)
 
 
 def _add_sources(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, PersonalEntry]:
@@ -258,16 +235,10 @@ def _find_corrections(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID,
 
 
 def _count_reads(rows: Sequence[Entry]) -> dict[UUID, tuple[int, datetime | None]]:
-    """Return the number of runs that read each entry and the time of the last one. The caller has
-    checked the permission for the rows.
-    """
-    reads = Read.objects.unscoped().filter(entry__in=[row.pk for row in rows])
-    counts = (
-        reads.order_by()
-        .values("entry")
-        .annotate(runs=Count("run_id", distinct=True), last=Max("at"))
-    )
-    return {count["entry"]: (count["runs"], count["last"]) for count in counts}
+    """Return the number of runs that read each entry, and the last time; the caller has checked the permission."""
+    reads = Read.objects.unscoped().filter(entry__in=[row.pk for row in rows]).order_by()
+    counts = reads.values_list("entry").annotate(Count("run_id", distinct=True), Max("at"))
+    return {entry_id: (runs, last_at) for entry_id, runs, last_at in counts}
 
 
 def _find_newest_readers(rows: Sequence[Entry]) -> dict[UUID, str]:

@@ -49,10 +49,21 @@ def load_rules(team_id: UUID, app_id: str, namespace: Namespace | None) -> Rules
     return _combine_rules(_POLICIES.fetch_all(team_id, app_id), app_id, namespace)
 
 
+def load_policies(
+    team_id: UUID, namespaces: Sequence[Namespace]
+) -> dict[UUID, MemorySecurityPolicy]:
+    """Return the policy of each namespace as ``load_rules`` does, but by one query for all."""
+    policies = list(Policy.objects.unscoped().filter(team_id=team_id))
+    return {
+        row.pk: _combine_rules(
+            policies, row.app_id if row.scope == Scope.GLOBAL else "", row
+        ).policy
+        for row in namespaces
+    }
+
+
 def _combine_rules(policies: Sequence[Policy], app_id: str, namespace: Namespace | None) -> Rules:
-    """Combine the team's policy, the application's and the namespace's limits. A team without a policy gets the
-    defaults; each limit that it sets replaces the default.
-    """
+    """Combine the limits of the team, which replace the defaults, those of the application and of the namespace."""
     rows = {row.app_id: row for row in policies}
     team, app = rows.get(""), rows.get(app_id) if app_id else None
     policy = _build_policy(team, DEFAULT) if team else DEFAULT
@@ -69,30 +80,6 @@ def _combine_rules(policies: Sequence[Policy], app_id: str, namespace: Namespace
         bool(team and team.subjects_write_global)
         and (app is None or app.subjects_write_global is not False),
     )
-
-
-def load_policies(
-    team_id: UUID, namespaces: Sequence[Namespace]
-) -> dict[UUID, MemorySecurityPolicy]:
-    """Return the policy that holds for each namespace, by one query; the same as ``load_rules``
-    returns for a single one.
-    """
-    rows = {row.app_id: row for row in Policy.objects.unscoped().filter(team_id=team_id)}
-    team_row = rows.get("")
-    team_policy = _build_policy(team_row, DEFAULT) if team_row else DEFAULT
-    policies = {}
-    for namespace in namespaces:
-        app = rows.get(namespace.app_id) if namespace.scope == Scope.GLOBAL else None
-        policy = (
-            team_policy.narrow_by(_build_policy(app, MemorySecurityPolicy()))
-            if app
-            else team_policy
-        )
-        limits = MemorySecurityPolicy(
-            max_entries_per_namespace=namespace.max_entries, max_namespace_bytes=namespace.max_bytes
-        )
-        policies[namespace.pk] = policy.narrow_by(limits)
-    return policies
 
 
 def _build_policy(row: Policy, default: MemorySecurityPolicy) -> MemorySecurityPolicy:

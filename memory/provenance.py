@@ -4,6 +4,7 @@ The host describes the runs and leaves out those that the reader may not see.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -26,9 +27,7 @@ _UPKEEP: Mapping[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """``actors`` are names by their ids in the audit log, ``runs`` descriptions by id, without the
-    runs that the reader may not see.
-    """
+    """The names of actors by their ids in the audit log, and the descriptions of runs that the reader may see, by id."""
 
     actors: Mapping[str, str]
     runs: Mapping[str, RunDescription]
@@ -83,9 +82,7 @@ def _name_other_actor(actor: str, runs: Mapping[str, RunDescription]) -> str:
 def _parse_ids(actors: Iterable[str], prefix: str) -> set[UUID]:
     ids = set()
     for actor in actors:
-        try:
-            if actor.startswith(prefix):
+        if actor.startswith(prefix):
+            with suppress(ValueError):
                 ids.add(UUID(actor.removeprefix(prefix)))
-        except ValueError:
-            continue
     return ids

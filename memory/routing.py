@@ -40,7 +40,7 @@ def find_external_provider(
     """Return the provider of the namespace, or None for PostgreSQL."""
     rules = _parse_rules(settings.MEMORY_PLACES)
     name = _find_provider_name(rules, namespace.scope, team_id)
-    return None if name == DEFAULT else _get_or_make(name, team_id, policy, _read_addresses())
+    return None if name == DEFAULT else _get_or_make(name, team_id, policy)
 
 
 def list_external_scopes(team_id: UUID) -> frozenset[str]:
@@ -58,9 +58,7 @@ def check() -> None:
     for (scope, team), name in _parse_rules(settings.MEMORY_PLACES).items():
         if name != DEFAULT:
             _check_rule(scope, team, name)
-            _get_or_make(
-                name, UUID(team) if team else UUID(int=0), MemorySecurityPolicy(), _read_addresses()
-            )
+            _get_or_make(name, UUID(team) if team else UUID(int=0), MemorySecurityPolicy())
 
 
 def close() -> None:
@@ -68,9 +66,7 @@ def close() -> None:
     providers = list(_PROVIDERS.values())
     _PROVIDERS.clear()
     for external in providers:
-        close_provider = getattr(external.provider, "close", None)
-        if close_provider is not None:
-            close_provider()
+        getattr(external.provider, "close", lambda: None)()
 
 
 def _find_provider_name(rules: Mapping[tuple[str, str], str], scope: str, team_id: UUID) -> str:
@@ -133,13 +129,11 @@ def _read_addresses() -> _Addresses:
 _PROVIDERS: dict[tuple[str, UUID, MemorySecurityPolicy, _Addresses], ExternalProvider] = {}
 
 
-def _get_or_make(
-    name: str, team_id: UUID, policy: MemorySecurityPolicy, addresses: _Addresses
-) -> ExternalProvider:
+def _get_or_make(name: str, team_id: UUID, policy: MemorySecurityPolicy) -> ExternalProvider:
     """Return one provider for all callers with the same limits. Two made at the same time are harmless."""
-    key = (name, team_id, policy, addresses)
+    key = (name, team_id, policy, _read_addresses())
     if key not in _PROVIDERS:
-        _PROVIDERS[key] = _make_provider(name, team_id, policy, addresses)
+        _PROVIDERS[key] = _make_provider(*key)
     return _PROVIDERS[key]
 
 
@@ -150,10 +144,10 @@ def _make_provider(
     options: dict[str, Any] = {"policy": policy}  # the further options of each provider
     if name == "http":
         options |= {"url": addresses.http_url, "key": addresses.http_key}
-    elif name == "redis":
-        options |= {"url": addresses.redis_url, "space": str(team_id)}
     else:
         options |= {"space": str(team_id)}
+    if name == "redis":
+        options["url"] = addresses.redis_url
     try:
         return ExternalProvider(name, factory(**options))
     except (MemoryFault, TypeError) as error:

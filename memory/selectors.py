@@ -65,9 +65,8 @@ def find_entry(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
     row: Entry | None = rows.select_related("namespace").first()
     if row is None:
         raise NotFound(_("Memory not found."))
-    permissions.record_emergency_read(
-        principal, permissions.build_target(row.namespace), entry=str(row.pk)
-    )
+    target = permissions.build_target(row.namespace)
+    permissions.record_emergency_read(principal, target, entry=str(row.pk))
     return row
 
 
@@ -88,32 +87,22 @@ class ScopeTotal:
 def list_scope_totals(principal: Principal, team_id: UUID) -> Sequence[ScopeTotal]:
     """Count what the caller may see, by scope."""
     namespaces = Namespace.objects.visible_to(principal).filter(team_id=team_id).order_by()
-    totals = namespaces.values_list("scope").annotate(
-        Count("id"), Sum("entry_count"), Sum("byte_count")
-    )
+    counts = (Count("id"), Sum("entry_count"), Sum("byte_count"))
+    totals = namespaces.values_list("scope").annotate(*counts)
     return [ScopeTotal(*row) for row in totals.order_by("scope")]
 
 
 def list_namespace_page(
-    principal: Principal,
-    team_id: UUID,
-    *,
-    scopes: Sequence[str],
-    limit: int,
-    offset: int,
+    principal: Principal, team_id: UUID, *, scopes: Sequence[str], limit: int, offset: int
 ) -> Sequence[Namespace]:
-    """List namespaces in the order of ``scopes``. In each scope the caller's own comes first, then the fullest, or the
-    newest of transient scopes.
-    """
+    """List namespaces by scope: the caller's own first, then the fullest, or in transient scopes the newest."""
     namespaces = Namespace.objects.visible_to(principal).filter(team_id=team_id, scope__in=scopes)
-    scope_rank = Case(
-        *(When(scope=scope, then=rank) for rank, scope in enumerate(scopes)), default=len(scopes)
-    )
-    owner_rank = Case(When(owner_user=principal.user_id, then=0), default=1)
-    size = Case(When(scope__in=TRANSIENT, then=0), default=F("entry_count"))
-    started = Case(When(scope__in=TRANSIENT, then=F("created_at")))
+    ranks = (When(scope=scope, then=rank) for rank, scope in enumerate(scopes))
     rows = namespaces.alias(
-        scope_rank=scope_rank, owner_rank=owner_rank, size=size, started=started
+        scope_rank=Case(*ranks, default=len(scopes)),
+        owner_rank=Case(When(owner_user=principal.user_id, then=0), default=1),
+        size=Case(When(scope__in=TRANSIENT, then=0), default=F("entry_count")),
+        started=Case(When(scope__in=TRANSIENT, then=F("created_at"))),
     )
     ordered = rows.order_by("scope_rank", "owner_rank", "-size", "-started", "text", "id")
     return list(ordered[offset : offset + limit])

@@ -4,7 +4,7 @@ import logging
 from typing import Any
 from uuid import UUID
 
-from celery import shared_task
+from celery import Task, shared_task
 from kombu.exceptions import KombuError
 
 from memory.upkeep.curation import curate_queued, sweep_curations
@@ -58,11 +58,7 @@ def curate_waiting() -> int:
 
 
 def wake_curation(team_id: UUID, curation_id: UUID) -> None:
-    """Send the message. If it fails, a sweep finds the row."""
-    try:
-        curate_run.apply_async((str(team_id), str(curation_id)), retry=False)
-    except (KombuError, OSError) as error:
-        log.warning("wake_up_unheard", extra={"curation": str(curation_id), "why": str(error)})
+    _send(curate_run, str(team_id), str(curation_id), subject={"curation": str(curation_id)})
 
 
 @shared_task(name="memory.erase_person")
@@ -77,11 +73,7 @@ def erase_waiting() -> int:
 
 
 def wake_erasure(team_id: UUID, erasure_id: UUID) -> None:
-    """Send the message. If it fails, a sweep finds the row."""
-    try:
-        erase_person.apply_async((str(team_id), str(erasure_id)), retry=False)
-    except (KombuError, OSError) as error:
-        log.warning("wake_up_unheard", extra={"erasure": str(erasure_id), "why": str(error)})
+    _send(erase_person, str(team_id), str(erasure_id), subject={"erasure": str(erasure_id)})
 
 
 @shared_task(name="memory.embed_team")
@@ -96,8 +88,12 @@ def embed_waiting() -> int:
 
 
 def wake_embedding(team_id: UUID, after: float) -> None:
-    """Send the message. If it fails, a sweep finds the rows."""
+    _send(embed_one_team, str(team_id), subject={"team": str(team_id)}, countdown=after)
+
+
+def _send(task: Task, *args: str, subject: dict[str, str], countdown: float | None = None) -> None:
+    """Send the message of a task. If it fails, a sweep finds the rows."""
     try:
-        embed_one_team.apply_async((str(team_id),), countdown=after, retry=False)
+        task.apply_async(args, countdown=countdown, retry=False)
     except (KombuError, OSError) as error:
-        log.warning("wake_up_unheard", extra={"team": str(team_id), "why": str(error)})
+        log.warning("wake_up_unheard", extra={**subject, "why": str(error)})

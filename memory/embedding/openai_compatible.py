@@ -62,9 +62,7 @@ class OpenAICompatible(Embedder):
         self._clients.clear()
 
     def _get_client(self, seconds: float) -> openai.OpenAI:
-        """Return a client with a timeout for the whole response. Clients are reused because a query has no time for a
-        new connection.
-        """
+        """Return a client with a timeout for the whole response, reused as a query has no time for a new connection."""
         with self._lock:
             if seconds not in self._clients:
                 self._clients[seconds] = self._make_client(seconds)
@@ -87,12 +85,9 @@ class OpenAICompatible(Embedder):
 
 def _build_name(options: Options) -> str:
     """Return a name from all settings that change a vector. The API key isn't part of it."""
-    parts = [
-        options.model,
-        *([str(options.dimensions)] if options.dimensions else []),
-        *([options.text_prefix.strip()] if options.text_prefix.strip() else []),
-    ]
-    return f"{options.url.rstrip('/').partition('://')[2]} {' '.join(parts)}"[:200]
+    address = options.url.rstrip("/").partition("://")[2]
+    parts = [address, options.model, str(options.dimensions or ""), options.text_prefix.strip()]
+    return " ".join(filter(None, parts))[:200]
 
 
 def _sort_vectors(response: Any, count: int) -> list[list[float]]:
@@ -105,10 +100,9 @@ def _sort_vectors(response: Any, count: int) -> list[list[float]]:
     vectors: dict[int, list[float]] = {}
     for position, item in enumerate(data):
         fields = item if isinstance(item, Mapping) else {}
-        index = fields.get("index", position)
-        vectors[index if isinstance(index, int) else position] = _parse_vector(
-            fields.get("embedding")
-        )
+        index = fields.get("index")
+        vector = _parse_vector(fields.get("embedding"))
+        vectors[index if isinstance(index, int) else position] = vector
     if sorted(vectors) != list(range(count)):
         raise EmbedderFault("The answer doesn't cover all texts.")
     return [vectors[position] for position in range(count)]
@@ -135,13 +129,11 @@ def _build_status_fault(error: openai.APIStatusError) -> EmbedderFault:
     wait = _parse_seconds(error.response.headers.get("retry-after", ""))
     if status == 429:
         return EmbedderFault("Rate limit exceeded.", retry_after=wait)
-    message = (
-        "The API key was rejected."
-        if status in (401, 403)
-        else f"The server answered with status {status}."
-    )
+    is_key_wrong = status in (401, 403)
     return EmbedderFault(
-        message,
+        "The API key was rejected."
+        if is_key_wrong
+        else f"The server answered with status {status}.",
         retryable=status not in _PERMANENT_STATUSES,
         retry_after=wait,
         rejects_texts=status in _TEXT_STATUSES,

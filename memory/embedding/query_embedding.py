@@ -36,8 +36,7 @@ def allow() -> bool:
 def embed_query(query: MemoryQuery, is_allowed: Callable[[], bool] = allow) -> MemoryQuery:
     """Return the query with the embedding of its text, where there is an embedder. Don't call it inside a transaction.
 
-    ``is_allowed`` is called before the text is sent to the embedder: it returns whether this query will be answered
-    at all.
+    ``is_allowed`` returns whether the query will be answered; it is called before the text is sent to the embedder.
     """
     if query.meaning is not None or not is_search(query):
         return query

@@ -44,9 +44,7 @@ def add_after_migrating(using: str, **_: Any) -> None:
 
 
 def exists() -> bool:
-    """Return whether the column exists. A column that was found is cached permanently, a missing one for
-    ``CHECK_INTERVAL``.
-    """
+    """Return whether the column exists; a missing one is looked for again after ``CHECK_INTERVAL``."""
     with _LOCK:
         if not _cache.column_exists and time.monotonic() >= _cache.check_at:
             _cache.column_exists = _has_column(DEFAULT_DB_ALIAS)

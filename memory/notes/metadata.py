@@ -96,9 +96,7 @@ class RunBook:
         metadata = self.get(run_id)
         if metadata is None or all(todo.id != todo_id for todo in metadata.todos):
             raise NotFound(f"The run has no to-do {todo_id}.")
-        todos = tuple(
-            replace(todo, status=status) if todo.id == todo_id else todo for todo in metadata.todos
-        )
-        changed = replace(metadata, todos=todos)
+        todos = [replace(t, status=status) if t.id == todo_id else t for t in metadata.todos]
+        changed = replace(metadata, todos=tuple(todos))
         self.save(changed)
         return changed

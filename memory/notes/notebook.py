@@ -4,13 +4,15 @@ Only the run's own steps read them, newest first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
 
 from memory.core.errors import InvalidInput
 from memory.core.provider import Clock, NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scopes import METADATA_LIFETIME, NOTES_LIFETIME, notes_namespace
+
+
+_FIELDS = ("content", "source", "time", "temporary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +25,12 @@ class Note:
     temporary: bool = True
 
     def to_json(self) -> dict[str, Json]:
-        return {
-            "content": self.content,
-            "source": self.source,
-            "time": self.time,
-            "temporary": self.temporary,
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Json]) -> "Note":
-        return cls(
-            str(value["content"]), str(value["source"]), int(value["time"]),
-            bool(value["temporary"]),
-        )  # fmt: skip
+        content, source, time, temporary = (value[name] for name in _FIELDS)
+        return cls(str(content), str(source), int(time), bool(temporary))
 
 
 class Notebook:
@@ -58,7 +53,7 @@ class Notebook:
         """Store a note of the step and return it; raise InvalidInput if it is empty."""
         if not content.strip():
             raise InvalidInput("content: must not be empty.")
-        note = Note(content, step_id, _milliseconds(self._clock()), temporary)
+        note = Note(content, step_id, round(self._clock().timestamp() * 1000), temporary)
         self._entries.store(
             StoreParams(
                 namespace=notes_namespace(run_id),
@@ -74,9 +69,8 @@ class Notebook:
 
     def list_notes(self, run_id: str) -> list[Note]:
         """Return the readable notes of the run, newest first."""
-        entries = self._entries.recall(
-            MemoryQuery(notes_namespace(run_id), filter={"category": "note"})
-        )
+        query = MemoryQuery(notes_namespace(run_id), filter={"category": "note"})
+        entries = self._entries.recall(query)
         return [Note.from_json(entry.value) for entry in entries if _is_note(entry)]
 
     def clear_notes(self, run_id: str) -> int:
@@ -89,12 +83,6 @@ def format_notes(notes: Sequence[Note]) -> str:
     return "\n".join(f"{number}. {note.content}" for number, note in enumerate(notes, start=1))
 
 
-def _milliseconds(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)
-
-
 def _is_note(entry: MemoryEntry) -> bool:
     """Return whether the entry is a note; nodes can store other entries in the run's scope."""
-    return isinstance(entry.value, Mapping) and entry.value.keys() >= {
-        "content", "source", "time", "temporary",
-    }  # fmt: skip
+    return isinstance(entry.value, Mapping) and entry.value.keys() >= {*_FIELDS}

@@ -10,11 +10,9 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from accounts.models import Team
-from accounts.tenancy import tenant
 from memory.host import get_host
 from memory.models import Curation
-from memory.models.jobs import build_abandoned_condition
+from memory.upkeep.isolation import list_abandoned
 
 
 OVERDUE_AFTER = timedelta(seconds=60)
@@ -41,12 +39,7 @@ def curate_queued(team_id: UUID, curation_id: UUID) -> int:
 
 def sweep_curations(now: datetime | None = None) -> int:
     """Curate the abandoned rows of every team. Safe to run twice, or at the same time."""
-    at = now or timezone.now()
-    abandoned = [
-        (team_id, curation_id)
-        for team_id in Team.objects.values_list("id", flat=True)
-        for curation_id in _list_abandoned(team_id, at)
-    ]
+    abandoned = list_abandoned(Curation, now or timezone.now(), OVERDUE_AFTER, MAX_PER_SWEEP)
     return sum(curate_queued(team_id, curation_id) for team_id, curation_id in abandoned)
 
 
@@ -59,11 +52,3 @@ def _curate_queue() -> int:
             return count
         get_host().curate_run(team_id, curation_id)
         count += 1
-
-
-def _list_abandoned(team_id: UUID, now: datetime) -> list[UUID]:
-    with tenant([team_id]):
-        rows = Curation.objects.unscoped().filter(
-            build_abandoned_condition(now, OVERDUE_AFTER), team_id=team_id
-        )
-        return list(rows.order_by("created_at", "id").values_list("id", flat=True)[:MAX_PER_SWEEP])

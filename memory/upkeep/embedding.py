@@ -81,9 +81,8 @@ def embed_team(team_id: UUID, *, now: datetime | None = None) -> int:
             break
         embedded, can_continue = _embed_jobs(team_id, embedder, jobs)
         count += embedded
-        if not can_continue or (
-            not embedded and len(jobs) > 1
-        ):  # every text was rejected, so the texts are not the cause
+        # If every text was rejected, the texts are not the cause.
+        if not can_continue or (not embedded and len(jobs) > 1):
             break
     return count
 
@@ -91,12 +90,9 @@ def embed_team(team_id: UUID, *, now: datetime | None = None) -> int:
 def enqueue_outdated(team_id: UUID, embedder: Embedder) -> None:
     """Enqueue entries that were never enqueued and those that another model embedded."""
     now = timezone.now()
-    dimensions = embedder.dimensions or 0
     _execute(team_id, QUERIES["delete_obsolete"], team_id)
     _execute(team_id, QUERIES["reset_changed"], now, team_id)
-    _execute(
-        team_id, QUERIES["enqueue_outdated"], now, team_id, embedder.name, dimensions, dimensions
-    )
+    _enqueue_other_vectors(team_id, embedder, embedder.dimensions or 0)
     while _execute(team_id, QUERIES["add_missing"], now, team_id, list(RUN_SCOPES)):
         pass  # some thousands per transaction
 
@@ -112,9 +108,7 @@ def reset_checks() -> None:
 
 
 def _enqueue_outdated_if_due(team_id: UUID, embedder: Embedder) -> None:
-    """Enqueue outdated entries when a worker starts, when the model changes, and every hour, because it reads all
-    entries of a team.
-    """
+    """Enqueue outdated entries at start, when the model changes, and every hour, as this reads all entries of a team."""
     check_key, now = (team_id, embedder.name), time.monotonic()
     with _CHECK_LOCK:
         if now < _NEXT_CHECKS.get(check_key, 0.0):
@@ -151,10 +145,10 @@ def _embed_jobs(
     except EmbedderFault as fault:
         if fault.rejects_texts and len(jobs) > 1:  # one of the texts causes the failure
             halves = (jobs[: len(jobs) // 2], jobs[len(jobs) // 2 :])
-            results = [_embed_jobs(team_id, embedder, half) for half in halves]
-            return sum(count for count, _ in results), all(
-                can_continue for _, can_continue in results
+            counts, can_continue = zip(
+                *(_embed_jobs(team_id, embedder, half) for half in halves), strict=True
             )
+            return sum(counts), all(can_continue)
         _postpone(team_id, jobs, fault)
         log.warning("not_embedded", embedder=embedder.name, texts=len(jobs), why=str(fault))
         return 0, fault.rejects_texts
@@ -167,25 +161,21 @@ def _save_vectors(
     team_id: UUID, embedder: Embedder, jobs: Sequence[EmbeddingJob], vectors: Sequence[Vector]
 ) -> None:
     now = timezone.now()
+    texts = (HalfVector(list(vector)).to_text() for vector in vectors)
+    dimensions = len(vectors[0])
     rows = {
-        job.id: [
-            HalfVector(list(vector)).to_text(),
-            *(embedder.name, len(vector), now, job.id, job.text_hash),
-        ]
-        for job, vector in zip(jobs, vectors, strict=True)
+        job.id: [text, embedder.name, dimensions, now, job.id, job.text_hash]
+        for job, text in zip(jobs, texts, strict=True)
     }
     _update_jobs(team_id, jobs, QUERIES["save_vector"], rows)
 
 
 def _postpone(team_id: UUID, jobs: Sequence[EmbeddingJob], fault: EmbedderFault) -> None:
     now, problem = timezone.now(), str(fault)[:MAX_PROBLEM_LENGTH]
-    rows = {
-        job.id: [
-            now + _compute_wait(job.attempts, fault),
-            *(min(job.attempts + 1, 32_000), problem, job.id, job.text_hash),
-        ]
-        for job in jobs
-    }
+    rows = {}
+    for job in jobs:
+        due_at, attempts = now + _compute_wait(job.attempts, fault), min(job.attempts + 1, 32_000)
+        rows[job.id] = [due_at, attempts, problem, job.id, job.text_hash]
     _update_jobs(team_id, jobs, QUERIES["postpone"], rows)
 
 
@@ -198,10 +188,9 @@ def _compute_wait(attempts: int, fault: EmbedderFault) -> timedelta:
 def _update_jobs(
     team_id: UUID, jobs: Sequence[EmbeddingJob], sql: str, rows: dict[UUID, list[Any]]
 ) -> None:
-    """Execute the statement for each job with the parameters in ``rows``, by job id.
+    """Execute the statement for each job with its parameters, by job id.
 
-    Each namespace has its own transaction, and rows are locked in the order of other writers, so that no deadlock
-    occurs.
+    Each namespace has its own transaction, and rows are locked in the order of other writers to avoid deadlocks.
     """
     sorted_jobs = sorted(jobs, key=attrgetter("namespace_id", "entry_id"))
     for _namespace, members in groupby(sorted_jobs, key=attrgetter("namespace_id")):
@@ -212,18 +201,14 @@ def _update_jobs(
 
 
 def _check_dimensions(team_id: UUID, embedder: Embedder, dimensions: int) -> None:
-    """Enqueue the team's entries again if the model behind the name has changed: its old vectors can't be compared with
-    the new ones.
-    """
+    """Enqueue the team's entries again if the model behind the name changed, as its vectors can't be compared."""
     if embedder.dimensions is not None or _DIMENSIONS.get((team_id, embedder.name)) == dimensions:
         return
     _DIMENSIONS[team_id, embedder.name] = dimensions
-    _execute(
-        team_id,
-        QUERIES["enqueue_outdated"],
-        timezone.now(),
-        team_id,
-        embedder.name,
-        dimensions,
-        dimensions,
-    )
+    _enqueue_other_vectors(team_id, embedder, dimensions)
+
+
+def _enqueue_other_vectors(team_id: UUID, embedder: Embedder, dimensions: int) -> None:
+    """Enqueue the entries with vectors of another model or, unless ``dimensions`` is 0, of another size."""
+    params = (timezone.now(), team_id, embedder.name, dimensions, dimensions)
+    _execute(team_id, QUERIES["enqueue_outdated"], *params)

@@ -11,10 +11,10 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models import Team
 from accounts.tenancy import tenant
 from memory.models import Erasure
-from memory.models.jobs import JobStatus, build_abandoned_condition
+from memory.models.jobs import JobStatus
+from memory.upkeep.isolation import list_abandoned
 
 
 # Takes the ids of a team and a claimed erasure. It stores the outcome in the row and raises nothing.
@@ -42,30 +42,15 @@ def run_erasure(team_id: UUID, erasure_id: UUID) -> int:
 
 def sweep_erasures(now: datetime | None = None) -> int:
     """Carry out the abandoned erasures of every team. Safe to run twice, or at the same time."""
-    at = now or timezone.now()
-    return sum(
-        run_erasure(team_id, erasure_id)
-        for team_id in Team.objects.values_list("id", flat=True)
-        for erasure_id in _list_abandoned(team_id, at)
-    )
+    abandoned = list_abandoned(Erasure, now or timezone.now(), OVERDUE_AFTER, MAX_PER_SWEEP)
+    return sum(run_erasure(team_id, erasure_id) for team_id, erasure_id in abandoned)
 
 
 def _claim(team_id: UUID, erasure_id: UUID, now: datetime) -> bool:
     with tenant([team_id]):
         rows = Erasure.objects.unscoped()
         # A worker that carries the erasure out keeps its row locked, so locked rows are skipped.
-        free = rows.filter(_build_free_filter(now), team_id=team_id, pk=erasure_id)
+        is_free = Q(status=JobStatus.WAITING) | Q(status=JobStatus.RUNNING, held_until__lte=now)
+        free = rows.filter(is_free, team_id=team_id, pk=erasure_id)
         claimed = rows.filter(pk__in=free.select_for_update(skip_locked=True).values("pk"))
         return bool(claimed.update(status=JobStatus.RUNNING, held_until=now + CLAIM_DURATION))
-
-
-def _build_free_filter(now: datetime) -> Q:
-    return Q(status=JobStatus.WAITING) | Q(status=JobStatus.RUNNING, held_until__lte=now)
-
-
-def _list_abandoned(team_id: UUID, now: datetime) -> list[UUID]:
-    with tenant([team_id]):
-        rows = Erasure.objects.unscoped().filter(
-            build_abandoned_condition(now, OVERDUE_AFTER), team_id=team_id
-        )
-        return list(rows.order_by("created_at", "id").values_list("id", flat=True)[:MAX_PER_SWEEP])

@@ -25,9 +25,8 @@ def expire_team(team_id: UUID, now: datetime) -> int:
         expired = Entry.objects.unscoped().filter(
             team_id=team_id, deleted_at=None, expires_at__lte=now
         )
-        texts = list(
-            expired.order_by("namespace_id").values_list("namespace__text", flat=True).distinct()
-        )
+        by_namespace = expired.order_by("namespace_id")
+        texts = list(by_namespace.values_list("namespace__text", flat=True).distinct())
     return run_each(texts, lambda text: _expire_in_namespace(team_id, text, now), "expiry_failed")
 
 

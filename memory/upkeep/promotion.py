@@ -17,12 +17,8 @@ from accounts.models import Team
 from accounts.tenancy import tenant
 from memory.core.policy import NO_LIMITS
 from memory.core.records import MemoryEntry, Tier
-from memory.logic.entries.tiers import (
-    PromotionReason,
-    TierAction,
-    build_transition,
-    plan_promotions,
-)
+from memory.logic.entries import tiers
+from memory.logic.entries.tiers import PromotionReason
 from memory.models import Entry, Namespace, Read
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
@@ -49,15 +45,12 @@ def promote_all_teams(now: datetime | None = None) -> int:
 def promote_team(team_id: UUID, now: datetime) -> int:
     with tenant([team_id]):
         ending = Entry.objects.unscoped().filter(_build_ending_filter(now), team_id=team_id)
-        texts = list(
-            ending.order_by("namespace_id").values_list("namespace__text", flat=True).distinct()
-        )
-    return run_each(
-        texts, lambda text: _promote_in_namespace(team_id, text, now), "settling_failed"
-    )
+        by_namespace = ending.order_by("namespace_id")
+        texts = list(by_namespace.values_list("namespace__text", flat=True).distinct())
+    return run_each(texts, lambda text: _promote_within(team_id, text, now), "settling_failed")
 
 
-def _promote_in_namespace(team_id: UUID, text: str, now: datetime) -> int:
+def _promote_within(team_id: UUID, text: str, now: datetime) -> int:
     """Promote in one transaction under the namespace's lock, so that no write comes between."""
     with tenant([team_id]):
         namespace = rows.lock_namespace(team_id, text)
@@ -66,7 +59,7 @@ def _promote_in_namespace(team_id: UUID, text: str, now: datetime) -> int:
         ending_rows = rows.find_living(namespace).filter(_build_ending_filter(now)).order_by("id")
         ending = [rows.build_entry(row, text) for row in ending_rows]
         runs = _count_runs(team_id, ending)
-        promoted = plan_promotions(
+        promoted = tiers.plan_promotions(
             ending, now, count_runs=lambda entry: runs.get(entry.id, 0), margin=MARGIN
         )
         for entry, reason in promoted:
@@ -88,12 +81,11 @@ def _promote_in_namespace(team_id: UUID, text: str, now: datetime) -> int:
 
 
 def _promote(
-    namespace: Namespace, entry: MemoryEntry, promotion_reason: PromotionReason, now: datetime
+    namespace: Namespace, entry: MemoryEntry, reason: PromotionReason, now: datetime
 ) -> None:
-    params = build_transition(
-        entry, TierAction.PROMOTE, Tier.LONG_TERM, reason=str(promotion_reason)
-    )
-    context = rows.WriteContext(Operation.EDIT, now, actor=ACTOR, reason=REASONS[promotion_reason])
+    action, tier = tiers.TierAction.PROMOTE, Tier.LONG_TERM
+    params = tiers.build_transition(entry, action, tier, reason=str(reason))
+    context = rows.WriteContext(Operation.EDIT, now, actor=ACTOR, reason=REASONS[reason])
     rows.write(namespace, params, context, NO_LIMITS)  # promotion doesn't change its size
 
 

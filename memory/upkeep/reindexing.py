@@ -12,12 +12,8 @@ from memory.providers.postgres.rebuilding import rebuild_postings
 def reindex_team(team_id: UUID) -> int:
     """Rebuild each namespace in its own transaction, under its lock. Safe to stop, and to run while people work."""
     with tenant([team_id]):
-        namespaces = list(
-            Namespace.objects.unscoped()
-            .filter(team_id=team_id)
-            .order_by("id")
-            .values_list("id", flat=True)
-        )
+        rows = Namespace.objects.unscoped().filter(team_id=team_id).order_by("id")
+        namespaces = list(rows.values_list("id", flat=True))
     return sum(_reindex(team_id, namespace_id) for namespace_id in namespaces)
 
 

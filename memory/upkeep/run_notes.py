@@ -30,10 +30,8 @@ def clear_run_notes(team_id: UUID, run_id: UUID | str, *, now: datetime | None =
         notes = list(rows.find_living(namespace).order_by("id")) if namespace else []
         if not namespace or not notes:
             return 0
-        actor = f"run:{run_id}"
-        context = rows.WriteContext(
-            Operation.FORGET, now or timezone.now(), actor, REASON, run_id=str(run_id)
-        )
+        actor, at = f"run:{run_id}", now or timezone.now()
+        context = rows.WriteContext(Operation.FORGET, at, actor, REASON, run_id=str(run_id))
         rows.forget(namespace, notes, context)
         audit.record(
             team_id=team_id,
@@ -60,10 +58,8 @@ def sweep_notes() -> int:
 def _list_runs_with_notes(team_id: UUID) -> list[str]:
     """Return the runs of this installation that have notes. A guest installation clears its own notes."""
     with tenant([team_id]):
-        texts = Namespace.objects.unscoped().filter(
+        rows = Namespace.objects.unscoped().filter(
             team_id=team_id, scope=Scope.RUN, entry_count__gt=0, participants=[]
         )
-        return [
-            parse_namespace(text).ids[0]
-            for text in texts.order_by("id").values_list("text", flat=True)
-        ]
+        texts = rows.order_by("id").values_list("text", flat=True)
+        return [parse_namespace(text).ids[0] for text in texts]
