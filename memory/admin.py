@@ -13,7 +13,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from accounts.audit import record
+from accounts.audit import record_action
 from accounts.principals import get_principal
 from memory import models
 from memory.core.entry_codec import STATE
@@ -62,15 +62,8 @@ class ContentsAdmin(VisibleAdmin):
         return super().change_view(request, object_id, form_url, extra_context)
 
     def _record_read(self, request: HttpRequest, team_id: UUID, **details: str | int) -> None:
-        principal = get_principal(request)
-        record(
-            team_id=team_id,
-            actor=principal.actor,
-            actor_kind=principal.kind,
-            action="memory.listed",
-            subject=f"table:{self.opts.db_table}",
-            detail={"door": "admin", **details},
-        )
+        principal, table = get_principal(request), f"table:{self.opts.db_table}"
+        record_action(principal, team_id, "memory.listed", table, door="admin", **details)
 
 
 @admin.register(models.Namespace)

@@ -176,14 +176,9 @@ def record_emergency_read(principal: Principal, target: NamespaceTarget, **detai
     emergency_access = facts.find_emergency_access(principal) if reason else None
     if emergency_access is None:
         raise NotFound(_("Memory not found."))
-    audit.record(
-        team_id=target.team_id,
-        actor=principal.actor,
-        actor_kind=principal.kind,
-        action="memory.looked_into",
-        subject=target.parsed.text,
-        detail={"emergency_access": str(emergency_access.pk), **detail},
-    )
+    details = {"emergency_access": str(emergency_access.pk), **detail}
+    text = target.parsed.text
+    audit.record_action(principal, target.team_id, "memory.looked_into", text, **details)
     return True
 
 
