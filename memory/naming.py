@@ -1,4 +1,4 @@
-"""Titles of namespaces for people: "You", a test person's name, the first words of a conversation."""
+"""Titles of namespaces for people: "You", a test user's name, the first words of a conversation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

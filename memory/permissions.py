@@ -2,7 +2,7 @@
 
 | scope | who |
 |---|---|
-| person | that person's account; a test person's the member who plays them; an outside person's a key that names them |
+| user | that user's account; a test user's the member who added them; an external user's a key that names them |
 | conversation | who takes part in it: accounts, and the key that leads it |
 | run | the run itself, no person and no key |
 | application, workflow | as with workflows: viewers view, editors write and forget |
@@ -58,7 +58,7 @@ class AccessReason(StrEnum):
 
     ROLE = "role"  # by their role in the team, or the key's scope
     OWN = "own"  # the memory is about themselves
-    PLAYS = "plays"  # the memory is about a test person they play
+    PLAYS = "plays"  # the memory is about a test user whom they added
     TAKES_PART = "takes_part"  # participant in the conversation
     NAMES = "names"  # an API key that names an external user
     GRANT = "grant"  # an explicit grant
@@ -235,8 +235,8 @@ def is_owned_by_another(
 ) -> bool:
     """Return whether a person's namespace belongs to an account or a member other than the principal.
 
-    This is checked even for runs, which state themselves whom they are for: an outside id that
-    happens to be a member's account must not open that member's memory.
+    This is checked even for runs, which state themselves whom they are for: an external user's id that happens to be
+    a member's account must not open that member's memory.
     """
     if target.parsed.seen_by is not SeenBy.PERSON:
         return False
@@ -253,7 +253,7 @@ def is_owned_by_another(
 
 
 def find_account_id(parsed: ParsedNamespace) -> UUID | None:
-    """Return the account that a person's namespace means, if its id is an account's rather than an outside id."""
+    """Return the account that a user's namespace means, if its id is an account's and not an external user's."""
     if parsed.seen_by is not SeenBy.PERSON:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The memory about a person for that person: their own and that of their test persons."""
+"""The memory about a user for that user: their own and that of their test users."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ class PersonalEntry:
 
 @dataclass(frozen=True, slots=True)
 class PersonMemory:
-    """The newest entries about one person, the person themselves or a test person."""
+    """The newest entries about one user: the reader or a test user."""
 
     namespace: Namespace
     name: str
@@ -84,7 +84,7 @@ class PersonalMemory:
 
 
 def load_personal_memory(caller: MemoryCaller, *, text: str = "") -> PersonalMemory:
-    """Return the caller's own memory first, then that of their test persons."""
+    """Return the caller's own memory first, then that of their test users."""
     user_id = caller.principal.user_id
     with tenant([caller.team_id]):
         namespaces = _list_own_namespaces(caller)

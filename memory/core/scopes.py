@@ -133,11 +133,11 @@ def list_words_seen_by(seen_by: SeenBy) -> tuple[str, ...]:
     return _TABLE.list_words(seen_by)
 
 
-def _check_id(value: object, where: str) -> str:
+def _check_id(value: object, field: str) -> str:
     if isinstance(value, str) and _ID.fullmatch(value):
         return value
     raise InvalidInput(
-        f"{where}: {str(value)[:100]!r} is not a valid ID; "
+        f"{field}: {str(value)[:100]!r} is not a valid ID; "
         "use 1 to 80 visible ASCII characters without a colon."
     )
 

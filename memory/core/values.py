@@ -48,42 +48,42 @@ def check_params(params: StoreParams) -> None:
         raise InvalidInput("ttl_seconds: must be a positive number.")
 
 
-def check_json(value: Json, where: str, depth: int = 0) -> None:
+def check_json(value: Json, field: str, depth: int = 0) -> None:
     if depth > MAX_DEPTH:
-        raise InvalidInput(f"{where}: nested more than {MAX_DEPTH} deep.")
+        raise InvalidInput(f"{field}: nested more than {MAX_DEPTH} deep.")
     if isinstance(value, Mapping):
         for key, member in value.items():
             if not isinstance(key, str):
-                raise Serialization(f"{where}: a name in an object must be text, not {key!r}.")
-            _check_text(key, where)
-            check_json(member, where, depth + 1)
+                raise Serialization(f"{field}: a name in an object must be text, not {key!r}.")
+            _check_text(key, field)
+            check_json(member, field, depth + 1)
     elif isinstance(value, list | tuple):
         for member in value:
-            check_json(member, where, depth + 1)
+            check_json(member, field, depth + 1)
     else:
-        _check_scalar(value, where)
+        _check_scalar(value, field)
 
 
-def _check_scalar(value: Json, where: str) -> None:
+def _check_scalar(value: Json, field: str) -> None:
     match value:
         case None | bool():
             return
         case str():
-            _check_text(value, where)
+            _check_text(value, field)
         case int():
             if abs(value) >= 10**MAX_NUMBER_DIGITS:
-                raise InvalidInput(f"{where}: a number has too many digits.")
+                raise InvalidInput(f"{field}: a number has too many digits.")
         case float():
             if not math.isfinite(value):
-                raise Serialization(f"{where}: {value} is not JSON.")
+                raise Serialization(f"{field}: {value} is not JSON.")
         case _:
-            raise Serialization(f"{where}: {type(value).__name__} is not JSON.")
+            raise Serialization(f"{field}: {type(value).__name__} is not JSON.")
 
 
-def _check_text(text: str, where: str) -> None:
+def _check_text(text: str, field: str) -> None:
     if "\x00" in text:
-        raise InvalidInput(f"{where}: must not contain a NUL character.")
+        raise InvalidInput(f"{field}: must not contain a NUL character.")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidInput(f"{where}: must not contain an unpaired surrogate.") from None
+        raise InvalidInput(f"{field}: must not contain an unpaired surrogate.") from None

@@ -1,4 +1,4 @@
-"""Bodies of the curation API: learning rules, the curation of runs, proposals and their review."""
+"""Bodies of the curation API: curation rules, the curation of runs, proposals and their review."""
 
 from typing import Any, Literal
 from uuid import UUID

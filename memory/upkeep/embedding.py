@@ -145,10 +145,8 @@ def _embed_jobs(
     except EmbedderFault as fault:
         if fault.rejects_texts and len(jobs) > 1:  # one of the texts causes the failure
             halves = (jobs[: len(jobs) // 2], jobs[len(jobs) // 2 :])
-            counts, can_continue = zip(
-                *(_embed_jobs(team_id, embedder, half) for half in halves), strict=True
-            )
-            return sum(counts), all(can_continue)
+            results = [_embed_jobs(team_id, embedder, half) for half in halves]
+            return sum(count for count, _ in results), all(is_able for _, is_able in results)
         _postpone(team_id, jobs, fault)
         log.warning("not_embedded", embedder=embedder.name, texts=len(jobs), why=str(fault))
         return 0, fault.rejects_texts
