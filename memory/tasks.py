@@ -91,9 +91,11 @@ def wake_embedding(team_id: UUID, after: float) -> None:
     _send(embed_one_team, str(team_id), subject={"team": str(team_id)}, countdown=after)
 
 
-def _send(task: Task, *args: str, subject: dict[str, str], countdown: float | None = None) -> None:
+def _send(
+    task: "Task[..., Any]", *args: str, subject: dict[str, str], **options: Any
+) -> None:  # Any: as Celery takes them
     """Send the message of a task. If it fails, a sweep finds the rows."""
     try:
-        task.apply_async(args, countdown=countdown, retry=False)
+        task.apply_async(args, retry=False, **options)
     except (KombuError, OSError) as error:
         log.warning("wake_up_unheard", extra={**subject, "why": str(error)})

@@ -242,7 +242,7 @@ def links_out(view: PageView) -> LinksOut:
 def knowledge_base_out(knowledge_base: KnowledgeBase) -> KnowledgeBaseOut:
     return KnowledgeBaseOut(
         pages=[page_out(page, knowledge_base.entries[page.id]) for page in knowledge_base.pages],
-        links=dict(knowledge_base.index.links),
+        links={page: list(targets) for page, targets in knowledge_base.index.links.items()},
         stale=_build_stale_references(knowledge_base.index.stale),
     )
 
@@ -259,7 +259,7 @@ def kept_out(result: PageWriteResult) -> KeptOut:
     return KeptOut(
         page=page_out(result.write.page, result.entry),
         merged_for=result.merged_for,
-        held_for=result.held,
+        held_for=list(result.held),
     )
 
 

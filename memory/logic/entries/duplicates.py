@@ -139,8 +139,9 @@ def merge_duplicate(duplicate: Duplicate, params: StoreParams) -> StoreParams:
 def get_metadata_list(metadata: Mapping[str, Json], name: str, kind: type[T]) -> list[T]:
     """Return a list from the metadata, or an empty list if authors wrote items of another type into it."""
     items = metadata.get(name)
-    is_valid = isinstance(items, list) and all(isinstance(item, kind) for item in items)
-    return items if is_valid else []
+    if isinstance(items, list) and all(isinstance(item, kind) for item in items):
+        return items
+    return []
 
 
 def get_age_key(entry: MemoryEntry) -> tuple[str, str]:

@@ -90,13 +90,13 @@ class Contradiction:
 def find_contradictions(
     entry: MemoryEntry, candidates: Iterable[MemoryEntry]
 ) -> list[Contradiction]:
-    return [
-        Contradiction(*sorted((entry, candidate), key=get_age_key), *conflict)
-        for candidate in candidates
-        if candidate.id != entry.id
-        and candidate.namespace == entry.namespace
-        and (conflict := find_conflict(entry.value, candidate.value))
-    ]
+    contradictions = []
+    for candidate in candidates:
+        if candidate.id != entry.id and candidate.namespace == entry.namespace:
+            older, newer = sorted((entry, candidate), key=get_age_key)
+            if conflict := find_conflict(entry.value, candidate.value):
+                contradictions.append(Contradiction(older, newer, *conflict))
+    return contradictions
 
 
 def find_conflict(first: Json, second: Json) -> tuple[ContradictionKind, str] | None:
